@@ -1,0 +1,43 @@
+# make demo   sets everything up and runs the whole audit on real documents, over a web on loopback
+# make test   sets everything up and runs the tests
+# make lint   format, style, types, and which way imports point
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint format build clean
+.DEFAULT_GOAL := demo
+
+demo: $(VENV)/installed
+	$(BIN)/arkaudit demo --out demo-report
+
+test: $(VENV)/installed
+	$(BIN)/python -m pytest -q
+
+lint: $(VENV)/installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/installed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+build: $(VENV)/installed
+	$(BIN)/python -m build --outdir dist .
+
+# Versions come from constraints.txt, so that two installations are the same.
+$(VENV)/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; $$($(PYTHON) --version) was found. Try: make PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -m venv --clear $(VENV) \
+		|| { echo "Python can't make a virtual environment (on Debian: apt install python3-venv)" >&2; exit 2; }
+	@echo "Setting up $(VENV): a minute or two, once"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --upgrade pip
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo]' --group dev
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist demo-report *.egg-info
