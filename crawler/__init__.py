@@ -1,0 +1,1 @@
+"""An ARK goes in, observations come out. The only package that touches the network."""

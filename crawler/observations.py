@@ -1,0 +1,303 @@
+"""The closed vocabularies and the frozen records of what was asked and what came back.
+
+The values of the enums are the exact strings in the store, in JSON and in tables; new ones may be added, but these
+keep their meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from extractors.documents import Finding
+from extractors.find import Mention
+
+
+class Question(StrEnum):
+    """What is asked about an ARK, each once a run and request URL."""
+
+    OBJECT = "object"
+    INFO = "?info"
+    DOUBLE = "??"
+    SINGLE = "?"
+    HYPHENS = "hyphens"
+    """The object again, without the hyphens of its name: some resolvers take them for part of it."""
+    CONTROL = "control"
+    CONTROL_INFO = "control ?info"
+
+
+class ObjectOutcome(StrEnum):
+    """What became of the request for the object itself."""
+
+    RESOLVED = "resolved"
+    RELATED = "related"
+    NON_WEB = "non-web"
+    EXPLAINED = "explained"
+    WORKS_ELSEWHERE = "works-elsewhere"
+    SOFT_404 = "soft-404"
+    BROKEN = "broken"
+    SERVER_ERROR = "server-error"
+    DNS = "dns"
+    REFUSED = "refused"
+    TIMEOUT = "timeout"
+    RESET = "reset"
+    TLS = "tls"
+    PROTOCOL_ERROR = "protocol-error"
+    LOOP = "loop"
+    TOO_MANY_REDIRECTS = "too-many-redirects"
+    BAD_REDIRECT = "bad-redirect"
+    BLOCKED = "blocked"
+    ROBOTS = "robots"
+    SKIPPED = "skipped"
+    REFUSED_ADDRESS = "refused-address"
+    INVALID = "invalid"
+    UNDETERMINED = "undetermined"
+
+
+class Family(StrEnum):
+    """What an object outcome amounts to, for those who count."""
+
+    WORKS = "works"
+    FAILS = "fails"
+    UNREACHABLE = "unreachable"
+    """Nobody can say today: the host, not the identifier, gave no answer. Never to be read as link rot."""
+    NOT_JUDGED = "not-judged"
+
+
+FAMILY_OF: Mapping[ObjectOutcome, Family] = {
+    ObjectOutcome.RESOLVED: Family.WORKS,
+    ObjectOutcome.RELATED: Family.WORKS,
+    ObjectOutcome.NON_WEB: Family.WORKS,
+    ObjectOutcome.EXPLAINED: Family.WORKS,
+    ObjectOutcome.WORKS_ELSEWHERE: Family.WORKS,
+    ObjectOutcome.SOFT_404: Family.FAILS,
+    ObjectOutcome.BROKEN: Family.FAILS,
+    ObjectOutcome.LOOP: Family.FAILS,
+    ObjectOutcome.TOO_MANY_REDIRECTS: Family.FAILS,
+    ObjectOutcome.BAD_REDIRECT: Family.FAILS,
+    ObjectOutcome.SERVER_ERROR: Family.UNREACHABLE,
+    ObjectOutcome.DNS: Family.UNREACHABLE,
+    ObjectOutcome.REFUSED: Family.UNREACHABLE,
+    ObjectOutcome.TIMEOUT: Family.UNREACHABLE,
+    ObjectOutcome.RESET: Family.UNREACHABLE,
+    ObjectOutcome.TLS: Family.UNREACHABLE,
+    ObjectOutcome.PROTOCOL_ERROR: Family.UNREACHABLE,
+    ObjectOutcome.BLOCKED: Family.NOT_JUDGED,
+    ObjectOutcome.ROBOTS: Family.NOT_JUDGED,
+    ObjectOutcome.SKIPPED: Family.NOT_JUDGED,
+    ObjectOutcome.REFUSED_ADDRESS: Family.NOT_JUDGED,
+    ObjectOutcome.INVALID: Family.NOT_JUDGED,
+    ObjectOutcome.UNDETERMINED: Family.NOT_JUDGED,
+}
+
+
+#: Outcomes that somebody may want to act on, gravest first: the order of ``--fail-on``.
+GRAVITY: tuple[ObjectOutcome, ...] = (
+    ObjectOutcome.BROKEN,
+    ObjectOutcome.SOFT_404,
+    ObjectOutcome.LOOP,
+    ObjectOutcome.TOO_MANY_REDIRECTS,
+    ObjectOutcome.BAD_REDIRECT,
+    ObjectOutcome.DNS,
+    ObjectOutcome.REFUSED,
+    ObjectOutcome.TLS,
+    ObjectOutcome.PROTOCOL_ERROR,
+    ObjectOutcome.SERVER_ERROR,
+    ObjectOutcome.RESET,
+    ObjectOutcome.TIMEOUT,
+    ObjectOutcome.INVALID,
+    ObjectOutcome.UNDETERMINED,
+    ObjectOutcome.BLOCKED,
+    ObjectOutcome.ROBOTS,
+    ObjectOutcome.REFUSED_ADDRESS,
+)
+
+
+class MetadataOutcome(StrEnum):
+    """What the provider says when it is asked to describe the object."""
+
+    ERC = "erc"
+    STRUCTURED = "structured"
+    HTML = "html"
+    REGISTRY_LEVEL = "registry-level"
+    QUERY_IGNORED = "query-ignored"
+    QUERY_DROPPED = "query-dropped"
+    ANSWERS_ANYTHING = "answers-anything"
+    UNSUPPORTED = "unsupported"
+    BLOCKED = "blocked"
+    UNDETERMINED = "undetermined"
+    NOT_ASKED = "not-asked"
+
+
+class CommitmentOutcome(StrEnum):
+    """What the provider promises about the object and its identifier."""
+
+    STATED = "stated"
+    PLACEHOLDER = "placeholder"
+    ABSENT = "absent"
+    UNDETERMINED = "undetermined"
+    NOT_ASKED = "not-asked"
+
+
+class ChainEnd(StrEnum):
+    """How a chain of hops ended, before anything is judged."""
+
+    ANSWERED = "answered"
+    """The last hop has a status that is not followed any further."""
+    NON_WEB = "non-web"
+    LOOP = "loop"
+    TOO_MANY_REDIRECTS = "too-many-redirects"
+    BAD_REDIRECT = "bad-redirect"
+    DNS = "dns"
+    REFUSED = "refused"
+    TIMEOUT = "timeout"
+    RESET = "reset"
+    TLS = "tls"
+    PROTOCOL_ERROR = "protocol-error"
+    ROBOTS = "robots"
+    REFUSED_ADDRESS = "refused-address"
+    UNDETERMINED = "undetermined"
+    """A failure of a kind that nobody has named yet; its text is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One request and what came back for it.
+
+    `location` is the header as received; `error` the failure's own words when there was no answer.
+    """
+
+    url: str
+    method: str
+    at: str
+    """The moment of the answer or failure, ISO 8601 in UTC, in milliseconds."""
+    status: int | None = None
+    location: str | None = None
+    address: str | None = None
+    elapsed_s: float | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One question asked of the world and its answer; unique by run, request URL, question and attempt."""
+
+    ark: str
+    """The ARK that the question is about, in normal form."""
+    request_url: str
+    """The URL of the object question that this belongs to: ARK and resolver as found, without inflection."""
+    question: Question
+    asked_url: str
+    """The URL whose target was sent first, byte for byte: `request_url` with the inflection, or the control's."""
+    hops: tuple[Hop, ...]
+    end: ChainEnd
+    attempt: int = 1
+    media_type: str | None = None
+    title: str | None = None
+    text: str | None = None
+    """The beginning of the answer's readable text, white space folded: evidence, and what answers are compared by."""
+    body_bytes: int | None = None
+    body_sha256: str | None = None
+    body_complete: bool = True
+    record: Mapping[str, Any] | None = None
+    """What was parsed from a metadata answer: segments of an ERC, or the JSON object."""
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status of the last hop, or none when it got no answer."""
+        return self.hops[-1].status if self.hops else None
+
+    @property
+    def final_url(self) -> str:
+        """The URL that the chain ended at."""
+        return self.hops[-1].url if self.hops else self.asked_url
+
+    @property
+    def at(self) -> str:
+        """When the chain ended."""
+        return self.hops[-1].at if self.hops else ""
+
+
+class DocumentOutcome(StrEnum):
+    """What became of a document that answered; one that did not has the object outcome's token of its chain."""
+
+    READ = "read"
+    UNREADABLE = "unreadable"
+    """Fetched, but no reader could make anything of it; its findings say why."""
+
+
+@dataclass(frozen=True, slots=True)
+class CitedMention:
+    """A mention, and the URL that asks for its object."""
+
+    mention: Mention
+    request_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """A document that was asked for: what came, what it holds, and what went wrong with it."""
+
+    url: str
+    found_on: str | None
+    fetched_at: str
+    outcome: str
+    """A token of `DocumentOutcome` or `ObjectOutcome`."""
+    hops: tuple[Hop, ...] = ()
+    media_type: str | None = None
+    title: str = ""
+    body_bytes: int | None = None
+    body_sha256: str | None = None
+    mentions: tuple[CitedMention, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status of the last hop; none for a file or when there was no answer."""
+        return self.hops[-1].status if self.hops else None
+
+    @property
+    def final_url(self) -> str:
+        """Where the document was in the end."""
+        return self.hops[-1].url if self.hops else self.url
+
+
+@dataclass(frozen=True, slots=True)
+class TlsResult:
+    """What a verifying handshake says of a host's certificate; resolution is observed apart from it."""
+
+    host: str
+    port: int
+    trusted: bool | None
+    """None when the probe itself could not be made."""
+    reason: str
+    """``ok``, ``expired``, ``not-yet-valid``, ``self-signed``, ``unknown-issuer``, ``wrong-host`` or the words."""
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceVerdict:
+    """The judgement about one service, with the sentences that support it."""
+
+    outcome: str
+    evidence: tuple[str, ...] = ()
+    parsed: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The three ARK services of one ARK at one request URL (draft-kunze-ark-38, 5.1)."""
+
+    ark: str
+    request_url: str
+    object: ServiceVerdict
+    metadata: ServiceVerdict
+    commitment: ServiceVerdict
+    final_url: str | None
+    hops: int
+    requests: int
+    remarks: tuple[str, ...] = ()

@@ -1,0 +1,168 @@
+"""The tables of the store: one definition, for SQLite today."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+#: ``PRAGMA application_id`` of our files ("ARKA"), so that a foreign SQLite file is refused and never written to.
+APPLICATION_ID = 0x41524B41
+#: ``PRAGMA user_version``: raised by every change to the tables below.
+SCHEMA_VERSION = 1
+
+tables = MetaData()
+
+run = Table(
+    "run",
+    tables,
+    Column("run_id", Integer, primary_key=True),
+    Column("command", Text, nullable=False),
+    Column("started_at", Text, nullable=False),
+    Column("ended_at", Text),
+    Column("state", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("resolver", Text, nullable=False),
+    Column("user_agent", Text, nullable=False),
+    Column("seeds", JSON, nullable=False),
+)
+
+document = Table(
+    "document",
+    tables,
+    Column("document_id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.run_id"), nullable=False),
+    Column("url", Text, nullable=False),
+    Column("found_on", Text),
+    Column("fetched_at", Text, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("status", Integer),
+    Column("final_url", Text),
+    Column("media_type", Text),
+    Column("title", Text),
+    Column("body_bytes", Integer),
+    Column("body_sha256", Text),
+    Column("hops", JSON, nullable=False),
+    UniqueConstraint("run_id", "url"),
+)
+
+finding = Table(
+    "finding",
+    tables,
+    Column("finding_id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.run_id"), nullable=False),
+    Column("document_id", ForeignKey("document.document_id")),
+    Column("subject", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    UniqueConstraint("run_id", "subject", "kind", "detail"),
+)
+
+ark = Table(
+    "ark",
+    tables,
+    Column("ark_id", Integer, primary_key=True),
+    Column("ark", Text, nullable=False, unique=True),
+    Column("naan", Text, nullable=False),
+    Column("shoulder", Text),
+    Column("name", Text, nullable=False),
+    Column("qualifier", Text, nullable=False),
+)
+
+mention = Table(
+    "mention",
+    tables,
+    Column("mention_id", Integer, primary_key=True),
+    Column("document_id", ForeignKey("document.document_id"), nullable=False),
+    Column("ordinal", Integer, nullable=False),
+    Column("ark_id", ForeignKey("ark.ark_id"), nullable=False),
+    Column("as_written", Text, nullable=False),
+    Column("repaired", Text, nullable=False),
+    Column("request_url", Text),
+    Column("resolver", Text),
+    Column("inflection", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("page", Integer),
+    Column("place", Text, nullable=False),
+    Column("spans", JSON, nullable=False),
+    Column("context", Text, nullable=False),
+    Column("repairs", JSON, nullable=False),
+    Column("confidence", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("alternatives", JSON, nullable=False),
+    UniqueConstraint("document_id", "ordinal"),
+    Index("mention_by_ark", "ark_id"),
+)
+
+observation = Table(
+    "observation",
+    tables,
+    Column("observation_id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.run_id"), nullable=False),
+    Column("ark_id", ForeignKey("ark.ark_id"), nullable=False),
+    Column("request_url", Text, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("asked_url", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("chain_end", Text, nullable=False),
+    Column("status", Integer),
+    Column("final_url", Text, nullable=False),
+    Column("hop_count", Integer, nullable=False),
+    Column("hops", JSON, nullable=False),
+    Column("media_type", Text),
+    Column("title", Text),
+    Column("text", Text),
+    Column("body_bytes", Integer),
+    Column("body_sha256", Text),
+    Column("body_complete", Boolean, nullable=False),
+    Column("record", JSON),
+    Column("remarks", JSON, nullable=False),
+    UniqueConstraint("run_id", "request_url", "question", "attempt"),
+    Index("observation_by_ark", "ark_id"),
+)
+
+tls_probe = Table(
+    "tls_probe",
+    tables,
+    Column("tls_probe_id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.run_id"), nullable=False),
+    Column("host", Text, nullable=False),
+    Column("port", Integer, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("trusted", Boolean),
+    Column("reason", Text, nullable=False),
+    UniqueConstraint("run_id", "host", "port"),
+)
+
+verdict = Table(
+    "verdict",
+    tables,
+    Column("verdict_id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.run_id"), nullable=False),
+    Column("ark_id", ForeignKey("ark.ark_id"), nullable=False),
+    Column("request_url", Text, nullable=False),
+    Column("object", Text, nullable=False),
+    Column("object_evidence", JSON, nullable=False),
+    Column("metadata", Text, nullable=False),
+    Column("metadata_evidence", JSON, nullable=False),
+    Column("metadata_parsed", JSON, nullable=False),
+    Column("commitment", Text, nullable=False),
+    Column("commitment_evidence", JSON, nullable=False),
+    Column("commitment_parsed", JSON, nullable=False),
+    Column("final_url", Text),
+    Column("hop_count", Integer, nullable=False),
+    Column("request_count", Integer, nullable=False),
+    Column("remarks", JSON, nullable=False),
+    UniqueConstraint("run_id", "request_url"),
+    Index("verdict_by_ark", "ark_id"),
+)

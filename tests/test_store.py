@@ -1,0 +1,160 @@
+"""The store: what is recorded is there, once, and nothing foreign is ever written to."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from crawler.judging import judge_run
+from crawler.observations import ChainEnd, CitedMention, DocumentRecord, Hop, Observation, Question, TlsResult
+from crawler.schema import SCHEMA_VERSION
+from crawler.store import NewerStore, NotOurStore, Store, StoreUnopenable, StoreUnwritable
+from extractors.ark import Ark
+from extractors.documents import Finding
+from extractors.find import find_arks
+
+AT = "2026-11-21T00:00:00.000+00:00"
+URL = "https://n2t.net/ark:/12x45/x5"
+
+
+def begun(store: Store) -> int:
+    return store.begin_run(command="run", at=AT, version="0", resolver="https://n2t.net/", user_agent="t", seeds=["a"])
+
+
+def document(
+    url: str = "https://library.example/a.html", cited: str = "see ark:/12x45/x5 and ark:/12345/x6"
+) -> DocumentRecord:
+    mentions = tuple(CitedMention(each, f"https://n2t.net/{each.repaired}") for each in find_arks(cited))
+    return DocumentRecord(url, None, AT, "read", mentions=mentions, findings=(Finding("empty", "nothing"),))
+
+
+def observation(question: Question = Question.OBJECT) -> Observation:
+    hop = Hop(URL, "GET", AT, 200, None, "127.0.0.1", 0.1, {"Server": "x"})
+    return Observation(
+        "ark:12x45/x5",
+        URL,
+        question,
+        URL,
+        (hop,),
+        ChainEnd.ANSWERED,
+        text="an object",
+        record={"erc": {"who": "A"}},
+    )
+
+
+def test_what_is_recorded_comes_back_as_it_was() -> None:
+    with Store.open(None) as store:
+        run_id = begun(store)
+        store.record(run_id, [document(), observation(), TlsResult("n2t.net", 443, False, "expired", AT)])
+        assert list(store.observations(run_id)) == [observation()]
+        assert store.cited_arks(run_id) == [
+            (Ark("12x45", "x5"), URL),
+            (Ark("12345", "x6"), "https://n2t.net/ark:/12345/x6"),
+        ]
+        assert store.counts(run_id) == {"documents": 1, "read": 1, "mentions": 2}
+
+
+def test_recording_twice_does_no_harm(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "audit.db") as store:
+        run_id = begun(store)
+        for _ in range(2):
+            store.record(run_id, [document(), observation(), TlsResult("n2t.net", 443, True, "ok", AT)])
+    with sqlite3.connect(tmp_path / "audit.db") as raw:
+        counts = [
+            raw.execute(f"select count(*) from {table}").fetchone()[0]
+            for table in ("document", "mention", "observation", "tls_probe", "finding")
+        ]
+    assert counts == [1, 2, 1, 1, 1]
+
+
+def test_runs_stand_apart(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "audit.db") as store:
+        first = begun(store)
+        store.record(first, [document(), observation()])
+    with Store.open(tmp_path / "audit.db") as store:
+        second = begun(store)
+        assert second != first
+        assert list(store.observations(second)) == []
+        assert list(store.observations(first)) == [observation()]
+
+
+def test_judging_a_run_gives_each_cited_ark_its_verdict_and_again_the_same() -> None:
+    with Store.open(None) as store:
+        run_id = begun(store)
+        store.record(run_id, [document(), observation()])
+        first = judge_run(store, run_id, store.cited_arks(run_id))
+        assert [verdict.object.outcome for verdict in first] == ["resolved", "skipped"]
+        assert judge_run(store, run_id, store.cited_arks(run_id)) == first
+
+
+def test_what_was_never_asked_has_no_verdict() -> None:
+    with Store.open(None) as store:
+        run_id = begun(store)
+        store.record(run_id, [document(cited="ark:/12x45/x5 ark:/12x45/x7"), observation()])
+        judged = judge_run(store, run_id, store.cited_arks(run_id))
+        assert [verdict.ark for verdict in judged] == ["ark:12x45/x5"]
+
+
+def test_a_commit_is_durable_and_readable_while_another_process_writes(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "audit.db") as store:
+        run_id = begun(store)
+        store.record(run_id, [observation()])
+        with sqlite3.connect(tmp_path / "audit.db") as reader:
+            assert reader.execute("pragma journal_mode").fetchone() == ("wal",)
+            assert reader.execute("select count(*) from observation").fetchone() == (1,)
+        with store._engine.connect() as connection:
+            assert connection.scalar(text("pragma synchronous")) == 2
+
+
+def test_a_foreign_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "places.sqlite"
+    with sqlite3.connect(path) as foreign:
+        foreign.execute("create table bookmarks (url)")
+    before = path.read_bytes()
+    with pytest.raises(NotOurStore):
+        Store.open(path)
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "thesis.txt"
+    path.write_text("This is not a database, but it is longer than a hundred bytes. " * 4)
+    before = path.read_bytes()
+    with pytest.raises(NotOurStore):
+        Store.open(path)
+    assert path.read_bytes() == before
+
+
+def test_a_store_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "audit.db"
+    Store.open(path).close()
+    with sqlite3.connect(path) as raw:
+        raw.execute(f"pragma user_version={SCHEMA_VERSION + 1}")
+    with pytest.raises(NewerStore):
+        Store.open(path)
+
+
+@pytest.mark.parametrize("place", ["", "no/such/folder/audit.db"])
+def test_a_place_where_no_store_can_be_is_refused(tmp_path: Path, place: str) -> None:
+    with pytest.raises(StoreUnopenable):
+        Store.open(tmp_path / place)
+
+
+def test_a_full_disk_keeps_what_was_committed(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "audit.db") as store:
+        run_id = begun(store)
+        store.record(run_id, [document("https://library.example/first")])
+        with store._engine.connect() as connection:
+            pages = connection.scalar(text("pragma page_count"))
+            connection.execute(text(f"pragma max_page_count={pages}"))
+        many = [document(f"https://library.example/{number}") for number in range(200)]
+        with pytest.raises(StoreUnwritable, match="full"):
+            store.record(run_id, many)
+        kept = store.counts(run_id)["documents"]
+        assert kept >= 1
+    with sqlite3.connect(tmp_path / "audit.db") as raw:
+        assert raw.execute("pragma integrity_check").fetchone() == ("ok",)
+        assert raw.execute("select count(*) from document").fetchone() == (kept,)
