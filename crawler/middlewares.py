@@ -1,0 +1,203 @@
+"""Between the spiders and the wire: every hop recorded, robots obeyed, bodies bounded, dirt tolerated.
+
+What Scrapy turns into an exception although the server has answered keeps its status here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.exceptions import IgnoreRequest, StopDownload
+
+from crawler.answers import is_textual
+from crawler.observations import ChainEnd, Hop
+from crawler.resolving import Follow, Stop, failure_end, next_step
+from extractors.formats import parse_content_type
+
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Headers, Response
+    from scrapy.robotstxt import RobotParser
+
+logger = logging.getLogger(__name__)
+
+#: Headers kept with every hop.
+KEPT_HEADERS = (
+    "Content-Type", "Content-Length", "Link", "THUMP-Status", "Retry-After", "Vary", "Last-Modified", "Server",
+)  # fmt: skip
+UNDECODABLE = "undecodable"
+_NO_DOCUMENTS = ("image/", "audio/", "video/", "font/")
+
+
+class RobotsForbidden(IgnoreRequest):
+    """Raised when robots.txt forbids a request; nothing has been sent for it then."""
+
+
+class HopRecorder:
+    """Records every hop in ``meta["hops"]`` and follows redirects itself, byte for byte.
+
+    How the chain ended stands in ``meta["chain_end"]`` and ``meta["chain_detail"]``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._max_hops = crawler.settings.getint("ARKAUDIT_MAX_HOPS")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> HopRecorder:
+        return cls(crawler)
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        location = response.headers.get("Location")
+        hop = Hop(
+            url=request.url,
+            method=request.method,
+            at=_now(),
+            status=response.status,
+            location=None if location is None else location.decode("latin-1"),
+            address=None if response.ip_address is None else str(response.ip_address),
+            elapsed_s=_elapsed(request),
+            headers=_kept(response.headers),
+        )
+        hops = (*request.meta.get("hops", ()), hop)
+        request.meta["hops"] = hops
+        match next_step([each.url for each in hops], response.status, hop.location, max_hops=self._max_hops):
+            case Stop(end, detail):
+                request.meta["chain_end"], request.meta["chain_detail"] = end, detail
+                return response
+            case Follow(url):
+                meta = {key: value for key, value in request.meta.items() if key not in _PER_HOP}
+                return request.replace(url=url, dont_filter=True, meta=meta)
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        names = list(exception_names(exception))
+        end = failure_end(names)
+        hop = Hop(
+            url=request.url,
+            method=request.method,
+            at=_now(),
+            elapsed_s=_elapsed(request),
+            error=failure_words(exception),
+        )
+        request.meta["hops"] = (*request.meta.get("hops", ()), hop)
+        request.meta["chain_end"], request.meta["chain_detail"] = end, hop.error
+
+
+#: What belongs to one hop and not to the chain: the next host has its own slot, and counts its own bytes.
+_PER_HOP = frozenset({"download_slot", "download_latency", "body_bytes_received"})
+
+
+def exception_names(exception: BaseException) -> Iterator[str]:
+    """The class names of an exception, its causes and its reasons: what a failure is told apart by."""
+    pending: list[BaseException | None] = [exception]
+    seen: list[BaseException] = []
+    while pending:
+        current = pending.pop(0)
+        if current is None or current in seen:
+            continue
+        seen.append(current)
+        kinds = [kind for kind in type(current).__mro__ if kind not in (Exception, BaseException, object)]
+        yield from (kind.__name__ for kind in kinds)
+        if type(current).__module__ == "OpenSSL.SSL":
+            yield "SSL.Error"
+        reasons: Any = getattr(current, "reasons", None) or ()
+        pending += [getattr(reason, "value", None) for reason in reasons]
+        pending += [current.__cause__, current.__context__]
+
+
+def failure_words(exception: BaseException) -> str:
+    """What a failure says of itself: the words of the reasons inside it where Scrapy only lists them."""
+    cause = exception.__cause__ or exception
+    reasons: Any = getattr(cause, "reasons", None) or ()
+    words = [str(reason.value) or type(reason.value).__name__ for reason in reasons if hasattr(reason, "value")]
+    return "; ".join(words) or str(exception) or type(exception).__name__
+
+
+class ObeyRobots(RobotsTxtMiddleware):
+    """Scrapy's middleware, with a refusal that can be told apart and no noise about hosts that don't answer."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        # A traceback for each host without an answer helps nobody: the request that follows observes the failure.
+        logging.getLogger("scrapy.downloadermiddlewares.robotstxt").setLevel(logging.CRITICAL)
+
+    def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
+        try:
+            super().process_request_2(rp, request)
+        except IgnoreRequest as forbidden:
+            raise RobotsForbidden(f"robots.txt forbids {request.url}") from forbidden
+
+
+class TolerantCompression(HttpCompressionMiddleware):
+    """A body that can't be decompressed keeps its status; the flag says that nobody could read it."""
+
+    def process_response(
+        self, request: Request, response: Response, spider: Spider | None = None
+    ) -> Request | Response:
+        try:
+            return super().process_response(request, response)
+        except Exception as problem:
+            logger.info("%s: body not decompressed: %r", response.url, problem)
+            return response.replace(body=b"", flags=[*response.flags, UNDECODABLE])
+
+
+class BodyBounds:
+    """An extension that stops a download where nothing more of the body is needed; the status stays.
+
+    ``meta["body_limit"]`` is in bytes on the wire; ``meta["text_only"]`` leaves bodies unread that are no text, and
+    ``meta["documents_only"]`` those that no reader could read: pictures, sound, films and fonts.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        crawler.signals.connect(self.headers_received, signal=signals.headers_received)
+        crawler.signals.connect(self.bytes_received, signal=signals.bytes_received)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> BodyBounds:
+        return cls(crawler)
+
+    def headers_received(self, headers: Headers, request: Request) -> None:
+        content_type = (headers.get("Content-Type") or b"").decode("latin-1")
+        media_type = parse_content_type(content_type)[0] if content_type else None
+        if request.meta.get("text_only") and not is_textual(media_type):
+            raise StopDownload(fail=False)
+        if request.meta.get("documents_only") and (media_type or "").startswith(_NO_DOCUMENTS):
+            raise StopDownload(fail=False)
+
+    def bytes_received(self, data: bytes, request: Request) -> None:
+        limit = request.meta.get("body_limit")
+        if limit is None:
+            return
+        received = request.meta.get("body_bytes_received", 0) + len(data)
+        request.meta["body_bytes_received"] = received
+        if received >= limit:
+            raise StopDownload(fail=False)
+
+
+def chain_of(request: Request) -> tuple[tuple[Hop, ...], ChainEnd, str]:
+    """The chain that *request* ended: its hops, how it ended, and the words for that."""
+    return (
+        request.meta.get("hops", ()),
+        request.meta.get("chain_end", ChainEnd.UNDETERMINED),
+        request.meta.get("chain_detail", ""),
+    )
+
+
+def _kept(headers: Headers) -> dict[str, str]:
+    found = {name: headers.getlist(name) for name in KEPT_HEADERS}
+    return {name: b", ".join(values).decode("latin-1") for name, values in found.items() if values}
+
+
+def _elapsed(request: Request) -> float | None:
+    latency = request.meta.get("download_latency")
+    return None if latency is None else round(float(latency), 3)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

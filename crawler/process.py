@@ -1,0 +1,73 @@
+"""Runs spiders, one after the other, in one process: Twisted's reactor can be started only once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scrapy.crawler import AsyncCrawlerProcess, Crawler
+from scrapy.settings import Settings
+
+from crawler.spiders.auditing import AuditSpider
+from crawler.store import StoreUnwritable
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A spider and what it is started with, settled when its turn comes."""
+
+    spider: type[AuditSpider]
+    arguments: Callable[[], Mapping[str, Any]]
+
+
+class RunInterrupted(Exception):
+    """Raised when the run was stopped by a signal; what was in flight has been recorded."""
+
+
+def run_stages(stages: Sequence[Stage], settings: Mapping[str, Any], *, on_start: Callable[[Crawler], None]) -> None:
+    """Run *stages* in order, with our settings and *settings* over them; *on_start* sees each crawler first.
+
+    Raises `crawler.store.StoreUnwritable` when the store failed, and `RunInterrupted` when a signal ended the run.
+    A process can do this once. The user's own scrapy.cfg is not looked at.
+    """
+    ours = Settings()
+    ours.setmodule("crawler.settings", priority="project")
+    ours.setdict({**settings, "SPIDER_MODULES": []}, priority="cmdline")  # stages name their classes
+    process = AsyncCrawlerProcess(ours)
+    failures: list[BaseException] = []
+
+    async def all_stages() -> None:
+        try:
+            for number, stage in enumerate(stages):
+                if number:
+                    # The next spider doesn't know when the last one asked a host.
+                    await asyncio.sleep(ours.getfloat("DOWNLOAD_DELAY"))
+                await _run(process, stage, on_start)
+        except BaseException as failure:
+            failures.append(failure)
+        finally:
+            asyncio.get_running_loop().call_soon(process._stop_reactor)
+
+    task = asyncio.get_event_loop().create_task(all_stages())
+    process.start(stop_after_crawl=False)
+    if not task.done():
+        raise RunInterrupted
+    if failures:
+        raise failures[0]
+
+
+async def _run(process: AsyncCrawlerProcess, stage: Stage, on_start: Callable[[Crawler], None]) -> None:
+    crawler = process.create_crawler(stage.spider)
+    on_start(crawler)
+    await process.crawl(crawler, **stage.arguments())
+    spider = crawler.spider
+    if isinstance(spider, AuditSpider) and spider.store_failure is not None:
+        raise spider.store_failure
+    reason = crawler.stats.get_value("finish_reason") if crawler.stats else None
+    if reason == "shutdown":
+        raise RunInterrupted
+
+
+__all__ = ["RunInterrupted", "Stage", "StoreUnwritable", "run_stages"]

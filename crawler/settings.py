@@ -1,0 +1,75 @@
+"""Scrapy's settings, each with Scrapy's default and our reason. Safe by default: a guest that asks slowly.
+
+Settings whose names begin with ARKAUDIT are ours; the command fills them from the configuration.
+"""
+
+BOT_NAME = "arkaudit"
+SPIDER_MODULES = ["crawler.spiders"]
+NEWSPIDER_MODULE = "crawler.spiders"
+
+# -- who we are
+
+USER_AGENT = "arkaudit (+https://pypi.org/project/arkaudit/)"  # default "Scrapy/VERSION". Hosts must know who asks.
+
+# -- politeness
+
+ROBOTSTXT_OBEY = True  # default False. We are guests.
+DOWNLOAD_DELAY = 1.0  # default 0. One second between two requests to a host.
+DOWNLOAD_DELAY_JITTER = 0  # default 0.5, which halves some gaps.
+CONCURRENT_REQUESTS_PER_DOMAIN = 1  # default 8. One request at a time to a host.
+CONCURRENT_REQUESTS = 200  # default 16. Many hosts at once are the only honest way to be fast.
+DOWNLOAD_TIMEOUT = 30  # default 180 seconds, for the whole of one request.
+RETRY_ENABLED = False  # default True, at once and deaf to Retry-After; a failure is an observation.
+
+# -- the wire
+
+DOWNLOAD_HANDLERS = {
+    "http": "crawler.handlers.ExactDownloadHandler",  # the request target exactly as asked; guarded addresses
+    "https": "crawler.handlers.ExactDownloadHandler",
+    "file": None,  # default on: a link in a page must not read our disk
+    "data": None,
+    "ftp": None,
+    "s3": None,
+}
+DOWNLOADER_MIDDLEWARES = {
+    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+    "crawler.middlewares.ObeyRobots": 100,
+    "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
+    "crawler.middlewares.TolerantCompression": 590,
+    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
+    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
+    "crawler.middlewares.HopRecorder": 600,
+}
+EXTENSIONS = {"crawler.middlewares.BodyBounds": 0}
+ITEM_PIPELINES = {
+    "crawler.pipelines.StorePipeline": 100,
+    "crawler.pipelines.TlsProbePipeline": 200,
+}
+HTTPERROR_ALLOW_ALL = True  # default False. A 404 is an observation; let it reach the callback.
+REFERER_ENABLED = False  # default True. Nobody needs to know where a citation stands.
+COOKIES_ENABLED = False  # default True. Nothing is carried from one ARK to another.
+DOWNLOAD_FAIL_ON_DATALOSS = False  # default True. A truncated body has a status all the same.
+DOWNLOAD_MAXSIZE = 0  # default 1 GiB, an exception without a status; BodyBounds ends long bodies instead.
+DOWNLOAD_WARNSIZE = 0  # default 32 MiB. BodyBounds speaks of it.
+DOWNLOAD_VERIFY_CERTIFICATES = False  # the default: resolution is observed; a probe looks at the certificate apart.
+URLLENGTH_LIMIT = 8192  # default 2083. ARKs carry qualifiers.
+TWISTED_DNS_RESOLVER = "scrapy.resolver.CachingHostnameResolver"  # default is IPv4 only.
+
+# -- the machine
+
+CONCURRENT_ITEMS = 1  # default 100: starts a hundred tasks for each response and halves the speed.
+TELNETCONSOLE_ENABLED = False  # default True. No listening sockets.
+REMOTE_CONTROL_ENABLED = False  # default True since 2.19. No listening sockets.
+LOG_LEVEL = "WARNING"  # default DEBUG. The command reports progress itself.
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+STATS_DUMP = False  # default True.
+
+# -- ours
+
+ARKAUDIT_CONNECT_TO: list[str] = []  # HOST:PORT=ADDR:PORT
+ARKAUDIT_ONLY_ROUTED = False  # a name without a route fails, and nothing is looked up
+ARKAUDIT_ALLOW_ADDRESSES: list[str] = []  # networks that the guard lets through
+ARKAUDIT_CA_FILE: str | None = None  # certificates of authorities for the TLS probe
+ARKAUDIT_MAX_HOPS = 20  # redirects in a chain
+ARKAUDIT_BODY_LIMIT = 2**20  # bytes on the wire that judging an answer needs
+ARKAUDIT_DOCUMENT_LIMIT = 64 * 2**20  # bytes of a document

@@ -1,0 +1,66 @@
+"""What a verifying handshake says of a host's certificate, once a host, beside a crawl that does not verify."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from datetime import UTC, datetime
+
+from crawler.addresses import AddressGuard, Routes, is_literal
+from crawler.observations import TlsResult
+
+#: OpenSSL's verify codes, by the names of this vocabulary.
+REASONS = {
+    9: "not-yet-valid",
+    10: "expired",
+    18: "self-signed",
+    19: "self-signed",
+    20: "unknown-issuer",
+    21: "unknown-issuer",
+    62: "wrong-host",
+    64: "wrong-host",
+}
+
+
+async def probe(
+    host: str, port: int, *, guard: AddressGuard, routes: Routes, ca_file: str | None, timeout_s: float
+) -> TlsResult:
+    """The certificate of *host*, by one handshake that verifies and sends nothing. Never raises."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            trusted, reason = await _handshake(host, port, guard, routes, ca_file)
+    except (OSError, TimeoutError, ValueError) as problem:
+        trusted, reason = None, f"not probed: {type(problem).__name__}: {problem}".strip(": ")
+    return TlsResult(host, port, trusted, reason, datetime.now(UTC).isoformat(timespec="milliseconds"))
+
+
+async def _handshake(
+    host: str, port: int, guard: AddressGuard, routes: Routes, ca_file: str | None
+) -> tuple[bool | None, str]:
+    route = routes.target(host, port)
+    if route is None and routes.only and not is_literal(host):
+        return None, "not probed: the name has no route"
+    context = ssl.create_default_context(cafile=ca_file)
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(*(route or (host.strip("[]"), port)), type=socket.SOCK_STREAM)
+    family, kind, protocol, _, address = found[0]
+    refusal = guard.refusal(str(address[0]))
+    if refusal and not routes.leads_to(str(address[0]), int(address[1])):
+        return None, f"not probed: {refusal}"
+    connection = socket.socket(family, kind, protocol)
+    connection.setblocking(False)
+    try:
+        await loop.sock_connect(connection, address)
+        _, writer = await asyncio.open_connection(sock=connection, ssl=context, server_hostname=host.strip("[]"))
+    except ssl.SSLCertVerificationError as problem:
+        connection.close()
+        return False, REASONS.get(problem.verify_code, problem.verify_message)
+    except ssl.SSLError as problem:
+        connection.close()
+        return None, f"no handshake: {problem.reason or problem}"
+    except BaseException:
+        connection.close()
+        raise
+    writer.close()
+    return True, "ok"

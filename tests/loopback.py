@@ -1,0 +1,142 @@
+"""Servers on loopback that answer with raw bytes, and the command run as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import trustme
+
+#: From a request target to the bytes of the whole answer; None hangs up without a word.
+Responder = Callable[[str], bytes | None]
+
+
+def reply(status: str = "200 OK", body: str = "", media_type: str = "text/html", **headers: str) -> bytes:
+    """A complete, well-formed answer that closes its connection."""
+    lines = {"Content-Type": media_type, "Content-Length": str(len(body.encode())), "Connection": "close"}
+    lines.update({name.replace("_", "-"): value for name, value in headers.items()})
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    return f"HTTP/1.1 {status}\r\n{head}\r\n{body}".encode()
+
+
+class RawServer:
+    """Reads each request line as it stands on the wire, and answers with whatever bytes it is told."""
+
+    def __init__(
+        self,
+        respond: Responder,
+        *,
+        tls: trustme.LeafCert | None = None,
+        robots: bytes = reply("404 Not Found"),
+    ) -> None:
+        self._respond = respond
+        self._robots = robots
+        self._context: ssl.SSLContext | None = None
+        if tls is not None:
+            self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.configure_cert(self._context)
+        self.request_lines: list[str] = []
+        self.heads: list[str] = []
+
+    def __enter__(self) -> Self:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(5)
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if self._context else 'http'}://127.0.0.1:{self.port}"
+
+    @property
+    def targets(self) -> list[str]:
+        """The request targets, byte for byte, without robots.txt."""
+        targets = [line.split(" ")[1] for line in self.request_lines]
+        return [target for target in targets if not target.endswith("/robots.txt")]
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            with connection:
+                connection.settimeout(20)
+                if self._context:
+                    connection = self._context.wrap_socket(connection, server_side=True)
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    received = connection.recv(65536)
+                    if not received:
+                        return
+                    head += received
+                text = head.decode("latin-1")
+                line = text.partition("\r\n")[0]
+                self.heads.append(text)
+                self.request_lines.append(line)
+                target = line.split(" ")[1]
+                answer = self._robots if target.endswith("/robots.txt") else self._respond(target)
+                if answer is not None:
+                    connection.sendall(answer)
+        except OSError:
+            return  # a client that hangs up is what some tests are about
+
+
+def run_command(
+    *arguments: str | Path, stdin: str | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """`arkaudit` with these arguments, as a process of its own; no name is looked up and nothing waits."""
+    return subprocess.run(
+        [sys.executable, "-m", "arkaudit", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        input=stdin,
+        env={**_environment(), **environment},
+        timeout=120,
+        check=False,
+    )
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+
+
+#: What every test that sends requests adds: nothing leaves loopback, and nobody waits.
+ON_LOOPBACK = ("--delay", "0", "--timeout", "5", "--only-routed", "--allow-address", "127.0.0.0/8")
+
+
+def check_rows(*arguments: str | Path, **environment: str) -> list[dict[str, Any]]:
+    """The rows that `arkaudit check` prints on loopback."""
+    done = run_command("check", *ON_LOOPBACK, *arguments, **environment)
+    assert done.returncode == 0, done.stderr
+    return json_lines(done.stdout)
+
+
+def json_lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def outcomes(rows: Sequence[dict[str, Any]], service: str = "object") -> list[str]:
+    return [row[service]["outcome"] for row in rows]

@@ -1,0 +1,132 @@
+"""What really goes over the wire, read from raw sockets: this guards the private seam of the download handler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import trustme
+
+from tests.loopback import RawServer, check_rows, outcomes, reply, run_command
+
+PAGE = reply(body="<title>An object</title>")
+
+#: What a found ARK may carry; each must arrive as it was found.
+ODD = (
+    "ark:/12x45/a%7db", "ark:/12x45/a%7Db", "ark:/12x45/a//b", "ark:/12x45/a/./b",
+    "ark:/12x45/%2e%2E/b", "ark:/12x45/=~*+@_$b", "ARK:12x45/b", "ark:12x45/1:1:C4H8-2DW2", "ark://12x45/x-y",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture(scope="module")
+def ca_file(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("authority") / "ca.pem"
+    authority.cert_pem.write_to_path(str(path))
+    return path
+
+
+@pytest.fixture(params=["http", "https"])
+def server(request: pytest.FixtureRequest, authority: trustme.CA) -> Iterator[RawServer]:
+    tls = authority.issue_cert("127.0.0.1") if request.param == "https" else None
+    with RawServer(lambda _: PAGE, tls=tls) as running:
+        yield running
+
+
+def test_every_inflection_arrives_as_it_was_asked(server: RawServer) -> None:
+    check_rows(f"{server.url}/ark:/12x45/x5")
+    assert [target for target in server.targets if target.partition("?")[0].endswith("/x5")] == [
+        "/ark:/12x45/x5", "/ark:/12x45/x5?info", "/ark:/12x45/x5??", "/ark:/12x45/x5?",
+    ]  # fmt: skip
+
+
+def test_odd_characters_arrive_as_they_were_found(server: RawServer) -> None:
+    rows = check_rows(*(f"{server.url}/{ark}" for ark in ODD))
+    found = [row["asked"] for row in rows if row["ark"]]
+    assert len(found) == len(ODD)
+    for ark in ODD:
+        assert {f"/{ark}", f"/{ark}?info", f"/{ark}?"} <= set(server.targets)
+
+
+def test_a_location_is_followed_byte_for_byte() -> None:
+    def respond(target: str) -> bytes:
+        return (
+            PAGE
+            if target.startswith("/land")
+            else reply("302 Found", Location=f"/land/./x%7d{target.partition('x5')[2]}")
+        )
+
+    with RawServer(respond) as server:
+        check_rows(f"{server.url}/ark:/12x45/x5")
+        landed = [target for target in server.targets if target.startswith("/land/./x%7d")]
+        assert {"/land/./x%7d?info", "/land/./x%7d??", "/land/./x%7d?"} <= set(landed)
+
+
+def test_a_proxy_is_given_the_whole_url_with_its_question_mark() -> None:
+    with RawServer(lambda _: PAGE) as proxy:
+        check_rows("http://resolver.example/ark:/12x45/x5", http_proxy=proxy.url)
+        asked = [line.split(" ")[1] for line in proxy.request_lines]
+        assert "http://resolver.example/ark:/12x45/x5?" in asked
+        assert "http://resolver.example/ark:/12x45/x5?info" in asked
+
+
+def test_a_route_leaves_url_and_host_header_as_written(authority: trustme.CA, ca_file: Path) -> None:
+    with RawServer(lambda _: PAGE, tls=authority.issue_cert("n2t.net")) as server:
+        [row] = check_rows(
+            "--connect-to", f"n2t.net:443=127.0.0.1:{server.port}", "--ca-file", ca_file, "ark:/12x45/x5"
+        )
+        assert row["final_url"] == "https://n2t.net/ark:/12x45/x5"
+        assert all("Host: n2t.net\r\n" in head for head in server.heads)
+
+
+def test_a_name_without_a_route_fails_closed() -> None:
+    [row] = check_rows("https://n2t.net/ark:/12x45/x5")
+    assert outcomes([row]) == ["refused-address"]
+    assert row["requests"] == 0
+
+
+def test_addresses_that_no_resolver_has_are_refused() -> None:
+    with RawServer(lambda _: PAGE) as server:
+        done = run_command("check", "--delay", "0", f"{server.url}/ark:/12x45/x5")
+        assert '"outcome": "refused-address"' in done.stdout
+        assert server.request_lines == []
+
+
+def test_a_redirect_does_not_get_round_the_guard() -> None:
+    with RawServer(lambda _: PAGE) as private:
+        with RawServer(lambda _: reply("302 Found", Location=f"http://127.0.0.1:{private.port}/x")) as public:
+            done = run_command(
+                "check", "--delay", "0", "--only-routed",
+                "--connect-to", f"resolver.example:80=127.0.0.1:{public.port}", "http://resolver.example/ark:/12x45/x5",
+            )  # fmt: skip
+        assert '"outcome": "refused-address"' in done.stdout
+        assert private.request_lines == []
+
+
+@pytest.mark.parametrize("number", [12345, 99999])
+def test_examples_and_tests_are_never_requested(number: int) -> None:
+    with RawServer(lambda _: PAGE) as server:
+        rows = check_rows(f"{server.url}/ark:/{number}/x5", f"{server.url}/ARK:{number}/x5-6")
+        assert outcomes(rows) == ["skipped", "skipped"]
+        assert server.request_lines == []
+
+
+def test_robots_txt_is_obeyed_and_is_no_failure() -> None:
+    with RawServer(
+        lambda _: PAGE, robots=reply(body="User-agent: *\nDisallow: /*?", media_type="text/plain")
+    ) as server:
+        [row] = check_rows(f"{server.url}/ark:/12x45/x5")
+        assert row["metadata"]["outcome"] == "blocked"
+        assert server.targets[0] == "/ark:/12x45/x5"
+        assert not any("?" in target for target in server.targets)
+
+
+def test_hosts_are_told_who_asks() -> None:
+    with RawServer(lambda _: PAGE) as server:
+        check_rows("--contact", "auditor@library.example", f"{server.url}/ark:/12x45/x5")
+        assert all("auditor@library.example" in head and "User-Agent: arkaudit/" in head for head in server.heads)
