@@ -1,0 +1,49 @@
+"""A resolver that we did not write: Internet Archive's arklet, as it is, on SQLite.
+
+Its migrations hold SQL of another database, so its tables are made without them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from arkaudit.demo.resolvers import ARKLET_NAMES
+
+ARKLET_HOST = "ark.archive.org"
+_NAAN = 13960
+
+
+def arklet_application(database: Path) -> Callable[..., Any]:
+    """arklet's WSGI application over a new *database*, with the demo's ARKs bound to their landing pages."""
+    os.environ["ARKAUDIT_DEMO_DATABASE"] = str(database)
+    os.environ["DJANGO_SETTINGS_MODULE"] = "arkaudit.demo.arklet_settings"
+    import django
+    from django.core.management import call_command
+    from django.core.wsgi import get_wsgi_application
+
+    django.setup()
+    logging.getLogger("django.request").setLevel(logging.CRITICAL)  # a 404 is what the demo wants to see
+    logging.getLogger("arklet").setLevel(logging.CRITICAL)
+    call_command("migrate", run_syncdb=True, verbosity=0)
+
+    from arklet.ark.models import Ark, Naan
+
+    naan = Naan.objects.create(
+        naan=_NAAN, name="Internet Archive", description="The demo's own copy", url="https://archive.org"
+    )
+    for name in ARKLET_NAMES:
+        Ark.objects.create(
+            ark=f"{_NAAN}/{name}",
+            naan=naan,
+            shoulder="/",
+            assigned_name=name,
+            url=f"https://archive.org/details/{name}",
+            metadata="",
+            commitment="kept for ever",
+        )
+    application: Callable[..., Any] = get_wsgi_application()
+    return application

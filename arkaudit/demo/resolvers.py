@@ -1,0 +1,198 @@
+"""Resolvers for the loopback web, each a function from what was asked to a `Reply`.
+
+The names of real institutions stand in the documents as they would in any document; what these functions answer is
+invented, after behaviours that resolvers really show. Those that misbehave have names that nobody can own.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from extractors.ark import Ark
+from extractors.normalize import NotAnArk
+
+#: Longer than the demo waits for an answer.
+TOO_SLOW_S = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An HTTP answer, and how long it takes to come."""
+
+    status: int
+    body: str | bytes = ""
+    media_type: str = "text/html; charset=utf-8"
+    location: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay_s: float = 0.0
+
+
+#: From the request target (path and query, as sent) to the answer.
+Behaviour = Callable[[str], Reply]
+
+NOT_FOUND = Reply(404, "<title>404 Not Found</title><h1>Not Found</h1>")
+
+_GALLICA = """bpt6k65413493 btv1b8449691v bpt6k107371t btv1b10025411c bpt6k2102478 btv1b8555834s btv1b8419219x
+    bpt6k9907264 bpt6k62056165 bpt6k1513763h btv1b10087435j cb41026403m cb34454105m cb40636779s cb12205670t"""
+_UNT = """metadc107835 metapth304825 metapth346793 metadc406416 metadc1033338 metadc2846 metadc331136 metadc673735
+    metadc1089525 metapth245858"""
+_BODLEIAN = "x05d86p0901q x03j3333070j x0ww72b989xj x0gx41mh87jf"
+_ARKLET = """t1pg22p71 t00000018 t1pg9dv6k t78s5b569 t2s47dp7t t58d0dn7n t4sj1rf0v t9x09qv5c t48q2f20n t70w4tz8j
+    t8cg89f76"""
+#: The names that the real resolver is given.
+ARKLET_NAMES: tuple[str, ...] = tuple(_ARKLET.split())
+
+
+def _asked(target: str) -> tuple[Ark | None, str]:
+    """The ARK and the query of a request target; percent-encoding of the label is understood."""
+    path, _, query = target.partition("?")
+    path = re.sub("%3a", ":", re.sub("%2f", "/", path, flags=re.IGNORECASE), flags=re.IGNORECASE)
+    try:
+        return Ark.parse(path), query
+    except NotAnArk:
+        return None, query
+
+
+def _page(title: str, *sentences: str) -> str:
+    text = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in sentences)
+    return f"<!doctype html><html lang=en><title>{html.escape(title)}</title><h1>{html.escape(title)}</h1>{text}"
+
+
+def global_resolver(target: str) -> Reply:
+    """Sends every ARK on to the resolver of its NAAN, the inflection with it, as N2T does."""
+    ark, _ = _asked(target)
+    resolvers = {
+        "12148": "https://gallica.bnf.fr",
+        "13960": "https://ark.archive.org",
+        "29072": "https://medieval.bodleian.ox.ac.uk",
+        "67531": "https://digital.library.unt.edu",
+        "53355": "https://missing.example",
+        "81055": "https://slow.example",
+        "87278": "http://circle.example",
+        "88435": "https://withdrawn.example",
+    }
+    if ark is not None and str(ark) == "ark:99152/p0v":
+        return Reply(303, location="https://terms.example/p0v")
+    if ark is None or ark.naan not in resolvers:
+        return Reply(404, json.dumps({"error": f"No match was found for {target}"}), "application/json")
+    return Reply(302, location=resolvers[ark.naan] + target)
+
+
+def with_erc(target: str) -> Reply:
+    """Answers ``?info`` and ``??`` with an ERC in text/plain that names the ARK and states a commitment."""
+    ark, query = _asked(target)
+    if ark is None or ark.name not in _UNT.split():
+        return NOT_FOUND
+    title = f"Flood gauge readings, notebook {ark.name.strip('metadcph')}"
+    if query in ("info", "?"):
+        record = (
+            f"erc:\nwho: River Survey Office\nwhat: {title}\nwhen: 1952\nwhere: https://digital.library.unt.edu/{ark}\n"
+            "erc-support:\nwho: University Libraries\nwhat: Permanent: Stable Content:\nwhen: 20081203\n"
+            "where: https://digital.library.unt.edu/\n"
+        )
+        thump = {"THUMP-Status": "0.6 200 OK", "Link": f'</{ark}>; rel="describes"'}
+        return Reply(200, record, "text/plain; charset=utf-8", headers=thump)
+    return Reply(200, _page(title, f"This notebook is {ark}.", "Forty pages of readings at the lower gauge."))
+
+
+def query_ignored(target: str) -> Reply:
+    """Shows the same page whatever the query."""
+    ark, _ = _asked(target)
+    if ark is None or ark.name not in _GALLICA.split():
+        return NOT_FOUND
+    return Reply(200, _page(f"Document {ark.name}", f"Identifiant : {ark}", f"Vue {ark.qualifier or 'principale'}."))
+
+
+def related(target: str) -> Reply:
+    """Sends on, by 303, to a description of a manuscript that stands on a shelf."""
+    ark, query = _asked(target)
+    if target.startswith("/catalogue/"):
+        return Reply(
+            200,
+            _page("A manuscript", "Parchment, 212 leaves, in the reading room.", target.rpartition("/")[2]),
+        )
+    if ark is None or ark.name not in _BODLEIAN.split():
+        return NOT_FOUND
+    return Reply(303, location=f"/catalogue/{ark.name}" + (f"?{query}" if query else ""))
+
+
+def missing(_: str) -> Reply:
+    """Knows nothing."""
+    return Reply(404, _page("Not found", "No such object."))
+
+
+def withdrawn(_: str) -> Reply:
+    """Everything is gone."""
+    return Reply(410, _page("Gone", "This resolver has been switched off."))
+
+
+def circle(target: str) -> Reply:
+    """Sends round in a circle."""
+    path = target.partition("?")[0]
+    return Reply(302, location=path.removesuffix("/round") if path.endswith("/round") else path + "/round")
+
+
+def slow(_: str) -> Reply:
+    """Answers when nobody waits any more."""
+    return Reply(200, _page("At last", "Thank you for waiting."), delay_s=TOO_SLOW_S)
+
+
+def pretending(target: str) -> Reply:
+    """Says 200 and means 404."""
+    return Reply(200, _page("Page not found", f"We could not find {target.partition('?')[0]}. Try our search."))
+
+
+def guarded(_: str) -> Reply:
+    """Lets no program in."""
+    return Reply(403, _page("Forbidden", "Are you a robot?"))
+
+
+def plain(target: str) -> Reply:
+    """A small collection behind plain http; describes its objects in HTML."""
+    ark, query = _asked(target)
+    if ark is None or ark.name not in ("b3xx0k", "b3ww9m"):
+        return NOT_FOUND
+    if query == "info":
+        return Reply(200, _page(
+            "Description", f"Identifier: {ark}", "Who: Weir Keepers' Guild", "What: Logbook", "When: 1911",
+            "Title: Logbook of the upper weir. Commitment: none yet.",
+        ))  # fmt: skip
+    return Reply(200, _page(f"Logbook {ark.name}", "Thirty leaves, water-stained.", str(ark)))
+
+
+def landing(target: str) -> Reply:
+    """The page of an item: where the real resolver sends people."""
+    name = target.partition("?")[0].removeprefix("/details/")
+    if name not in ARKLET_NAMES:
+        return NOT_FOUND
+    return Reply(200, _page(f"Item {name}", "Scanned from the original.", f"ark:13960/{name}"))
+
+
+def term(target: str) -> Reply:
+    """The definition of a term."""
+    if target.startswith("/p0v"):
+        return Reply(200, _page("high water", "The highest level reached by a flood at a gauge.", "ark:99152/p0v"))
+    return NOT_FOUND
+
+
+#: Scheme and host, and how it behaves.
+HOSTS: Mapping[tuple[str, str], Behaviour] = {
+    ("https", "n2t.net"): global_resolver,
+    ("https", "digital.library.unt.edu"): with_erc,
+    ("https", "gallica.bnf.fr"): query_ignored,
+    ("https", "catalogue.bnf.fr"): query_ignored,
+    ("https", "medieval.bodleian.ox.ac.uk"): related,
+    ("https", "missing.example"): missing,
+    ("https", "withdrawn.example"): withdrawn,
+    ("http", "circle.example"): circle,
+    ("https", "slow.example"): slow,
+    ("https", "pretend.example"): pretending,
+    ("https", "guarded.example"): guarded,
+    ("http", "plain.example"): plain,
+    ("https", "archive.org"): landing,
+    ("https", "terms.example"): term,
+}

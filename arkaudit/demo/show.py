@@ -1,0 +1,68 @@
+"""`arkaudit demo`: the loopback web is started, the command is run on it as a user would, and the result is shown."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from arkaudit.demo.resolvers import HOSTS, TOO_SLOW_S
+from arkaudit.demo.web import SEED, LoopbackWeb
+
+#: The demo owns its hosts, so it need not wait between requests to them.
+_CONFIGURATION = """\
+# The configuration of the demo: it is the operator of all hosts, so their interval is 0.
+seeds = ["{seed}"]
+store = "{store}"
+
+[politeness]
+delay = 0
+timeout = {timeout}
+contact = "demo@{host}"
+
+[network]
+only_routed = true
+ca_file = "{ca_file}"
+connect_to = [
+{connect_to}
+]
+"""
+
+
+def configuration(web: LoopbackWeb, store: Path) -> str:
+    """An ``arkaudit.toml`` that leads every host of the demo to the loopback web, and no other name anywhere."""
+    return _CONFIGURATION.format(
+        seed=SEED,
+        store=store,
+        host="library.example",
+        timeout=TOO_SLOW_S / 3,
+        ca_file=web.ca_file,
+        connect_to="\n".join(f'    "{route}",' for route in web.connect_to),
+    )
+
+
+def show(out: Path, console: Console) -> int:
+    """Run the demo; returns the exit code of the audit."""
+    out = out.absolute()
+    out.mkdir(parents=True, exist_ok=True)
+    with LoopbackWeb() as web, tempfile.TemporaryDirectory(prefix="arkaudit-demo-") as folder:
+        config = Path(folder, "arkaudit.toml")
+        config.write_text(configuration(web, out / "audit.db"), "utf-8")
+        console.print(
+            f"A library's site, Internet Archive's arklet and {len(HOSTS)} other hosts answer on loopback; "
+            f"no packet leaves this machine.\n\n$ arkaudit run -c arkaudit.toml --out {out.name}",
+            highlight=False,
+        )
+        command = [sys.executable, "-m", "arkaudit", "run", "-c", str(config), "--out", str(out)]
+        code = subprocess.run(command, check=False, cwd=folder).returncode
+    if code == 0:
+        console.print(
+            f"\nOpen {out / 'index.html'} in a browser. "
+            f"The tables are in {out / 'tables'}, every request and answer in {out / 'audit.db'}.",
+            highlight=False,
+            soft_wrap=True,
+        )
+    return code

@@ -1,0 +1,147 @@
+"""The loopback web: every host on a port of its own, with a certificate of an authority made for the occasion."""
+
+from __future__ import annotations
+
+import mimetypes
+import ssl
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from pathlib import Path
+from socketserver import BaseServer, ThreadingMixIn
+from types import TracebackType
+from typing import Any, Self
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+
+import trustme
+
+from arkaudit.demo.arklet_site import ARKLET_HOST, arklet_application
+from arkaudit.demo.resolvers import HOSTS, NOT_FOUND, Behaviour, Reply
+
+SITE_HOST = "library.example"
+SEED = f"https://{SITE_HOST}/"
+
+
+def document_site(target: str) -> Reply:
+    """The document that the library has at a path."""
+    name = target.partition("?")[0].lstrip("/") or "index.html"
+    document = files("arkaudit.demo").joinpath("site", name)
+    if "/" in name or not document.is_file():
+        return NOT_FOUND
+    return Reply(200, document.read_bytes(), mimetypes.guess_type(name)[0] or "application/octet-stream")
+
+
+class _Quiet:
+    """A server that holds no process up and says nothing of clients that hang up."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that stops reading, as ours does when it has seen enough, is no error of the server."""
+
+
+class _Server(_Quiet, ThreadingHTTPServer):
+    pass
+
+
+class _WsgiServer(_Quiet, ThreadingMixIn, WSGIServer):
+    pass
+
+
+class _QuietWsgiHandler(WSGIRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+class LoopbackWeb:
+    """A context manager: inside it, `connect_to` and `ca_file` lead every host of the demo to a server here."""
+
+    def __init__(self) -> None:
+        self.connect_to: list[str] = []
+        self.requests: list[tuple[str, str]] = []
+        """Every request that a host got: host and target, in order of arrival."""
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="arkaudit-demo-")))
+        authority = trustme.CA()
+        self.ca_file = folder / "authority.pem"
+        authority.cert_pem.write_to_path(str(self.ca_file))
+        try:
+            self._serve(
+                "https",
+                SITE_HOST,
+                authority,
+                _Server(("127.0.0.1", 0), self._handler(SITE_HOST, document_site)),
+            )
+            for (scheme, host), behaviour in HOSTS.items():
+                self._serve(scheme, host, authority, _Server(("127.0.0.1", 0), self._handler(host, behaviour)))
+            arklet = _WsgiServer(("127.0.0.1", 0), _QuietWsgiHandler)
+            arklet.set_app(self._noted(ARKLET_HOST, arklet_application(folder / "arklet.db")))
+            self._serve("https", ARKLET_HOST, authority, arklet)
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def _serve(self, scheme: str, host: str, authority: trustme.CA, server: Any) -> None:
+        port = server.server_address[1]
+        if scheme == "https":
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            authority.issue_cert(host).configure_cert(context)
+            # The handshake belongs to the connection's own thread: a slow client must not hold up the others.
+            server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        self._stack.callback(_stop, server, thread)
+        self.connect_to.append(f"{host}:{443 if scheme == 'https' else 80}=127.0.0.1:{port}")
+
+    def _noted(self, host: str, application: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+            query = environ.get("QUERY_STRING")
+            self.requests.append((host, environ["PATH_INFO"] + (f"?{query}" if query else "")))
+            return application(environ, start_response)
+
+        return noting
+
+    def _handler(self, host: str, behaviour: Behaviour) -> type[BaseHTTPRequestHandler]:
+        web = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                web.requests.append((host, self.path))
+                is_other_robots = self.path == "/robots.txt" and host != SITE_HOST
+                reply = NOT_FOUND if is_other_robots else behaviour(self.path)
+                time.sleep(reply.delay_s)
+                body = reply.body.encode() if isinstance(reply.body, str) else reply.body
+                self.send_response(reply.status)
+                self.send_header("Content-Type", reply.media_type)
+                self.send_header("Content-Length", str(len(body)))
+                if reply.location:
+                    self.send_header("Location", reply.location)
+                for name, value in reply.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        return Handler
+
+
+def _stop(server: BaseServer, thread: threading.Thread) -> None:
+    server.shutdown()
+    thread.join()
+    server.server_close()

@@ -1,0 +1,152 @@
+"""The main job, end to end: real documents, a real resolver, odd ones, over real sockets on loopback."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from arkaudit.demo.show import configuration
+from arkaudit.demo.web import LoopbackWeb
+from crawler.resolving import request_target
+from extractors.ark import Ark
+from extractors.extraction import extract
+from tests.vectors import FOLDER
+
+SITE = Path(__file__).parent.parent / "arkaudit" / "demo" / "site"
+TRUTH: dict[str, Any] = json.loads((FOLDER / "demo_site.json").read_text("utf-8"))["documents"]
+
+#: What each host of the loopback web must lead to, whatever the ARK.
+EXPECTED = {
+    "digital.library.unt.edu": ("resolved", "erc", "stated"),
+    "gallica.bnf.fr": ("resolved", "query-ignored", "undetermined"),
+    "catalogue.bnf.fr": ("resolved", "query-ignored", "undetermined"),
+    "ark.archive.org": ("resolved", "query-dropped", "undetermined"),
+    "missing.example": ("broken", "not-asked", "not-asked"),
+    "withdrawn.example": ("broken", "not-asked", "not-asked"),
+    "circle.example": ("loop", "not-asked", "not-asked"),
+    "slow.example": ("timeout", "not-asked", "not-asked"),
+    "pretend.example": ("soft-404", "query-ignored", "undetermined"),
+    "guarded.example": ("blocked", "blocked", "undetermined"),
+    "plain.example": ("resolved", "html", "undetermined"),
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The demo's run: what it printed, its store, its report, and what the hosts were asked."""
+
+    output: str
+    store: Path
+    report: Path
+    requests: list[tuple[str, str]]
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        with sqlite3.connect(self.store) as connection:
+            return connection.execute(query).fetchall()
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+    folder = tmp_path_factory.mktemp("demo")
+    with LoopbackWeb() as web:
+        (folder / "arkaudit.toml").write_text(configuration(web, folder / "audit.db"), "utf-8")
+        done = subprocess.run(
+            [sys.executable, "-m", "arkaudit", "run", "-c", "arkaudit.toml", "--out", "report"],
+            cwd=folder, capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        yield Shown(done.stdout, folder / "audit.db", folder / "report", list(web.requests))
+
+
+@pytest.mark.parametrize("name", sorted(TRUTH))
+def test_every_ark_of_a_real_document_is_found_whole_and_none_is_invented(name: str) -> None:
+    mentions = extract((SITE / name).read_bytes(), name=name).mentions
+    assert {str(mention.ark) for mention in mentions} == {entry["ark"] for entry in TRUTH[name]["arks"]}
+
+
+def test_the_documents_are_what_the_demo_promises() -> None:
+    arks = {entry["ark"] for document in TRUTH.values() for entry in document["arks"]}
+    assert len(arks) >= 60
+    assert sum(name.endswith(".pdf") for name in TRUTH) >= 3
+    repairs = {
+        repair
+        for name in TRUTH
+        for mention in extract((SITE / name).read_bytes(), name=name).mentions
+        for repair in mention.repairs
+    }
+    assert repairs >= {
+        "line wrap", "hyphen at line wrap", "look-alike hyphen", "soft hyphen", "blank in the label",
+        "percent-encoding",
+    }  # fmt: skip
+
+
+def test_the_crawl_reaches_every_document_and_finds_there_what_is_there(shown: Shown) -> None:
+    found = defaultdict(set)
+    for url, ark in shown.rows(
+        "select url, ark from mention join document using (document_id) join ark using (ark_id)"
+    ):
+        found[urlsplit(url).path.rpartition("/")[2] or "index.html"].add(ark)
+    assert dict(found) == {name: {entry["ark"] for entry in document["arks"]} for name, document in TRUTH.items()}
+
+
+def test_each_host_gets_the_verdict_that_it_deserves(shown: Shown) -> None:
+    verdicts = shown.rows("select request_url, object, metadata, commitment from verdict where object != 'skipped'")
+    judged = [(urlsplit(url).hostname, services) for url, *services in verdicts]
+    assert {host for host, _ in judged} >= set(EXPECTED)
+    wrong = [(host, services) for host, services in judged if host in EXPECTED and tuple(services) != EXPECTED[host]]
+    assert wrong == []
+
+
+def test_every_cited_ark_has_a_verdict_and_every_verdict_its_requests(shown: Shown) -> None:
+    cited = set(shown.rows("select distinct ark_id, request_url from mention"))
+    judged = set(shown.rows("select ark_id, request_url from verdict"))
+    assert judged == cited
+    untraced = shown.rows(
+        "select request_url from verdict v where object != 'skipped' and not exists"
+        " (select 1 from observation o where o.request_url = v.request_url and o.question = 'object')"
+    )
+    assert untraced == []
+
+
+def test_what_the_store_says_was_asked_is_what_the_hosts_were_asked(shown: Shown) -> None:
+    told = []
+    for (hops,) in [*shown.rows("select hops from observation"), *shown.rows("select hops from document")]:
+        for hop in json.loads(hops):
+            told.append((urlsplit(hop["url"]).hostname, request_target(hop["url"])))
+    # arklet's server decodes and rebuilds what it was asked, so a bare question mark is not to be seen in its log.
+    heard = [(host, target) for host, target in shown.requests if target != "/robots.txt" and host != "ark.archive.org"]
+    assert sorted(heard) == sorted(ask for ask in told if ask[0] != "ark.archive.org")
+
+
+def test_examples_and_tests_are_recorded_and_never_requested(shown: Shown) -> None:
+    skipped = shown.rows("select distinct ark from verdict join ark using (ark_id) where object = 'skipped'")
+    assert {Ark.parse(ark).naan for (ark,) in skipped} == {"12345", "99999"}
+    assert not any("12345" in target or "99999" in target for _, target in shown.requests)
+
+
+def test_certificates_are_looked_at_beside_the_crawl(shown: Shown) -> None:
+    reasons = dict(shown.rows("select host, reason from tls_probe"))
+    assert reasons["n2t.net"] == "ok"
+    assert set(reasons.values()) == {"ok"}
+
+
+def test_the_main_table_is_printed_and_the_page_holds_the_chart(shown: Shown) -> None:
+    assert "NAAN" in shown.output
+    page = (shown.report / "index.html").read_text("utf-8")
+    assert "data:image/svg+xml;base64," in page
+    assert {path.name for path in (shown.report / "tables").iterdir()} >= {
+        "naans.csv",
+        "resolvers.csv",
+        "documents.csv",
+        "arks.csv",
+    }
