@@ -1,0 +1,386 @@
+"""The command and its verbs. They decide nothing: each hands its words to the package that knows."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+import click
+from rich.console import Console
+
+from arkaudit import __version__
+from arkaudit.config import ConfigError
+from arkaudit.options import config_of, crawl_options, fail_on_option, request_options
+from arkaudit.seeds import Seeds, UserMistake
+from crawler.observations import GRAVITY, DocumentRecord, ObjectOutcome
+from extractors.documents import Finding
+from extractors.find import Mention, NamespaceMention, scan
+
+EXIT_FINDING, EXIT_MISTAKE, EXIT_UNFINISHED = 1, 2, 3
+
+_errors = Console(stderr=True, soft_wrap=True)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="arkaudit")
+def cli() -> None:
+    """Find ARKs in documents, resolve them, and tell which of them persist.
+
+    \b
+    arkaudit demo                                 see it at work, without a network
+    arkaudit extract report.pdf                   the ARKs that a document cites
+    arkaudit check ark:12148/btv1b8449691v        the three services of one ARK
+    arkaudit run https://www.example.org/ --out report
+    """
+
+
+@cli.command()
+@click.argument("places", metavar="PATH|URL…", nargs=-1, required=True)
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "table"]), default="jsonl", show_default=True)
+@click.option(
+    "--findings",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write what went wrong with documents here, as JSON Lines.",
+)
+@request_options
+def extract(
+    places: tuple[str, ...], form: str, findings: Path | None, config_file: Path | None, **options: Any
+) -> None:
+    """Print the ARKs that documents cite, repaired, with where and how they are written.
+
+    Files, folders, URLs, or - for standard input.
+
+    \b
+    arkaudit extract thesis.pdf
+    arkaudit extract --format csv papers/ > arks.csv
+    """
+    from arkaudit import rows
+    from arkaudit.extracting import documents
+
+    config = config_of(config_file, options)
+    seeds = Seeds.of(place for place in places if place != "-")
+    with ExitStack() as stack:
+        to_findings = stack.enter_context(_writable(findings)) if findings else None
+
+        def mentions() -> Iterator[dict[str, Any]]:
+            for read in documents(seeds, standard_input="-" in places, config=config, console=_errors):
+                _report_findings(read.name, read.findings, to_findings)
+                yield from (rows.mention_row(read.name, mention) for mention in read.mentions)
+
+        if form == "jsonl":
+            rows.write_jsonl(mentions(), sys.stdout)
+        elif form == "csv":
+            rows.write_mentions_csv(mentions(), sys.stdout)
+        else:
+            rows.print_mentions(mentions(), Console())
+
+
+@cli.command()
+@click.argument("arks", metavar="ARK|URL…", nargs=-1)
+@click.option(
+    "--from",
+    "from_file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Read them from a file, one a line.",
+)
+@click.option("--format", "form", type=click.Choice(["jsonl", "table"]), default="jsonl", show_default=True)
+@click.option("--store", "store_file", type=click.Path(path_type=Path), help="Keep every request and answer here.")
+@fail_on_option
+@request_options
+def check(
+    arks: tuple[str, ...],
+    from_file: Path | None,
+    form: str,
+    store_file: Path | None,
+    fail_on: str,
+    config_file: Path | None,
+    **options: Any,
+) -> None:
+    """Resolve ARKs and test the three services: the object, its metadata, the provider's commitment.
+
+    \b
+    arkaudit check ark:12148/btv1b8449691v
+    arkaudit check --from arks.txt --format table --store audit.db
+    """  # fmt: skip
+    from arkaudit import audits, rows
+    from crawler.store import Store
+
+    config = config_of(config_file, options)
+    asked = [*arks, *_lines(from_file)]
+    if not asked:
+        raise UserMistake("nothing to check: give ARKs, or --from FILE")
+    found = [_one_mention(text) for text in asked]
+    targets = _targets([mention for mention in found if isinstance(mention, Mention)], config.resolver)
+    with Store.open(store_file) as store:
+        _, verdicts = audits.audit(
+            config, store, command="check", targets=list(dict.fromkeys(targets.values())), console=_errors
+        )
+    by_target = {(verdict.ark, verdict.request_url): verdict for verdict in verdicts}
+    printed = []
+    for text, mention in zip(asked, found, strict=True):
+        if isinstance(mention, Mention):
+            ark, url = targets[mention]
+            printed.append(rows.verdict_row(text, by_target[str(ark), url]))
+        else:
+            printed.append(rows.invalid_row(text, mention))
+    if form == "jsonl":
+        rows.write_jsonl(printed, sys.stdout)
+    else:
+        rows.print_verdicts(printed, Console())
+    _exit_on(fail_on, (row["object"]["outcome"] for row in printed))
+
+
+@cli.command()
+@click.argument("seeds", metavar="SEED…", nargs=-1, required=True)
+@click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
+@crawl_options
+@request_options
+def crawl(seeds: tuple[str, ...], store_file: Path, config_file: Path | None, **options: Any) -> None:
+    """Crawl documents and record the ARKs that they cite, without resolving any.
+
+    A seed is a URL, crawled within its site, or a file or folder.
+
+    \b
+    arkaudit crawl https://www.example.org/ --store audit.db
+    """
+    from arkaudit import audits
+    from crawler.store import Store
+
+    config = config_of(config_file, options)
+    named = Seeds.of(seeds)
+    with Store.open(store_file) as store:
+        run_id, _ = audits.audit(
+            config,
+            store,
+            command="crawl",
+            seeds=named,
+            resolve=False,
+            on_start=_watch_findings,
+            console=_errors,
+        )
+        counts = store.counts(run_id)
+    _say(f"{counts['documents']} documents, {counts['read']} read, {counts['mentions']} citations, in {store_file}")
+
+
+@cli.command()
+@click.argument("seeds", metavar="[SEED…]", nargs=-1)
+@click.option(
+    "--store",
+    "store_file",
+    type=click.Path(path_type=Path),
+    help="Where everything is kept.  [default: audit.db]",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Write the report into this folder.")
+@fail_on_option
+@crawl_options
+@request_options
+def run(
+    seeds: tuple[str, ...],
+    store_file: Path | None,
+    out: Path | None,
+    fail_on: str,
+    config_file: Path | None,
+    **options: Any,
+) -> None:
+    """The whole audit: crawl documents, resolve every ARK that they cite, report.
+
+    \b
+    arkaudit run https://www.example.org/ --contact you@example.org --out report
+    arkaudit run -c arkaudit.toml
+    """
+    from arkaudit import audits
+    from crawler.store import Store
+
+    config = config_of(config_file, options)
+    named = Seeds.of(seeds or config.seeds)
+    if not (named.urls or named.files):
+        raise UserMistake("nothing to crawl: give a SEED, or seeds in the configuration")
+    store_file = store_file or config.store or Path("audit.db")
+    out = out or config.out
+    with Store.open(store_file) as store:
+        if not (config.politeness.contact or config.politeness.user_agent):
+            _say("hosts can't tell who asks: give --contact, so that an operator can write to you")
+        run_id, verdicts = audits.audit(
+            config, store, command="run", seeds=named, on_start=_watch_findings, console=_errors
+        )
+    _report(store_file, out, run_id)
+    _exit_on(fail_on, (verdict.object.outcome for verdict in verdicts))
+
+
+@cli.command()
+@click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="Write index.html and the tables (CSV) into this folder.")
+@click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest]")
+@fail_on_option
+def report(store_file: Path, out: Path | None, run_id: int | None, fail_on: str) -> None:
+    """Tables and a page from a store: by NAAN, by resolver, by document, every ARK and its evidence.
+
+    \b
+    arkaudit report --store audit.db --out report
+    """
+    outcomes = _report(store_file, out, run_id)
+    _exit_on(fail_on, outcomes)
+
+
+@cli.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("demo-report"),
+    show_default=True,
+    help="Where the report goes.",
+)
+def demo(out: Path) -> None:
+    """Run the whole audit on real documents over a web on this machine's loopback; no network is needed.
+
+    \b
+    pip install 'arkaudit[demo]'
+    arkaudit demo
+    """
+    try:
+        from arkaudit.demo.show import show
+    except ModuleNotFoundError as missing:
+        raise UserMistake(f"the demo needs {missing.name}: pip install 'arkaudit[demo]'") from None
+    sys.exit(show(out, Console()))
+
+
+# -- what verbs share
+
+
+def _report(store_file: Path, out: Path | None, run_id: int | None) -> list[str]:
+    """Print the main table of a run and write its report into *out*; returns the objects' outcomes."""
+    from reports.exports import write_report
+    from reports.frames import load_frames
+    from reports.terminal import main_table, summary_lines
+
+    frames = load_frames(store_file, run_id=run_id)
+    console = Console()
+    for line in summary_lines(frames):
+        console.print(line, highlight=False, markup=False)
+    console.print(main_table(frames))
+    if out:
+        paths = write_report(frames, out)
+        _say(f"the report is at {paths.index}")
+    return [str(outcome) for outcome in frames.verdicts["object"]]
+
+
+def _watch_findings(crawler: Any) -> None:
+    """Say at once what went wrong with a document; the store has it too."""
+    from scrapy import signals
+
+    def said(item: object) -> None:
+        if isinstance(item, DocumentRecord):
+            _report_findings(item.url, item.findings, None)
+
+    crawler.signals.connect(said, signal=signals.item_scraped, weak=False)
+
+
+def _report_findings(document: str, findings: Sequence[Finding], to: TextIO | None) -> None:
+    from reports.display import escaped
+
+    for finding in findings:
+        if to is not None:
+            row = {"document": document, "kind": finding.kind, "detail": finding.detail}
+            to.write(json.dumps(row, ensure_ascii=False) + "\n")
+            to.flush()
+        if finding.kind != "namespace-mention":
+            _say(escaped(f"{document}: {finding.kind}: {finding.detail}"))
+
+
+def _one_mention(text: str) -> Mention | str:
+    """The ARK of a line of input, or why it holds none."""
+    from extractors.documents import Block, Role
+    from extractors.wraps import Evidence
+
+    found = list(scan(Block(text.strip(), Role.LINK_TARGET), Evidence()))
+    mention = next((each for each in found if isinstance(each, Mention)), None)
+    if mention is not None:
+        return mention
+    if any(isinstance(each, NamespaceMention) for each in found):
+        return "names a NAAN, not an object"
+    return "holds no ARK"
+
+
+def _targets(mentions: Sequence[Mention], resolver: str) -> dict[Mention, Any]:
+    from crawler.resolving import request_url
+
+    return {each: (each.ark, request_url(each.repaired, each.resolver, resolver)) for each in mentions}
+
+
+def _lines(path: Path | None) -> list[str]:
+    if path is None:
+        return []
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8-sig", "replace")
+    except OSError as problem:
+        raise UserMistake(f"{path} can't be read: {problem.strerror}") from None
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _writable(path: Path) -> TextIO:
+    try:
+        return path.open("w", encoding="utf-8")
+    except OSError as problem:
+        raise UserMistake(f"{path} can't be written: {problem.strerror}") from None
+
+
+def _exit_on(fail_on: str, outcomes: Iterator[str] | Sequence[str]) -> None:
+    if fail_on == "never":
+        return
+    grave = {outcome.value for outcome in GRAVITY[: GRAVITY.index(ObjectOutcome(fail_on)) + 1]}
+    if grave.intersection(outcomes):
+        sys.exit(EXIT_FINDING)
+
+
+def _say(text: str) -> None:
+    _errors.print(f"arkaudit: {text}", highlight=False, markup=False)
+
+
+def _end(code: int, text: str) -> NoReturn:
+    _say(text)
+    sys.exit(code)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command.
+
+    Exit codes: 0 done; 1 done, with a finding at or above ``--fail-on``; 2 the user's mistake; 3 unfinished.
+    """
+    try:
+        cli.main(arguments, prog_name="arkaudit", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as shown:
+        click.echo(shown.ctx.get_help() if shown.ctx else "", err=True)
+        sys.exit(EXIT_MISTAKE)
+    except click.ClickException as mistake:
+        _end(EXIT_MISTAKE, mistake.format_message().replace("\n", " "))
+    except (UserMistake, ConfigError) as mistake:
+        _end(EXIT_MISTAKE, str(mistake))
+    except (KeyboardInterrupt, click.Abort):
+        _end(EXIT_UNFINISHED, "interrupted; what was observed until then is kept")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as failure:
+        _end_for(failure)
+
+
+def _end_for(failure: Exception) -> NoReturn:
+    """End with the exit code of a failure that has one; anything else is a bug, and shows where it is."""
+    from crawler.process import RunInterrupted
+    from crawler.store import StoreUnopenable, StoreUnwritable
+    from reports.exports import ReportUnwritable
+    from reports.frames import StoreUnreadable
+
+    match failure:
+        case StoreUnopenable() | StoreUnreadable() | ReportUnwritable():
+            _end(EXIT_MISTAKE, str(failure))
+        case StoreUnwritable():
+            _end(EXIT_UNFINISHED, f"the run could not finish: {failure}; what was observed until then is kept")
+        case RunInterrupted():
+            _end(EXIT_UNFINISHED, "interrupted; what was observed until then is kept")
+    raise failure

@@ -1,0 +1,179 @@
+"""``arkaudit.toml`` and the options of the command become one validated `Config`."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from arkaudit import __version__
+from crawler.addresses import AddressGuard, Routes
+
+#: Without any delay, Scrapy's downloader takes all that is queued for a host at once, whatever the concurrency.
+_LEAST_DELAY_S = 0.001
+
+HOME = "https://pypi.org/project/arkaudit/"
+
+
+class ConfigError(Exception):
+    """Raised for a configuration that can't be used: one line that says what is wrong, and where."""
+
+
+def _routes(texts: list[str]) -> list[str]:
+    Routes.parse(texts)
+    return texts
+
+
+def _networks(texts: list[str]) -> list[str]:
+    AddressGuard.allowing(texts)
+    return texts
+
+
+def _http_url(text: str) -> str:
+    if not text.lower().startswith(("http://", "https://")):
+        raise ValueError(f"not an http or https URL: {text!r}")
+    return text
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable() or not text.isascii():
+        raise ValueError("must be printable ASCII: it is sent as a header")
+    return text
+
+
+Header = Annotated[str, AfterValidator(_printable)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Politeness(_Section):
+    """How hosts are treated."""
+
+    delay: float = Field(1.0, ge=0, le=3600)
+    """Seconds between two requests to a host; less only for hosts of one's own."""
+    timeout: float = Field(30.0, gt=0, le=3600)
+    """Seconds for one request, from connecting to the last byte that is needed."""
+    user_agent: Header | None = None
+    contact: Header | None = None
+    """An address or URL where the operator can be reached; part of the User-Agent."""
+
+
+class Network(_Section):
+    """Where connections go."""
+
+    connect_to: Annotated[list[str], AfterValidator(_routes)] = []
+    """``HOST:PORT=ADDR:PORT``: connect there instead; URL and Host header stay."""
+    only_routed: bool = False
+    """A name that has no route fails, and is not looked up."""
+    ca_file: Path | None = None
+    """Certificates of authorities that the TLS probe trusts instead of the system's."""
+    allow_addresses: Annotated[list[str], AfterValidator(_networks)] = []
+    """Networks (CIDR) among the private ones that may be reached."""
+
+
+class Crawl(_Section):
+    """How far a crawl goes."""
+
+    depth: int | None = Field(None, ge=0)
+    max_pages: int | None = Field(None, ge=1)
+
+
+class Resolve(_Section):
+    """How ARKs are asked about."""
+
+    max_hops: int = Field(20, ge=5, le=100)
+    """Redirects in a chain; at least 5 (draft-castelan-ark-uri, 7.1.3)."""
+    legacy_inflections: bool = True
+    """Whether ``??`` and ``?`` are asked where ``?info`` gave nothing."""
+
+
+class Config(_Section):
+    """Everything that a run can be told."""
+
+    seeds: list[str] = []
+    store: Path | None = None
+    out: Path | None = None
+    resolver: Annotated[str, AfterValidator(_http_url)] = "https://n2t.net/"
+    politeness: Politeness = Politeness()
+    network: Network = Network()
+    crawl: Crawl = Crawl()
+    resolve: Resolve = Resolve()
+
+    @property
+    def user_agent(self) -> str:
+        """What hosts are told of who asks."""
+        if self.politeness.user_agent:
+            return self.politeness.user_agent
+        contact = f"; {self.politeness.contact}" if self.politeness.contact else ""
+        return f"arkaudit/{__version__} (+{HOME}{contact})"
+
+    def settings(self) -> dict[str, Any]:
+        """The settings of Scrapy that follow from it."""
+        network = self.network
+        return {
+            "USER_AGENT": self.user_agent,
+            "ROBOTSTXT_USER_AGENT": "arkaudit",
+            "DOWNLOAD_DELAY": max(self.politeness.delay, _LEAST_DELAY_S),
+            "DOWNLOAD_TIMEOUT": self.politeness.timeout,
+            "ARKAUDIT_CONNECT_TO": network.connect_to,
+            "ARKAUDIT_ONLY_ROUTED": network.only_routed,
+            "ARKAUDIT_ALLOW_ADDRESSES": network.allow_addresses,
+            "ARKAUDIT_CA_FILE": str(network.ca_file) if network.ca_file else None,
+            "ARKAUDIT_MAX_HOPS": self.resolve.max_hops,
+        }
+
+
+def load(path: Path | None, overrides: dict[str, Any]) -> Config:
+    """The configuration in the file at *path*, if any, with *overrides* (dotted names) over it.
+
+    Paths in the file are relative to the file. Raises `ConfigError`.
+
+    >>> load(None, {"politeness.delay": 0}).politeness.delay
+    0.0
+    >>> load(None, {"politeness.delay": -1})
+    Traceback (most recent call last):
+    ...
+    arkaudit.config.ConfigError: politeness.delay: Input should be greater than or equal to 0
+    """
+    values = _file_values(path) if path else {}
+    for name, value in overrides.items():
+        *sections, key = name.split(".")
+        inner = values
+        for section in sections:
+            inner = inner.setdefault(section, {})
+        inner[key] = value
+    try:
+        config = Config.model_validate(values)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        words = first["msg"].removeprefix("Value error, ")
+        raise ConfigError(f"{f'{path}: ' if path else ''}{place}: {words}") from None
+    if config.network.ca_file and not config.network.ca_file.is_file():
+        raise ConfigError(f"there is no file of certificates at {config.network.ca_file}")
+    return config
+
+
+def _file_values(path: Path) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"there is no configuration at {path}") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ConfigError(f"{path} can't be read: {problem}") from None
+    except tomllib.TOMLDecodeError as problem:
+        raise ConfigError(f"{path} is not TOML: {problem}") from None
+    folder = path.parent
+    for section, key in ((None, "store"), (None, "out"), ("network", "ca_file")):
+        inner = values.get(section, {}) if section else values
+        if isinstance(inner, dict) and isinstance(inner.get(key), str):
+            inner[key] = folder / inner[key]
+    if isinstance(values.get("seeds"), list):
+        values["seeds"] = [
+            seed if not isinstance(seed, str) or "://" in seed else str(folder / seed) for seed in values["seeds"]
+        ]
+    return values

@@ -1,0 +1,106 @@
+"""The options that several verbs share, and how they become a `Config`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from arkaudit.config import Config, load
+from crawler.observations import GRAVITY
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_CONFIG = click.option(
+    "-c",
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path),
+    help="The configuration (arkaudit.toml).",
+)
+_REQUESTS = (
+    click.option("--resolver", help="Resolver for compact ARKs.  [default: https://n2t.net/]"),
+    click.option("--delay", type=float, help="Seconds between two requests to a host.  [default: 1]"),
+    click.option("--timeout", type=float, help="Seconds for one request.  [default: 30]"),
+    click.option("--max-hops", type=int, help="Redirects in a chain.  [default: 20]"),
+    click.option("--user-agent", help="The whole User-Agent header, instead of ours."),
+    click.option("--contact", help="Where hosts can reach you (address or URL); part of the User-Agent."),
+    click.option(
+        "--connect-to",
+        multiple=True,
+        metavar="HOST:PORT=ADDR:PORT",
+        help="Connect there instead; URL and Host header stay. Repeatable.",
+    ),
+    click.option(
+        "--only-routed",
+        is_flag=True,
+        default=None,
+        help="Fail names that have no --connect-to, without looking them up.",
+    ),
+    click.option("--ca-file", type=click.Path(path_type=Path), help="Certificates of authorities to trust."),
+    click.option(
+        "--allow-address", multiple=True, metavar="CIDR", help="A private network that may be reached. Repeatable."
+    ),
+)
+_CRAWL = (
+    click.option("--depth", type=int, help="Links to follow from a seed.  [default: no limit]"),
+    click.option("--max-pages", type=int, help="Documents to fetch at most.  [default: no limit]"),
+)
+
+#: The option of each value of the configuration.
+_NAMES = {
+    "resolver": "resolver",
+    "delay": "politeness.delay",
+    "timeout": "politeness.timeout",
+    "user_agent": "politeness.user_agent",
+    "contact": "politeness.contact",
+    "max_hops": "resolve.max_hops",
+    "connect_to": "network.connect_to",
+    "only_routed": "network.only_routed",
+    "ca_file": "network.ca_file",
+    "allow_address": "network.allow_addresses",
+    "depth": "crawl.depth",
+    "max_pages": "crawl.max_pages",
+}
+
+
+def request_options(command: Command) -> Command:
+    """How and whom to ask: for every verb that sends requests."""
+    for option in reversed((_CONFIG, *_REQUESTS)):
+        command = option(command)
+    return command
+
+
+def crawl_options(command: Command) -> Command:
+    """How far to go: for verbs that follow links."""
+    for option in reversed(_CRAWL):
+        command = option(command)
+    return command
+
+
+def fail_on_option(command: Command) -> Command:
+    """When to end with exit code 1."""
+    tokens = ["never", *(outcome.value for outcome in GRAVITY)]
+    return click.option(
+        "--fail-on",
+        type=click.Choice(tokens),
+        default="never",
+        show_default=True,
+        metavar="OUTCOME",
+        help="Exit with 1 when some object's outcome is this or a graver one: " + ", ".join(tokens[1:]) + ".",
+    )(command)
+
+
+def config_of(config_file: Path | None, options: dict[str, Any]) -> Config:
+    """The configuration that a file and the given *options* make; an option wins, lists add up to the file's.
+
+    Raises `arkaudit.config.ConfigError`.
+    """
+    given = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in options.items()
+        if value is not None and value != ()
+    }
+    return load(config_file, {_NAMES[name]: value for name, value in given.items()})

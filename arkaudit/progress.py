@@ -1,0 +1,94 @@
+"""Live progress on a terminal, plain lines in a log; always on standard error."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from scrapy import signals
+from scrapy.crawler import Crawler
+
+from crawler.observations import DocumentRecord, Observation, Question
+
+#: Seconds between two lines where there is no terminal.
+LINE_EVERY_S = 10.0
+
+
+class RunProgress:
+    """Watches the spiders of a run: how many documents were read, how many ARKs were asked about."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task: TaskID | None = None
+        self._stage = ""
+        self._done = 0
+        self._total: int | None = None
+        self._citations = 0
+        self._requests = 0
+        self._last_line = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+        if self._stage:
+            self._console.print(self._line(), highlight=False)
+
+    def stage(self, name: str, total: int | None) -> None:
+        """Another spider begins; *total* is how many of its things there are, where that is known."""
+        if self._stage:
+            self._console.print(self._line(), highlight=False)
+        self._stage, self._done, self._total = name, 0, total
+        if self._task is not None:
+            self._bar.remove_task(self._task)
+        self._task = self._bar.add_task(name, total=total)
+
+    def watch(self, crawler: Crawler) -> None:
+        """Follow what a crawler's spider yields."""
+        crawler.signals.connect(self._item, signal=signals.item_scraped, weak=False)
+
+    def _item(self, item: object) -> None:
+        match item:
+            case DocumentRecord():
+                self._done += 1
+                self._citations += len(item.mentions)
+            case Observation():
+                self._done += item.question is Question.OBJECT
+                self._requests += len(item.hops)
+            case _:
+                return
+        if self._task is not None:
+            self._bar.update(self._task, completed=self._done, description=self._line())
+        if not self._console.is_terminal and time.monotonic() - self._last_line >= LINE_EVERY_S:
+            self._last_line = time.monotonic()
+            self._console.print(self._line(), highlight=False)
+
+    def _line(self) -> str:
+        of = "" if self._total is None else f" of {self._total}"
+        told = f"{self._citations} citations" if self._stage == "documents" else f"{self._requests} requests"
+        return f"{self._stage}: {self._done}{of}, {told}"

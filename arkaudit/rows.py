@@ -1,0 +1,131 @@
+"""What `extract` and `check` print: mentions and verdicts as flat rows, in JSON Lines, CSV or a table."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
+from extractors.find import Mention
+from reports.display import escaped
+from reports.exports import defused
+
+Row = Mapping[str, Any]
+
+MENTION_COLUMNS = (
+    "document", "ark", "as_written", "repaired", "role", "page", "place", "spans", "context", "repairs",
+    "resolver", "inflection", "confidence", "reason", "alternatives",
+)  # fmt: skip
+
+
+def mention_row(document: str, mention: Mention) -> dict[str, Any]:
+    """One mention, as `arkaudit extract` gives it."""
+    return {
+        "document": document,
+        "ark": str(mention.ark),
+        "as_written": mention.as_written,
+        "repaired": mention.repaired,
+        "role": mention.role.value,
+        "page": mention.page,
+        "place": mention.place,
+        "spans": [list(span) for span in mention.spans],
+        "context": mention.context,
+        "repairs": list(mention.repairs),
+        "resolver": mention.resolver,
+        "inflection": mention.inflection,
+        "confidence": mention.confidence.token,
+        "reason": mention.reason,
+        "alternatives": list(mention.alternatives),
+    }
+
+
+def verdict_row(asked: str, verdict: Verdict) -> dict[str, Any]:
+    """One line of input and what became of it, as `arkaudit check` gives it."""
+    return {
+        "asked": asked,
+        "ark": verdict.ark,
+        "object": _service(verdict.object),
+        "metadata": _service(verdict.metadata),
+        "commitment": _service(verdict.commitment),
+        "final_url": verdict.final_url,
+        "hops": verdict.hops,
+        "requests": verdict.requests,
+        "remarks": list(verdict.remarks),
+    }
+
+
+def invalid_row(asked: str, reason: str) -> dict[str, Any]:
+    """A line of input that holds no ARK."""
+    return {
+        "asked": asked,
+        "ark": None,
+        "object": _service(ServiceVerdict(ObjectOutcome.INVALID.value, (reason,))),
+        "metadata": _service(ServiceVerdict(MetadataOutcome.NOT_ASKED.value)),
+        "commitment": _service(ServiceVerdict(CommitmentOutcome.NOT_ASKED.value)),
+        "final_url": None,
+        "hops": 0,
+        "requests": 0,
+        "remarks": [],
+    }
+
+
+def _service(verdict: ServiceVerdict) -> dict[str, Any]:
+    return {"outcome": verdict.outcome, "evidence": list(verdict.evidence), "parsed": dict(verdict.parsed)}
+
+
+def write_jsonl(rows: Iterable[Row], to: TextIO) -> None:
+    """One JSON object a line, as each row comes."""
+    for row in rows:
+        to.write(json.dumps(row, ensure_ascii=False) + "\n")
+        to.flush()
+
+
+def write_mentions_csv(rows: Iterable[Row], to: TextIO) -> None:
+    """A header and one line a mention; lists are joined, and cells that a spreadsheet would run are defused."""
+    writer = csv.writer(to, lineterminator="\n")
+    writer.writerow(MENTION_COLUMNS)
+    for row in rows:
+        writer.writerow([defused(_cell(row[column])) for column in MENTION_COLUMNS])
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "; ".join("-".join(map(str, each)) if isinstance(each, list) else str(each) for each in value)
+    return str(value)
+
+
+def print_mentions(rows: Iterable[Row], console: Console) -> None:
+    """The mentions as a table for people."""
+    table = Table("document", "where", "ARK", "as written", "repairs", "confidence", highlight=False)
+    for row in rows:
+        where = f"p. {row['page']}" if row["page"] else row["place"] or row["role"]
+        cells = (
+            row["document"],
+            where,
+            row["ark"],
+            row["as_written"],
+            ", ".join(row["repairs"]),
+            row["confidence"],
+        )
+        table.add_row(*(Text(escaped(str(cell))) for cell in cells))
+    console.print(table)
+
+
+def print_verdicts(rows: Sequence[Row], console: Console) -> None:
+    """The verdicts as a table for people, with the first reason for each."""
+    table = Table("asked", "object", "metadata", "commitment", "why", highlight=False)
+    for row in rows:
+        services = [row[service] for service in ("object", "metadata", "commitment")]
+        why = services[0]["evidence"][:1]
+        table.add_row(
+            *(Text(escaped(cell)) for cell in (row["asked"], *(each["outcome"] for each in services), *(why or [""])))
+        )
+    console.print(table)

@@ -1,0 +1,301 @@
+"""The command's contract: rows, streams and exit codes, as a user meets them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from crawler.store import Store
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply, run_command
+
+ROW = {
+    "document", "ark", "as_written", "repaired", "role", "page", "place", "spans", "context", "repairs", "resolver",
+    "inflection", "confidence", "reason", "alternatives",
+}  # fmt: skip
+VERBS = ("run", "crawl", "check", "extract", "report", "demo")
+
+
+@pytest.fixture
+def letter(tmp_path: Path) -> Path:
+    path = tmp_path / "letter.txt"
+    path.write_text("See https://gallica.bnf.fr/ark:/12148/bpt6k10\n7371t, and ark:/67531/metadc2846.\n", "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example(verb: str) -> None:
+    done = run_command(verb, "--help")
+    assert done.returncode == 0
+    assert f"arkaudit {verb}" in done.stdout.replace("Usage: arkaudit " + verb, "", 1)
+
+
+def test_extract_prints_a_mention_a_line(letter: Path) -> None:
+    done = run_command("extract", letter)
+    first, second = json_lines(done.stdout)
+    assert done.returncode == 0
+    assert set(first) == ROW
+    assert first["ark"] == "ark:12148/bpt6k107371t"
+    assert first["repaired"] == "https://gallica.bnf.fr/ark:/12148/bpt6k107371t"
+    assert first["resolver"] == "https://gallica.bnf.fr/"
+    assert first["repairs"] == ["line wrap"]
+    text = letter.read_text("utf-8")
+    assert "".join(text[start:end] for start, end in first["spans"]) == first["repaired"]
+    assert (second["ark"], second["resolver"], second["document"]) == (
+        "ark:67531/metadc2846",
+        None,
+        str(letter),
+    )
+
+
+def test_extract_reads_standard_input_and_folders(letter: Path) -> None:
+    from_input = run_command("extract", "-", stdin="ark:/67531/metadc2846")
+    assert [row["document"] for row in json_lines(from_input.stdout)] == ["-"]
+    (letter.parent / "deep").mkdir()
+    (letter.parent / "deep" / "page.html").write_text("<p>ark:/67531/metadc107835")
+    from_folder = run_command("extract", letter.parent)
+    assert [Path(row["document"]).name for row in json_lines(from_folder.stdout)] == [
+        "page.html",
+        "letter.txt",
+        "letter.txt",
+    ]
+
+
+def test_extract_writes_csv_that_no_spreadsheet_runs(letter: Path) -> None:
+    letter.write_text("=HYPERLINK(1) ark:/67531/metadc2846")
+    [row] = csv.DictReader(io.StringIO(run_command("extract", "--format", "csv", letter).stdout))
+    assert row["ark"] == "ark:67531/metadc2846"
+    assert row["context"].startswith("'=")
+
+
+def test_extract_fetches_urls_and_follows_nothing() -> None:
+    with RawServer(lambda _: reply(body="<a href='/other'>ark:/67531/metadc2846</a>")) as server:
+        done = run_command("extract", *ON_LOOPBACK, f"{server.url}/page")
+        assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:67531/metadc2846"]
+        assert server.targets == ["/page"]
+
+
+def test_what_went_wrong_with_a_document_is_a_finding_and_the_exit_code_stays_0(tmp_path: Path) -> None:
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnot really")
+    (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0" + bytes(200))
+    (tmp_path / "empty.txt").write_bytes(b"")
+    done = run_command("extract", tmp_path, "--findings", tmp_path / "findings.jsonl")
+    found = {Path(row["document"]).name: row["kind"] for row in json_lines((tmp_path / "findings.jsonl").read_text())}
+    assert done.returncode == 0
+    assert done.stdout == ""
+    assert found == {"broken.pdf": "unreadable", "photo.jpg": "unknown-format", "empty.txt": "empty"}
+    assert "broken.pdf: unreadable" in done.stderr
+
+
+def test_check_answers_each_line_in_its_order(tmp_path: Path) -> None:
+    def respond(target: str) -> bytes:
+        return reply(body="<title>Page</title>") if target.startswith("/ark:/12x45/here") else reply("404 Not Found")
+
+    with RawServer(respond) as server:
+        lines = [
+            f"{server.url}/ark:/12x45/gone",
+            "no ark here",
+            f"{server.url}/ark:/12x45/here",
+            "ark:/12345/x5",
+            "ark:/12148/",
+        ]
+        (tmp_path / "arks.txt").write_text("\n".join(lines) + "\n\n")
+        rows = check_rows("--from", tmp_path / "arks.txt")
+        assert [row["asked"] for row in rows] == lines
+        assert outcomes(rows) == ["broken", "invalid", "resolved", "skipped", "invalid"]
+        assert all(
+            set(row)
+            == {
+                "asked",
+                "ark",
+                "object",
+                "metadata",
+                "commitment",
+                "final_url",
+                "hops",
+                "requests",
+                "remarks",
+            }
+            for row in rows
+        )
+        assert [row["requests"] for row in rows][3:] == [0, 0]
+
+
+def test_check_sends_compact_arks_to_the_resolver_and_keeps_a_store(tmp_path: Path) -> None:
+    with RawServer(lambda _: reply(body="x")) as server:
+        [row] = check_rows("--resolver", f"{server.url}/r/", "--store", tmp_path / "audit.db", "ARK:/12x45/x5")
+        assert "/r/ark:/12x45/x5" in server.targets
+        assert row["ark"] == "ark:12x45/x5"
+    with sqlite3.connect(tmp_path / "audit.db") as raw:
+        assert raw.execute("select count(*) from observation").fetchone()[0] == len(server.targets)
+
+
+@pytest.mark.parametrize(("threshold", "code"), [("never", 0), ("broken", 1), ("timeout", 1), ("soft-404", 1)])
+def test_fail_on_counts_an_outcome_and_all_graver_ones(threshold: str, code: int) -> None:
+    with RawServer(lambda _: reply("404 Not Found")) as server:
+        assert (
+            run_command("check", *ON_LOOPBACK, "--fail-on", threshold, f"{server.url}/ark:/12x45/x5").returncode == code
+        )
+
+
+def test_fail_on_does_not_count_lighter_ones() -> None:
+    with RawServer(lambda _: reply("403 Forbidden")) as server:
+        assert run_command("check", *ON_LOOPBACK, "--fail-on", "timeout", f"{server.url}/ark:/12x45/x5").returncode == 0
+
+
+MISTAKES = {
+    "an unknown verb": ["audit"],
+    "an unknown option": ["check", "--resolve", "x"],
+    "an unknown value": ["extract", "--format", "xml", "-"],
+    "a missing path": ["extract", "no/such/file.txt"],
+    "a seed that is no URL": ["crawl", "htp:/library"],
+    "a seed that is a broken URL": ["crawl", "http://[::1/"],
+    "nothing to check": ["check"],
+    "a list that is not there": ["check", "--from", "no/such/list.txt"],
+    "a configuration that is not there": ["run", "-c", "no/such.toml"],
+    "a negative delay": ["check", "--delay", "-1", "ark:/12345/x"],
+    "a delay that is no number": ["check", "--delay", "slow", "ark:/12345/x"],
+    "a network that is none": ["check", "--allow-address", "everywhere", "ark:/12345/x"],
+    "a route that is none": ["check", "--connect-to", "n2t.net", "ark:/12345/x"],
+    "a file of certificates that is not there": ["check", "--ca-file", "no/such.pem", "ark:/12345/x"],
+    "a resolver that is no URL": ["check", "--resolver", "n2t.net", "ark:/12345/x"],
+    "a contact with a line break": ["check", "--contact", "a\r\nX-Evil: 1", "ark:/12345/x"],
+    "a store that is not there": ["report", "--store", "no/such.db"],
+    "an outcome that is none": ["check", "--fail-on", "dead", "ark:/12345/x"],
+}
+
+
+@pytest.mark.parametrize("arguments", MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_gets_one_clear_line_and_exit_code_2(arguments: list[str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "arkaudit", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stderr.startswith("arkaudit: ")
+    assert list(tmp_path.iterdir()) == [], "half-written"
+
+
+@pytest.mark.parametrize(
+    ("toml", "place"),
+    [
+        ("seeds = 3", "seeds"),
+        ("[politeness]\ndelay = 'slow'", "politeness.delay"),
+        ("[network]\nconnect_to = ['x']", "network.connect_to"),
+        ("unknown = 1", "unknown"),
+        ("not toml", "line 1"),
+    ],
+)
+def test_a_bad_configuration_is_named_with_its_place(toml: str, place: str, tmp_path: Path) -> None:
+    (tmp_path / "arkaudit.toml").write_text(toml)
+    done = run_command("run", "-c", tmp_path / "arkaudit.toml")
+    assert done.returncode == 2
+    assert place in done.stderr
+    assert "arkaudit.toml" in done.stderr
+
+
+def test_a_store_that_is_not_ours_is_refused_by_every_verb_that_takes_one(tmp_path: Path) -> None:
+    path = tmp_path / "foreign.db"
+    with sqlite3.connect(path) as foreign:
+        foreign.execute("create table t (x)")
+    before = path.read_bytes()
+    for arguments in (
+        ["crawl", str(tmp_path)],
+        ["run", str(tmp_path)],
+        ["report"],
+        ["check", "ark:/12345/x"],
+    ):
+        done = run_command(*arguments, "--store", path)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert path.read_bytes() == before
+
+
+def test_an_output_folder_that_can_not_be_written_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    (tmp_path / "report").write_text("a file where a folder belongs")
+    with RawServer(lambda _: reply(body="x")) as server:
+        done = run_command("run", *ON_LOOPBACK, server.url, "--store", tmp_path / "a.db", "--out", tmp_path / "report")
+        assert done.returncode == 2
+        assert server.request_lines == []
+    assert not (tmp_path / "a.db").exists()
+
+
+def test_a_seed_that_can_not_be_reached_is_a_row(tmp_path: Path) -> None:
+    done = run_command("crawl", *ON_LOOPBACK, "http://127.0.0.1:9/", "--store", tmp_path / "a.db")
+    assert done.returncode == 0
+    assert "not-fetched" in done.stderr
+    with sqlite3.connect(tmp_path / "a.db") as raw:
+        assert raw.execute("select url, outcome from document").fetchall() == [("http://127.0.0.1:9/", "refused")]
+
+
+def test_a_crawl_stays_on_its_site_and_within_its_depth(tmp_path: Path) -> None:
+    def respond(target: str) -> bytes:
+        return reply(
+            body=f"<a href='http://elsewhere.example/'>x</a><a href='{target}x/'>deeper</a> ark:/67531/m{len(target)}"
+        )
+
+    with RawServer(respond) as server:
+        run_command("crawl", *ON_LOOPBACK, "--depth", "2", f"{server.url}/", "--store", tmp_path / "a.db")
+        assert server.targets == ["/", "/x/", "/x/x/"]
+
+
+def test_links_to_examples_and_tests_are_not_followed(tmp_path: Path) -> None:
+    page = reply(body="<a href='/ark:/99999/fk4'>test</a> <a href='/ark:/12345/x5'>example</a>")
+    with RawServer(lambda _: page) as server:
+        run_command("run", *ON_LOOPBACK, f"{server.url}/", "--store", tmp_path / "a.db")
+        assert server.targets == ["/"]
+
+
+def test_run_reports_and_report_repeats_it_byte_for_byte(tmp_path: Path) -> None:
+    with RawServer(lambda target: reply(body=f"<title>{target}</title> ark:/12345/x5")) as server:
+        done = run_command(
+            "run", *ON_LOOPBACK, f"{server.url}/", "--store", tmp_path / "a.db", "--out", tmp_path / "one"
+        )
+    assert done.returncode == 0, done.stderr
+    again = run_command("report", "--store", tmp_path / "a.db", "--out", tmp_path / "two")
+    assert again.returncode == 0
+    files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*") if path.is_file())
+    assert Path("index.html") in files
+    assert all((tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes() for name in files)
+
+
+def test_a_disk_that_fills_up_ends_the_run_with_3_and_keeps_what_was_seen(tmp_path: Path) -> None:
+    path = tmp_path / "audit.db"
+    Store.open(path).close()
+    script = (
+        "import crawler.store as s, sys\n"
+        "before = s._set_pragmas\n"
+        "def small(connection, record):\n"
+        "    before(connection, record)\n"
+        "    pages = connection.execute('pragma page_count').fetchone()[0]\n"
+        "    connection.execute(f'pragma max_page_count={pages + 12}')\n"
+        "s._set_pragmas = small\n"
+        "from arkaudit.cli import main\n"
+        "main(sys.argv[1:])\n"
+    )
+    text = " ".join(f"ark:/12x45/x{number}" for number in range(60))
+    with RawServer(lambda target: reply(body=f"{text} <a href='{target}a/'>on</a>")) as server:
+        done = subprocess.run(
+            [sys.executable, "-c", script, "crawl", *ON_LOOPBACK, "--depth", "30", server.url, "--store", str(path)],
+            capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    assert "kept" in done.stderr
+    with sqlite3.connect(path) as raw:
+        assert raw.execute("pragma integrity_check").fetchone() == ("ok",)
+
+
+def test_results_go_to_standard_output_and_nothing_else_does(letter: Path) -> None:
+    done = run_command("extract", letter)
+    assert all(json.loads(line) for line in done.stdout.splitlines())

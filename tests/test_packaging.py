@@ -1,0 +1,90 @@
+"""The built wheel, installed apart and run from folders that try to mislead it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = {"arkaudit", "crawler", "extractors", "reports"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("dist")
+    copy = tmp_path_factory.mktemp("source") / "arkaudit"
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(copy)], check=True)
+    # Built in a copy, so that no build folder is left in the checkout, and without a network for a build environment.
+    done = subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(copy)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    [built] = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel unpacked as pip would, in a folder that stands first on the path instead of the checkout."""
+    folder = tmp_path_factory.mktemp("site")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def run(site: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    # -P keeps the current folder off the path, as an installed console script does.
+    start = f"import sys; sys.path.insert(0, {str(site)!r}); from arkaudit.cli import main; main(sys.argv[1:])"
+    return subprocess.run(
+        [sys.executable, "-P", "-c", start, *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_the_wheel_holds_our_packages_and_their_data_and_no_tests(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.split("/")[0] for name in names if "dist-info" not in name} == PACKAGES
+    for needed in (
+        "reports/templates/page.html.j2",
+        "arkaudit/demo/site/index.html",
+        "arkaudit/demo/site/flood-marks.pdf",
+        "crawler/spiders/arks.py",
+    ):
+        assert needed in names
+
+
+def test_the_wheel_works_from_an_empty_folder(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("ark:/67531/metadc2846")
+    done = run(site, tmp_path, "extract", "a.txt")
+    assert '"ark": "ark:67531/metadc2846"' in done.stdout, done.stderr
+
+
+def test_a_foreign_project_around_it_does_not_mislead_it(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = foreign.settings\n")
+    (tmp_path / "crawler").mkdir()
+    (tmp_path / "crawler" / "__init__.py").write_text("raise RuntimeError('not ours')")
+    (tmp_path / "page.html").write_text("<p>ark:/12345/x5")
+    done = run(site, tmp_path, "run", "page.html", "--delay", "0", "--only-routed", "--out", "report")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "report" / "index.html").is_file()
+
+
+def test_the_demo_says_what_it_needs_when_it_is_not_there(site: Path, tmp_path: Path) -> None:
+    start = (
+        f"import sys; sys.path.insert(0, {str(site)!r}); sys.modules['trustme'] = None;"
+        " from arkaudit.cli import main; main(['demo'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", start], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "pip install 'arkaudit[demo]'" in done.stderr
