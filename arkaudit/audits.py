@@ -16,7 +16,7 @@ from arkaudit.progress import RunProgress
 from arkaudit.seeds import Seeds
 from crawler.judging import judge_run
 from crawler.observations import Verdict
-from crawler.process import Stage, run_stages
+from crawler.process import RunInterrupted, Stage, run_stages
 from crawler.spiders.arks import ArksSpider
 from crawler.spiders.documents import DocumentsSpider, DocumentWorker
 from crawler.store import Store, StoreUnwritable
@@ -102,7 +102,7 @@ def audit(
             stages += [Stage(ArksSpider, arks)] if resolve else []
             run_stages(stages, config.settings(), on_start=started)
         state = "finished"
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RunInterrupted):
         state = "interrupted"
         raise
     finally:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -130,3 +132,22 @@ def test_hosts_are_told_who_asks() -> None:
     with RawServer(lambda _: PAGE) as server:
         check_rows("--contact", "auditor@library.example", f"{server.url}/ark:/12x45/x5")
         assert all("auditor@library.example" in head and "User-Agent: arkaudit/" in head for head in server.heads)
+
+
+def test_one_request_at_a_time_also_without_a_delay() -> None:
+    lock, now, most = threading.Lock(), 0, 0
+
+    def respond(_: str) -> bytes:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.02)
+        with lock:
+            now -= 1
+        return reply("404 Not Found")
+
+    with RawServer(respond) as server:
+        check_rows(*(f"{server.url}/ark:/12x45/x{number}" for number in range(12)))
+        assert len(server.targets) == 12
+        assert most == 1
