@@ -1,0 +1,308 @@
+"""A process that may be killed: for parsers that abort, hang or take all memory over a stranger's file.
+
+Its errors; after each of them, the next call finds a working process again:
+
+    WorkerError
+    ├── WorkerDied          the process aborted, crashed, was killed, or had spent its CPU time
+    ├── WorkerTimeout       the call took longer than `timeout_s`, and the process was killed
+    ├── WorkerOutOfMemory   the function wanted more than `memory_bytes`
+    └── WorkerFailed        the function raised any other exception
+
+The limits contain accidents and bombs. They are no sandbox: the process may do all that its user may do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import math
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing import connection, resource_tracker
+from typing import Any, Generic, ParamSpec, Self, TypeVar
+
+if sys.platform != "win32":  # there, only the timeout holds
+    import resource
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Spawned, never forked: a fork inherits the locks that other threads hold, and all open files.
+_SPAWN = multiprocessing.get_context("spawn")
+
+#: One thread at a time: `multiprocessing` reaps all dead children whenever it starts one, and to kill a child
+#: that was reaped is to kill whoever has its number now.
+_REAPING = threading.Lock()
+
+#: The exit status of a process without memory, which can't be trusted to send a message.
+_OUT_OF_MEMORY = errno.ENOMEM
+_START_TIMEOUT_S = 120.0
+_FAREWELL_S = 5.0
+
+
+class WorkerError(Exception):
+    """A call that gave no result."""
+
+
+class WorkerDied(WorkerError):
+    """The process ended during the call; the reason names the signal (``killed by SIGABRT``) or status."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class WorkerTimeout(WorkerError):
+    """The call took longer than it may."""
+
+
+class WorkerOutOfMemory(WorkerError):
+    """The function wanted more memory than the process may have."""
+
+
+class WorkerFailed(WorkerError):
+    """The function raised an exception: its class and message."""
+
+    def __init__(self, exception: str, message: str) -> None:
+        super().__init__(f"{exception}: {message}")
+        self.exception = exception
+        self.message = message
+
+
+class Worker(Generic[P, R]):
+    """Runs an importable function in a process of its own, call after call, restarted after each death.
+
+    Threads may share it; their calls take turns.
+
+    >>> with Worker(int, timeout_s=30) as worker:
+    ...     worker.call("42")
+    42
+    """
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        *,
+        timeout_s: float = 60.0,
+        memory_bytes: int = 2 * 2**30,
+        cpu_s: int = 60,
+    ) -> None:
+        pickle.dumps(function)  # raises here, not at the first call, if it can't be sent by reference
+        self._function = function
+        self._timeout_s = timeout_s
+        self._memory_bytes = memory_bytes
+        self._cpu_s = cpu_s
+        self._child: _Child | None = None
+        self._is_closed = False
+        self._turn = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def call(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """What the function returns for these arguments; raises a `WorkerError` when it returns nothing.
+
+        The time that the process takes to start, and to import the function, doesn't count.
+        """
+        message = pickle.dumps((self._function, args, kwargs))
+        with self._turn:
+            if self._child is not None and not self._child.is_alive():
+                self._bury_child()
+            if self._child is None:
+                self._start_child()
+            result: R = self._exchange(message, self._timeout_s)
+            return result
+
+    def close(self) -> None:
+        """Ends the process. A call that is under way in another thread ends with `WorkerDied`."""
+        self._is_closed = True
+        if not self._turn.acquire(blocking=False):
+            child = self._child
+            if child is not None:
+                child.kill()
+            self._turn.acquire()
+        try:
+            self._bury_child()
+        finally:
+            self._turn.release()
+
+    def _start_child(self) -> None:
+        self._child = _Child(self._memory_bytes, self._cpu_s)
+        if self._is_closed:  # looked at after the child is there for `close` to see
+            self._bury_child()
+            raise RuntimeError("the worker is closed")
+        self._exchange(pickle.dumps((callable, (self._function,), {})), _START_TIMEOUT_S)
+
+    def _exchange(self, message: bytes, timeout_s: float) -> Any:
+        """The child's result for *message*; the child is gone if there is none to be had."""
+        child = self._child
+        assert child is not None
+        try:
+            answer = child.answer(message, timeout_s)
+        except (EOFError, OSError):
+            status = self._bury_child()
+            if child.timed_out:
+                raise WorkerTimeout(f"no answer within {timeout_s:g} s") from None
+            if status == _OUT_OF_MEMORY:
+                raise WorkerOutOfMemory(f"wanted more than {self._memory_bytes} bytes") from None
+            raise WorkerDied(_cause_of_death(status)) from None
+        except BaseException:  # Ctrl-C; the answer to this call must not meet the next
+            child.kill()
+            self._bury_child()
+            raise
+        if child.timed_out:  # killed the moment after it had answered
+            self._bury_child()
+        outcome = pickle.loads(answer)
+        if isinstance(outcome, _Raised):
+            raise WorkerFailed(outcome.exception, outcome.message)
+        return outcome
+
+    def _bury_child(self) -> int | None:
+        child, self._child = self._child, None
+        return child.exit_status() if child is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    """An answer that is no result."""
+
+    exception: str
+    message: str
+
+
+class _Child:
+    """The process and the pipe to it, as the parent holds them."""
+
+    def __init__(self, memory_bytes: int, cpu_s: int) -> None:
+        self.timed_out = False
+        self._is_reaped = False
+        self._pipe, theirs = _SPAWN.Pipe()
+        self._process = _SPAWN.Process(target=_serve, args=(theirs, memory_bytes, cpu_s), daemon=True)
+        try:
+            with _REAPING, _interrupts_held_back():
+                self._process.start()
+        except BaseException:
+            self._pipe.close()
+            raise
+        finally:
+            theirs.close()  # now the child has the only other end, and its death is our end of file
+
+    def answer(self, message: bytes, timeout_s: float) -> bytes:
+        """The answer to *message*; raises EOFError or OSError when the child doesn't live to give it."""
+        timer = threading.Timer(timeout_s, self._time_out)
+        timer.daemon = True
+        timer.start()
+        try:
+            self._pipe.send_bytes(message)
+            return self._pipe.recv_bytes()
+        finally:
+            timer.cancel()
+            timer.join()
+
+    def _time_out(self) -> None:
+        self.timed_out = True
+        self.kill()
+
+    def is_alive(self) -> bool:
+        with _REAPING:
+            return self._process.is_alive()
+
+    def kill(self) -> None:
+        with _REAPING:
+            if not self._is_reaped:
+                self._process.kill()
+
+    def exit_status(self) -> int | None:
+        """How the process ended (negative: by which signal); it is made to, and nothing of it is left."""
+        self._pipe.close()
+        connection.wait([self._process.sentinel], _FAREWELL_S)
+        with _REAPING:
+            self._process.kill()
+            self._process.join()
+            self._is_reaped = True
+            status = self._process.exitcode
+            self._process.close()
+        return status
+
+
+def _cause_of_death(status: int | None) -> str:
+    """What an exit status means.
+
+    >>> _cause_of_death(-signal.SIGABRT), _cause_of_death(3)
+    ('killed by SIGABRT', 'exited with status 3')
+    """
+    if status is None or status >= 0:
+        return f"exited with status {status}"
+    try:
+        return f"killed by {signal.Signals(-status).name}"
+    except ValueError:  # a real-time signal
+        return f"killed by signal {-status}"
+
+
+@contextlib.contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Ctrl-C is for the parent. A process inherits the mask, and so is deaf to it from the very beginning."""
+    if sys.platform == "win32":
+        yield
+        return
+    resource_tracker.ensure_running()  # when `multiprocessing` starts it, it unblocks SIGINT
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _serve(pipe: connection.Connection, memory_bytes: int, cpu_s: int) -> None:
+    """The life of the process: it answers until the parent closes the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        while True:
+            message = pipe.recv_bytes()
+            _set_limits(memory_bytes, cpu_s)
+            pipe.send_bytes(_answer(message))
+    except MemoryError:
+        os._exit(_OUT_OF_MEMORY)
+    except (EOFError, OSError):
+        return
+
+
+def _end_with_parent() -> None:
+    """Ends this process when its parent is gone, also in the middle of a call."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(0)
+
+
+def _set_limits(memory_bytes: int, cpu_s: int) -> None:
+    """Bounds the address space, and the CPU time from now on; no core file when either runs out."""
+    if sys.platform == "win32":
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    cpu_end_s = math.ceil(used.ru_utime + used.ru_stime) + cpu_s
+    limits = {resource.RLIMIT_AS: memory_bytes, resource.RLIMIT_CPU: cpu_end_s, resource.RLIMIT_CORE: 0}
+    for kind, soft in limits.items():
+        _, hard = resource.getrlimit(kind)
+        with contextlib.suppress(ValueError, OSError):  # macOS refuses to limit the address space
+            resource.setrlimit(kind, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
+
+
+def _answer(message: bytes) -> bytes:
+    try:
+        function, args, kwargs = pickle.loads(message)
+        return pickle.dumps(function(*args, **kwargs))
+    except MemoryError:
+        raise
+    except Exception as error:
+        return pickle.dumps(_Raised(type(error).__qualname__, str(error)))

@@ -1,0 +1,318 @@
+"""The killable process: what it returns, how it dies, and that the next call finds it well again."""
+
+import errno
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from extractors.worker import Worker, WorkerDied, WorkerError, WorkerFailed, WorkerOutOfMemory, WorkerTimeout
+
+ROOT = Path(__file__).parent.parent
+LONG_S = 600
+ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits on Windows")
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch):
+    """The worker finds this module as we do, however pytest was started: a spawned process gets our path."""
+    monkeypatch.syspath_prepend(ROOT)
+
+
+def act(deed, *args, **kwargs):
+    """Runs in the worker: one function for all deeds, so that a death and the next call are of one worker."""
+    return DEEDS[deed](*args, **kwargs)
+
+
+def spin():
+    while True:
+        pass
+
+
+def take_memory(size_bytes):
+    return len(bytearray(size_bytes))
+
+
+def raise_error(message):
+    raise KeyError(message)
+
+
+DEEDS = {
+    "abort": os.abort,
+    "exit": sys.exit,
+    "kill": lambda number: os.kill(os.getpid(), number),
+    "length": len,
+    "nothing": lambda: None,
+    "pid": os.getpid,
+    "raise": raise_error,
+    "return what can't be sent": lambda: threading.Lock(),
+    "sleep": time.sleep,
+    "spin": spin,
+    "take memory": take_memory,
+    "zeros": bytes,
+}
+
+
+def open_files():
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_calls_have_arguments_and_results_and_share_a_process():
+    with Worker(act) as worker:
+        first = worker.call("pid")
+        assert worker.call("length", "abc") == 3
+        assert worker.call("nothing") is None
+        assert len(worker.call("zeros", 5_000_000)) == 5_000_000
+        assert worker.call("pid") == first != os.getpid()
+    assert not is_running(first)
+
+
+@pytest.mark.parametrize(
+    ("deed", "error", "message"),
+    [
+        pytest.param(["abort"], WorkerDied, "killed by SIGABRT", id="abort", marks=ON_POSIX),
+        pytest.param(["kill", 9], WorkerDied, "killed by SIGKILL", id="killed by somebody else", marks=ON_POSIX),
+        pytest.param(["kill", 50], WorkerDied, "killed by ", id="killed by a real-time signal", marks=ON_POSIX),
+        pytest.param(["spin"], WorkerDied, "killed by SIGXCPU", id="CPU time", marks=ON_POSIX),
+        pytest.param(["exit", 3], WorkerDied, "exited with status 3", id="exit"),
+        pytest.param(["take memory", 2**40], WorkerOutOfMemory, "more than", id="memory", marks=ON_POSIX),
+        pytest.param(["raise", "oh"], WorkerFailed, "KeyError: 'oh'", id="exception"),
+        pytest.param(["return what can't be sent"], WorkerFailed, "TypeError: cannot pickle", id="odd result"),
+    ],
+)
+def test_after_any_end_the_next_call_is_answered(deed, error, message):
+    with Worker(act, memory_bytes=2**30, cpu_s=1) as worker:
+        with pytest.raises(error, match=message) as caught:
+            worker.call(*deed)
+        assert isinstance(caught.value, WorkerError)
+        assert worker.call("length", "abc") == 3
+
+
+def test_a_call_that_takes_too_long_is_killed():
+    with Worker(act, timeout_s=0.3) as worker:
+        first = worker.call("pid")
+        with pytest.raises(WorkerTimeout):
+            worker.call("sleep", LONG_S)
+        assert not is_running(first)
+        assert worker.call("pid") != first
+
+
+def test_the_time_limit_holds_while_arguments_are_on_their_way():
+    with Worker(act, timeout_s=0.5) as worker:
+        os.kill(worker.call("pid"), signal.SIGSTOP)  # it doesn't read, and the pipe is full long before the end
+        with pytest.raises(WorkerTimeout):
+            worker.call("length", bytes(10_000_000))
+        assert worker.call("length", "abc") == 3
+
+
+def test_each_call_has_cpu_time_of_its_own():
+    with Worker(burn, cpu_s=1) as worker:
+        for _ in range(4):
+            worker.call(0.5)
+
+
+def burn(time_s):
+    end_s = time.process_time() + time_s
+    while time.process_time() < end_s:
+        pass
+
+
+def test_a_death_between_calls_goes_unnoticed():
+    with Worker(act) as worker:
+        os.kill(worker.call("pid"), signal.SIGKILL)
+        time.sleep(0.3)
+        assert worker.call("length", "abc") == 3
+
+
+def test_an_exception_does_not_cost_the_process():
+    with Worker(act) as worker:
+        first = worker.call("pid")
+        with pytest.raises(WorkerFailed) as caught:
+            worker.call("raise", "oh")
+        assert (caught.value.exception, caught.value.message) == ("KeyError", "'oh'")
+        assert worker.call("pid") == first
+
+
+def test_what_cannot_be_sent_is_the_callers_fault():
+    with pytest.raises((AttributeError, TypeError, ValueError)) as caught:
+        Worker(lambda: None)
+    assert not isinstance(caught.value, WorkerError)
+    with Worker(act) as worker:
+        with pytest.raises(TypeError, match="cannot pickle"):
+            worker.call("length", threading.Lock())
+        assert worker.call("length", "abc") == 3
+
+
+def test_threads_take_turns():
+    with Worker(act) as worker, ThreadPoolExecutor(8) as threads:
+        results = list(threads.map(lambda size: len(worker.call("zeros", size)), range(200)))
+    assert results == list(range(200))
+
+
+def test_workers_die_side_by_side():
+    def lives_and_dies(_):
+        with Worker(act, timeout_s=0.2) as worker:
+            for deed in (["abort"], ["sleep", LONG_S], ["exit", 1]):
+                with pytest.raises(WorkerError):
+                    worker.call(*deed)
+            return worker.call("length", "abc")
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(lives_and_dies, range(4))) == [3] * 4
+
+
+def test_closing_ends_a_call_that_is_under_way():
+    worker = Worker(act)
+    worker.call("nothing")
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(worker.call, "sleep", LONG_S)
+        time.sleep(0.2)
+        worker.close()
+        with pytest.raises(WorkerDied):
+            call.result()
+    worker.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        worker.call("nothing")
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files by /proc")
+def test_neither_files_nor_processes_are_left():
+    with Worker(act) as worker:
+        worker.call("nothing")  # `multiprocessing` starts its resource tracker once, and keeps a pipe to it
+    gc.collect()
+    before = open_files()
+    for _ in range(3):
+        with Worker(act, timeout_s=0.2) as worker:
+            for deed in (["abort"], ["sleep", LONG_S], ["raise", "oh"], ["nothing"]):
+                try:
+                    worker.call(*deed)
+                except WorkerError:
+                    continue
+    assert open_files() == before
+    assert own_zombies() == []
+
+
+def own_zombies():
+    states = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name_and_state = status.read_text().rpartition(")")
+        except OSError:
+            continue
+        state, parent, *_ = name_and_state[2].split()
+        if int(parent) == os.getpid() and state == "Z":
+            states.append(status.parent.name)
+    return states
+
+
+def test_ctrl_c_is_not_for_the_worker():
+    with Worker(act) as worker:
+        first = worker.call("pid")
+        os.kill(first, signal.SIGINT)
+        assert worker.call("pid") == first
+
+
+SCRIPT = """
+import os, sys
+from extractors.worker import Worker
+from tests.test_worker import act
+
+if __name__ == "__main__":
+    worker = Worker(act)
+    print(worker.call("pid"), flush=True)
+    {ending}
+"""
+
+
+def run_script(tmp_path, ending):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(ending=ending))
+    return subprocess.Popen(
+        [sys.executable, script],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for_end(pid, *, patience_s=20):
+    deadline_s = time.monotonic() + patience_s
+    while is_running(pid) and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    return not is_running(pid)
+
+
+@ON_POSIX
+@pytest.mark.parametrize(
+    "ending",
+    [
+        pytest.param("pass", id="without closing"),
+        pytest.param("worker.close()", id="after closing"),
+        pytest.param("os._exit(0)", id="at once"),
+        pytest.param("os.kill(os.getpid(), 9)", id="killed"),
+        pytest.param(
+            "import threading; threading.Timer(0.3, os.kill, (os.getpid(), 9)).start(); worker.call('sleep', 600)",
+            id="killed during a call",
+        ),
+    ],
+)
+def test_the_worker_ends_with_its_parent_and_without_a_word(tmp_path, ending):
+    with run_script(tmp_path, ending) as parent:
+        output, errors = parent.communicate(timeout=60)
+    assert wait_for_end(int(output))
+    assert errors == ""
+
+
+@ON_POSIX
+@pytest.mark.parametrize("delay_s", [0.05, 0.15, 0.3, 0.6])
+def test_ctrl_c_in_the_terminal_gives_one_traceback_the_parents(tmp_path, delay_s):
+    ending = "\n    ".join(["while True:", "    with Worker(act) as other:", "        other.call('nothing')"])
+    with run_script(tmp_path, ending) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        time.sleep(delay_s)
+        os.killpg(parent.pid, signal.SIGINT)
+        _, errors = parent.communicate(timeout=60)
+    assert wait_for_end(pid)
+    assert errors.count("Traceback") == errors.count("KeyboardInterrupt") == 1, errors
+
+
+def test_a_function_that_cannot_be_imported_is_a_failure_of_the_call(tmp_path, monkeypatch):
+    (tmp_path / "vanishing.py").write_text("def function(): pass")
+    monkeypatch.syspath_prepend(tmp_path)
+    import vanishing  # type: ignore[import-not-found]
+
+    with Worker(vanishing.function) as worker:
+        (tmp_path / "vanishing.py").unlink()
+        with pytest.raises(WorkerFailed, match="ModuleNotFoundError"):
+            worker.call()
+
+
+@ON_POSIX
+def test_lack_of_memory_for_the_arguments_is_lack_of_memory():
+    with Worker(act, memory_bytes=300 * 2**20) as worker:
+        assert worker.call("length", b"x") == 1
+        with pytest.raises(WorkerOutOfMemory):
+            worker.call("length", bytes(400 * 2**20))
+
+
+def test_the_exit_status_for_lack_of_memory_is_known():
+    with Worker(act) as worker, pytest.raises(WorkerOutOfMemory):
+        worker.call("exit", errno.ENOMEM)

@@ -1,0 +1,95 @@
+"""XML: every vector says why it is there; then encodings, malformed and hostile documents."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractors.readers.xml import read_xml
+from tests.vectors import vectors
+
+
+def texts(reading):
+    return [block.text for block in reading.blocks]
+
+
+def kinds(reading):
+    return [finding.kind for finding in reading.findings]
+
+
+@pytest.mark.parametrize("vector", vectors("xml_reader"))
+def test_xml_vector(vector):
+    reading = read_xml(vector["xml"].encode())
+    if "blocks" in vector:
+        assert [[b.role.value, b.place, b.text] for b in reading.blocks] == vector["blocks"]
+    assert list(reading.links) == vector.get("links", [])
+    assert reading.title == vector.get("title", "")
+    assert reading.base == vector.get("base")
+    assert reading.findings == ()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param('<?xml version="1.0" encoding="iso-8859-1"?><p>é</p>'.encode("latin-1"), id="declared"),
+        pytest.param('<?xml version="1.0" encoding="utf-16"?><p>é</p>'.encode("utf-16"), id="UTF-16 with a mark"),
+        pytest.param('<?xml version="1.0"?><p>é</p>'.encode("utf-16-be"), id="UTF-16 without a mark"),
+        pytest.param("<p>é</p>".encode("utf-8-sig"), id="UTF-8 with a mark"),
+        pytest.param("<p>é</p>".encode(), id="UTF-8 by default"),
+    ],
+)
+def test_encoding(data):
+    reading = read_xml(data)
+    assert texts(reading) == ["é"]
+    assert reading.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        pytest.param("<a><p>one</a><p>two", ["one", "two"], id="tags that don't match"),
+        pytest.param("<a><p>one</p><p>two", ["one", "two"], id="cut off"),
+        pytest.param("<a>fish & chips</a>", ["fish  chips"], id="a bare ampersand"),
+        pytest.param("<a>one&nbsp;two</a>", ["one\N{NO-BREAK SPACE}two"], id="an entity without any declaration"),
+        pytest.param("<a>one\x02two</a>", ["onetwo"], id="a control character"),
+        pytest.param("<a>one</a><b>two</b>", ["one"], id="two roots"),
+    ],
+)
+def test_malformed_markup_is_read_as_far_as_it_goes(markup, expected):
+    reading = read_xml(markup.encode())
+    assert texts(reading) == expected
+    assert kinds(reading) == ["malformed-markup"]
+
+
+def test_what_is_no_xml_at_all_is_read_as_text():
+    reading = read_xml(b"see ark:/12148/a")
+    assert texts(reading) == ["see ark:/12148/a"]
+    assert kinds(reading) == ["malformed-markup"]
+
+
+def laughs(use):
+    declarations = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
+    return f'<!DOCTYPE a [<!ENTITY l0 "ha">{declarations}]><a><p>before</p>{use}</a>'.encode()
+
+
+@pytest.mark.parametrize("use", ["<p>&l9;</p>", "<p title='&l9;'/>"], ids=["in text", "in an attribute"])
+def test_a_billion_laughs_are_not_laughed(use):
+    reading = read_xml(laughs(use))
+    assert texts(reading) == ["before"]
+    assert kinds(reading) == ["size-limit"]
+
+
+def test_nesting_beyond_the_limit_ends_the_reading_and_is_said_to():
+    reading = read_xml(b"<p>one</p>".join([b"<a>" * 200, b"<a>" * 100_000]))
+    assert texts(reading) == ["one"]
+    assert kinds(reading) == ["size-limit"]
+
+
+def test_a_run_of_text_beyond_the_limit_ends_the_reading_and_is_said_to():
+    reading = read_xml(b"<a><p>one</p><p>" + b"x" * 11_000_000 + b"</p></a>")
+    assert texts(reading)[0] == "one"
+    assert kinds(reading) == ["size-limit"]
+
+
+@given(st.binary() | st.text(alphabet="<>/!-abx&;:=\"'[] \0é").map(str.encode))
+def test_no_document_raises(data):
+    read_xml(data)
