@@ -14,6 +14,8 @@ from extractors.formats import parse_content_type
 
 #: Characters of readable text that are kept with an observation, as evidence and for comparing answers.
 TEXT_LIMIT = 4_000
+#: Bytes of markup that are parsed: a page made to be slow costs the square of its length.
+MARKUP_LIMIT = 2**17
 #: Two answers at least this alike (in percent) are the same page with another name in it.
 SAME_PAGE = 95.0
 
@@ -64,7 +66,7 @@ def _from_markup(body: bytes, media_type: str | None, charset: str | None) -> An
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
         warnings.simplefilter("ignore", MarkupResemblesLocatorWarning)
-        soup = BeautifulSoup(body, "lxml", from_encoding=charset)
+        soup = BeautifulSoup(body[:MARKUP_LIMIT], "lxml", from_encoding=charset)
     for hidden in soup(["script", "style", "template", "noscript"]):
         hidden.decompose()
     title = soup.title.get_text(" ", strip=True) if soup.title else None

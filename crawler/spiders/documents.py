@@ -26,7 +26,7 @@ from crawler.verdict import OUTCOME_OF_END, status_outcome
 from extractors.documents import Finding, Reading
 from extractors.extraction import Extraction, extract
 from extractors.find import find_arks
-from extractors.formats import parse_content_type
+from extractors.formats import Format, format_of, parse_content_type
 from extractors.worker import Worker, WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout
 
 logger = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ _FAILURES: tuple[tuple[type[WorkerError], str], ...] = (
     (WorkerError, "unreadable"),
 )
 #: Larger documents, and PDFs of any size, are parsed in a process that can be killed.
-_INLINE_BYTES = 2**20
+_INLINE_BYTES = 2**16
 
 
 #: The process that parses what might crash or hang its parser.
@@ -151,8 +151,8 @@ class DocumentsSpider(AuditSpider):
         extraction = await self._extract(data, media_type=None, name=path.name, charset=None)
         return self._record(str(path), None, (), data, extraction, cut=False)
 
-    async def _extract(self, data: bytes, **known: str | None) -> Extraction:
-        read = partial(extract_killably, self._worker, data, **known)
+    async def _extract(self, data: bytes, *, media_type: str | None, name: str, charset: str | None) -> Extraction:
+        read = partial(extract_killably, self._worker, data, media_type=media_type, name=name, charset=charset)
         return await asyncio.get_running_loop().run_in_executor(None, read)
 
     def _record(
@@ -191,17 +191,24 @@ class DocumentsSpider(AuditSpider):
         )
 
 
-def extract_killably(worker: DocumentWorker, data: bytes, **known: str | None) -> Extraction:
+def extract_killably(
+    worker: DocumentWorker,
+    data: bytes,
+    *,
+    media_type: str | None = None,
+    name: str = "",
+    charset: str | None = None,
+) -> Extraction:
     """What a document holds; a PDF or a large one is parsed in *worker*, whose death is a finding about it."""
-    if len(data) < _INLINE_BYTES and b"%PDF-" not in data[:1024] and known.get("media_type") != "application/pdf":
-        return extract(data, **known)  # type: ignore[arg-type]
+    is_pdf = format_of(data, media_type=media_type, name=name, charset=charset) is Format.PDF
+    if len(data) <= _INLINE_BYTES and not is_pdf:
+        return extract(data, media_type=media_type, name=name, charset=charset)
     try:
-        extraction: Extraction = worker.call(data, **known)
+        return worker.call(data, media_type=media_type, name=name, charset=charset)
     except WorkerError as failure:
         kind = next(kind for failed, kind in _FAILURES if isinstance(failure, failed))
-        reading = Reading(known.get("media_type") or "", findings=(Finding(kind, str(failure)),))
+        reading = Reading(media_type or "", findings=(Finding(kind, str(failure)),))
         return Extraction(reading, ())
-    return extraction
 
 
 def unfetched(
