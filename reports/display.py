@@ -1,0 +1,104 @@
+"""How text and values are shown: every character visible, every number legible, nothing that can run.
+
+Light to import: the command line shows single lines with it, without any table.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from enum import StrEnum
+from typing import Any
+
+
+class ColumnType(StrEnum):
+    """What the cells of a published column are; how a file and a page write them follows from it."""
+
+    TEXT = "text"
+    TOKEN = "token"
+    """A word of a closed vocabulary."""
+    NAAN = "NAAN"
+    ARK = "ARK"
+    URL = "URL"
+    COUNT = "count"
+    NUMBER = "number"
+    SHARE = "share"
+    """A fraction from 0 to 1."""
+    TRUTH = "truth"
+    MOMENT = "moment"
+
+
+def escaped(text: str) -> str:
+    """The text with every character that shows nothing, or that changes how others are shown, spelled out.
+
+    These are control, formatting (bidirectional, zero-width), surrogate, private and unassigned characters,
+    and separators of lines and paragraphs. Spaces of any width stay.
+
+    >>> print(escaped("invoice\\u202efdp.exe"), escaped("ark:/12148/btv1b84-\\n49691v"))
+    invoice[U+202E]fdp.exe ark:/12148/btv1b84-[U+000A]49691v
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if _is_visible(char) else f"[U+{ord(char):04X}]" for char in text)
+
+
+def _is_visible(char: str) -> bool:
+    return char.isprintable() or unicodedata.category(char) == "Zs"
+
+
+#: What a spreadsheet takes for the beginning of a formula.
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_NEGATIVE_NUMBER = re.compile(r"-[0-9]+(?:\.[0-9]+)?\Z")
+
+
+def defused(cell: str) -> str:
+    """The cell, with an apostrophe if a spreadsheet would take it for a formula; a negative number is none.
+
+    >>> defused("=HYPERLINK(1)"), defused("-3.5"), defused("-x"), defused("a=b")
+    ("'=HYPERLINK(1)", '-3.5', "'-x", 'a=b')
+    """
+    return f"'{cell}" if _FORMULA.match(cell) and not _NEGATIVE_NUMBER.match(cell) else cell
+
+
+def link(text: str) -> str | None:
+    """The address that *text* may lead to: itself if it is one of the web with nothing invisible in it.
+
+    >>> link("https://n2t.net/ark:12148/x5"), link("javascript:alert(1)"), link("file:///etc/passwd")
+    ('https://n2t.net/ark:12148/x5', None, None)
+    """
+    is_web = text.lower().startswith(("http://", "https://"))
+    return text if is_web and text == escaped(text) else None
+
+
+_WORDS = {"ark": "ARK", "arks": "ARKs", "http": "HTTP", "naan": "NAAN", "tls": "TLS", "url": "URL"}
+
+
+def heading(name: str) -> str:
+    """The name of a column as the heading of one.
+
+    >>> heading("request_url"), heading("share_works")
+    ('request URL', 'share works')
+    """
+    return " ".join(_WORDS.get(word, word) for word in name.split("_"))
+
+
+def shown(value: Any, kind: ColumnType) -> str:
+    """A cell as its reader sees it; nothing for None.
+
+    >>> shown(12345, ColumnType.COUNT), shown(0.5, ColumnType.SHARE), shown(True, ColumnType.TRUTH)
+    ('12,345', '50.0 %', 'yes')
+    """
+    if value is None:
+        return ""
+    match kind:
+        case ColumnType.COUNT:
+            return f"{value:,}"
+        case ColumnType.SHARE:
+            return f"{100 * value:.1f} %"
+        case ColumnType.NUMBER:
+            return f"{value:.2f}"
+        case ColumnType.TRUTH:
+            return "yes" if value else "no"
+        case ColumnType.MOMENT:
+            return f"{value:%Y-%m-%d %H:%M:%S} UTC"
+    return escaped(str(value))

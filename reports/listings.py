@@ -1,0 +1,82 @@
+"""The tables that list: one row an ARK and URL, a citation, a finding, a request. They trace every count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pandas as pd
+
+from crawler.observations import Family
+from reports.frames import Frames, joined
+from reports.standing import cited_urls
+
+#: Who needs attention comes first.
+ATTENTION: Final = (Family.FAILS, Family.UNREACHABLE, Family.NOT_JUDGED, Family.WORKS)
+
+
+_ARKS: Final = [
+    *("ark", "naan", "request_url", "object", "family", "metadata", "commitment", "permanence", "guarantor"),
+    *("final_url", "hop_count", "request_count", "citations", "documents", "first_document"),
+    *("object_evidence", "metadata_evidence", "commitment_evidence", "remarks"),
+]
+_CITATIONS: Final = [
+    *("document", "page", "place", "role", "as_written", "ark", "repaired", "repairs", "confidence"),
+    *("reason", "alternatives", "request_url", "object"),
+]
+_FINDINGS: Final = ["subject", "kind", "detail"]
+_REQUESTS: Final = [
+    *("ark", "request_url", "question", "attempt", "hop"),
+    *("url", "status", "location", "error", "at", "elapsed_s"),
+]
+
+
+def arks(frames: Frames) -> pd.DataFrame:
+    """One row an ARK and URL that was cited or asked; ordered fails, unreachable, not judged, works.
+
+    Inside these by the number of citations, the greatest first, then by ARK and URL.
+    """
+    rows = cited_urls(frames)
+    promises = rows["commitment_parsed"]
+    rows = rows.assign(
+        permanence=promises.map(_permanence).astype("str"),
+        guarantor=promises.map(_guarantor).astype("str"),
+        attention=rows["family"].map(ATTENTION.index).astype("Int64"),
+    )
+    order = {"attention": True, "citations": False, "ark": True, "request_url": True}
+    return rows.sort_values(list(order), ascending=list(order.values()), ignore_index=True)[_ARKS]
+
+
+def citations(frames: Frames) -> pd.DataFrame:
+    """One row a mention; ordered by document, then as they stand in it."""
+    outcomes = frames.verdicts[["ark_id", "request_url", "object"]]
+    rows = frames.mentions.merge(outcomes, on=["ark_id", "request_url"], how="left")
+    return rows.sort_values(["document", "ordinal"], ignore_index=True)[_CITATIONS]
+
+
+def findings(frames: Frames) -> pd.DataFrame:
+    """One row a finding; ordered by subject, kind and detail."""
+    return frames.findings[_FINDINGS].sort_values(_FINDINGS, ignore_index=True)
+
+
+def requests(frames: Frames) -> pd.DataFrame:
+    """One row a hop of a question about an ARK; ordered by ARK, URL, question, attempt and hop."""
+    rows = frames.hops.rename(columns={"ordinal": "hop"})[_REQUESTS]
+    return rows.sort_values(["ark", "request_url", "question", "attempt", "hop"], ignore_index=True)
+
+
+def _permanence(promise: Any) -> str | None:
+    """What a parsed commitment says of permanence: that field, or the *what* of an erc-support."""
+    return _said(promise, "permanence", "what")
+
+
+def _guarantor(promise: Any) -> str | None:
+    """Who makes a parsed commitment."""
+    return _said(promise, "guarantor", "who")
+
+
+def _said(promise: Any, *names: str) -> str | None:
+    if not isinstance(promise, Mapping):
+        return None
+    fields = {str(name).lower(): value for name, value in promise.items()}
+    return next((joined(fields[name]) for name in names if fields.get(name)), None)

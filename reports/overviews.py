@@ -1,0 +1,174 @@
+"""The tables that group ARKs: by NAAN, by resolver, by document. An ARK counts once a group."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+import pandas as pd
+
+from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, Question
+from extractors.naan import SHARED_NAANS, WELL_KNOWN_NAANS
+from reports.frames import Frames
+from reports.standing import (
+    FAMILY_COLUMNS,
+    ark_standings,
+    best,
+    citation_counts,
+    family_counts,
+)
+
+_FAMILIES = list(FAMILY_COLUMNS.values())
+_HOST_COLUMNS = ["info_answers", "http_only", "tls", "mean_redirects", "landing_hosts"]
+_MOST_LANDING_HOSTS = 3
+
+
+def shared_naans(frames: Frames) -> pd.DataFrame:
+    """One row a shared NAAN, all four always; ordered by NAAN."""
+    shared = pd.DataFrame(
+        [(s.naan, s.purpose, s.expected_to_resolve, s.long_term_reference) for s in SHARED_NAANS.values()],
+        columns=["naan", "purpose", "expected_to_resolve", "long_term_reference"],
+    ).astype({"long_term_reference": "boolean"})
+    standings = ark_standings(frames)
+    standings = standings.assign(outcome=standings["object"].astype("str").fillna("not asked"))
+    observed = standings.groupby("naan").agg(arks=("ark_id", "size"), observed=("outcome", tally)).reset_index()
+    rows = shared.merge(observed, on="naan", how="left").merge(citation_counts(frames, "naan"), on="naan", how="left")
+    rows = _with_counts(rows, ["arks", "citations", "documents"]).sort_values("naan", ignore_index=True)
+    rows = rows.assign(observed=rows["observed"].astype("str").fillna("none found"))
+    return rows[[*shared.columns, "arks", "citations", "documents", "observed"]]
+
+
+def naans(frames: Frames) -> pd.DataFrame:
+    """One row a NAAN; ordered by the number of ARKs, the greatest first, then by NAAN."""
+    standings = ark_standings(frames)
+    standings = standings.assign(
+        described=standings["metadata"].isin(DESCRIBED),
+        committed=standings["commitment"].eq(CommitmentOutcome.STATED),
+    )
+    services = standings.groupby("naan")[["described", "committed"]].sum().reset_index()
+    rows = (
+        family_counts(standings, "naan")
+        .merge(services, on="naan")
+        .merge(citation_counts(frames, "naan"), on="naan", how="left")
+    )
+    rows = _with_counts(rows, ["citations", "documents", "described", "committed"])
+    rows = rows.assign(
+        organization=rows["naan"].map(WELL_KNOWN_NAANS).astype("str"),
+        share_works=_share(rows["works"], rows["works"] + rows["fails"]),
+    ).sort_values(["arks", "naan"], ascending=[False, True], ignore_index=True)
+    named = ["naan", "organization", "arks", "citations", "documents"]
+    return rows[[*named, *_FAMILIES, "described", "committed", "share_works"]]
+
+
+def resolvers(frames: Frames) -> pd.DataFrame:
+    """One row a host that was asked first; ordered by number of ARKs, the greatest first, then by host."""
+    asked = frames.verdicts.assign(host=frames.verdicts["request_url"].map(host).astype("str"))
+    answers = asked.assign(
+        metadata=asked["metadata"].astype("str"),
+        landing=asked["final_url"].map(host, na_action="ignore").astype("str"),
+    )
+    texts = answers.groupby("host").agg(info_answers=("metadata", tally), landing_hosts=("landing", _landing_hosts))
+    rows = (
+        family_counts(best(asked, ["host", "ark_id"]), "host")
+        .merge(texts.reset_index(), on="host")
+        .merge(_schemes(frames), on="host", how="left")
+        .merge(_certificates(frames), on="host", how="left")
+        .merge(_mean_redirects(frames), on="host", how="left")
+        .sort_values(["arks", "host"], ascending=[False, True], ignore_index=True)
+    )
+    rows = rows.astype({"info_answers": "str", "landing_hosts": "str", "tls": "str", "http_only": "boolean"})
+    return rows[["host", "arks", *_FAMILIES, *_HOST_COLUMNS]]
+
+
+def documents(frames: Frames) -> pd.DataFrame:
+    """One row a document; ordered by the number of ARKs that fail, the greatest first, then by document.
+
+    An ARK is judged by the URLs that this document cites.
+    """
+    cited = frames.mentions[["document_id", "ark_id", "request_url"]]
+    judged = cited.merge(frames.verdicts, on=["ark_id", "request_url"], how="left")
+    repaired = frames.mentions.assign(repaired=frames.mentions["repairs"].fillna("").ne(""))
+    counts = (
+        repaired.groupby("document_id").agg(citations=("mention_id", "size"), repaired=("repaired", "sum")),
+        family_counts(best(judged, ["document_id", "ark_id"]), "document_id").set_index("document_id"),
+        frames.findings.groupby("document_id").agg(findings=("finding_id", "size")),
+    )
+    rows = frames.documents.rename(columns={"url": "document"})
+    for columns in counts:
+        rows = rows.merge(columns, left_on="document_id", right_index=True, how="left")
+    rows = _with_counts(rows, ["citations", "arks", *_FAMILIES, "repaired", "findings"])
+    rows = rows.sort_values(["fails", "document"], ascending=[False, True], ignore_index=True)
+    named = ["document", "title", "found_on", "outcome", "media_type", "citations", "arks"]
+    return rows[[*named, *_FAMILIES, "repaired", "findings"]]
+
+
+def sent_hops(frames: Frames) -> pd.DataFrame:
+    """The hops that went out: all but those that robots.txt or our own guard held back."""
+    held_back = frames.hops["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS])
+    return frames.hops[~(held_back & frames.hops["status"].isna())]
+
+
+def host(url: str) -> str:
+    """The host that *url* names, with its port unless that goes without saying; empty when it names none.
+
+    >>> host("https://N2T.net/ark:12148/x5"), host("http://example.org:8080/"), host("https://[broken/")
+    ('n2t.net', 'example.org:8080', '')
+    """
+    try:
+        parts = urlsplit(url)
+        name, port = parts.hostname or "", parts.port
+    except ValueError:
+        return ""
+    return name if port in (None, {"http": 80, "https": 443}.get(parts.scheme)) else f"{name}:{port}"
+
+
+def tally(values: Iterable[str], *, most: int | None = None) -> str:
+    """How often each value occurs, the most frequent first, equals in alphabetical order.
+
+    >>> tally(["query-ignored", "erc", "erc"])
+    '2 erc, 1 query-ignored'
+    """
+    counts = sorted(Counter(values).items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{count} {value}" for value, count in counts[:most])
+
+
+def _landing_hosts(hosts: pd.Series) -> str:
+    return tally(hosts[hosts.fillna("").ne("")], most=_MOST_LANDING_HOSTS)
+
+
+def _schemes(frames: Frames) -> pd.DataFrame:
+    """One row a host that was spoken to: whether never over HTTPS."""
+    urls = sent_hops(frames)["url"]
+    spoken = pd.DataFrame(
+        {
+            "host": urls.map(host).astype("str"),
+            "http_only": ~urls.str.match("https:", case=False).astype("boolean"),
+        }
+    )
+    return spoken.groupby("host")["http_only"].all().reset_index()
+
+
+def _certificates(frames: Frames) -> pd.DataFrame:
+    """One row a host whose certificate was looked at: what was seen."""
+    probed = zip(frames.tls["host"], frames.tls["port"], strict=True)
+    hosts = [host(f"https://{name}:{port}") for name, port in probed]
+    return pd.DataFrame({"host": pd.Series(hosts, dtype="str"), "tls": frames.tls["reason"]})
+
+
+def _mean_redirects(frames: Frames) -> pd.DataFrame:
+    """One row a host that was asked for an object: how many redirects followed, on average."""
+    asked = frames.observations[frames.observations["question"].eq(Question.OBJECT)]
+    redirects = asked["hop_count"].astype("Float64")
+    by_host = asked.assign(host=asked["request_url"].map(host).astype("str"), mean_redirects=redirects)
+    return by_host.groupby("host")["mean_redirects"].mean().round(2).reset_index()
+
+
+def _share(part: pd.Series, whole: pd.Series) -> pd.Series:
+    """What share *part* is of *whole*; nothing where there is no whole."""
+    return (part.astype("Float64") / whole.where(whole > 0).astype("Float64")).round(4)
+
+
+def _with_counts(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """The rows with counts for which a join found nothing set to 0."""
+    return rows.assign(**{column: rows[column].astype("Int64").fillna(0) for column in columns})

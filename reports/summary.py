@@ -1,0 +1,137 @@
+"""The tables that sum a run up: what there was, and how the three ARK services fared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import pandas as pd
+
+from crawler.observations import DESCRIBED, CommitmentOutcome, DocumentOutcome, Family, ObjectOutcome
+from reports.frames import Frames
+from reports.overviews import sent_hops
+from reports.standing import WORKING, ark_standings, families
+from reports.words import (
+    COMMITMENT_MEANINGS,
+    FAMILY_MEANINGS,
+    METADATA_MEANINGS,
+    OBJECT_MEANINGS,
+    counted,
+)
+
+Measure: TypeAlias = tuple[str, int, str]
+
+
+def summary(frames: Frames) -> pd.DataFrame:
+    """One row a measure; ordered from documents over citations, ARKs and URLs to requests."""
+    measures = [
+        *_document_measures(frames),
+        *_citation_measures(frames),
+        *_ark_measures(frames),
+        *_url_measures(frames),
+        ("findings", len(frames.findings), "Remarks about documents, each kind and text once a document."),
+        (
+            "requests sent",
+            len(sent_hops(frames)) + _document_requests(frames.documents),
+            "For documents and for ARKs, redirects included; without robots.txt and certificate probes.",
+        ),
+    ]
+    rows = pd.DataFrame(measures, columns=["measure", "value", "note"])
+    return rows.astype({"measure": "str", "value": "Int64", "note": "str"})
+
+
+def _document_measures(frames: Frames) -> Iterator[Measure]:
+    outcomes = Counter(frames.documents["outcome"])
+    read, unreadable = outcomes[DocumentOutcome.READ], outcomes[DocumentOutcome.UNREADABLE]
+    yield "documents", len(frames.documents), "Every document that was asked for."
+    yield "documents read", read, "They came, and could be read."
+    yield "documents not readable", unreadable, "They came, but no reader could make anything of them."
+    yield "documents not reached", len(frames.documents) - read - unreadable, "They did not come."
+
+
+def _citation_measures(frames: Frames) -> Iterator[Measure]:
+    mentions = frames.mentions
+    judged = mentions.merge(frames.verdicts, on=["ark_id", "request_url"], how="left")
+    yield "citations", len(mentions), "Places in documents that name an ARK; a link and its text are two."
+    yield from _family_measures("citations", families(judged["object"]))
+    repaired = int(mentions["repairs"].fillna("").ne("").sum())
+    yield "citations repaired", repaired, "Broken by typesetting or markup, and made whole again."
+    ambiguous = int(mentions["confidence"].eq("ambiguous").sum())
+    yield "citations ambiguous", ambiguous, "More than one reading is possible; the alternatives are kept."
+
+
+def _ark_measures(frames: Frames) -> Iterator[Measure]:
+    standings = ark_standings(frames)
+    yield (
+        "ARKs",
+        len(standings),
+        "Distinct ARKs; one that was asked at several URLs counts once, with its best outcome.",
+    )
+    yield from _family_measures("ARKs", standings["family"])
+    described = int(standings["metadata"].isin(DESCRIBED).sum())
+    yield "ARKs described", described, "The provider answers ?info with a description of the object."
+    committed = int(standings["commitment"].eq(CommitmentOutcome.STATED).sum())
+    yield "ARKs with a stated commitment", committed, "The provider says what it promises."
+
+
+def _url_measures(frames: Frames) -> Iterator[Measure]:
+    outcomes = Counter(frames.verdicts["object"])
+    yield "URLs asked", len(frames.verdicts), "Each ARK at each resolver that it was cited with."
+    for outcome, meaning in OBJECT_MEANINGS.items():
+        if outcomes[outcome]:
+            yield f"URLs asked: {outcome}", outcomes[outcome], meaning
+
+
+def _family_measures(of: str, families_of: pd.Series) -> Iterator[Measure]:
+    counts = Counter(families_of)
+    for family, meaning in FAMILY_MEANINGS.items():
+        yield f"{of}: {family}", counts[family], meaning
+
+
+def _document_requests(documents: pd.DataFrame) -> int:
+    """The requests that went out for documents: all but those that robots.txt or our own guard held back."""
+    held_back = documents["outcome"].isin([ObjectOutcome.ROBOTS, ObjectOutcome.REFUSED_ADDRESS])
+    return int((documents["request_count"] - held_back).clip(lower=0).sum())
+
+
+def services(frames: Frames) -> pd.DataFrame:
+    """One row a service and answer that occurs; ordered object, metadata, commitment, then as in the enum."""
+    asked = ark_standings(frames).dropna(subset="object")
+    rows = [
+        (service, str(outcome), outcome in given, int(asked[service].eq(outcome).sum()), meaning)
+        for service, given, meanings in (
+            ("object", WORKING, OBJECT_MEANINGS),
+            ("metadata", DESCRIBED, METADATA_MEANINGS),
+            ("commitment", {CommitmentOutcome.STATED}, COMMITMENT_MEANINGS),
+        )
+        for outcome, meaning in meanings.items()
+    ]
+    dtypes = {"service": "str", "outcome": "str", "given": "boolean", "arks": "Int64", "meaning": "str"}
+    table = pd.DataFrame(rows, columns=list(dtypes)).astype(dtypes)
+    return table[table["arks"] > 0].reset_index(drop=True)
+
+
+def sentences(summary: pd.DataFrame) -> list[str]:
+    """The summary as a few plain sentences: what was read, what the ARKs are worth, what is promised."""
+    count = {measure: int(value) for measure, value in zip(summary["measure"], summary["value"], strict=True)}
+    works, fails, silent, not_judged = (count[f"ARKs: {family}"] for family in Family)
+    documents_missed = (
+        f"{count['documents not readable']:,} not readable, {count['documents not reached']:,} not reached"
+    )
+    return [
+        (
+            f"{counted(count['citations'], 'citation')} of {counted(count['ARKs'], 'ARK')} "
+            f"in {counted(count['documents'], 'document')} ({documents_missed}); "
+            f"{count['citations repaired']:,} repaired, {count['citations ambiguous']:,} ambiguous."
+        ),
+        (
+            f"Of the ARKs, {works:,} work and {fails:,} fail; "
+            f"{silent:,} gave no answer today, and {not_judged:,} were not judged."
+        ),
+        (
+            f"{counted(count['ARKs described'], 'ARK')} described when asked, "
+            f"{counted(count['ARKs with a stated commitment'], 'ARK')} with a stated commitment."
+        ),
+        f"{counted(count['requests sent'], 'request')} sent.",
+    ]

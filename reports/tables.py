@@ -1,0 +1,273 @@
+"""Every table of a report, defined once: for the CSV file, the page and the data dictionary alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pandas as pd
+
+from reports import listings, overviews
+from reports import summary as summaries
+from reports.display import ColumnType
+from reports.frames import Frames
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One published column."""
+
+    name: str
+    type: ColumnType
+    meaning: str
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableDefinition:
+    """One published table: what a row is, and how its frame is made."""
+
+    name: str
+    title: str
+    caption: str
+    function: Callable[[Frames], pd.DataFrame]
+    columns: tuple[Column, ...]
+    is_listing: bool = False
+    """Whether it lists single things rather than counts: too much for paper."""
+
+
+def tables_of(frames: Frames) -> Mapping[str, pd.DataFrame]:
+    """Every table of one run, by name, in the order of `TABLES`."""
+    return {table.name: table.function(frames) for table in TABLES}
+
+
+def rows_of(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    """The rows of a table as plain values, None for what is missing."""
+    values = table.astype("object")
+    return values.where(table.notna(), None).itertuples(index=False, name=None)
+
+
+TEXT, TOKEN, URL = ColumnType.TEXT, ColumnType.TOKEN, ColumnType.URL
+NAAN, ARK = ColumnType.NAAN, ColumnType.ARK
+COUNT, NUMBER, SHARE = ColumnType.COUNT, ColumnType.NUMBER, ColumnType.SHARE
+TRUTH, MOMENT = ColumnType.TRUTH, ColumnType.MOMENT
+
+_NAAN: Final = Column("naan", NAAN, "Name Assigning Authority Number, as it stands in the normal form")
+_ARKS: Final = Column("arks", COUNT, "distinct ARKs of this row", "ARKs")
+_CITATIONS: Final = Column("citations", COUNT, "mentions of these ARKs in documents", "citations")
+_DOCUMENTS: Final = Column("documents", COUNT, "documents that mention them", "documents")
+_FAMILIES: Final = (
+    Column("works", COUNT, "ARKs that lead to their object or to the provider's words about it", "ARKs"),
+    Column("fails", COUNT, "ARKs for which the provider answers, and not with the object", "ARKs"),
+    Column("unreachable", COUNT, "ARKs whose server gave no answer today; not link rot", "ARKs"),
+    Column("not_judged", COUNT, "ARKs that were skipped, held back, refused to programs, or not asked", "ARKs"),
+)
+_REQUEST_URL: Final = Column("request_url", URL, "URL that was asked for the object; empty when none was")
+_OBJECT: Final = Column("object", TOKEN, "outcome of the object service at this URL; empty when it was not asked")
+
+SUMMARY: Final = TableDefinition(
+    "summary",
+    "Summary",
+    "One row a measure. ARKs count once each, with the best outcome of all URLs that they were asked at; "
+    "citations count with the outcome of the very URL that is cited.",
+    summaries.summary,
+    (
+        Column("measure", TEXT, "what was counted"),
+        Column("value", COUNT, "how many there are", "as the measure says"),
+        Column("note", TEXT, "how the measure is to be read"),
+    ),
+)
+
+SERVICES: Final = TableDefinition(
+    "services",
+    "The three services",
+    "One row an answer that occurred. An ARK gives access to its object, to a description of the object, and "
+    "to a statement of commitment. Each ARK that was asked counts once a service, with its best answer.",
+    summaries.services,
+    (
+        Column("service", TOKEN, "object, metadata or commitment"),
+        Column("outcome", TOKEN, "outcome of that service"),
+        Column("given", TRUTH, "whether this outcome means that the service is given"),
+        _ARKS,
+        Column("meaning", TEXT, "the outcome in words"),
+    ),
+)
+
+SHARED_NAANS: Final = TableDefinition(
+    "shared_naans",
+    "Shared NAANs",
+    "One row a NAAN under which anybody may assign names. 12345 and 99999 are for examples and tests: "
+    "they are counted but never requested.",
+    overviews.shared_naans,
+    (
+        _NAAN,
+        Column("purpose", TEXT, "what the NAAN is for (draft-kunze-ark-38, table 2)"),
+        Column("expected_to_resolve", TEXT, "whether its ARKs are expected to resolve: yes or maybe"),
+        Column("long_term_reference", TRUTH, "whether its ARKs are fit for long-term reference"),
+        _ARKS,
+        _CITATIONS,
+        _DOCUMENTS,
+        Column("observed", TEXT, "how often each outcome was the best of an ARK, the most frequent first"),
+    ),
+)
+
+NAANS: Final = TableDefinition(
+    "naans",
+    "By organization",
+    "One row a NAAN. Each ARK counts once, with the best outcome of all URLs that it was asked at. The share "
+    "that works is works / (works + fails): ARKs that gave no answer today, and ARKs that were not judged, "
+    "are not in the denominator; the share is empty when nothing is.",
+    overviews.naans,
+    (
+        _NAAN,
+        Column("organization", TEXT, "organization behind a well-known NAAN; empty for others"),
+        _ARKS,
+        _CITATIONS,
+        _DOCUMENTS,
+        *_FAMILIES,
+        Column("described", COUNT, "ARKs that were described when asked: outcome erc, structured or html", "ARKs"),
+        Column("committed", COUNT, "ARKs for which a commitment is stated", "ARKs"),
+        Column("share_works", SHARE, "works / (works + fails); empty when both are 0", "1"),
+    ),
+)
+
+RESOLVERS: Final = TableDefinition(
+    "resolvers",
+    "By resolver",
+    "One row a host that was asked first. An ARK counts once a host, with its best outcome at that host; one "
+    "that was asked at several hosts counts at each.",
+    overviews.resolvers,
+    (
+        Column("host", TEXT, "host of the first request, with its port unless that goes without saying"),
+        _ARKS,
+        *_FAMILIES,
+        Column("info_answers", TEXT, "URLs by metadata outcome: how ?info is answered, the most frequent first"),
+        Column(
+            "http_only",
+            TRUTH,
+            "whether the host was spoken to, and never over HTTPS; empty when not spoken to",
+        ),
+        Column("tls", TEXT, "what its certificate is worth: ok, or the reason why not; empty when not looked at"),
+        Column("mean_redirects", NUMBER, "mean number of redirects that followed the first request", "redirects"),
+        Column("landing_hosts", TEXT, "the three hosts where most chains ended, with their number of URLs"),
+    ),
+)
+
+DOCUMENTS: Final = TableDefinition(
+    "documents",
+    "By document",
+    "One row a document, those with failing ARKs first. An ARK is judged by the URLs cited there.",
+    overviews.documents,
+    (
+        Column("document", URL, "URL or path of the document"),
+        Column("title", TEXT, "title that the document gives itself"),
+        Column("found_on", URL, "document that led here; empty for a starting point"),
+        Column("outcome", TOKEN, "what became of the request for the document"),
+        Column("media_type", TEXT, "media type of the document"),
+        Column("citations", COUNT, "mentions of ARKs in the document", "citations"),
+        _ARKS,
+        *_FAMILIES,
+        Column("repaired", COUNT, "citations that typesetting or markup had broken", "citations"),
+        Column("findings", COUNT, "remarks about the document", "findings"),
+    ),
+)
+
+ARKS: Final = TableDefinition(
+    "arks",
+    "Every ARK",
+    "One row an ARK and URL that was cited or asked: those that fail first, then those without an answer "
+    "today, those not judged, and those that work.",
+    listings.arks,
+    (
+        Column("ark", ARK, "ARK in normal form"),
+        _NAAN,
+        _REQUEST_URL,
+        _OBJECT,
+        Column("family", TOKEN, "what the outcome amounts to: works, fails, unreachable or not-judged"),
+        Column("metadata", TOKEN, "outcome of the metadata service"),
+        Column("commitment", TOKEN, "outcome of the commitment service"),
+        Column("permanence", TEXT, "what the commitment says of permanence, in the provider's words"),
+        Column("guarantor", TEXT, "who makes the commitment, in the provider's words"),
+        Column("final_url", URL, "URL that the object's chain of redirects ended at"),
+        Column("hop_count", COUNT, "redirects between the first request for the object and the last", "redirects"),
+        Column("request_count", COUNT, "requests that this verdict rests on", "requests"),
+        Column("citations", COUNT, "mentions of this ARK with this URL", "citations"),
+        Column("documents", COUNT, "documents with such a mention", "documents"),
+        Column("first_document", URL, "document with the first such mention"),
+        Column("object_evidence", TEXT, "why the object outcome is what it is"),
+        Column("metadata_evidence", TEXT, "why the metadata outcome is what it is"),
+        Column("commitment_evidence", TEXT, "why the commitment outcome is what it is"),
+        Column("remarks", TEXT, "what else was noticed"),
+    ),
+    is_listing=True,
+)
+
+CITATIONS: Final = TableDefinition(
+    "citations",
+    "Every citation",
+    "One row a mention of an ARK, in the order of the documents: what was written, and what we made of it.",
+    listings.citations,
+    (
+        Column("document", URL, "URL or path of the document"),
+        Column("page", COUNT, "page of a paginated document", "page number from 1"),
+        Column("place", TEXT, "element and attribute, or rectangle on the page in points"),
+        Column("role", TOKEN, "text, link-target, metadata, link-annotation or structured-data"),
+        Column("as_written", TEXT, "what stands in the document"),
+        Column("ark", ARK, "ARK in normal form"),
+        Column("repaired", TEXT, "what was written, whole again: this is what is sent"),
+        Column("repairs", TEXT, "repairs that were made, in order; empty for none"),
+        Column("confidence", TOKEN, "certain, likely or ambiguous"),
+        Column("reason", TEXT, "rule behind the least sure decision"),
+        Column("alternatives", TEXT, "ARKs that the other decisions would have given"),
+        _REQUEST_URL,
+        _OBJECT,
+    ),
+    is_listing=True,
+)
+
+FINDINGS: Final = TableDefinition(
+    "findings",
+    "Findings about documents",
+    "One row a remark: why a document could not be read, or what stands in it besides ARKs.",
+    listings.findings,
+    (
+        Column("subject", TEXT, "what the finding is about: mostly a document"),
+        Column("kind", TOKEN, "kind of finding"),
+        Column("detail", TEXT, "the finding in words"),
+    ),
+)
+
+REQUESTS: Final = TableDefinition(
+    "requests",
+    "Every request",
+    "One row a request for an ARK, redirects included: how each verdict can be traced.",
+    listings.requests,
+    (
+        Column("ark", ARK, "ARK that was asked about"),
+        Column("request_url", URL, "URL of the object question that the request belongs to"),
+        Column("question", TOKEN, "object, ?info, ??, ?, control or control ?info"),
+        Column("attempt", COUNT, "which attempt at this question", "number from 1"),
+        Column("hop", COUNT, "which request of the chain", "number from 1"),
+        Column("url", URL, "URL that was requested"),
+        Column("status", COUNT, "HTTP status of the answer; empty when there was none", "HTTP status"),
+        Column("location", TEXT, "Location header as received"),
+        Column("error", TEXT, "why there was no answer, in the failure's own words"),
+        Column("at", MOMENT, "moment of the answer or failure", "UTC"),
+        Column("elapsed_s", NUMBER, "time from the request to the answer", "seconds"),
+    ),
+    is_listing=True,
+)
+
+TABLES: Final = (
+    SUMMARY,
+    SERVICES,
+    SHARED_NAANS,
+    NAANS,
+    RESOLVERS,
+    DOCUMENTS,
+    ARKS,
+    CITATIONS,
+    FINDINGS,
+    REQUESTS,
+)

@@ -1,0 +1,85 @@
+"""What the tokens of the closed vocabularies mean, in words for readers who keep collections, not servers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from crawler.observations import CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
+
+FAMILY_NAMES: Final[Mapping[Family, str]] = {
+    Family.WORKS: "works",
+    Family.FAILS: "fails",
+    Family.UNREACHABLE: "no answer today",
+    Family.NOT_JUDGED: "not judged",
+}
+
+FAMILY_MEANINGS: Final[Mapping[Family, str]] = {
+    Family.WORKS: "The ARK leads to its object, or to the provider's own words about it.",
+    Family.FAILS: "The provider answered, and not with the object: somebody should look.",
+    Family.UNREACHABLE: (
+        "No answer today; not link rot. The server, not the identifier, could not be reached "
+        "(“unreachable” in the tables). Ask again before you conclude."
+    ),
+    Family.NOT_JUDGED: (
+        "Nothing is said about the ARK: an example or a test, an access that the provider refuses to "
+        "programs, or a question that was not asked."
+    ),
+}
+
+OBJECT_MEANINGS: Final[Mapping[ObjectOutcome, str]] = {
+    ObjectOutcome.RESOLVED: "The ARK led to an answer for the object.",
+    ObjectOutcome.RELATED: "The ARK led, through a 303, to a page about the object, not to itself.",
+    ObjectOutcome.NON_WEB: "The ARK led to an address that is not a web address; nobody asked further.",
+    ObjectOutcome.EXPLAINED: "The provider explains why the object can't be had: withdrawn, or not free.",
+    ObjectOutcome.WORKS_ELSEWHERE: "The cited resolver fails, but another resolver finds the object.",
+    ObjectOutcome.SOFT_404: "The server reports success, but the page says that there is nothing.",
+    ObjectOutcome.BROKEN: "The provider answered that it does not know this identifier.",
+    ObjectOutcome.SERVER_ERROR: "The server reported a fault of its own.",
+    ObjectOutcome.DNS: "The name of the server could not be found.",
+    ObjectOutcome.REFUSED: "The server refused the connection.",
+    ObjectOutcome.TIMEOUT: "The server did not answer in time.",
+    ObjectOutcome.RESET: "The server broke off the connection.",
+    ObjectOutcome.TLS: "No secure connection to the server could be made.",
+    ObjectOutcome.PROTOCOL_ERROR: "The server's answer was not proper HTTP.",
+    ObjectOutcome.LOOP: "The redirects lead in a circle.",
+    ObjectOutcome.TOO_MANY_REDIRECTS: "There were more redirects than anybody would follow.",
+    ObjectOutcome.BAD_REDIRECT: "The server redirects, but not to a usable address.",
+    ObjectOutcome.BLOCKED: "The server keeps programs out, or asks for a password; a person may see more.",
+    ObjectOutcome.ROBOTS: "The server asks programs not to request this address, and it was not requested.",
+    ObjectOutcome.SKIPPED: "An example or a test identifier: counted, never requested.",
+    ObjectOutcome.REFUSED_ADDRESS: "The address lies in a private network and was not requested.",
+    ObjectOutcome.INVALID: "There is no ARK here to ask for.",
+    ObjectOutcome.UNDETERMINED: "The answers don't allow a judgement.",
+}
+
+METADATA_MEANINGS: Final[Mapping[MetadataOutcome, str]] = {
+    MetadataOutcome.ERC: "A description of the object as an electronic resource citation.",
+    MetadataOutcome.STRUCTURED: "A description of the object for programs: JSON, YAML, RDF or the like.",
+    MetadataOutcome.HTML: "A description of the object as a web page.",
+    MetadataOutcome.REGISTRY_LEVEL: "A description of the organization's number space, not of the object.",
+    MetadataOutcome.QUERY_IGNORED: "The object again: the question was not understood.",
+    MetadataOutcome.QUERY_DROPPED: "The question was lost in a redirect.",
+    MetadataOutcome.ANSWERS_ANYTHING: "The same answer that an invented identifier gets.",
+    MetadataOutcome.UNSUPPORTED: "An error, although the object itself is there.",
+    MetadataOutcome.BLOCKED: "The server does not let programs ask.",
+    MetadataOutcome.UNDETERMINED: "The answers don't allow a judgement.",
+    MetadataOutcome.NOT_ASKED: "The question was not asked.",
+}
+
+COMMITMENT_MEANINGS: Final[Mapping[CommitmentOutcome, str]] = {
+    CommitmentOutcome.STATED: "The provider says what it promises.",
+    CommitmentOutcome.PLACEHOLDER: "The place for a promise is filled with a template, or with nothing.",
+    CommitmentOutcome.ABSENT: "The provider promises nothing.",
+    CommitmentOutcome.UNDETERMINED: "The answers don't allow a judgement.",
+    CommitmentOutcome.NOT_ASKED: "The question was not asked.",
+}
+
+
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "ARK"), counted(2, "ARK"), counted(0, "reply", "replies"), counted(12345, "ARK")
+    ('1 ARK', '2 ARKs', '0 replies', '12,345 ARKs')
+    """
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

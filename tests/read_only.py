@@ -1,0 +1,31 @@
+"""A folder that nobody may write to, not even root."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[Path]:
+    """*folder*, which can't be written to meanwhile: by its mode, or by a mount if root asks."""
+    if os.geteuid() != 0:
+        folder.chmod(0o555)
+        try:
+            yield folder
+        finally:
+            folder.chmod(0o755)
+        return
+    bound = subprocess.run(["mount", "--bind", folder, folder], check=False, capture_output=True)
+    if bound.returncode:
+        pytest.skip("root, and no mount: nothing here can be made unwritable")
+    try:
+        subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True, capture_output=True)
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)

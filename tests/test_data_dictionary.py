@@ -1,0 +1,92 @@
+"""The data dictionary names every column that is stored or published, and no other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Column as StoredColumn
+
+from crawler import schema
+from reports.display import ColumnType
+from reports.tables import TABLES, TableDefinition
+
+PAGE = Path(__file__).parent.parent / "docs" / "data-dictionary.md"
+_TABLE = re.compile(r"^### `(?P<name>[\w.]+)`\n\n(?P<caption>.+)\n\n(?P<rows>(?:\|.*\n)+)", re.MULTILINE)
+
+Row = tuple[str, ...]
+
+
+def dictionary(text: str) -> dict[str, tuple[str, list[Row]]]:
+    """Caption and rows of each table that the page describes."""
+    return {
+        found["name"]: (found["caption"], [_cells(line) for line in found["rows"].splitlines()[2:]])
+        for found in _TABLE.finditer(text)
+    }
+
+
+def _cells(line: str) -> Row:
+    return tuple(cell.strip().strip("`") for cell in line.strip().strip("|").split("|"))
+
+
+def stored_type(column: StoredColumn[object]) -> str:
+    """The type of a stored column as the page writes it."""
+    kind = str(column.type)
+    kind = kind if kind == "JSON" else kind.lower()
+    return f"{kind}, optional" if column.nullable else kind
+
+
+@pytest.fixture(scope="module")
+def described() -> dict[str, tuple[str, list[Row]]]:
+    return dictionary(PAGE.read_text("utf-8"))
+
+
+def test_the_page_describes_the_stored_and_the_published_tables_and_no_other(
+    described: dict[str, tuple[str, list[Row]]],
+) -> None:
+    assert list(described) == [
+        *(table.name for table in schema.tables.tables.values()),
+        *(f"{definition.name}.csv" for definition in TABLES),
+    ]
+
+
+@pytest.mark.parametrize("name", schema.tables.tables)
+def test_every_stored_column_has_its_type_and_a_meaning(described: dict[str, tuple[str, list[Row]]], name: str) -> None:
+    _, rows = described[name]
+    assert [row[:2] for row in rows] == [
+        (column.name, stored_type(column)) for column in schema.tables.tables[name].columns
+    ]
+    assert all(len(row) == 4 and row[3] for row in rows)
+
+
+@pytest.mark.parametrize("definition", TABLES, ids=lambda definition: definition.name)
+def test_every_published_column_has_the_type_unit_and_meaning_of_its_definition(
+    described: dict[str, tuple[str, list[Row]]], definition: TableDefinition
+) -> None:
+    caption, rows = described[f"{definition.name}.csv"]
+    assert caption == definition.caption
+    assert rows == [(column.name, str(column.type), column.unit, column.meaning) for column in definition.columns]
+
+
+def test_every_published_number_and_moment_has_a_unit() -> None:
+    measured = (ColumnType.COUNT, ColumnType.NUMBER, ColumnType.SHARE, ColumnType.MOMENT)
+    columns = [column for definition in TABLES for column in definition.columns if column.type in measured]
+    assert columns
+    assert all(column.unit for column in columns)
+
+
+def test_the_page_states_the_numbers_of_the_format() -> None:
+    text = PAGE.read_text("utf-8")
+    assert f"`PRAGMA application_id` is {schema.APPLICATION_ID}" in text
+    assert f"version of the schema, now {schema.SCHEMA_VERSION}" in text
+
+
+def test_a_column_that_is_missing_or_superfluous_would_be_noticed() -> None:
+    text = PAGE.read_text("utf-8")
+    without = re.sub(r"\| `seeds` .*\n", "", text)
+    added = re.sub(r"(\| `seeds` .*\n)", r"\1| `mood` | text |  | mood of the run |\n", text)
+    names = [column.name for column in schema.run.columns]
+    assert [row[0] for row in dictionary(text)["run"][1]] == names
+    assert [row[0] for row in dictionary(without)["run"][1]] == names[:-1]
+    assert [row[0] for row in dictionary(added)["run"][1]] == [*names, "mood"]

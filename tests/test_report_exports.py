@@ -1,0 +1,217 @@
+"""A report as files: the same bytes every time, whole or not at all, and safe to open in a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.display import defused
+from reports.exports import ReportUnwritable, check_out, csv_text, write_report
+from reports.frames import Frames, load_frames
+from reports.tables import TABLES, rows_of, tables_of
+from tests.read_only import read_only
+from tests.report_world import write_store, write_world
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
+    return load_frames(write_world(tmp_path_factory.mktemp("world") / "world.sqlite"))
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    found: Iterator[Path] = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+def test_a_report_is_a_page_and_a_file_for_each_table(tmp_path: Path, frames: Frames) -> None:
+    paths = write_report(frames, tmp_path / "report")
+    expected = {"index.html", *(f"tables/{table.name}.csv" for table in TABLES)}
+    assert set(files(tmp_path / "report")) == expected
+    assert paths.index == tmp_path / "report" / "index.html"
+    assert list(paths.tables) == [table.name for table in TABLES]
+    assert all(path.is_file() for path in paths.tables.values())
+
+
+def test_the_same_store_gives_the_same_bytes(tmp_path: Path) -> None:
+    store = write_world(tmp_path / "world.sqlite")
+    write_report(load_frames(store), tmp_path / "one")
+    write_report(load_frames(store), tmp_path / "two")
+    assert files(tmp_path / "one") == files(tmp_path / "two")
+
+
+def test_an_empty_store_gives_a_whole_report(tmp_path: Path) -> None:
+    frames = load_frames(write_store(tmp_path / "empty.sqlite", {}))
+    paths = write_report(frames, tmp_path / "report")
+    assert paths.tables["findings"].read_text("utf-8") == '"subject","kind","detail"\n'
+
+
+def test_a_file_is_utf8_with_lf_and_iso_moments(tmp_path: Path, frames: Frames) -> None:
+    paths = write_report(frames, tmp_path / "report")
+    naans = paths.tables["naans"].read_bytes()
+    assert naans.startswith(b'"naan","organization","arks"')
+    assert '"12148","Bibliothèque nationale de France",2,3,2,2,0,0,0,1,1,1.0\n'.encode() in naans
+    assert all(b"\r" not in path.read_bytes() for path in paths.tables.values())
+    requests = pd.read_csv(paths.tables["requests"])
+    assert set(requests["at"]) == {"2026-11-20T10:00:00.123Z"}
+    resolvers = list(csv.DictReader(paths.tables["resolvers"].open(encoding="utf-8", newline="")))
+    assert [row["http_only"] for row in resolvers] == ["false", "false", "", "true", "false"]
+
+
+def test_a_title_that_is_a_formula_is_defused(tmp_path: Path, frames: Frames) -> None:
+    paths = write_report(frames, tmp_path / "report")
+    titles = pd.read_csv(paths.tables["documents"])["title"]
+    assert titles[0] == '\'=HYPERLINK("http://evil.example/")'
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+49 30 1", "'+49 30 1"),
+        ("-x", "'-x"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'\t=1"),
+        ("\r=1", "'\r=1"),
+        ("-3", "-3"),
+        ("-3.25", "-3.25"),
+        ("-3+1", "'-3+1"),
+        ("-3\n", "'-3\n"),
+        ("a=b", "a=b"),
+        ("", ""),
+    ],
+)
+def test_cells_that_begin_like_a_formula_are_defused(cell: str, written: str) -> None:
+    assert defused(cell) == written
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")) | st.none()
+
+
+@given(st.lists(st.tuples(TEXTS, st.integers(-(2**40), 2**40) | st.none()), max_size=5))
+def test_whatever_stands_in_a_cell_comes_back_from_the_file(
+    rows: list[tuple[str | None, int | None]],
+) -> None:
+    table = pd.DataFrame(
+        {
+            "text": pd.Series([text for text, _ in rows], dtype="str"),
+            "count": pd.Series([count for _, count in rows], dtype="Int64"),
+        }
+    )
+    header, *read = csv.reader(io.StringIO(csv_text(table), newline=""))
+    assert header == ["text", "count"]
+    assert read == [[defused(text or ""), "" if count is None else str(count)] for text, count in rows_of(table)]
+
+
+def test_a_lone_surrogate_is_written_as_its_escape(tmp_path: Path, frames: Frames) -> None:
+    poisoned = frames.documents.assign(title="half of a character: \ud83d")
+    paths = write_report(Frames(**{**_parts(frames), "documents": poisoned}), tmp_path / "report")
+    assert r"half of a character: \ud83d" in paths.tables["documents"].read_text("utf-8")
+
+
+def _parts(frames: Frames) -> dict[str, pd.DataFrame]:
+    return {name: getattr(frames, name) for name in Frames.__slots__}
+
+
+# -- into place, or not at all
+
+
+def test_an_older_report_is_replaced_and_foreign_files_are_left_alone(tmp_path: Path, frames: Frames) -> None:
+    out = tmp_path / "report"
+    (out / "tables").mkdir(parents=True)
+    (out / "index.html").write_text("old")
+    (out / "tables" / "naans.csv").write_text("old")
+    (out / "notes.txt").write_text("mine")
+    (out / "tables" / "mine.csv").write_text("mine")
+    write_report(frames, out)
+    found = files(out)
+    assert found.pop("notes.txt") == found.pop("tables/mine.csv") == b"mine"
+    assert b"old" not in found.values()
+    assert len(found) == 1 + len(TABLES)
+
+
+def test_parents_are_made(tmp_path: Path, frames: Frames) -> None:
+    assert write_report(frames, tmp_path / "a" / "b").index.is_file()
+
+
+def test_a_file_where_the_folder_belongs_is_refused(tmp_path: Path, frames: Frames) -> None:
+    out = tmp_path / "report"
+    out.write_text("a letter")
+    with pytest.raises(ReportUnwritable, match="report: is not a folder"):
+        write_report(frames, out)
+    assert out.read_text() == "a letter"
+
+
+def test_a_file_on_the_way_is_refused(tmp_path: Path, frames: Frames) -> None:
+    (tmp_path / "letter").write_text("a letter")
+    with pytest.raises(ReportUnwritable, match="letter: is not a folder"):
+        write_report(frames, tmp_path / "letter" / "report")
+
+
+@pytest.mark.parametrize("place", ["index.html/", "tables/naans.csv/", "tables"])
+def test_what_is_in_the_way_is_found_before_anything_is_written(tmp_path: Path, frames: Frames, place: str) -> None:
+    out = tmp_path / "report"
+    if place.endswith("/"):
+        (out / place).mkdir(parents=True)
+    else:
+        out.mkdir()
+        (out / place).write_text("a letter")
+    before = files(out)
+    with pytest.raises(ReportUnwritable, match="folder"):
+        write_report(frames, out)
+    assert files(out) == before
+
+
+def test_a_folder_can_be_checked_before_there_is_anything_to_write(tmp_path: Path) -> None:
+    (tmp_path / "letter").write_text("a letter")
+    check_out(tmp_path / "a" / "b")
+    check_out(Path("relative"))
+    with pytest.raises(ReportUnwritable):
+        check_out(tmp_path / "letter")
+    assert [path.name for path in tmp_path.rglob("*")] == ["letter"]
+
+
+@pytest.mark.parametrize("place", [".", "report"], ids=["the folder above", "the folder itself"])
+def test_a_read_only_folder_is_refused(tmp_path: Path, frames: Frames, place: str) -> None:
+    archive = tmp_path / "archive"
+    out = archive / "report"
+    archive.mkdir()
+    if place == "report":
+        out.mkdir()
+    with read_only(archive / place), pytest.raises(ReportUnwritable, match="can't be written"):
+        write_report(frames, out)
+    assert files(archive) == {}
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_when_the_disk_is_full_nothing_half_written_stays(
+    tmp_path: Path, frames: Frames, monkeypatch: pytest.MonkeyPatch, is_new: bool
+) -> None:
+    out = tmp_path / "report"
+    if not is_new:
+        out.mkdir()
+        (out / "index.html").write_text("old")
+    write_bytes = Path.write_bytes
+
+    def until_full(path: Path, data: bytes) -> int:
+        if path.name == "requests.csv":
+            write_bytes(path, data[:10])
+            raise OSError(28, "No space left on device")
+        return write_bytes(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", until_full)
+    with pytest.raises(ReportUnwritable, match="No space left on device"):
+        write_report(frames, out)
+    assert list(tmp_path.rglob("*")) == ([] if is_new else [out, out / "index.html"])
+
+
+def test_tables_on_the_page_and_in_files_are_the_same_tables(tmp_path: Path, frames: Frames) -> None:
+    paths = write_report(frames, tmp_path / "report")
+    for name, table in tables_of(frames).items():
+        assert paths.tables[name].read_bytes() == csv_text(table).encode()

@@ -1,0 +1,313 @@
+"""From the store to typed frames: one run, every dtype, and stores that can't be read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from dataclasses import fields
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from sqlalchemy import create_engine
+
+from crawler import schema
+from crawler.observations import (
+    ChainEnd,
+    CitedMention,
+    DocumentOutcome,
+    DocumentRecord,
+    Hop,
+    ObjectOutcome,
+    Observation,
+    Question,
+    TlsResult,
+)
+from crawler.store import Store
+from crawler.verdict import judge
+from extractors.documents import Finding
+from extractors.find import find_arks
+from reports import frames
+from reports.frames import Frames, StoreUnreadable, load_frames
+from tests.read_only import read_only
+from tests.report_world import (
+    BTV_AT_N2T,
+    GUIDE,
+    LANDING,
+    MOMENT,
+    ark_row,
+    hop,
+    mention_row,
+    observation_row,
+    write_store,
+    write_world,
+)
+
+DTYPES = {
+    "run": {"run_id": "Int64", "started_at": "datetime64[ms, UTC]", "seeds": "str"},
+    "documents": {"document_id": "Int64", "fetched_at": "datetime64[ms, UTC]", "outcome": "category"},
+    "findings": {"document_id": "Int64", "kind": "str"},
+    "arks": {"ark_id": "Int64", "naan": "str"},
+    "mentions": {"page": "Int64", "role": "category", "confidence": "category", "repairs": "str"},
+    "observations": {"question": "category", "chain_end": "category", "body_complete": "boolean"},
+    "hops": {"ordinal": "Int64", "status": "Int64", "elapsed_s": "Float64", "at": "datetime64[ms, UTC]"},
+    "tls": {"port": "Int64", "trusted": "boolean"},
+    "verdicts": {"object": "category", "object_evidence": "str", "commitment_parsed": "object"},
+}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Frames:
+    return load_frames(write_world(tmp_path / "world.sqlite"))
+
+
+def dtypes(frames: Frames) -> dict[str, dict[str, str]]:
+    return {
+        field.name: {name: str(dtype) for name, dtype in getattr(frames, field.name).dtypes.items()}
+        for field in fields(Frames)
+    }
+
+
+def test_the_newest_run_that_holds_anything_is_read_and_only_that_run(world: Frames) -> None:
+    assert list(world.run["run_id"]) == [2]
+    assert world.documents["title"].iloc[0] == "<script>alert('guide')</script>"
+    assert len(world.mentions) == 11
+    assert "ark:29072/old" not in set(world.arks["ark"])
+
+
+def test_an_older_run_is_read_when_it_is_asked_for(tmp_path: Path) -> None:
+    older = load_frames(write_world(tmp_path / "world.sqlite"), run_id=1)
+    assert list(older.arks["ark"]) == ["ark:29072/old"]
+    assert list(older.documents["title"]) == ["as it was"]
+    assert older.verdicts.empty
+
+
+def test_every_frame_has_the_stated_dtypes(world: Frames) -> None:
+    found = dtypes(world)
+    assert found.keys() == DTYPES.keys()
+    for name, stated in DTYPES.items():
+        assert found[name].items() >= stated.items()
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param({}, id="a store without a run"),
+        pytest.param({schema.run: [{"run_id": 1}]}, id="a run in which nothing has happened"),
+    ],
+)
+def test_empty_frames_have_the_same_dtypes_as_full_ones(tmp_path: Path, world: Frames, rows: dict) -> None:
+    empty = load_frames(write_store(tmp_path / "empty.sqlite", rows))
+    assert dtypes(empty) == dtypes(world)
+    assert len(empty.run) == len(rows)
+    assert empty.hops.empty
+
+
+def test_categories_hold_every_word_of_the_vocabulary_in_its_order(world: Frames) -> None:
+    assert list(world.verdicts["object"].cat.categories) == [str(outcome) for outcome in ObjectOutcome]
+    assert list(world.hops["question"].cat.categories) == [str(question) for question in Question]
+    assert list(world.mentions["confidence"].cat.categories) == ["ambiguous", "likely", "certain"]
+
+
+def test_a_hop_is_a_row_that_knows_its_question(world: Frames) -> None:
+    rows = world.hops[world.hops["request_url"].eq(BTV_AT_N2T)]
+    columns = ["question", "ordinal", "url", "status", "location", "content_type"]
+    assert rows[columns].astype("object").where(rows[columns].notna(), None).to_numpy().tolist() == [
+        ["object", 1, BTV_AT_N2T, 302, LANDING, None],
+        ["object", 2, LANDING, 200, None, "text/html"],
+        ["?info", 1, f"{BTV_AT_N2T}?info", 200, None, None],
+    ]
+    assert rows["at"].iloc[0] == pd.Timestamp("2026-11-20T10:00:00.123Z")
+
+
+def test_lists_become_joined_text_and_a_parsed_record_stays_one(world: Frames) -> None:
+    verdict = world.verdicts.iloc[0]
+    assert verdict["commitment_evidence"] == "an erc-support block; with a rating"
+    assert verdict["commitment_parsed"] == {"who": "The Library", "what": "Permanent: Stable Content"}
+    assert world.verdicts["remarks"].iloc[3] == "unregistered NAAN"
+
+
+def test_a_moment_that_is_none_is_missing_and_not_an_error(tmp_path: Path) -> None:
+    asked = observation_row(1, GUIDE, "object", [hop(GUIDE, at="")], at="")
+    rows = {
+        schema.run: [{"run_id": 2}],
+        schema.ark: [ark_row(1, "ark:12148/x5")],
+        schema.observation: [asked],
+    }
+    frames = load_frames(write_store(tmp_path / "store.sqlite", rows), run_id=2)
+    assert frames.observations["at"].isna().all()
+    assert frames.hops["at"].isna().all()
+
+
+def test_a_store_that_is_being_written_is_read_as_of_one_moment(tmp_path: Path) -> None:
+    path = write_world(tmp_path / "world.sqlite")
+    writer = in_wal_mode(path)
+    writer.execute("BEGIN IMMEDIATE")
+    writer.execute("DELETE FROM verdict")
+    assert len(load_frames(path).verdicts) == 9
+    writer.execute("COMMIT")
+    assert load_frames(path).verdicts.empty
+    writer.close()
+
+
+def in_wal_mode(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    return connection
+
+
+def test_reading_changes_nothing_in_the_store_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    path = write_world(tmp_path / "world.sqlite")
+    in_wal_mode(path).close()
+    before = path.read_bytes()
+    load_frames(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_store_whose_writer_was_killed_is_read_with_all_that_was_committed(tmp_path: Path) -> None:
+    path, killed = write_world(tmp_path / "world.sqlite"), tmp_path / "killed.sqlite"
+    writer = in_wal_mode(path)
+    writer.execute("DELETE FROM verdict WHERE ark_id = 1")
+    for suffix in ("", "-wal"):
+        shutil.copy(f"{path}{suffix}", f"{killed}{suffix}")
+    writer.close()
+    assert len(load_frames(killed).verdicts) == 7
+
+
+def test_a_store_that_is_written_to_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_world(tmp_path / "world.sqlite")
+    hops_of = frames._hops
+    writers: list[sqlite3.Connection] = []
+
+    def written_meanwhile(observations: pd.DataFrame) -> pd.DataFrame:
+        if not writers:
+            writers.append(in_wal_mode(path))
+            writers[0].execute("DELETE FROM verdict")
+        return hops_of(observations)
+
+    monkeypatch.setattr(frames, "_hops", written_meanwhile)
+    assert load_frames(path).verdicts.empty
+    writers[0].close()
+
+
+def test_a_store_in_wal_mode_is_read_from_a_medium_that_cannot_be_written(tmp_path: Path) -> None:
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    path = write_world(folder / "world.sqlite")
+    in_wal_mode(path).close()
+    with read_only(folder):
+        assert len(load_frames(path).verdicts) == 9
+    assert [file.name for file in folder.iterdir()] == ["world.sqlite"]
+
+
+def test_a_path_with_odd_characters_is_a_path(tmp_path: Path) -> None:
+    folder = tmp_path / "50% of what? #1"
+    folder.mkdir()
+    assert len(load_frames(write_world(folder / "a b?mode=rw.sqlite")).verdicts) == 9
+
+
+def test_a_missing_file_is_said_to_be_missing_and_is_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "nothing.sqlite"
+    with pytest.raises(StoreUnreadable, match="there is no such file"):
+        load_frames(path)
+    assert not path.exists()
+
+
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnreadable, match="there is no such file"):
+        load_frames(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 a spreadsheet " * 100], ids=["empty", "something else"])
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "store.sqlite"
+    path.write_bytes(content)
+    with pytest.raises(StoreUnreadable, match="store of arkaudit"):
+        load_frames(path)
+
+
+def test_a_foreign_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "browser-history.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE run (run_id INTEGER)")
+    connection.close()
+    with pytest.raises(StoreUnreadable, match="is not a store of arkaudit"):
+        load_frames(path)
+
+
+def test_a_newer_schema_is_refused_with_both_numbers(tmp_path: Path) -> None:
+    path = write_store(tmp_path / "store.sqlite", {}, version=schema.SCHEMA_VERSION + 1)
+    with pytest.raises(
+        StoreUnreadable, match=rf"newer arkaudit .*{schema.SCHEMA_VERSION + 1}.*{schema.SCHEMA_VERSION}"
+    ):
+        load_frames(path)
+
+
+def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnreadable, match="has no run 7"):
+        load_frames(write_world(tmp_path / "world.sqlite"), run_id=7)
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("UPDATE verdict SET object = 'evaporated'", "'evaporated'"),
+        ("UPDATE observation SET hops = '[{'", "can't read"),
+        ("DROP TABLE tls_probe", "no such table"),
+    ],
+    ids=["a word of a later version", "JSON that was cut", "a table that is gone"],
+)
+def test_a_damaged_store_is_refused_in_one_clear_error(tmp_path: Path, statement: str, what: str) -> None:
+    path = write_world(tmp_path / "world.sqlite")
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        connection.exec_driver_sql(statement)
+    engine.dispose()
+    with pytest.raises(StoreUnreadable, match=what):
+        load_frames(path)
+
+
+def test_structures_inside_lists_are_kept_as_json(tmp_path: Path) -> None:
+    alternatives = ["ark:12148/x5y", {"ark": "ark:12148/x5z"}]
+    rows = {
+        schema.run: [{"run_id": 2}],
+        schema.ark: [ark_row(1, "ark:12148/x5")],
+        schema.document: [{"document_id": 1, "url": GUIDE}],
+        schema.mention: [mention_row(1, 1, 1, GUIDE, alternatives=alternatives)],
+    }
+    frames = load_frames(write_store(tmp_path / "store.sqlite", rows))
+    assert frames.mentions["alternatives"].iloc[0] == f"ark:12148/x5y; {json.dumps(alternatives[1])}"
+
+
+def test_a_store_that_the_crawler_wrote_is_read_back(tmp_path: Path) -> None:
+    """The two ends of the store meet: what is recorded is what is reported."""
+    [mention] = find_arks("Kept at https://n2t.net/ark:/12148/btv1b8449691v since 2009.")
+    answer = Hop(BTV_AT_N2T, "GET", MOMENT, 404, headers={"Server": "rslv"}, elapsed_s=0.2)
+    observation = Observation(str(mention.ark), BTV_AT_N2T, Question.OBJECT, BTV_AT_N2T, (answer,), ChainEnd.ANSWERED)
+    seeds = {"at": MOMENT, "version": "1", "resolver": "https://n2t.net/", "user_agent": "us", "seeds": [GUIDE]}
+    with Store.open(tmp_path / "store.sqlite") as store:
+        run_id = store.begin_run(command="crawl", **seeds)
+        document = DocumentRecord(
+            GUIDE,
+            None,
+            MOMENT,
+            DocumentOutcome.READ.value,
+            hops=(Hop(GUIDE, "GET", MOMENT, 200),),
+            mentions=(CitedMention(mention, BTV_AT_N2T),),
+            findings=(Finding("page-limit", "only 10 of 20 pages were read"),),
+        )
+        store.record(run_id, [document, observation, TlsResult("n2t.net", 443, True, "ok", MOMENT)])
+        store.record_verdicts(run_id, [judge({Question.OBJECT: observation})])
+        store.end_run(run_id, at=MOMENT, state="finished")
+    frames = load_frames(tmp_path / "store.sqlite")
+    assert frames.documents[["url", "outcome", "request_count"]].to_numpy().tolist() == [[GUIDE, "read", 1]]
+    assert frames.verdicts[["ark", "object", "hop_count"]].to_numpy().tolist() == [[str(mention.ark), "broken", 0]]
+    assert frames.hops[["status", "server", "elapsed_s"]].to_numpy().tolist() == [[404, "rslv", 0.2]]
+    assert frames.mentions["request_url"].tolist() == [BTV_AT_N2T]
+    assert frames.findings["detail"].tolist() == ["only 10 of 20 pages were read"]
+    assert frames.tls["reason"].tolist() == ["ok"]
+    assert frames.run["ended_at"].notna().all()

@@ -1,0 +1,393 @@
+"""Every table as literal small data, and sums that agree from table to table whatever the world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler import schema
+from crawler.observations import (
+    FAMILY_OF,
+    CommitmentOutcome,
+    Family,
+    MetadataOutcome,
+    ObjectOutcome,
+)
+from reports import overviews
+from reports.frames import Frames, load_frames
+from reports.listings import ATTENTION
+from reports.standing import BEST_FIRST
+from reports.tables import TABLES, TableDefinition, rows_of, tables_of
+from reports.terminal import main_table, summary_lines
+from reports.words import (
+    COMMITMENT_MEANINGS,
+    FAMILY_MEANINGS,
+    FAMILY_NAMES,
+    METADATA_MEANINGS,
+    OBJECT_MEANINGS,
+)
+from tests.report_world import (
+    BPT,
+    BTV_AT_GALLICA,
+    BTV_AT_N2T,
+    CLOSED,
+    GUIDE,
+    LANDING,
+    LIST,
+    MOMENT,
+    MUSEUM,
+    RIGHT_TO_LEFT_OVERRIDE,
+    SLOW,
+    ark_row,
+    mention_row,
+    write_store,
+    write_world,
+)
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
+    return load_frames(write_world(tmp_path_factory.mktemp("world") / "world.sqlite"))
+
+
+@pytest.fixture(scope="module")
+def tables(frames: Frames) -> Mapping[str, pd.DataFrame]:
+    return tables_of(frames)
+
+
+def listed(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
+    return list(rows_of(table[list(columns)] if columns else table))
+
+
+# -- the vocabularies are covered
+
+
+def test_the_order_of_preference_holds_every_outcome_once_and_keeps_families_together() -> None:
+    assert sorted(BEST_FIRST) == sorted(ObjectOutcome)
+    assert [family for family, _ in groupby(FAMILY_OF[outcome] for outcome in BEST_FIRST)] == [
+        Family.WORKS,
+        Family.UNREACHABLE,
+        Family.NOT_JUDGED,
+        Family.FAILS,
+    ]
+
+
+def test_every_token_has_words() -> None:
+    assert list(OBJECT_MEANINGS) == list(ObjectOutcome)
+    assert list(METADATA_MEANINGS) == list(MetadataOutcome)
+    assert list(COMMITMENT_MEANINGS) == list(CommitmentOutcome)
+    assert list(FAMILY_MEANINGS) == list(FAMILY_NAMES) == list(Family)
+    assert sorted(ATTENTION) == sorted(Family)
+
+
+# -- the tables
+
+
+def test_the_summary_counts_citations_by_their_own_url_and_arks_by_their_best(
+    tables: Mapping[str, pd.DataFrame],
+) -> None:
+    assert listed(tables["summary"], "measure", "value") == [
+        ("documents", 4),
+        ("documents read", 2),
+        ("documents not readable", 1),
+        ("documents not reached", 1),
+        ("citations", 11),
+        ("citations: works", 3),
+        ("citations: fails", 3),
+        ("citations: unreachable", 1),
+        ("citations: not-judged", 4),
+        ("citations repaired", 1),
+        ("citations ambiguous", 1),
+        ("ARKs", 9),
+        ("ARKs: works", 3),
+        ("ARKs: fails", 1),
+        ("ARKs: unreachable", 1),
+        ("ARKs: not-judged", 4),
+        ("ARKs described", 2),
+        ("ARKs with a stated commitment", 1),
+        ("URLs asked", 9),
+        ("URLs asked: resolved", 3),
+        ("URLs asked: broken", 2),
+        ("URLs asked: timeout", 1),
+        ("URLs asked: robots", 1),
+        ("URLs asked: skipped", 2),
+        ("findings", 2),
+        ("requests sent", 12),
+    ]
+
+
+def test_services_count_each_asked_ark_once_a_service(tables: Mapping[str, pd.DataFrame]) -> None:
+    assert listed(tables["services"], "service", "outcome", "given", "arks") == [
+        ("object", "resolved", True, 3),
+        ("object", "broken", False, 1),
+        ("object", "timeout", False, 1),
+        ("object", "robots", False, 1),
+        ("object", "skipped", False, 2),
+        ("metadata", "erc", True, 1),
+        ("metadata", "structured", True, 1),
+        ("metadata", "query-ignored", False, 1),
+        ("metadata", "blocked", False, 1),
+        ("metadata", "not-asked", False, 4),
+        ("commitment", "stated", True, 1),
+        ("commitment", "placeholder", False, 1),
+        ("commitment", "absent", False, 1),
+        ("commitment", "not-asked", False, 5),
+    ]
+
+
+def test_all_four_shared_naans_are_there_and_say_what_was_observed(
+    tables: Mapping[str, pd.DataFrame],
+) -> None:
+    assert listed(tables["shared_naans"]) == [
+        ("12345", "examples in documentation", "maybe", False, 1, 1, 1, "1 skipped"),
+        ("99152", "terms of vocabularies and ontologies", "yes", True, 1, 1, 1, "1 resolved"),
+        ("99166", "people, groups and institutions as agents", "yes", True, 0, 0, 0, "none found"),
+        ("99999", "tests, development and experiments", "maybe", False, 1, 1, 1, "1 skipped"),
+    ]
+
+
+def test_an_ark_at_two_urls_counts_once_with_its_best_outcome(tables: Mapping[str, pd.DataFrame]) -> None:
+    counted = listed(tables["naans"], "naan", "arks", "citations", "documents", "works", "fails", "share_works")
+    assert counted[0] == ("12148", 2, 3, 2, 2, 0, 1.0)
+
+
+def test_naans(tables: Mapping[str, pd.DataFrame]) -> None:
+    assert listed(tables["naans"]) == [
+        ("12148", "Bibliothèque nationale de France", 2, 3, 2, 2, 0, 0, 0, 1, 1, 1.0),
+        ("12345", None, 1, 1, 1, 0, 0, 0, 1, 0, 0, None),
+        ("13960", "Internet Archive", 1, 1, 1, 0, 0, 1, 0, 0, 0, None),
+        ("53355", "Musée du Louvre", 1, 2, 2, 0, 1, 0, 0, 0, 0, 0.0),
+        ("61903", "FamilySearch", 1, 1, 1, 0, 0, 0, 1, 0, 0, None),
+        ("88435", "Princeton University Library", 1, 1, 1, 0, 0, 0, 1, 0, 0, None),
+        ("99152", None, 1, 1, 1, 1, 0, 0, 0, 1, 0, 1.0),
+        ("99999", None, 1, 1, 1, 0, 0, 0, 1, 0, 0, None),
+    ]
+
+
+def test_resolvers(tables: Mapping[str, pd.DataFrame]) -> None:
+    n2t_answers = "2 not-asked, 1 erc, 1 structured"
+    assert listed(tables["resolvers"]) == [
+        ("n2t.net", 4, 2, 0, 0, 2, n2t_answers, False, "ok", 0.5, "1 gallica.example, 1 n2t.net"),
+        (
+            "gallica.example",
+            2,
+            1,
+            1,
+            0,
+            0,
+            "1 not-asked, 1 query-ignored",
+            False,
+            None,
+            0.0,
+            "2 gallica.example",
+        ),
+        ("guarded.example", 1, 0, 0, 0, 1, "1 blocked", None, None, 0.0, ""),
+        ("museum.example", 1, 0, 1, 0, 0, "1 not-asked", True, None, 0.0, "1 museum.example"),
+        ("slow.example", 1, 0, 0, 1, 0, "1 not-asked", False, "expired", 0.0, ""),
+    ]
+
+
+def test_a_document_is_judged_by_the_urls_that_it_cites(tables: Mapping[str, pd.DataFrame]) -> None:
+    formula, script = '=HYPERLINK("http://evil.example/")', "<script>alert('guide')</script>"
+    assert listed(tables["documents"]) == [
+        (LIST, formula, GUIDE, "read", "application/pdf", 4, 4, 1, 2, 0, 1, 1, 0),
+        (GUIDE, script, None, "read", "text/html", 7, 7, 2, 1, 1, 3, 0, 1),
+        ("https://gone.example/", None, None, "dns", None, 0, 0, 0, 0, 0, 0, 0, 0),
+        (CLOSED, None, None, "unreadable", "application/pdf", 0, 0, 0, 0, 0, 0, 0, 1),
+    ]
+
+
+def test_arks_that_fail_come_first_and_those_that_work_last(tables: Mapping[str, pd.DataFrame]) -> None:
+    assert listed(tables["arks"], "ark", "object", "family", "citations", "documents") == [
+        ("ark:53355/cl010120339", "broken", "fails", 2, 2),
+        ("ark:12148/btv1b8449691v", "broken", "fails", 1, 1),
+        ("ark:13960/t2s47dp7t", "timeout", "unreachable", 1, 1),
+        ("ark:12345/x6np1wh8k", "skipped", "not-judged", 1, 1),
+        ("ark:61903/1:1:C4H82DW2", "robots", "not-judged", 1, 1),
+        ("ark:88435/x5", None, "not-judged", 1, 1),
+        ("ark:99999/fk4ks86n31", "skipped", "not-judged", 1, 1),
+        ("ark:12148/bpt6k107371t", "resolved", "works", 1, 1),
+        ("ark:12148/btv1b8449691v", "resolved", "works", 1, 1),
+        ("ark:99152/p0v", "resolved", "works", 1, 1),
+    ]
+
+
+def test_a_row_of_the_arks_says_where_it_led_what_is_promised_and_why(
+    tables: Mapping[str, pd.DataFrame],
+) -> None:
+    arks = tables["arks"].set_index("request_url")
+    stated = arks.loc[BTV_AT_N2T]
+    assert (stated["final_url"], stated["hop_count"], stated["request_count"]) == (LANDING, 1, 3)
+    assert (stated["permanence"], stated["guarantor"]) == ("Permanent: Stable Content", "The Library")
+    assert stated["commitment_evidence"] == "an erc-support block; with a rating"
+    failed = arks.loc[MUSEUM]
+    assert failed["first_document"] == GUIDE
+    assert failed["object_evidence"] == f"the page is titled {RIGHT_TO_LEFT_OVERRIDE}dnuof toN"
+    assert failed["remarks"] == "unregistered NAAN"
+    assert pd.isna(failed["permanence"])
+
+
+def test_a_citation_keeps_what_was_written_beside_what_was_made_of_it(
+    tables: Mapping[str, pd.DataFrame],
+) -> None:
+    citations = tables["citations"]
+    assert list(citations["document"]) == [GUIDE] * 7 + [LIST] * 4
+    repaired = citations.iloc[8]
+    assert (repaired["page"], repaired["role"], repaired["repairs"]) == (2, "text", "line wrap")
+    assert repaired["as_written"] == "https://gallica.example/ark:/12148/bpt6k10\n7371t"
+    assert (repaired["repaired"], repaired["object"]) == (BPT, "resolved")
+    assert listed(citations.iloc[[7, 10]], "request_url", "confidence", "alternatives", "object") == [
+        (BTV_AT_GALLICA, "certain", "", "broken"),
+        (None, "ambiguous", "ark:88435/x5y", None),
+    ]
+
+
+def test_findings(tables: Mapping[str, pd.DataFrame]) -> None:
+    assert listed(tables["findings"]) == [
+        (CLOSED, "encrypted", "needs a password"),
+        (GUIDE, "namespace-mention", "'ark:/12148/' names a NAAN, not an object"),
+    ]
+
+
+def test_every_request_can_be_traced(tables: Mapping[str, pd.DataFrame]) -> None:
+    requests = tables["requests"]
+    assert len(requests) == 9
+    slow = requests[requests["ark"].eq("ark:13960/t2s47dp7t")]
+    moment = pd.Timestamp(MOMENT)
+    assert listed(slow) == [
+        ("ark:13960/t2s47dp7t", SLOW, "object", 1, 1, SLOW, None, None, "30 s passed", moment, 0.25)
+    ]
+
+
+@pytest.mark.parametrize("definition", TABLES, ids=lambda definition: definition.name)
+def test_a_table_has_the_columns_of_its_definition(
+    definition: TableDefinition, tables: Mapping[str, pd.DataFrame]
+) -> None:
+    assert list(tables[definition.name].columns) == [column.name for column in definition.columns]
+
+
+def test_tables_do_not_change_the_frames(frames: Frames) -> None:
+    before = {name: getattr(frames, name).copy() for name in Frames.__slots__}
+    tables_of(frames)
+    for name, frame in before.items():
+        pd.testing.assert_frame_equal(getattr(frames, name), frame)
+
+
+def test_tables_of_an_empty_store_are_empty_and_have_the_same_dtypes(
+    tmp_path: Path, tables: Mapping[str, pd.DataFrame]
+) -> None:
+    empty = tables_of(load_frames(write_store(tmp_path / "empty.sqlite", {})))
+    assert {name: len(table) for name, table in empty.items() if len(table)} == {
+        "summary": 21,
+        "shared_naans": 4,
+    }
+    assert set(empty["summary"]["value"]) == {0}
+    for name, table in empty.items():
+        assert table.dtypes.equals(tables[name].dtypes), name
+
+
+def test_the_terminal_shows_the_naans_in_brief(frames: Frames) -> None:
+    table = main_table(frames)
+    assert table.row_count == 8
+    assert [str(cell) for cell in list(table.columns[1].cells)[:2]] == [
+        "Bibliothèque nationale de France",
+        "",
+    ]
+    assert list(table.columns[7].cells)[:4] == ["100.0 %", "", "", "0.0 %"]
+
+
+def test_the_summary_in_a_few_lines(frames: Frames) -> None:
+    assert summary_lines(frames) == [
+        "11 citations of 9 ARKs in 4 documents (1 not readable, 1 not reached); 1 repaired, 1 ambiguous.",
+        "Of the ARKs, 3 work and 1 fail; 1 gave no answer today, and 4 were not judged.",
+        "2 ARKs described when asked, 1 ARK with a stated commitment.",
+        "12 requests sent.",
+    ]
+
+
+# -- whatever the world, the sums agree
+
+HOSTS = ("n2t.net", "gallica.example", "museum.example:8443")
+ARK_TEXTS = tuple(
+    f"ark:{naan}/{name}" for naan in ("12148", "53355", "99999") for name in ("x5", "b7", "btv1b8449691v")
+)
+
+asked = st.fixed_dictionaries(
+    {
+        "object": st.sampled_from([outcome.value for outcome in ObjectOutcome]),
+        "metadata": st.sampled_from([outcome.value for outcome in MetadataOutcome]),
+        "commitment": st.sampled_from([outcome.value for outcome in CommitmentOutcome]),
+    }
+)
+urls = st.tuples(st.sampled_from(range(len(ARK_TEXTS))), st.sampled_from(HOSTS))
+worlds = st.fixed_dictionaries(
+    {
+        "verdicts": st.dictionaries(urls, asked, max_size=12),
+        "mentions": st.lists(st.tuples(st.sampled_from([1, 2, 3]), urls), max_size=20),
+    }
+)
+
+
+def frames_of(world: Mapping[str, Any]) -> Frames:
+    """A store with these verdicts and citations, and three documents."""
+
+    def row_of(url: tuple[int, str]) -> dict[str, Any]:
+        ark, host = url
+        return {"ark_id": ark + 1, "request_url": f"https://{host}/{ARK_TEXTS[ark]}"}
+
+    rows = {
+        schema.run: [{"run_id": 2}],
+        schema.ark: [ark_row(number, text) for number, text in enumerate(ARK_TEXTS, start=1)],
+        schema.document: [{"document_id": number, "url": f"https://library.example/{number}"} for number in (1, 2, 3)],
+        schema.mention: [
+            mention_row(document, ordinal, **row_of(url))
+            for ordinal, (document, url) in enumerate(world["mentions"], start=1)
+        ],
+        schema.verdict: [{**row_of(url), **services} for url, services in world["verdicts"].items()],
+    }
+    with TemporaryDirectory() as folder:
+        return load_frames(write_store(Path(folder) / "store.sqlite", rows))
+
+
+@settings(deadline=None, max_examples=40)
+@given(worlds)
+def test_sums_agree_across_tables(world: Mapping[str, Any]) -> None:
+    tables = tables_of(frames_of(world))
+    measured = dict(listed(tables["summary"], "measure", "value"))
+    families = {"works": "works", "fails": "fails", "unreachable": "unreachable", "not-judged": "not_judged"}
+    naans, arks, documents, resolvers = (tables[name] for name in ("naans", "arks", "documents", "resolvers"))
+
+    assert measured["ARKs"] == naans["arks"].sum() == arks["ark"].nunique()
+    assert measured["citations"] == len(tables["citations"]) == arks["citations"].sum() == naans["citations"].sum()
+    assert measured["citations"] == documents["citations"].sum() == len(world["mentions"])
+    assert measured["URLs asked"] == arks["object"].notna().sum() == len(world["verdicts"])
+    assert measured["ARKs described"] == naans["described"].sum()
+    assert measured["ARKs with a stated commitment"] == naans["committed"].sum()
+    for family, column in families.items():
+        assert measured[f"ARKs: {family}"] == naans[column].sum()
+        assert measured[f"citations: {family}"] == arks.loc[arks["family"].eq(family), "citations"].sum()
+    for table in (naans, documents, resolvers):
+        assert table[list(families.values())].sum(axis="columns").eq(table["arks"]).all()
+    by_outcome = [value for measure, value in measured.items() if measure.startswith("URLs asked: ")]
+    assert sum(by_outcome) == measured["URLs asked"]
+    shared = naans[naans["naan"].eq("99999")]["arks"].sum()
+    assert shared == tables["shared_naans"].set_index("naan").loc["99999", "arks"]
+
+
+@settings(deadline=None, max_examples=40)
+@given(worlds)
+def test_an_ark_fails_only_when_every_url_that_was_asked_fails(world: Mapping[str, Any]) -> None:
+    naans = overviews.naans(frames_of(world))
+    outcomes: dict[int, set[Family]] = {}
+    for (ark, _), services in world["verdicts"].items():
+        outcomes.setdefault(ark, set()).add(FAMILY_OF[ObjectOutcome(services["object"])])
+    assert naans["fails"].sum() == sum(families == {Family.FAILS} for families in outcomes.values())
+    assert naans["works"].sum() == sum(Family.WORKS in families for families in outcomes.values())
