@@ -72,8 +72,8 @@ _LABEL = regex.compile(
     (?P<word> a {_GAP} r {_GAP} k ) {_GAP}
     {_BLANK}?                                  # French typography: a thin space before the colon
     (?P<colon> : | %3a )
-    (?P<slashes> (?: [\n\ {ODD_BLANK}]{{0,2}} (?: / | %2f ) ){{0,3}} )
-    [\n\ {ODD_BLANK}]?
+    (?P<slashes> (?: {_GAP} [\n\ {ODD_BLANK}]{{0,2}} (?: / | %2f ) ){{0,3}} )
+    {_GAP} {_BLANK}?
     (?= [0-9a-z] )
     """,
     regex.VERBOSE | regex.IGNORECASE,
@@ -94,6 +94,7 @@ _HOST_ONLY = regex.compile(
     regex.IGNORECASE,
 )
 _NEXT_IDENTIFIER = regex.compile(r"ark:|https?:", regex.IGNORECASE)
+_WRAP_AHEAD = regex.compile(rf"-?{WRAP}")
 _LABEL_INSIDE = regex.compile(r"(?r)(?<![\p{L}\p{N}])ark\Z", regex.IGNORECASE)
 _MARKUP_RUN = "*_~$"
 _CONTEXT_CHARS = 60
@@ -237,7 +238,9 @@ class _Reader:
         if _NAME_CHAR.match(char):
             return True
         if char == ":":
-            return following == WRAP or (following.isalnum() and not _NEXT_IDENTIFIER.match(text, after))
+            if _WRAP_AHEAD.match(text, after):
+                return True
+            return following.isalnum() and not _NEXT_IDENTIFIER.match(text, after)
         if char == ",":
             return following.isdigit() and self.chars[-1:] != [] and self.chars[-1].isdigit()
         if char == "!":

@@ -94,6 +94,7 @@ _ORDINAL_OR_UNIT = regex.compile(
 )
 _YEAR = regex.compile(r"(?:1[4-9]|20)\d\d[.,;:)]*\Z")
 _LEAD = regex.compile(r"[\p{L}\p{N}/.=_~%+@$*:-]*")
+_SENTENCE_START = regex.compile(r"\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z")
 _SENTENCE_END = regex.compile(r"[.,;:!?'\"]+\Z")
 
 
@@ -166,7 +167,8 @@ def structure_follows(wrap: Wrap, _: Evidence) -> Decision | None:
 def structure_before(wrap: Wrap, _: Evidence) -> Decision | None:
     if wrap.left[-1:] not in "/.=_:~+@":
         return None
-    if _WORD.match(wrap.right) or (wrap.left.endswith(".") and _YEAR.match(wrap.right)):
+    ends_sentence = wrap.left.endswith(".") and _SENTENCE_START.match(wrap.right)
+    if ends_sentence or _WORD.match(wrap.right):
         return Decision(False, "a delimiter, then a word", Confidence.LIKELY)
     return Decision(True, "the line ends with a delimiter", Confidence.LIKELY)
 
