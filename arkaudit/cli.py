@@ -195,6 +195,7 @@ def run(
     """
     from arkaudit import audits
     from crawler.store import Store
+    from reports.exports import check_out
 
     config = config_of(config_file, options)
     named = Seeds.of(seeds or config.seeds)
@@ -202,6 +203,8 @@ def run(
         raise UserMistake("nothing to crawl: give a SEED, or seeds in the configuration")
     store_file = store_file or config.store or Path("audit.db")
     out = out or config.out
+    if out:
+        check_out(out)
     with Store.open(store_file) as store:
         if not (config.politeness.contact or config.politeness.user_agent):
             _say("hosts can't tell who asks: give --contact, so that an operator can write to you")

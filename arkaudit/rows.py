@@ -13,8 +13,7 @@ from rich.text import Text
 
 from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
 from extractors.find import Mention
-from reports.display import escaped
-from reports.exports import defused
+from reports.display import defused, escaped
 
 Row = Mapping[str, Any]
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from crawler.answers import same_page
 from crawler.erc import missing_code
 from crawler.observations import (
+    DESCRIBED,
     ChainEnd,
     CommitmentOutcome,
     MetadataOutcome,
@@ -34,9 +35,6 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _LEVEL = re.compile(r"not guaranteed|permanent\W+(?:dynamic|stable|unchanging)(?:\W+content)?", re.IGNORECASE)
-
-#: Outcomes in which the provider has described the object.
-DESCRIBED = frozenset({MetadataOutcome.ERC, MetadataOutcome.STRUCTURED, MetadataOutcome.HTML})
 
 
 def judge_metadata(

@@ -131,6 +131,10 @@ class MetadataOutcome(StrEnum):
     NOT_ASKED = "not-asked"
 
 
+#: Outcomes in which the provider has described the object, in any form.
+DESCRIBED = frozenset({MetadataOutcome.ERC, MetadataOutcome.STRUCTURED, MetadataOutcome.HTML})
+
+
 class CommitmentOutcome(StrEnum):
     """What the provider promises about the object and its identifier."""
 

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, event, func, select, text, update
+from sqlalchemy import URL, Connection, create_engine, event, func, select, text, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.engine import Engine, Row
 from sqlalchemy.exc import DatabaseError
@@ -73,7 +73,7 @@ class Store:
         if path is not None:
             _refuse_foreign(path)
         engine = create_engine(
-            f"sqlite:///{path}" if path else "sqlite://",
+            URL.create("sqlite", database=str(path) if path else None),
             poolclass=StaticPool,
             connect_args={"check_same_thread": False},
         )

@@ -11,8 +11,9 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from crawler.answers import same_page
-from crawler.inflection import BLOCKED, DESCRIBED, judge_commitment, judge_metadata
+from crawler.inflection import BLOCKED, judge_commitment, judge_metadata
 from crawler.observations import (
+    DESCRIBED,
     FAMILY_OF,
     ChainEnd,
     CommitmentOutcome,

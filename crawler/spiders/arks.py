@@ -12,9 +12,9 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.answers import read_answer
-from crawler.inflection import DESCRIBED, judge_metadata
+from crawler.inflection import judge_metadata
 from crawler.middlewares import chain_of
-from crawler.observations import MetadataOutcome, Observation, Question
+from crawler.observations import DESCRIBED, MetadataOutcome, Observation, Question
 from crawler.resolving import INFLECTED, SUCCESSES, asked_url, control_url, next_question, resolver_of
 from crawler.spiders.auditing import AuditSpider
 from extractors.ark import Ark
