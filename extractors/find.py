@@ -1,7 +1,8 @@
 """Text goes in, mentions of ARKs come out, each with its places in the source and the repairs that were made.
 
 A label is looked for with the damage that typesetting does to it; from there the ARK is read forward, character by
-character, over line wraps where the evidence says so (`extractors.wraps`), and its resolver backward.
+character, over line wraps where the evidence says so (`extractors.wraps`), and its resolver backward
+(`extractors.resolver`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from extractors.checkchar import Check, check
 from extractors.documents import Block, Role
 from extractors.normalize import NotAnArk
 from extractors.repair import ODD_BLANK, PARAGRAPH, WRAP, Tape, tape_of
+from extractors.resolver import resolver_before
 from extractors.wraps import (
     Confidence,
     Decision,
@@ -87,18 +89,12 @@ _TOKEN = regex.compile(rf"[^\s{ODD_BLANK}<>\"“”‘«»|\\^`{{}}\[\]()]*")
 _INFLECTION = regex.compile(r"\?info(?![\w=&%])|\?\?(?!\?)")
 _BARE_INFLECTION = regex.compile(r"\?\Z")
 _ELLIPSIS = regex.compile(r"\.{3}|…")
-_BEFORE = regex.compile(rf"(?r)(?:[^\s{ODD_BLANK}<>\"“”‘’'«»|\\^`{{}}\[\]()]|(?<=\S)-?{WRAP})*\Z")
-_SCHEME = regex.compile(r"https?(?:://|%3a%2f%2f)", regex.IGNORECASE)
-_HOST_ONLY = regex.compile(
-    r"(?<![\w@.:/-])(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?/(?:[\w.~-]+/)*\Z",
-    regex.IGNORECASE,
-)
 _NEXT_IDENTIFIER = regex.compile(r"ark:|https?:", regex.IGNORECASE)
 _WRAP_AHEAD = regex.compile(rf"-?{WRAP}")
 _LABEL_INSIDE = regex.compile(r"(?r)(?<![\p{L}\p{N}])ark\Z", regex.IGNORECASE)
 _MARKUP_RUN = "*_~$"
 _CONTEXT_CHARS = 60
-_LOOK_BACK = 600
+_NEAR_CHARS = 600
 _NEIGHBOUR_LINES = 6
 #: No typesetter breaks an identifier over more lines; a text that seems to is not one.
 _MOST_WRAPS = 8
@@ -143,44 +139,10 @@ class _Reader:
         self.decisions: list[Decision] = []
         self.alternatives: list[str] = []
         self.inflection = ""
-        self.resolver, self.start = self._resolver()
-
-    # -- backward: the resolver
-
-    def _resolver(self) -> tuple[str | None, int]:
-        """The URL that ends at the label, and the offset where the mention starts."""
-        at = self.label.start()
-        low = max(0, at - _LOOK_BACK)
-        before = _BEFORE.search(self.tape.text, low, at)
-        run = before[0] if before else ""
-        lines = run.split(WRAP)
-        for first in range(len(lines) - 1, max(-1, len(lines) - 4), -1):
-            joined = WRAP.join(lines[first:])
-            scheme = _SCHEME.search(joined)
-            if scheme:
-                return self._url_before(joined[scheme.start() :], at)
-        host = _HOST_ONLY.search(lines[-1])
-        if host:
-            return host[0], at - len(host[0])
-        return None, at
-
-    def _url_before(self, written: str, at: int) -> tuple[str | None, int]:
-        """The resolver in *written*, a URL that ends at the label; a URL in a query's value counts for itself."""
-        start = at - len(written)
-        url = written.replace("-" + WRAP, "-").replace(WRAP, "")
-        _, question, query = url.partition("?")
-        if question:
-            value = regex.split("[=&?]", query)[-1]
-            if not _SCHEME.match(value):
-                return None, at
-            start, url = at - len(value), value
-        if "%2f" in url[:16].lower():
-            url = unquote(url)
-        if WRAP in written and not question:
+        self.written = resolver_before(tape.text, label.start())
+        self.start = self.written.start
+        if self.written.wrapped:
             self.repairs.append("line wrap")
-        return (url, start) if url.endswith("/") and "#" not in url else (None, at)
-
-    # -- forward: NAAN, name and qualifier
 
     def read(self) -> Mention | NamespaceMention | None:
         """The mention at this label, a NAAN alone, or nothing when the label is a false friend."""
@@ -292,8 +254,8 @@ class _Reader:
         if self.block.page is not None:
             return None
         text = self.tape.text
-        *before, line = text[max(0, pos - _LOOK_BACK) : pos].split(WRAP)
-        after = text[pos + 1 : pos + 1 + _LOOK_BACK].split(WRAP)[:-1]
+        *before, line = text[max(0, pos - _NEAR_CHARS) : pos].split(WRAP)
+        after = text[pos + 1 : pos + 1 + _NEAR_CHARS].split(WRAP)[:-1]
         neighbours = (*before[1:][-_NEIGHBOUR_LINES:], *after[:_NEIGHBOUR_LINES])
         widths = [len(neighbour) for neighbour in neighbours if PARAGRAPH not in neighbour]
         return len(line) >= max(widths) - 1 if len(widths) >= 2 else None
@@ -348,8 +310,8 @@ class _Reader:
             ark=ark,
             as_written=self.block.text[start:end],
             spans=self._spans(),
-            repaired=(self.resolver or "") + self.written_label + "".join(self.chars),
-            resolver=self.resolver,
+            repaired=(self.written.url or "") + self.written_label + "".join(self.chars),
+            resolver=self.written.url,
             inflection=self.inflection,
             role=self.block.role,
             page=self.block.page,

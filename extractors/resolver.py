@@ -1,0 +1,73 @@
+"""Backward from a label: the resolver that an ARK is written with (draft-kunze-ark-38, 2.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+import regex
+
+from extractors.repair import ODD_BLANK, WRAP
+
+_LOOK_BACK = 600
+_MOST_LINES = 4
+#: Everything that can stand in a URL, over line wraps, up to the label.
+_RUN = regex.compile(rf"(?r)(?:[^\s{ODD_BLANK}<>\"“”‘’'«»|\\^`{{}}\[\]()]|(?<=\S)-?{WRAP})*\Z")
+_SCHEME = regex.compile(r"https?(?:://|%3a%2f%2f)", regex.IGNORECASE)
+_EARLIER_LABEL = regex.compile(r"(?r)(?<![\p{L}\p{N}])ark(?::|%3a)", regex.IGNORECASE)
+_HOST_ONLY = regex.compile(
+    r"(?<![\w@.:/-])(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?/(?:[\w.~-]+/)*\Z", regex.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenResolver:
+    """The resolver before a label; none for a compact ARK."""
+
+    url: str | None
+    """With its final slash, whole again; a host without a scheme stands as it was written."""
+    start: int
+    """Where the mention begins on the tape."""
+    wrapped: bool = False
+    """Whether a line wrap was taken out of it."""
+
+
+def resolver_before(text: str, label_at: int) -> WrittenResolver:
+    """The resolver that ends at the label at *label_at* of a tape's *text*.
+
+    A URL in the value of another's query counts for itself; one that holds an earlier label is another ARK's.
+
+    >>> resolver_before("see https://n2t.net/ark:/12148/x", 20).url
+    'https://n2t.net/'
+    >>> resolver_before("https://a.org/?id=uc2.ark:/13960/x", 22).url is None
+    True
+    """
+    run = _RUN.search(text, max(0, label_at - _LOOK_BACK), label_at)
+    lines = run[0].split(WRAP) if run else [""]
+    for first in range(len(lines) - 1, max(-1, len(lines) - _MOST_LINES), -1):
+        written = _own_part(WRAP.join(lines[first:]))
+        if written:
+            return _resolver(written, label_at)
+    host = _HOST_ONLY.search(lines[-1])
+    return WrittenResolver(host[0], label_at - len(host[0])) if host else WrittenResolver(None, label_at)
+
+
+def _own_part(joined: str) -> str | None:
+    """The URL in *joined* that leads up to its end, from its scheme on."""
+    earlier = _EARLIER_LABEL.search(joined)
+    scheme = _SCHEME.search(joined, earlier.end() if earlier else 0)
+    return joined[scheme.start() :] if scheme else None
+
+
+def _resolver(written: str, label_at: int) -> WrittenResolver:
+    _, question, query = written.partition("?")
+    if question:
+        written = regex.split("[=&?]", query)[-1]
+        if not _SCHEME.match(written):
+            return WrittenResolver(None, label_at)
+    url = written.replace("-" + WRAP, "-").replace(WRAP, "")
+    if "%2f" in url[:16].lower():
+        url = unquote(url)
+    if not url.endswith("/") or "#" in url:
+        return WrittenResolver(None, label_at)
+    return WrittenResolver(url, label_at - len(written), WRAP in written)
