@@ -103,11 +103,7 @@ class TlsProbePipeline:
 
 
 def https_hosts(item: Recordable) -> Iterator[tuple[str, int]]:
-    """The https hosts that answered in an item's chain.
-
-    >>> list(https_hosts(TlsResult("n2t.net", 443, True, "ok", "")))
-    []
-    """
+    """The https hosts that answered in an item's chain; none for what has no chain."""
     if not isinstance(item, DocumentRecord | Observation):
         return
     for hop in item.hops:

@@ -6,7 +6,6 @@ Its migrations hold SQL of another database, so its tables are made without them
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,20 @@ _NAAN = 13960
 
 def arklet_application(database: Path) -> Callable[..., Any]:
     """arklet's WSGI application over a new *database*, with the demo's ARKs bound to their landing pages."""
-    os.environ["ARKAUDIT_DEMO_DATABASE"] = str(database)
-    os.environ["DJANGO_SETTINGS_MODULE"] = "arkaudit.demo.arklet_settings"
     import django
+    from arklet.entrypoints import settings as arklets_own
+    from django.conf import settings
     from django.core.management import call_command
     from django.core.wsgi import get_wsgi_application
 
+    own = {name: getattr(arklets_own, name) for name in dir(arklets_own) if name.isupper()}
+    ours = {
+        "DEBUG": False,
+        "ALLOWED_HOSTS": [ARKLET_HOST],
+        "DATABASES": {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": str(database)}},
+        "MIGRATION_MODULES": {"ark": None},
+    }
+    settings.configure(**{**own, **ours})
     django.setup()
     logging.getLogger("django.request").setLevel(logging.CRITICAL)  # a 404 is what the demo wants to see
     logging.getLogger("arklet").setLevel(logging.CRITICAL)
