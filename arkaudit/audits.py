@@ -24,12 +24,16 @@ from extractors.ark import Ark
 from extractors.extraction import extract
 from extractors.worker import Worker
 
+#: What one document may take to be parsed. Bombs use all of it, so it is also what they cost.
+PARSING_S = 60.0
+PARSING_BYTES = 2**30
+
 Target = tuple[Ark, str]
 
 
 def document_worker() -> DocumentWorker:
     """The process that parses what might crash or hang its parser."""
-    return Worker(extract)
+    return Worker(extract, timeout_s=PARSING_S, memory_bytes=PARSING_BYTES)
 
 
 def audit(

@@ -93,6 +93,30 @@ def test_what_went_wrong_with_a_document_is_a_finding_and_the_exit_code_stays_0(
     assert "broken.pdf: unreadable" in done.stderr
 
 
+def test_a_pdf_that_kills_its_parser_costs_only_itself(tmp_path: Path) -> None:
+    bomb = (Path(__file__).parent / "fixtures" / "recursive_form.pdf").read_bytes()
+
+    def respond(target: str) -> bytes:
+        if target == "/bomb.pdf":
+            head = f"HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\nContent-Length: {len(bomb)}\r\n\r\n"
+            return head.encode() + bomb
+        return reply(body="<a href='/bomb.pdf'>bomb</a> <a href='/other'>other</a> ark:/67531/metadc2846")
+
+    with RawServer(respond) as server:
+        done = run_command("crawl", *ON_LOOPBACK, "--timeout", "60", f"{server.url}/", "--store", tmp_path / "a.db")
+    assert done.returncode == 0, done.stderr
+    assert "bomb.pdf: parser-crashed: killed by SIG" in done.stderr
+    with sqlite3.connect(tmp_path / "a.db") as raw:
+        outcomes_by_path = dict(raw.execute("select substr(url, -5), outcome from document"))
+    assert sorted(outcomes_by_path.values()) == ["read", "read", "unreadable"]
+
+
+def test_a_password_is_a_finding_and_not_a_failure() -> None:
+    done = run_command("extract", Path(__file__).parent / "fixtures" / "password.pdf")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "password.pdf: encrypted" in done.stderr
+
+
 def test_check_answers_each_line_in_its_order(tmp_path: Path) -> None:
     def respond(target: str) -> bytes:
         return reply(body="<title>Page</title>") if target.startswith("/ark:/12x45/here") else reply("404 Not Found")

@@ -179,19 +179,7 @@ def test_pages_over_the_limit_are_left_and_those_before_it_kept():
 
 
 def test_what_kills_pdfium_kills_a_worker_and_the_next_file_is_read():
-    form = b"/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</A 8 0 R/B 9 0 R>>>>"
-    bomb = pdf(
-        CATALOG,
-        ONE_PAGE,
-        PAGE,
-        stream(b"/A Do"),
-        NOTHING,
-        NOTHING,
-        NOTHING,
-        stream(b"/B Do /B Do", entries=form),
-        stream(b"/A Do /A Do", entries=form),
-    )
-    assert len(bomb) < 1500
+    bomb = (FIXTURES / "recursive_form.pdf").read_bytes()
     with Worker(read_pdf, memory_bytes=512 * 2**20) as worker:
         with pytest.raises(WorkerDied, match="killed by SIG"):
             worker.call(bomb)
