@@ -39,7 +39,7 @@ def cli() -> None:
     """
 
 
-@cli.command()
+@cli.command(short_help="The ARKs that documents cite, repaired, and where.")
 @click.argument("places", metavar="PATH|URL…", nargs=-1, required=True)
 @click.option("--format", "form", type=click.Choice(["jsonl", "csv", "table"]), default="jsonl", show_default=True)
 @click.option(
@@ -80,7 +80,7 @@ def extract(
             rows.print_mentions(mentions(), Console())
 
 
-@cli.command()
+@cli.command(short_help="The three services of ARKs: object, metadata, commitment.")
 @click.argument("arks", metavar="ARK|URL…", nargs=-1)
 @click.option(
     "--from",
@@ -135,7 +135,7 @@ def check(
     _exit_on(fail_on, (row["object"]["outcome"] for row in printed))
 
 
-@cli.command()
+@cli.command(short_help="Crawl documents and record the ARKs that they cite.")
 @click.argument("seeds", metavar="SEED…", nargs=-1, required=True)
 @click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
 @crawl_options
@@ -167,7 +167,7 @@ def crawl(seeds: tuple[str, ...], store_file: Path, config_file: Path | None, **
     _say(f"{counts['documents']} documents, {counts['read']} read, {counts['mentions']} citations, in {store_file}")
 
 
-@cli.command()
+@cli.command(short_help="The whole audit: crawl, resolve, report.")
 @click.argument("seeds", metavar="[SEED…]", nargs=-1)
 @click.option(
     "--store",
@@ -215,7 +215,7 @@ def run(
     _exit_on(fail_on, (verdict.object.outcome for verdict in verdicts))
 
 
-@cli.command()
+@cli.command(short_help="Tables and a page from a store.")
 @click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), help="Write index.html and the tables (CSV) into this folder.")
 @click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest]")
@@ -230,7 +230,7 @@ def report(store_file: Path, out: Path | None, run_id: int | None, fail_on: str)
     _exit_on(fail_on, outcomes)
 
 
-@cli.command()
+@cli.command(short_help="The whole audit at work on this machine's loopback.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -365,21 +365,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _end(EXIT_MISTAKE, str(mistake))
     except (KeyboardInterrupt, click.Abort):
         _end(EXIT_UNFINISHED, "interrupted; what was observed until then is kept")
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except Exception as failure:
         _end_for(failure)
 
 
 def _end_for(failure: Exception) -> NoReturn:
     """End with the exit code of a failure that has one; anything else is a bug, and shows where it is."""
+    from arkaudit.rows import OutputClosed
     from crawler.process import RunInterrupted
     from crawler.store import StoreUnopenable, StoreUnwritable
     from reports.exports import ReportUnwritable
     from reports.frames import StoreUnreadable
 
     match failure:
+        case OutputClosed():
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains as it ends
+            sys.exit(0)
         case StoreUnopenable() | StoreUnreadable() | ReportUnwritable():
             _end(EXIT_MISTAKE, str(failure))
         case StoreUnwritable():

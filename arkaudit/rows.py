@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
@@ -78,19 +79,38 @@ def _service(verdict: ServiceVerdict) -> dict[str, Any]:
     return {"outcome": verdict.outcome, "evidence": list(verdict.evidence), "parsed": dict(verdict.parsed)}
 
 
+class OutputClosed(Exception):
+    """Raised when whoever reads our output has seen enough, as `head` does; no failure."""
+
+
 def write_jsonl(rows: Iterable[Row], to: TextIO) -> None:
-    """One JSON object a line, as each row comes."""
+    """One JSON object a line, as each row comes. Raises `OutputClosed`."""
     for row in rows:
-        to.write(json.dumps(row, ensure_ascii=False) + "\n")
+        _write(json.dumps(row, ensure_ascii=False) + "\n", to)
+
+
+def _write(text: str, to: TextIO) -> None:
+    try:
+        to.write(text)
         to.flush()
+    except BrokenPipeError:
+        raise OutputClosed from None
 
 
 def write_mentions_csv(rows: Iterable[Row], to: TextIO) -> None:
-    """A header and one line a mention; lists are joined, and cells that a spreadsheet would run are defused."""
-    writer = csv.writer(to, lineterminator="\n")
-    writer.writerow(MENTION_COLUMNS)
+    """A header and one line a mention; lists are joined, and cells that a spreadsheet would run are defused.
+
+    Raises `OutputClosed`.
+    """
+    _write(_csv_line(MENTION_COLUMNS), to)
     for row in rows:
-        writer.writerow([defused(_cell(row[column])) for column in MENTION_COLUMNS])
+        _write(_csv_line([defused(_cell(row[column])) for column in MENTION_COLUMNS]), to)
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(cells)
+    return line.getvalue()
 
 
 def _cell(value: Any) -> str:
@@ -102,29 +122,27 @@ def _cell(value: Any) -> str:
 
 
 def print_mentions(rows: Iterable[Row], console: Console) -> None:
-    """The mentions as a table for people."""
-    table = Table("document", "where", "ARK", "as written", "repairs", "confidence", highlight=False)
+    """The mentions as a table for people; nothing is cut off."""
+    table = _table("document", "where", "ARK", "as written", "repairs", "confidence")
     for row in rows:
         where = f"p. {row['page']}" if row["page"] else row["place"] or row["role"]
-        cells = (
-            row["document"],
-            where,
-            row["ark"],
-            row["as_written"],
-            ", ".join(row["repairs"]),
-            row["confidence"],
-        )
+        cells = (row["document"], where, row["ark"], row["as_written"], ", ".join(row["repairs"]), row["confidence"])
         table.add_row(*(Text(escaped(str(cell))) for cell in cells))
     console.print(table)
 
 
 def print_verdicts(rows: Sequence[Row], console: Console) -> None:
-    """The verdicts as a table for people, with the first reason for each."""
-    table = Table("asked", "object", "metadata", "commitment", "why", highlight=False)
+    """The verdicts as a table for people, with the reasons for the first; nothing is cut off."""
+    table = _table("asked", "object", "metadata", "commitment", "why")
     for row in rows:
-        services = [row[service] for service in ("object", "metadata", "commitment")]
-        why = services[0]["evidence"][:1]
-        table.add_row(
-            *(Text(escaped(cell)) for cell in (row["asked"], *(each["outcome"] for each in services), *(why or [""])))
-        )
+        outcomes = (row[service]["outcome"] for service in ("object", "metadata", "commitment"))
+        why = "; ".join(row["object"]["evidence"])
+        table.add_row(*(Text(escaped(cell)) for cell in (row["asked"], *outcomes, why)))
     console.print(table)
+
+
+def _table(*headings: str) -> Table:
+    table = Table(highlight=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    return table

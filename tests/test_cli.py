@@ -117,6 +117,23 @@ def test_a_password_is_a_finding_and_not_a_failure() -> None:
     assert "password.pdf: encrypted" in done.stderr
 
 
+def test_a_reader_that_has_seen_enough_is_no_failure(letter: Path) -> None:
+    letter.write_text("ark:/67531/metadc2846 " * 20_000)
+    command = [sys.executable, "-m", "arkaudit", "extract", str(letter)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.readline()
+        running.stdout.close()
+        assert running.stderr.read() == ""
+        assert running.wait(60) == 0
+
+
+def test_tables_for_people_cut_nothing_off(letter: Path) -> None:
+    table = run_command("extract", "--format", "table", letter, COLUMNS="80").stdout
+    assert "ark:12148/bpt6k107371t" in "".join(line.split("│")[3].strip() for line in table.splitlines() if "│" in line)
+
+
 def test_check_answers_each_line_in_its_order(tmp_path: Path) -> None:
     def respond(target: str) -> bytes:
         return reply(body="<title>Page</title>") if target.startswith("/ark:/12x45/here") else reply("404 Not Found")
