@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, TextIO
 
 from rich.console import Console
@@ -54,7 +55,7 @@ def verdict_row(asked: str, verdict: Verdict) -> dict[str, Any]:
         "metadata": _service(verdict.metadata),
         "commitment": _service(verdict.commitment),
         "final_url": verdict.final_url,
-        "hops": verdict.hops,
+        "hops": [{**asdict(hop), "headers": dict(hop.headers)} for hop in verdict.hops],
         "requests": verdict.requests,
         "remarks": list(verdict.remarks),
     }
@@ -69,7 +70,7 @@ def invalid_row(asked: str, reason: str) -> dict[str, Any]:
         "metadata": _service(ServiceVerdict(MetadataOutcome.NOT_ASKED.value)),
         "commitment": _service(ServiceVerdict(CommitmentOutcome.NOT_ASKED.value)),
         "final_url": None,
-        "hops": 0,
+        "hops": [],
         "requests": 0,
         "remarks": [],
     }

@@ -302,6 +302,7 @@ class Verdict:
     metadata: ServiceVerdict
     commitment: ServiceVerdict
     final_url: str | None
-    hops: int
+    hops: tuple[Hop, ...]
+    """The chain of the request for the object."""
     requests: int
     remarks: tuple[str, ...] = ()

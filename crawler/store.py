@@ -268,7 +268,7 @@ class Store:
             "commitment_evidence": list(verdict.commitment.evidence),
             "commitment_parsed": dict(verdict.commitment.parsed),
             "final_url": verdict.final_url,
-            "hop_count": verdict.hops,
+            "hop_count": max(len(verdict.hops) - 1, 0),
             "request_count": verdict.requests,
             "remarks": list(verdict.remarks),
         }

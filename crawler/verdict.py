@@ -82,7 +82,7 @@ def skipped(ark: str, request_url: str, reason: str) -> Verdict:
         metadata=ServiceVerdict(MetadataOutcome.NOT_ASKED.value),
         commitment=ServiceVerdict(CommitmentOutcome.NOT_ASKED.value),
         final_url=None,
-        hops=0,
+        hops=(),
         requests=0,
     )
 
@@ -116,7 +116,7 @@ def judge(
         metadata=metadata,
         commitment=judge_commitment(answers, metadata),
         final_url=asked.final_url if asked.end is ChainEnd.ANSWERED else None,
-        hops=max(len(asked.hops) - 1, 0),
+        hops=asked.hops,
         requests=requests_sent(answers.values()),
         remarks=remarks,
     )

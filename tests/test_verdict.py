@@ -74,7 +74,7 @@ def test_every_status_has_an_outcome_and_only_success_works() -> None:
 
 def test_a_skipped_ark_cost_nothing_and_says_why() -> None:
     verdict = skipped("ark:12345/x5", URL, "NAAN 12345 is for examples")
-    assert (verdict.object.outcome, verdict.requests, verdict.hops) == ("skipped", 0, 0)
+    assert (verdict.object.outcome, verdict.requests, verdict.hops) == ("skipped", 0, ())
     assert verdict.object.evidence == ("NAAN 12345 is for examples",)
 
 

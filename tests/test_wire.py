@@ -66,7 +66,8 @@ def test_a_location_is_followed_byte_for_byte() -> None:
         )
 
     with RawServer(respond) as server:
-        check_rows(f"{server.url}/ark:/12x45/x5")
+        [row] = check_rows(f"{server.url}/ark:/12x45/x5")
+        assert [hop["location"] for hop in row["hops"]] == ["/land/./x%7d", None]
         landed = [target for target in server.targets if target.startswith("/land/./x%7d")]
         assert {"/land/./x%7d?info", "/land/./x%7d??", "/land/./x%7d?"} <= set(landed)
 
