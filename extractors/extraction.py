@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from extractors.ark import Ark
 from extractors.documents import Block, Finding, Reading, Role
-from extractors.find import Mention, NamespaceMention, scan
+from extractors.find import STANDS_WHOLE, Mention, NamespaceMention, scan
 from extractors.formats import read_document
+from extractors.shapes import Shapes
 from extractors.wraps import Evidence
+
+Found = Mention | NamespaceMention
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +35,37 @@ def extract(data: bytes, *, media_type: str | None = None, name: str = "", chars
     ('ark:12148/btv1b84', 'link-target', 'a/@href')
     """
     reading = read_document(data, media_type=media_type, name=name, charset=charset)
-    found = list(_scan_all(reading.blocks))
+    found = _scan_all(reading.blocks)
     namespaces = {
         Finding("namespace-mention", f"{namespace.as_written!r} names a NAAN, not an object: {namespace.context}")
         for namespace in found
         if isinstance(namespace, NamespaceMention)
     }
-    mentions = tuple(mention for mention in found if isinstance(mention, Mention))
+    mentions = tuple(_mentions(found))
     return Extraction(replace(reading, findings=(*reading.findings, *sorted(namespaces))), mentions)
 
 
-def _scan_all(blocks: Iterable[Block]) -> Iterable[Mention | NamespaceMention]:
-    """What stands whole is read first, as evidence for the text, where lines break."""
-    blocks = tuple(blocks)
-    whole: dict[int, list[Mention | NamespaceMention]] = {}
-    arks: list[Ark] = []
-    for index, block in enumerate(blocks):
-        if block.role is not Role.TEXT:
-            whole[index] = list(scan(block, Evidence()))
-            arks += (mention.ark for mention in whole[index] if isinstance(mention, Mention))
-    evidence = Evidence.of(arks)
-    for index, block in enumerate(blocks):
-        yield from whole[index] if index in whole else scan(block, evidence)
+def _scan_all(blocks: tuple[Block, ...]) -> list[Found]:
+    """Everything found, in the order of the blocks.
+
+    What stands whole is read first, for it is evidence: link targets and metadata, where no line breaks, and then
+    those names in the text that touch no line's end. Only a text with a wrap inside an ARK is read a second time.
+    """
+    targets = {
+        index: list(scan(block, Evidence())) for index, block in enumerate(blocks) if block.role is not Role.TEXT
+    }
+    whole = [mention.ark for found in targets.values() for mention in _mentions(found)]
+    evidence = Evidence.of(whole)
+    found = [targets[index] if index in targets else list(scan(block, evidence)) for index, block in enumerate(blocks)]
+    unbroken = [mention.ark for each in found for mention in _mentions(each) if mention.reason == STANDS_WHOLE]
+    shapes = Shapes.learned(unbroken)
+    if shapes.lengths:
+        evidence = Evidence.of(whole, shapes=shapes)
+        for index, each in enumerate(found):
+            if index not in targets and any(mention.reason != STANDS_WHOLE for mention in _mentions(each)):
+                found[index] = list(scan(blocks[index], evidence))
+    return [each for in_block in found for each in in_block]
+
+
+def _mentions(found: Iterable[Found]) -> Iterator[Mention]:
+    return (each for each in found if isinstance(each, Mention))

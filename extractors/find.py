@@ -66,6 +66,9 @@ class NamespaceMention:
     context: str
 
 
+#: The reason of a mention about which nothing had to be decided.
+STANDS_WHOLE = "stands whole"
+
 _GAP = r"(?:-?\n)?"  # a wrap, as a tape has it
 _BLANK = rf"[\ {ODD_BLANK}]"
 _LABEL = regex.compile(
@@ -319,7 +322,7 @@ class _Reader:
             context=self._context(start, end),
             repairs=tuple(self.repairs),
             confidence=weakest.confidence if weakest else Confidence.CERTAIN,
-            reason=weakest.rule if weakest else "stands whole",
+            reason=weakest.rule if weakest else STANDS_WHOLE,
             alternatives=tuple(form for form in self.alternatives if form != str(ark)),
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import regex
@@ -16,6 +16,7 @@ import regex
 from extractors.ark import Ark
 from extractors.checkchar import Check, check
 from extractors.normalize import NotAnArk
+from extractors.shapes import Fit, Shapes
 
 
 class Confidence(IntEnum):
@@ -33,15 +34,17 @@ class Confidence(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of ARKs before a text is read: those that stand whole elsewhere in the same document."""
+    """What is known of ARKs before a text is read."""
 
     whole: tuple[str, ...] = ()
     """Normal forms, sorted, from link targets, annotations and metadata, which no typesetter breaks."""
+    shapes: Shapes = field(default_factory=Shapes)
+    """What names of each kind look like, learned from those that no line breaks."""
 
     @classmethod
-    def of(cls, arks: Iterable[Ark]) -> Evidence:
+    def of(cls, arks: Iterable[Ark], *, shapes: Shapes | None = None) -> Evidence:
         """The evidence that *arks*, seen whole, give for those that may be broken."""
-        return cls(tuple(sorted({str(ark) for ark in arks})))
+        return cls(tuple(sorted({str(ark) for ark in arks})), shapes or Shapes())
 
     def begins_one(self, form: str) -> bool:
         """Whether *form* is the beginning of an ARK that stands whole elsewhere.
@@ -148,6 +151,18 @@ def check_character_decides(wrap: Wrap, _: Evidence) -> Decision | None:
     return None
 
 
+def shape_decides(wrap: Wrap, evidence: Evidence) -> Decision | None:
+    left, joined = _form(wrap.left), _form(wrap.left + _lead(wrap.right))
+    if left is None or joined is None or left.name == joined.name:
+        return None
+    match evidence.shapes.fit(left), evidence.shapes.fit(joined):
+        case Fit.TOO_SHORT, Fit.FITS:
+            return Decision(True, "the shape of its kind", Confidence.LIKELY)
+        case Fit.FITS, Fit.TOO_LONG if not wrap.hyphen:
+            return Decision(False, "the shape of its kind", Confidence.LIKELY)
+    return None
+
+
 def hyphen_at_wrap(wrap: Wrap, _: Evidence) -> Decision | None:
     return Decision(True, "hyphen at the wrap", Confidence.LIKELY) if wrap.hyphen else None
 
@@ -212,6 +227,7 @@ RULES: tuple[Rule, ...] = (
     no_name_yet,
     whole_elsewhere,
     check_character_decides,
+    shape_decides,
     hyphen_at_wrap,
     list_mark,
     structure_follows,

@@ -1,0 +1,45 @@
+"""A whole document: what stands whole in it settles what is broken in it."""
+
+from __future__ import annotations
+
+from extractors.ark import Ark
+from extractors.extraction import extract
+from extractors.shapes import Fit, Shapes
+
+WHOLE = "ark:/76543/pf1kq8x, ark:/76543/pf2m3zv and ark:/76543/pf9tt4w are intact. "
+
+
+def arks(text: str) -> list[str]:
+    return [str(mention.ark) for mention in extract(text.encode(), name="a.txt").mentions]
+
+
+def test_a_shape_is_learned_from_three_names_that_agree_and_from_no_fewer() -> None:
+    names = [Ark("76543", name) for name in ("pf1kq8x", "pf2m3zv", "pf9tt4w")]
+    assert Shapes.learned(names[:2]).fit(names[2]) is None
+    assert Shapes.learned([*names, Ark("76543", "pf12")]).fit(names[0]) is None
+    learned = Shapes.learned(names)
+    assert learned.fit(Ark("76543", "pf7zzzz")) is Fit.FITS
+    assert learned.fit(Ark("76543", "pf7")) is Fit.TOO_SHORT
+    assert learned.fit(Ark("76543", "pf7zzzz2019")) is Fit.TOO_LONG
+    assert learned.fit(Ark("76543", "qt7zzzz")) is None
+
+
+def test_the_shape_of_whole_names_joins_a_broken_one() -> None:
+    assert arks(WHOLE + "Only ark:/76543/pf5\nqqqq is broken.")[-1] == "ark:76543/pf5qqqq"
+
+
+def test_the_shape_of_whole_names_keeps_the_next_line_out() -> None:
+    assert arks(WHOLE + "It ends here: ark:/76543/pf5qqqq\n4to is a size.")[-1] == "ark:76543/pf5qqqq"
+
+
+def test_a_link_target_settles_its_broken_text() -> None:
+    page = "<a href='https://n2t.net/ark:/76543/pf5qqqq'>ark:/76543/pf5<br>qqqq</a>"
+    mentions = extract(page.encode(), name="a.html").mentions
+    assert {str(mention.ark) for mention in mentions} == {"ark:76543/pf5qqqq"}
+    assert {mention.role.value for mention in mentions} == {"link-target", "text"}
+
+
+def test_a_namespace_is_a_finding_and_no_mention() -> None:
+    extraction = extract(b"All names begin with ark:/12148/ here.", name="a.txt")
+    assert extraction.mentions == ()
+    assert [finding.kind for finding in extraction.findings] == ["namespace-mention"]
