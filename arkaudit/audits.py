@@ -18,7 +18,7 @@ from crawler.judging import judge_run
 from crawler.observations import Verdict
 from crawler.process import RunInterrupted, Stage, run_stages
 from crawler.spiders.arks import ArksSpider
-from crawler.spiders.documents import DocumentsSpider, DocumentWorker
+from crawler.spiders.documents import DocumentsSpider, DocumentWorker, document_name
 from crawler.store import Store, StoreUnwritable
 from extractors.ark import Ark
 from extractors.extraction import extract
@@ -53,7 +53,7 @@ def audit(
     `crawler.process.RunInterrupted` when it could not finish; what was observed until then has been recorded.
     """
     quiet_logging()
-    named = [*seeds.urls, *map(str, seeds.files)] if seeds else []
+    named = [*seeds.urls, *map(document_name, seeds.files)] if seeds else []
     run_id = store.begin_run(
         command=command,
         at=_now(),

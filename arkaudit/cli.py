@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -109,6 +110,7 @@ def check(
     """  # fmt: skip
     from arkaudit import audits, rows
     from crawler.store import Store
+    from crawler.verdict import unasked
 
     config = config_of(config_file, options)
     asked = [*arks, *_lines(from_file)]
@@ -125,7 +127,7 @@ def check(
     for text, mention in zip(asked, found, strict=True):
         if isinstance(mention, Mention):
             ark, url = targets[mention]
-            printed.append(rows.verdict_row(text, by_target[str(ark), url]))
+            printed.append(rows.verdict_row(text, by_target.get((str(ark), url)) or unasked(str(ark), url)))
         else:
             printed.append(rows.invalid_row(text, mention))
     if form == "jsonl":
@@ -354,6 +356,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     Exit codes: 0 done; 1 done, with a finding at or above ``--fail-on``; 2 the user's mistake; 3 unfinished.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names of files may hold what no text can
+            stream.reconfigure(errors="backslashreplace")
     try:
         cli.main(arguments, prog_name="arkaudit", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as shown:

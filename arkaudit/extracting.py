@@ -14,7 +14,7 @@ from arkaudit.audits import audit, document_worker
 from arkaudit.config import Config
 from arkaudit.seeds import Seeds
 from crawler.observations import DocumentRecord
-from crawler.spiders.documents import extract_killably
+from crawler.spiders.documents import document_name, extract_killably
 from crawler.store import Store
 from extractors.documents import Finding
 from extractors.find import Mention
@@ -39,10 +39,10 @@ def documents(seeds: Seeds, *, standard_input: bool, config: Config, console: Co
             try:
                 data = path.read_bytes()
             except OSError as problem:
-                yield Document(str(path), (), (Finding("unreadable", str(problem.strerror or problem)),))
+                yield Document(document_name(path), (), (Finding("unreadable", str(problem.strerror or problem)),))
                 continue
             read = extract_killably(worker, data, name=path.name)
-            yield Document(str(path), read.mentions, read.findings)
+            yield Document(document_name(path), read.mentions, read.findings)
     if seeds.urls:
         yield from _fetched(Seeds(seeds.urls, ()), config, console)
 

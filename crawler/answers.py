@@ -13,13 +13,25 @@ from crawler.erc import Record, parse_record
 from extractors.formats import parse_content_type
 
 #: Characters of readable text that are kept with an observation, as evidence and for comparing answers.
-TEXT_LIMIT = 4_000
+TEXT_LIMIT = 8_000
 #: Bytes of markup that are parsed: a page made to be slow costs the square of its length.
 MARKUP_LIMIT = 2**17
-#: Two answers at least this alike (in percent) are the same page with another name in it.
+#: Two answers at least this alike (in percent) are the same page with another name in it,
 SAME_PAGE = 95.0
+#: unless they differ in more words than this: a long frame around a short record makes all of a site's pages alike.
+FEW_WORDS = 3
+
+
+#: Words of not-found pages: supporting evidence only, never proof.
+NOT_FOUND = re.compile(
+    r"not\s+found|no\s+longer\s+(?:available|exists?)|does\s+not\s+exist|doesn['’]t\s+exist"
+    r"|\b(?:error|http|code)\s*:?\s*404\b|\A\W*404\b|\b404\s+error\b|introuvable|n['’]existe\s+pas|nicht\s+gefunden"
+    r"|no\s+encontrad[ao]|non\s+trovat[ao]|niet\s+gevonden|n[aã]o\s+encontrad[ao]",
+    re.IGNORECASE,
+)
 
 _ANY_ARK = re.compile(r"(?:https?://\S*?/)?ark:/?\S+", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _TEXTUAL = re.compile(r"text/|.*(?:json|xml|yaml|rdf|turtle|n-triples|javascript)", re.IGNORECASE)
 
 
@@ -80,6 +92,8 @@ def _folded(text: str) -> str:
 def same_page(one: str | None, other: str | None, *names: str) -> bool:
     """Whether two texts say the same once ARKs and the given *names* are taken out of both.
 
+    Numbers count little: clocks and counters differ each time. A text that was cut off says nothing of its rest.
+
     >>> same_page("Nothing at ark:/1/x5", "Nothing at ark:/1/zzz")
     True
     >>> same_page("Record of a map of Lyon, 1784", "Nothing here")
@@ -88,7 +102,10 @@ def same_page(one: str | None, other: str | None, *names: str) -> bool:
     first, second = (_without_names(text or "", names) for text in (one, other))
     if not first or not second:
         return first == second
-    return fuzz.ratio(first, second) >= SAME_PAGE
+    if min(len(one or ""), len(other or "")) >= TEXT_LIMIT:
+        return False
+    differing = set(_WORD.findall(first)) ^ set(_WORD.findall(second))
+    return len(differing) <= FEW_WORDS and fuzz.ratio(first, second) >= SAME_PAGE
 
 
 def _without_names(text: str, names: tuple[str, ...]) -> str:

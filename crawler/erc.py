@@ -50,22 +50,32 @@ def parse_record(media_type: str | None, text: str) -> Record | None:
 
 def _from_anvl(text: str) -> Record | None:
     record: Record = {}
-    segment = "erc"
+    segment, opened = "erc", False
     for label, value in _elements(text):
         key = _SEGMENT_KEY.match(label)
         if key:
+            opened = True
             record.setdefault(key["segment"], {}).setdefault(_plain_label(key["label"]), display(value))
         elif label.lower().startswith("erc"):
-            segment = label.lower()
+            segment, opened = label.lower(), True
             fields = [display(part) for part in value.split("|")] if value else []
             record.setdefault(segment, {}).update(zip(_SHORT_FORM, fields, strict=False))
         else:
             plain = _plain_label(label)
             if plain in _BASIC or segment in record:
                 record.setdefault(segment, {}).setdefault(plain, display(value))
-    told = record.get("erc", {})
-    is_record = any(label in told for label in _SHORT_FORM) or any(name != "erc" for name in record)
-    return record if is_record else None
+    return record if _is_record(record, opened=opened) else None
+
+
+def _is_record(record: Record, *, opened: bool) -> bool:
+    """Whether lines that look like a record are one: many texts have a colon.
+
+    What is *opened* by ``erc`` must tell who, what or when; a stub, which nothing opens, three of the four.
+    """
+    told = {label for label, value in record.get("erc", {}).items() if value and not missing_code(value)}
+    if opened:
+        return bool(told.intersection(("who", "what", "when"))) or any(name != "erc" for name in record)
+    return len(told.intersection(_SHORT_FORM)) >= 3
 
 
 def _elements(text: str) -> Iterator[tuple[str, str]]:
@@ -95,6 +105,13 @@ def _plain_label(label: str) -> str:
     return _DUBLIN_CORE.get(plain, plain)
 
 
+#: Keys of which a description has some, in whatever vocabulary; the part behind a prefix counts.
+_DESCRIPTIVE = frozenset(
+    {"who", "what", "when", "title", "name", "creator", "author", "contributor", "publisher", "date"}
+    | {"identifier", "description", "subject", "label", "headline", "about"}
+)
+
+
 def _from_json(text: str) -> Record | None:
     try:
         value = json.loads(text)
@@ -108,17 +125,28 @@ def _from_json(text: str) -> Record | None:
         if key.lower().startswith("erc") and isinstance(inner, Mapping)
     }
     if segments:
-        return segments
-    kind = "registry" if "definition" in value or {"prefix", "target"} <= value.keys() else "json"
-    return {kind: _strings(value)}
+        return segments if _is_record(segments, opened=True) else None
+    if "definition" in value or {"prefix", "target"} <= value.keys():
+        return {"registry": _strings(value)}
+    described = {re.split(r"[:./#]", str(key).lower())[-1] for key, inner in value.items() if inner}
+    if not described & _DESCRIPTIVE or described & {"error", "errors"}:
+        return None
+    return {"json": _strings(value)}
 
 
 def _strings(mapping: Mapping[str, Any]) -> dict[str, str]:
+    """The values as text, keys in lower case; what no text can hold is replaced."""
     return {
-        str(key): value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        _encodable(str(key).lower()): _encodable(
+            value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        )
         for key, value in mapping.items()
         if value is not None
     }
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def display(value: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from crawler.answers import same_page
+from crawler.answers import NOT_FOUND, same_page
 from crawler.erc import missing_code
 from crawler.observations import (
     DESCRIBED,
@@ -29,7 +29,13 @@ from extractors.normalize import NotAnArk
 
 BLOCKED = frozenset({401, 403, 407, 429, 451, 999})
 _REFUSALS_OF_THE_QUESTION = frozenset({400, 404, 405, 406, 410, 414, 501})
-_DESCRIPTION = re.compile(r"\b(?:who|what|when|creator|author|title|date|publisher)\b\s*:?", re.IGNORECASE)
+_LABELLED = re.compile(r"\b(?P<label>who|what|when|creator|author|title|date|publisher)\s*:", re.IGNORECASE)
+_KERNEL = re.compile(r"\bwho\b.{1,300}\bwhat\b.{1,300}\bwhen\b", re.IGNORECASE)
+_NO_DESCRIPTION = re.compile(
+    NOT_FOUND.pattern + r"|\blog\s*in\b|\bsign\s+in\b|\bpassword\b|\bsearch\s+results\b", re.IGNORECASE
+)
+_NAMESPACE = re.compile(r"(?:https?://\S+?/)?ark:/?[0-9a-z]{5}/?", re.IGNORECASE)
+_ANY_ARK = re.compile(r"(?:https?://\S*?/)?ark:/?\S+", re.IGNORECASE)
 _PLACEHOLDER = re.compile(
     r"\A\W*(?:none|null|n/?a|unknown|tba|to be (?:announced|defined)|our institution\b.*|lorem ipsum.*|)\W*\Z",
     re.IGNORECASE | re.DOTALL,
@@ -63,6 +69,9 @@ def _refusal(answer: Observation, object_answer: Observation, asked: str) -> Ser
         return _verdict(MetadataOutcome.BLOCKED, f"robots.txt forbids asking {asked}")
     if answer.end is not ChainEnd.ANSWERED or answer.status is None:
         return _verdict(MetadataOutcome.UNDETERMINED, f"{asked}: no answer ({answer.end.value})")
+    thump = _thump_code(answer)
+    if answer.status in SUCCESSES and thump is not None and thump >= 400:
+        return _verdict(MetadataOutcome.UNSUPPORTED, f"{asked} was answered {answer.status}, but THUMP-Status {thump}")
     if answer.status in SUCCESSES:
         return None
     if answer.status in BLOCKED:
@@ -76,6 +85,12 @@ def _refusal(answer: Observation, object_answer: Observation, asked: str) -> Ser
     return _verdict(MetadataOutcome.UNDETERMINED, f"{asked} was answered {answer.status}")
 
 
+def _thump_code(answer: Observation) -> int | None:
+    """The code of a THUMP-Status header (``0.6 200 OK``), which outweighs the HTTP status (2023, 5.2)."""
+    found = re.match(r"\s*\S+\s+(\d{3})\b", answer.hops[-1].headers.get("THUMP-Status", ""))
+    return int(found[1]) if found else None
+
+
 def _judge_record(answer: Observation, asked: str, control: Observation | None) -> ServiceVerdict:
     record = answer.record or {}
     if "registry" in record or _names_only_a_namespace(record):
@@ -83,7 +98,7 @@ def _judge_record(answer: Observation, asked: str, control: Observation | None) 
             MetadataOutcome.REGISTRY_LEVEL,
             f"{asked} gave a record about the NAAN or shoulder, not the object",
         )
-    if control is not None and control.record is not None and _same_answer(answer, control):
+    if control is not None and control.record is not None and _told_the_same(record, control.record):
         return _verdict(
             MetadataOutcome.ANSWERS_ANYTHING,
             f"{asked} gave a record, but the same one for a name that can't exist ({control.asked_url})",
@@ -111,8 +126,10 @@ def _judge_page(
             MetadataOutcome.ANSWERS_ANYTHING,
             f"{asked} gave a page, but the same one for a name that can't exist ({control.asked_url})",
         )
-    told = {word.group().strip(" :").lower() for word in _DESCRIPTION.finditer(answer.text or "")}
-    if len(told) >= 3 and _mentions(answer.text or "", answer.ark):
+    text = answer.text or ""
+    told = {word["label"].lower() for word in _LABELLED.finditer(text)}
+    told |= {"who", "what", "when"} if _KERNEL.search(text) else set()
+    if len(told) >= 3 and _mentions(text, answer.ark) and not _NO_DESCRIPTION.search(f"{answer.title} {text[:400]}"):
         return _verdict(MetadataOutcome.HTML, f"{asked} gave a page that tells {', '.join(sorted(told))}")
     return _verdict(
         MetadataOutcome.UNDETERMINED,
@@ -141,6 +158,8 @@ def _lost_at(answer: Observation, asked: str) -> str | None:
 def _is_object_again(answer: Observation, object_answer: Observation) -> bool:
     """The same final URL apart from its query, or the same body, or a text that is nearly the same."""
     if answer.body_sha256 and answer.body_sha256 == object_answer.body_sha256:
+        return True
+    if answer.text and (answer.text, answer.title) == (object_answer.text, object_answer.title):
         return True
     same_place = answer.final_url.partition("?")[0] == object_answer.final_url.partition("?")[0]
     if same_place and answer.media_type == object_answer.media_type:
@@ -183,8 +202,22 @@ def _other_ark(record: Mapping[str, Mapping[str, str]], ark: str) -> str | None:
 
 
 def _names_only_a_namespace(record: Mapping[str, Mapping[str, str]]) -> bool:
-    where = record.get("erc", {}).get("where", "")
-    return bool(re.fullmatch(r"(?:https?://\S+?/)?ark:/?[0-9a-z]{5}/?", where.strip(), re.IGNORECASE))
+    told = record.get("erc") or record.get("json") or {}
+    return any(_NAMESPACE.fullmatch(told.get(label, "").strip()) for label in ("what", "where"))
+
+
+def _told_the_same(record: Mapping[str, Any], control: Mapping[str, Any]) -> bool:
+    """Whether two records differ in nothing but where the object is and what it is called."""
+
+    def told(of: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+        return sorted(
+            (segment, label, " ".join(_ANY_ARK.sub("", value).split()))
+            for segment, labels in of.items()
+            for label, value in labels.items()
+            if label not in ("where", "id", "@id", "identifier")
+        )
+
+    return told(record) == told(control)
 
 
 def judge_commitment(answers: Mapping[Question, Observation], metadata: ServiceVerdict) -> ServiceVerdict:

@@ -135,7 +135,11 @@ class ObeyRobots(RobotsTxtMiddleware):
 
 
 class TolerantCompression(HttpCompressionMiddleware):
-    """A body that can't be decompressed keeps its status; the flag says that nobody could read it."""
+    """A body that can't be decompressed, or grows too large, keeps its status; the flag says that it was not read."""
+
+    def __init__(self, *, crawler: Crawler) -> None:
+        super().__init__(crawler=crawler)
+        self._max_size = crawler.settings.getint("ARKAUDIT_DECOMPRESSED_LIMIT")
 
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None

@@ -280,6 +280,8 @@ FAILURES: Mapping[str, ChainEnd] = {
     "NoRouteError": ChainEnd.REFUSED,
     "ConnectError": ChainEnd.REFUSED,
     "ResponseNeverReceived": ChainEnd.RESET,
+    "ValueError": ChainEnd.PROTOCOL_ERROR,
+    "KeyError": ChainEnd.PROTOCOL_ERROR,  # Twisted's words for a transfer coding that it doesn't know
 }
 
 

@@ -72,4 +72,5 @@ ARKAUDIT_ALLOW_ADDRESSES: list[str] = []  # networks that the guard lets through
 ARKAUDIT_CA_FILE: str | None = None  # certificates of authorities for the TLS probe
 ARKAUDIT_MAX_HOPS = 20  # redirects in a chain
 ARKAUDIT_BODY_LIMIT = 2**20  # bytes on the wire that judging an answer needs
+ARKAUDIT_DECOMPRESSED_LIMIT = 128 * 2**20  # bytes that a compressed body may grow to
 ARKAUDIT_DOCUMENT_LIMIT = 64 * 2**20  # bytes of a document

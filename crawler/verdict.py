@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from crawler.answers import same_page
+from crawler.answers import NOT_FOUND, same_page
 from crawler.inflection import BLOCKED, judge_commitment, judge_metadata
 from crawler.observations import (
     DESCRIBED,
@@ -44,20 +44,15 @@ OUTCOME_OF_END: Mapping[ChainEnd, ObjectOutcome] = {
     ChainEnd.UNDETERMINED: ObjectOutcome.UNDETERMINED,
 }
 
-#: Words of not-found pages: supporting evidence only, never proof.
-_NOT_FOUND = re.compile(
-    r"not\s+found|no\s+longer\s+(?:available|exists?)|does\s+not\s+exist|doesn['’]t\s+exist|\b404\b"
-    r"|introuvable|n['’]existe\s+pas|nicht\s+gefunden|no\s+encontrad[ao]|non\s+trovat[ao]|niet\s+gevonden"
-    r"|n[aã]o\s+encontrad[ao]",
-    re.IGNORECASE,
-)
-_NOT_FOUND_PATH = re.compile(r"404|not[-_]?found|error", re.IGNORECASE)
+#: Statuses below 500 that speak of the identifier; others speak of the request, and leave the object undetermined.
+_SAYS_BROKEN = frozenset({400, 404, 410, 414})
+_NOT_FOUND_PATH = re.compile(r"/(?:404|(?:page[-_]?)?not[-_]?found|errors?)(?:\.\w+)?/?\Z", re.IGNORECASE)
 
 
 def status_outcome(status: int) -> ObjectOutcome:
     """What a last HTTP status means for the object, before its page has been looked at (2020, 7.1.2).
 
-    >>> [status_outcome(status).value for status in (200, 404, 403, 503, 408, 202)]
+    >>> [status_outcome(status).value for status in (200, 404, 403, 503, 408, 405)]
     ['resolved', 'broken', 'blocked', 'server-error', 'timeout', 'undetermined']
     """
     if status in SUCCESSES:
@@ -66,7 +61,7 @@ def status_outcome(status: int) -> ObjectOutcome:
         return ObjectOutcome.BLOCKED
     if status == 408:
         return ObjectOutcome.TIMEOUT
-    if 400 <= status < 500:
+    if status in _SAYS_BROKEN:
         return ObjectOutcome.BROKEN
     if 500 <= status < 600:
         return ObjectOutcome.SERVER_ERROR
@@ -85,6 +80,12 @@ def skipped(ark: str, request_url: str, reason: str) -> Verdict:
         hops=(),
         requests=0,
     )
+
+
+def unasked(ark: str, request_url: str) -> Verdict:
+    """The verdict on an ARK about which nothing was observed, though it should have been."""
+    why = ServiceVerdict(ObjectOutcome.UNDETERMINED.value, ("nothing was observed: the run ended early",))
+    return replace(skipped(ark, request_url, ""), object=why)
 
 
 def judge(
@@ -180,7 +181,7 @@ def _last_part(url: str) -> str:
 def _not_found_words(answer: Observation) -> str | None:
     """Why the page looks like one for things that are not there, if it does."""
     for where, text in (("title", answer.title), ("text", (answer.text or "")[:400])):
-        found = _NOT_FOUND.search(text or "")
+        found = NOT_FOUND.search(text or "")
         if found:
             return f"the page's {where} says {found.group()!r}"
     path = urlsplit(answer.final_url).path

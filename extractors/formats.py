@@ -143,9 +143,13 @@ def parse_content_type(header: str) -> tuple[str, str | None]:
     ('', None)
     """
     message = Message()
-    message["Content-Type"] = header
+    message["Content-Type"] = "".join(char for char in header if char.isprintable())
     declares_type = "/" in header.partition(";")[0]
-    return message.get_content_type() if declares_type else "", message.get_content_charset()
+    try:
+        charset = message.get_content_charset()
+    except (TypeError, ValueError, LookupError):  # the library's own mistakes over what servers send
+        charset = None
+    return message.get_content_type() if declares_type else "", charset
 
 
 def _read(document_format: Format, data: bytes, charset: str | None) -> Reading:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -340,3 +341,47 @@ def test_a_disk_that_fills_up_ends_the_run_with_3_and_keeps_what_was_seen(tmp_pa
 def test_results_go_to_standard_output_and_nothing_else_does(letter: Path) -> None:
     done = run_command("extract", letter)
     assert all(json.loads(line) for line in done.stdout.splitlines())
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+ODD_ANSWERS = {
+    "a charset that breaks the library's parser": OK + b"Content-Type: a/b; charset*0=a; charset*=b\r\n\r\nx",
+    "a length that is no number": OK + b"Content-Length: abc\r\n\r\nx",
+    "two lengths": OK + b"Content-Length: 5\r\nContent-Length: 7\r\n\r\nhello",
+    "an unknown transfer coding": OK + b"Transfer-Encoding: gzip, foo\r\n\r\nx",
+    "a bad chunk": OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nx\r\n",
+    "a body that is not gzip": OK + b"Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
+    "a body that is too short": OK + b"Content-Length: 300\r\nConnection: close\r\n\r\nabc",
+    "JSON with a lone surrogate": OK + b'Content-Type: a/json\r\nContent-Length: 21\r\n\r\n{"title": "\\ud800 x"}',
+    "words that are no status line": b"hello there\r\n\r\n",
+    "nothing": b"",
+    "a Location that is no URL": b"HTTP/1.1 302 Found\r\nLocation: http://[::1\r\nContent-Length: 0\r\n\r\n",
+    "a Location in Latin-1": b"HTTP/1.1 302 Found\r\nLocation: /caf\xe9 x\r\nContent-Length: 0\r\n\r\n",
+}
+
+
+def test_whatever_a_server_answers_each_line_has_its_row() -> None:
+    answers = dict(enumerate(ODD_ANSWERS.values()))
+
+    def respond(target: str) -> bytes:
+        name = target.partition("?")[0].rpartition("/")[2]
+        return answers[int(name[1:])] if name[1:].isdigit() else reply("404 Not Found")
+
+    with RawServer(respond) as server:
+        rows = check_rows(*(f"{server.url}/ark:/12x45/n{number}" for number in answers))
+    assert len(rows) == len(ODD_ANSWERS)
+    told = dict(zip(ODD_ANSWERS, outcomes(rows), strict=True))
+    assert {why: outcome for why, outcome in told.items() if outcome == "undetermined"} == {}
+    assert told["a length that is no number"] == "protocol-error"
+    assert told["words that are no status line"] == "protocol-error"
+    assert told["nothing"] == "reset"
+    assert told["a Location that is no URL"] == "bad-redirect"
+    assert told["a body that is not gzip"] == told["a bad chunk"] == told["a body that is too short"] == "resolved"
+
+
+def test_the_name_of_a_file_may_hold_what_no_text_can(tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/caf\xe9.txt"
+    Path(os.fsdecode(name)).write_text("ark:/67531/metadc2846")
+    [row] = json_lines(run_command("extract", tmp_path).stdout)
+    assert row["document"].endswith("caf\\udce9.txt")
+    assert run_command("crawl", tmp_path, "--store", tmp_path / "a.db").returncode == 0

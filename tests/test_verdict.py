@@ -31,7 +31,8 @@ def observation(question: Question, told: dict[str, Any]) -> Observation:
         return Observation("ark:12x45/x5", URL, question, asked, (hop,), ChainEnd(told["end"]))
     chain = told.get("chain", [200])
     urls = told.get("urls", [asked, *(f"https://land.example/{number}" for number in range(1, len(chain)))])
-    hops = tuple(Hop(url, "GET", "", status) for url, status in zip(urls, chain, strict=True))
+    headers = told.get("headers", {})
+    hops = tuple(Hop(url, "GET", "", status, headers=headers) for url, status in zip(urls, chain, strict=True))
     answer = read_answer(told.get("body", "").encode(), told.get("type", "text/plain"))
     return Observation(
         "ark:12x45/x5", URL, question, asked, hops, ChainEnd.ANSWERED,

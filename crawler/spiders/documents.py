@@ -147,9 +147,11 @@ class DocumentsSpider(AuditSpider):
             data = path.read_bytes()
         except OSError as problem:
             finding = Finding("unreadable", f"{problem.strerror or problem}")
-            return DocumentRecord(str(path), None, _now(), DocumentOutcome.UNREADABLE.value, findings=(finding,))
+            return DocumentRecord(
+                document_name(path), None, _now(), DocumentOutcome.UNREADABLE.value, findings=(finding,)
+            )
         extraction = await self._extract(data, media_type=None, name=path.name, charset=None)
-        return self._record(str(path), None, (), data, extraction, cut=False)
+        return self._record(document_name(path), None, (), data, extraction, cut=False)
 
     async def _extract(self, data: bytes, *, media_type: str | None, name: str, charset: str | None) -> Extraction:
         read = partial(extract_killably, self._worker, data, media_type=media_type, name=name, charset=charset)
@@ -189,6 +191,15 @@ class DocumentsSpider(AuditSpider):
             ),
             findings=findings,
         )
+
+
+def document_name(path: Path) -> str:
+    """The name of a file as a document; what no text can hold is spelled out.
+
+    >>> document_name(Path("caf\\udce9.txt"))
+    'caf\\\\udce9.txt'
+    """
+    return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def extract_killably(
