@@ -55,7 +55,7 @@ def judge_metadata(
     if refusal:
         return refusal
     if answer.record is not None:
-        return _judge_record(answer, asked, control)
+        return _judge_record(answer, object_answer, asked, control)
     return _judge_page(answer, object_answer, asked, control)
 
 
@@ -91,7 +91,9 @@ def _thump_code(answer: Observation) -> int | None:
     return int(found[1]) if found else None
 
 
-def _judge_record(answer: Observation, asked: str, control: Observation | None) -> ServiceVerdict:
+def _judge_record(
+    answer: Observation, object_answer: Observation, asked: str, control: Observation | None
+) -> ServiceVerdict:
     record = answer.record or {}
     if "registry" in record or _names_only_a_namespace(record):
         return _verdict(
@@ -103,6 +105,8 @@ def _judge_record(answer: Observation, asked: str, control: Observation | None) 
             MetadataOutcome.ANSWERS_ANYTHING,
             f"{asked} gave a record, but the same one for a name that can't exist ({control.asked_url})",
         )
+    if "json" in record and (again := _again(answer, object_answer, asked)):
+        return again
     kind = MetadataOutcome.STRUCTURED if "json" in record else MetadataOutcome.ERC
     evidence = [f"{asked} gave {answer.media_type or 'an untyped body'} with " + _told(record)]
     if _names(record, answer.ark):
@@ -116,11 +120,8 @@ def _judge_page(
     answer: Observation, object_answer: Observation, asked: str, control: Observation | None
 ) -> ServiceVerdict:
     """The verdict about a successful answer that is no record: a page, or the object itself."""
-    lost = _lost_at(answer, asked)
-    if lost:
-        return _verdict(MetadataOutcome.QUERY_DROPPED, f"{asked} was lost in the redirect from {lost}")
-    if _is_object_again(answer, object_answer):
-        return _verdict(MetadataOutcome.QUERY_IGNORED, f"{asked} gave the object's own answer again")
+    if again := _again(answer, object_answer, asked):
+        return again
     if control is not None and control.status in SUCCESSES and _same_answer(answer, control):
         return _verdict(
             MetadataOutcome.ANSWERS_ANYTHING,
@@ -131,10 +132,21 @@ def _judge_page(
     told |= {"who", "what", "when"} if _KERNEL.search(text) else set()
     if len(told) >= 3 and _mentions(text, answer.ark) and not _NO_DESCRIPTION.search(f"{answer.title} {text[:400]}"):
         return _verdict(MetadataOutcome.HTML, f"{asked} gave a page that tells {', '.join(sorted(told))}")
+    if lost := _lost_at(answer, asked):
+        return _verdict(MetadataOutcome.QUERY_DROPPED, f"{asked} was lost in the redirect from {lost}")
     return _verdict(
         MetadataOutcome.UNDETERMINED,
         f"{asked} gave another page than the object, but no description could be read",
     )
+
+
+def _again(answer: Observation, object_answer: Observation, asked: str) -> ServiceVerdict | None:
+    """The verdict when the answer is the object's own: ignored at the end of the chain, or lost on the way."""
+    if not _is_object_again(answer, object_answer):
+        return None
+    if lost := _lost_at(answer, asked):
+        return _verdict(MetadataOutcome.QUERY_DROPPED, f"{asked} was lost in the redirect from {lost}")
+    return _verdict(MetadataOutcome.QUERY_IGNORED, f"{asked} gave the object's own answer again")
 
 
 def _same_answer(answer: Observation, control: Observation) -> bool:

@@ -67,13 +67,19 @@ class HopRecorder:
         )
         hops = (*request.meta.get("hops", ()), hop)
         request.meta["hops"] = hops
-        match next_step([each.url for each in hops], response.status, hop.location, max_hops=self._max_hops):
+        if response.headers.get("Set-Cookie") and "cookiejar" in request.meta:
+            request.meta["cookie_at"] = len(hops) - 1
+        urls = [each.url for each in hops]
+        cookie_at = request.meta.get("cookie_at")
+        match next_step(urls, response.status, hop.location, max_hops=self._max_hops, cookie_at=cookie_at):
             case Stop(end, detail):
                 request.meta["chain_end"], request.meta["chain_detail"] = end, detail
                 return response
             case Follow(url):
                 meta = {key: value for key, value in request.meta.items() if key not in _PER_HOP}
-                return request.replace(url=url, dont_filter=True, meta=meta)
+                following = request.replace(url=url, dont_filter=True, meta=meta)
+                following.headers.pop("Cookie", None)  # the jar knows which cookies the next host may see
+                return following
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         names = list(exception_names(exception))

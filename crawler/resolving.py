@@ -178,10 +178,13 @@ class Stop:
     detail: str = ""
 
 
-def next_step(asked: Iterable[str], status: int, location: str | None, *, max_hops: int) -> Follow | Stop:
+def next_step(
+    asked: Iterable[str], status: int, location: str | None, *, max_hops: int, cookie_at: int | None = None
+) -> Follow | Stop:
     """Whether to follow an answer: the reference algorithm of the 2020 URI scheme (7.1.3).
 
-    *asked* are the URLs requested so far in this chain, the answering one last.
+    *asked* are the URLs requested so far in this chain, the answering one last; *cookie_at* is which of them last
+    set a cookie. A URL that comes by again is a loop, unless a cookie has come since: some hosts ask for it back.
 
     >>> next_step(["https://n2t.net/ark:1/x"], 302, "ftp://example.org/x", max_hops=5)
     Stop(end=<ChainEnd.NON_WEB: 'non-web'>, detail='ftp://example.org/x')
@@ -196,8 +199,9 @@ def next_step(asked: Iterable[str], status: int, location: str | None, *, max_ho
     except BadLocation as problem:
         return Stop(ChainEnd.BAD_REDIRECT, str(problem))
     if not _HTTP.match(url):
-        return Stop(ChainEnd.NON_WEB, url)
-    if url in urls:
+        is_web = url.lower().startswith(("http:", "https:"))
+        return Stop(ChainEnd.BAD_REDIRECT, f"no host: {url}") if is_web else Stop(ChainEnd.NON_WEB, url)
+    if url in urls and (cookie_at is None or cookie_at < len(urls) - 1 - urls[::-1].index(url)):
         return Stop(ChainEnd.LOOP, url)
     if len(urls) > max_hops:
         return Stop(ChainEnd.TOO_MANY_REDIRECTS, f"more than {max_hops} redirects")
@@ -207,6 +211,7 @@ def next_step(asked: Iterable[str], status: int, location: str | None, *, max_ho
 def resolved_location(base: str, location: str) -> str:
     """The URL that a Location means, as raw text (RFC 3986, 5.2); only relative paths have their dots merged.
 
+    *location* is the header's octets as Latin-1; octets outside ASCII are escaped one by one, whatever they encode.
     Raises `BadLocation` when host or port make no sense.
 
     >>> resolved_location("https://n2t.net/a/b/c", "../ark:/1/./x%7d?")
@@ -214,7 +219,8 @@ def resolved_location(base: str, location: str) -> str:
     >>> resolved_location("https://n2t.net/a/b", "/ark:/1/./x?")
     'https://n2t.net/ark:/1/./x?'
     """
-    reference = sendable(location.strip(" \t\r\n"))
+    octets = re.sub(r"[\x80-\xff]", lambda octet: f"%{ord(octet[0]):02X}", location.strip(" \t\r\n"))
+    reference = sendable(octets)
     scheme, _, rest = base.partition("://")
     if _SCHEME.match(reference):
         url = reference

@@ -47,7 +47,7 @@ ITEM_PIPELINES = {
 }
 HTTPERROR_ALLOW_ALL = True  # default False. A 404 is an observation; let it reach the callback.
 REFERER_ENABLED = False  # default True. Nobody needs to know where a citation stands.
-COOKIES_ENABLED = False  # default True. Nothing is carried from one ARK to another.
+COOKIES_ENABLED = True  # the default; each chain has a jar of its own, and documents have none
 DOWNLOAD_FAIL_ON_DATALOSS = False  # default True. A truncated body has a status all the same.
 DOWNLOAD_MAXSIZE = 0  # default 1 GiB, an exception without a status; BodyBounds ends long bodies instead.
 DOWNLOAD_WARNSIZE = 0  # default 32 MiB. BodyBounds speaks of it.

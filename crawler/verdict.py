@@ -170,6 +170,8 @@ def _is_same_page(answer: Observation, control: Observation) -> bool:
         return False
     if answer.body_sha256 is not None and answer.body_sha256 == control.body_sha256:
         return True
+    if answer.body_bytes == control.body_bytes == 0 and answer.body_complete and control.body_complete:
+        return True
     names = (answer.asked_url, control.asked_url, _last_part(answer.asked_url), _last_part(control.asked_url))
     return answer.text is not None and same_page(answer.text, control.text, *names)
 

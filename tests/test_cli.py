@@ -385,3 +385,17 @@ def test_the_name_of_a_file_may_hold_what_no_text_can(tmp_path: Path) -> None:
     [row] = json_lines(run_command("extract", tmp_path).stdout)
     assert row["document"].endswith("caf\\udce9.txt")
     assert run_command("crawl", tmp_path, "--store", tmp_path / "a.db").returncode == 0
+
+
+def test_a_host_that_wants_its_cookie_back_gets_it_within_one_chain_only() -> None:
+    def respond_to(head: str) -> bytes:
+        if "\r\nCookie: seen=1\r\n" in head:
+            return reply(body="<title>An object</title>")
+        return reply("302 Found", Location=head.split(" ")[1], Set_Cookie="seen=1; Path=/")
+
+    with RawServer(lambda _: b"") as server:
+        server._respond = lambda _: respond_to(server.heads[-1])
+        rows = check_rows(*(f"{server.url}/ark:/12x45/n{number}" for number in range(2)))
+        first = [head for head in server.heads if head.startswith("GET /ark:/12x45/n1 ")]
+    assert "loop" not in outcomes(rows)
+    assert ["Cookie:" in head for head in first] == [False, True]

@@ -74,6 +74,20 @@ def test_a_loop_is_seen_by_its_url_and_a_question_mark_is_no_loop() -> None:
     assert next_step([URL], 302, URL + "?", max_hops=5) == Follow(URL + "?")
 
 
+def test_a_url_may_come_by_again_once_a_cookie_was_set_since() -> None:
+    other = "https://n2t.net/login"
+    assert next_step([URL], 302, URL, max_hops=5, cookie_at=0) == Follow(URL)
+    assert next_step([URL, other], 302, URL, max_hops=5, cookie_at=1) == Follow(URL)
+    assert next_step([URL, URL], 302, URL, max_hops=5, cookie_at=0) == Stop(ChainEnd.LOOP, URL)
+
+
+@pytest.mark.parametrize("location", ["http:", "http:/x", "https:x"])
+def test_the_webs_own_scheme_without_a_host_is_bad_and_not_another_scheme(location: str) -> None:
+    step = next_step([URL], 302, location, max_hops=5)
+    assert isinstance(step, Stop)
+    assert step.end is ChainEnd.BAD_REDIRECT
+
+
 def test_five_redirects_are_allowed_where_five_are_allowed() -> None:
     urls = [f"https://n2t.net/{number}" for number in range(6)]
     assert isinstance(next_step(urls[:5], 302, "/next", max_hops=5), Follow)

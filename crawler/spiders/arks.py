@@ -63,6 +63,7 @@ class ArksSpider(AuditSpider):
             priority=0 if question is Question.OBJECT else 1,  # finish what was begun
             meta={
                 "verbatim_url": True,
+                "cookiejar": f"{question} {url}",  # cookies live inside one chain: some hosts loop without them
                 "text_only": True,
                 "body_limit": self.settings.getint("ARKAUDIT_BODY_LIMIT"),
             },

@@ -110,6 +110,7 @@ class DocumentsSpider(AuditSpider):
                 dont_filter=True,  # new ones are told here, by a stated form; a redirect must never be lost
                 meta={
                     "verbatim_url": True,
+                    "dont_merge_cookies": True,
                     "documents_only": True,
                     "body_limit": self.settings.getint("ARKAUDIT_DOCUMENT_LIMIT"),
                 },
