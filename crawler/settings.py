@@ -18,6 +18,7 @@ DOWNLOAD_DELAY = 1.0  # default 0. One second between two requests to a host.
 DOWNLOAD_DELAY_JITTER = 0  # default 0.5, which halves some gaps.
 CONCURRENT_REQUESTS_PER_DOMAIN = 1  # default 8. One request at a time to a host.
 CONCURRENT_REQUESTS = 200  # default 16. Many hosts at once are the only honest way to be fast.
+SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"  # default Lifo. Pages in the order of their links.
 DOWNLOAD_TIMEOUT = 30  # default 180 seconds, for the whole of one request.
 RETRY_ENABLED = False  # default True, at once and deaf to Retry-After; a failure is an observation.
 

@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -46,6 +47,8 @@ class RawServer:
             tls.configure_cert(self._context)
         self.request_lines: list[str] = []
         self.heads: list[str] = []
+        self.times: list[float] = []
+        """When each request arrived, by a clock that only goes forward."""
 
     def __enter__(self) -> Self:
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -94,6 +97,7 @@ class RawServer:
                 text = head.decode("latin-1")
                 line = text.partition("\r\n")[0]
                 self.heads.append(text)
+                self.times.append(time.monotonic())
                 self.request_lines.append(line)
                 target = line.split(" ")[1]
                 answer = self._robots if target.endswith("/robots.txt") else self._respond(target)

@@ -181,3 +181,30 @@ def test_one_request_at_a_time_also_without_a_delay() -> None:
         check_rows(*(f"{server.url}/ark:/12x45/x{number}" for number in range(12)))
         assert len(server.targets) == 12
         assert most == 1
+
+
+def test_no_host_is_asked_sooner_than_its_interval_by_either_spider(
+    tmp_path: Path,
+) -> None:
+    interval, tolerance = 0.3, 0.03
+
+    def page(_: str) -> bytes:
+        return reply(
+            body="<a href='/p1'>1</a> <a href='/p2'>2</a> http://r.example/ark:/12x45/n0 http://r.example/ark:/12x45/n1"
+        )
+
+    def to_landing(target: str) -> bytes:
+        return reply("302 Found", Location=f"http://l.example{target}")
+
+    with RawServer(page) as site, RawServer(to_landing) as resolver, RawServer(lambda _: PAGE) as landing:
+        hosts = {"s.example": site, "r.example": resolver, "l.example": landing}
+        routes = [f"--connect-to={name}:80=127.0.0.1:{server.port}" for name, server in hosts.items()]
+        done = run_command(
+            "run", "--delay", str(interval), "--only-routed", *routes, "http://s.example/", "--store", tmp_path / "a.db"
+        )
+        assert done.returncode == 0, done.stderr
+        for name, server in hosts.items():
+            gaps = [later - earlier for earlier, later in zip(server.times, server.times[1:], strict=False)]
+            assert len(gaps) >= 3, name
+            assert min(gaps) >= interval - tolerance, (name, server.request_lines)
+        assert site.targets == ["/", "/p1", "/p2"]
