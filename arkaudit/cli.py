@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO
 
 import click
 from rich.console import Console
 
 from arkaudit import __version__
 from arkaudit.config import ConfigError
+from arkaudit.exits import EXIT_MISTAKE, EXIT_UNFINISHED, end, end_for, errors, exit_on, say
 from arkaudit.options import config_of, crawl_options, fail_on_option, request_options
 from arkaudit.seeds import Seeds, UserMistake
-from crawler.observations import GRAVITY, DocumentRecord, ObjectOutcome
+from crawler.observations import DocumentRecord
 from extractors.documents import Finding
 from extractors.find import Mention, NamespaceMention, scan
-
-EXIT_FINDING, EXIT_MISTAKE, EXIT_UNFINISHED = 1, 2, 3
-
-_errors = Console(stderr=True, soft_wrap=True)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -69,7 +65,7 @@ def extract(
         to_findings = stack.enter_context(_writable(findings)) if findings else None
 
         def mentions() -> Iterator[dict[str, Any]]:
-            for read in documents(seeds, standard_input="-" in places, config=config, console=_errors):
+            for read in documents(seeds, standard_input="-" in places, config=config, console=errors):
                 _report_findings(read.name, read.findings, to_findings)
                 yield from (rows.mention_row(read.name, mention) for mention in read.mentions)
 
@@ -120,7 +116,7 @@ def check(
     targets = _targets([mention for mention in found if isinstance(mention, Mention)], config.resolver)
     with Store.open(store_file) as store:
         _, verdicts = audits.audit(
-            config, store, command="check", targets=list(dict.fromkeys(targets.values())), console=_errors
+            config, store, command="check", targets=list(dict.fromkeys(targets.values())), console=errors
         )
     by_target = {(verdict.ark, verdict.request_url): verdict for verdict in verdicts}
     printed = []
@@ -134,7 +130,7 @@ def check(
         rows.write_jsonl(printed, sys.stdout)
     else:
         rows.print_verdicts(printed, Console())
-    _exit_on(fail_on, (row["object"]["outcome"] for row in printed))
+    exit_on(fail_on, (row["object"]["outcome"] for row in printed))
 
 
 @cli.command(short_help="Crawl documents and record the ARKs that they cite.")
@@ -163,10 +159,10 @@ def crawl(seeds: tuple[str, ...], store_file: Path, config_file: Path | None, **
             seeds=named,
             resolve=False,
             on_start=_watch_findings,
-            console=_errors,
+            console=errors,
         )
         counts = store.counts(run_id)
-    _say(f"{counts['documents']} documents, {counts['read']} read, {counts['mentions']} citations, in {store_file}")
+    say(f"{counts['documents']} documents, {counts['read']} read, {counts['mentions']} citations, in {store_file}")
 
 
 @cli.command(short_help="The whole audit: crawl, resolve, report.")
@@ -209,12 +205,12 @@ def run(
         check_out(out)
     with Store.open(store_file) as store:
         if not (config.politeness.contact or config.politeness.user_agent):
-            _say("hosts can't tell who asks: give --contact, so that an operator can write to you")
+            say("hosts can't tell who asks: give --contact, so that an operator can write to you")
         run_id, verdicts = audits.audit(
-            config, store, command="run", seeds=named, on_start=_watch_findings, console=_errors
+            config, store, command="run", seeds=named, on_start=_watch_findings, console=errors
         )
     _report(store_file, out, run_id)
-    _exit_on(fail_on, (verdict.object.outcome for verdict in verdicts))
+    exit_on(fail_on, (verdict.object.outcome for verdict in verdicts))
 
 
 @cli.command(short_help="Tables and a page from a store.")
@@ -229,7 +225,7 @@ def report(store_file: Path, out: Path | None, run_id: int | None, fail_on: str)
     arkaudit report --store audit.db --out report
     """
     outcomes = _report(store_file, out, run_id)
-    _exit_on(fail_on, outcomes)
+    exit_on(fail_on, outcomes)
 
 
 @cli.command(short_help="The whole audit at work on this machine's loopback.")
@@ -270,7 +266,7 @@ def _report(store_file: Path, out: Path | None, run_id: int | None) -> list[str]
     console.print(main_table(frames))
     if out:
         paths = write_report(frames, out)
-        _say(f"the report is at {paths.index}")
+        say(f"the report is at {paths.index}")
     return [str(outcome) for outcome in frames.verdicts["object"]]
 
 
@@ -294,7 +290,7 @@ def _report_findings(document: str, findings: Sequence[Finding], to: TextIO | No
             to.write(json.dumps(row, ensure_ascii=False) + "\n")
             to.flush()
         if finding.kind != "namespace-mention":
-            _say(escaped(f"{document}: {finding.kind}: {finding.detail}"))
+            say(escaped(f"{document}: {finding.kind}: {finding.detail}"))
 
 
 def _one_mention(text: str) -> Mention | str:
@@ -334,23 +330,6 @@ def _writable(path: Path) -> TextIO:
         raise UserMistake(f"{path} can't be written: {problem.strerror}") from None
 
 
-def _exit_on(fail_on: str, outcomes: Iterator[str] | Sequence[str]) -> None:
-    if fail_on == "never":
-        return
-    grave = {outcome.value for outcome in GRAVITY[: GRAVITY.index(ObjectOutcome(fail_on)) + 1]}
-    if grave.intersection(outcomes):
-        sys.exit(EXIT_FINDING)
-
-
-def _say(text: str) -> None:
-    _errors.print(f"arkaudit: {text}", highlight=False, markup=False)
-
-
-def _end(code: int, text: str) -> NoReturn:
-    _say(text)
-    sys.exit(code)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command.
 
@@ -365,31 +344,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo(shown.ctx.get_help() if shown.ctx else "", err=True)
         sys.exit(EXIT_MISTAKE)
     except click.ClickException as mistake:
-        _end(EXIT_MISTAKE, mistake.format_message().replace("\n", " "))
+        end(EXIT_MISTAKE, mistake.format_message().replace("\n", " "))
     except (UserMistake, ConfigError) as mistake:
-        _end(EXIT_MISTAKE, str(mistake))
+        end(EXIT_MISTAKE, str(mistake))
     except (KeyboardInterrupt, click.Abort):
-        _end(EXIT_UNFINISHED, "interrupted; what was observed until then is kept")
+        end(EXIT_UNFINISHED, "interrupted; what was observed until then is kept")
     except Exception as failure:
-        _end_for(failure)
-
-
-def _end_for(failure: Exception) -> NoReturn:
-    """End with the exit code of a failure that has one; anything else is a bug, and shows where it is."""
-    from arkaudit.rows import OutputClosed
-    from crawler.process import RunInterrupted
-    from crawler.store import StoreUnopenable, StoreUnwritable
-    from reports.exports import ReportUnwritable
-    from reports.frames import StoreUnreadable
-
-    match failure:
-        case OutputClosed():
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains as it ends
-            sys.exit(0)
-        case StoreUnopenable() | StoreUnreadable() | ReportUnwritable():
-            _end(EXIT_MISTAKE, str(failure))
-        case StoreUnwritable():
-            _end(EXIT_UNFINISHED, f"the run could not finish: {failure}; what was observed until then is kept")
-        case RunInterrupted():
-            _end(EXIT_UNFINISHED, "interrupted; what was observed until then is kept")
-    raise failure
+        end_for(failure)

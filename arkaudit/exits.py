@@ -1,0 +1,58 @@
+"""How the command ends: its exit codes, and the one line for what went wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import NoReturn
+
+from rich.console import Console
+
+from crawler.observations import GRAVITY, ObjectOutcome
+
+EXIT_FINDING, EXIT_MISTAKE, EXIT_UNFINISHED = 1, 2, 3
+
+errors = Console(stderr=True, soft_wrap=True)
+"""Everything but results goes here."""
+
+
+def exit_on(fail_on: str, outcomes: Iterable[str]) -> None:
+    """End with 1 when one of *outcomes* is *fail_on* or a graver one (the order of `GRAVITY`)."""
+    if fail_on == "never":
+        return
+    grave = {outcome.value for outcome in GRAVITY[: GRAVITY.index(ObjectOutcome(fail_on)) + 1]}
+    if grave.intersection(outcomes):
+        sys.exit(EXIT_FINDING)
+
+
+def say(text: str) -> None:
+    """A line for people, on standard error."""
+    errors.print(f"arkaudit: {text}", highlight=False, markup=False)
+
+
+def end(code: int, text: str) -> NoReturn:
+    """Say why, and end."""
+    say(text)
+    sys.exit(code)
+
+
+def end_for(failure: Exception) -> NoReturn:
+    """End with the exit code of a failure that has one; anything else is a bug, and shows where it is."""
+    from arkaudit.rows import OutputClosed
+    from crawler.process import RunInterrupted
+    from crawler.store import StoreUnopenable, StoreUnwritable
+    from reports.exports import ReportUnwritable
+    from reports.frames import StoreUnreadable
+
+    match failure:
+        case OutputClosed():
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains as it ends
+            sys.exit(0)
+        case StoreUnopenable() | StoreUnreadable() | ReportUnwritable():
+            end(EXIT_MISTAKE, str(failure))
+        case StoreUnwritable():
+            end(EXIT_UNFINISHED, f"the run could not finish: {failure}; what was observed until then is kept")
+        case RunInterrupted():
+            end(EXIT_UNFINISHED, "interrupted; what was observed until then is kept")
+    raise failure
