@@ -260,12 +260,12 @@ def _report(store_file: Path, out: Path | None, run_id: int | None) -> list[str]
     from reports.terminal import main_table, summary_lines
 
     frames = load_frames(store_file, run_id=run_id)
+    paths = write_report(frames, out) if out else None
     console = Console()
     for line in summary_lines(frames):
         console.print(line, highlight=False, markup=False)
     console.print(main_table(frames))
-    if out:
-        paths = write_report(frames, out)
+    if paths:
         say(f"the report is at {paths.index}")
     return [str(outcome) for outcome in frames.verdicts["object"]]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -32,8 +33,13 @@ def _networks(texts: list[str]) -> list[str]:
 
 
 def _http_url(text: str) -> str:
-    if not text.lower().startswith(("http://", "https://")):
-        raise ValueError(f"not an http or https URL: {text!r}")
+    try:
+        parts = urlsplit(text)
+        is_plain = bool(parts.hostname) and parts.port != 0 and not set(text) & set("?#")
+    except ValueError:
+        is_plain = False
+    if not is_plain or parts.scheme.lower() not in ("http", "https"):
+        raise ValueError(f"not the http or https URL of a resolver: {text!r}")
     return text
 
 
@@ -119,6 +125,8 @@ class Config(_Section):
             "ROBOTSTXT_USER_AGENT": "arkaudit",
             "DOWNLOAD_DELAY": max(self.politeness.delay, _LEAST_DELAY_S),
             "DOWNLOAD_TIMEOUT": self.politeness.timeout,
+            # A proxy would look names up for us, and be reached in place of the routes.
+            "HTTPPROXY_ENABLED": not network.only_routed,
             "ARKAUDIT_CONNECT_TO": network.connect_to,
             "ARKAUDIT_ONLY_ROUTED": network.only_routed,
             "ARKAUDIT_ALLOW_ADDRESSES": network.allow_addresses,
@@ -145,6 +153,8 @@ def load(path: Path | None, overrides: dict[str, Any]) -> Config:
         inner = values
         for section in sections:
             inner = inner.setdefault(section, {})
+            if not isinstance(inner, dict):
+                raise ConfigError(f"{path}: {section}: must be a table")
         inner[key] = value
     try:
         config = Config.model_validate(values)

@@ -129,7 +129,9 @@ def _from_json(text: str) -> Record | None:
     if "definition" in value or {"prefix", "target"} <= value.keys():
         return {"registry": _strings(value)}
     described = {re.split(r"[:./#]", str(key).lower())[-1] for key, inner in value.items() if inner}
-    if not described & _DESCRIPTIVE or described & {"error", "errors"}:
+    status = value.get("status", value.get("code"))
+    is_error = described & {"error", "errors"} or (isinstance(status, int) and status >= 400)
+    if not described & _DESCRIPTIVE or is_error:
         return None
     return {"json": _strings(value)}
 

@@ -100,7 +100,11 @@ def _judge_record(
             MetadataOutcome.REGISTRY_LEVEL,
             f"{asked} gave a record about the NAAN or shoulder, not the object",
         )
-    if control is not None and control.record is not None and _told_the_same(record, control.record):
+    if (
+        control is not None
+        and control.record is not None
+        and _told_the_same(record, control.record, _name(answer.asked_url), _name(control.asked_url))
+    ):
         return _verdict(
             MetadataOutcome.ANSWERS_ANYTHING,
             f"{asked} gave a record, but the same one for a name that can't exist ({control.asked_url})",
@@ -127,10 +131,18 @@ def _judge_page(
             MetadataOutcome.ANSWERS_ANYTHING,
             f"{asked} gave a page, but the same one for a name that can't exist ({control.asked_url})",
         )
-    text = answer.text or ""
+    if answer.text is None:
+        kind = answer.media_type or "an untyped body"
+        return _verdict(MetadataOutcome.UNDETERMINED, f"{asked} gave {kind}, which was not read")
+    text = answer.text
     told = {word["label"].lower() for word in _LABELLED.finditer(text)}
+    same_title = bool(answer.title) and answer.title == object_answer.title
+    if told and same_title and told <= {word["label"].lower() for word in _LABELLED.finditer(object_answer.text or "")}:
+        return _verdict(
+            MetadataOutcome.QUERY_IGNORED, f"{asked} gave a page that tells what the object's own page tells"
+        )
     told |= {"who", "what", "when"} if _KERNEL.search(text) else set()
-    if len(told) >= 3 and _mentions(text, answer.ark) and not _NO_DESCRIPTION.search(f"{answer.title} {text[:400]}"):
+    if len(told) >= 3 and _mentions(text, answer.ark) and not _NO_DESCRIPTION.search(f"{answer.title} {text[:60]}"):
         return _verdict(MetadataOutcome.HTML, f"{asked} gave a page that tells {', '.join(sorted(told))}")
     if lost := _lost_at(answer, asked):
         return _verdict(MetadataOutcome.QUERY_DROPPED, f"{asked} was lost in the redirect from {lost}")
@@ -173,6 +185,8 @@ def _is_object_again(answer: Observation, object_answer: Observation) -> bool:
         return True
     if answer.text and (answer.text, answer.title) == (object_answer.text, object_answer.title):
         return True
+    if answer.text is None or object_answer.text is None:
+        return False  # a body that was not read is no evidence
     same_place = answer.final_url.partition("?")[0] == object_answer.final_url.partition("?")[0]
     if same_place and answer.media_type == object_answer.media_type:
         return same_page(answer.text, object_answer.text)
@@ -218,16 +232,21 @@ def _names_only_a_namespace(record: Mapping[str, Mapping[str, str]]) -> bool:
     return any(_NAMESPACE.fullmatch(told.get(label, "").strip()) for label in ("what", "where"))
 
 
-def _told_the_same(record: Mapping[str, Any], control: Mapping[str, Any]) -> bool:
-    """Whether two records differ in nothing but where the object is and what it is called."""
+def _told_the_same(record: Mapping[str, Any], control: Mapping[str, Any], *names: str) -> bool:
+    """Whether two records differ in nothing but where the object is, what it is called, and numbers and clocks."""
 
     def told(of: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         return sorted(
-            (segment, label, " ".join(_ANY_ARK.sub("", value).split()))
+            (segment, label, " ".join(re.sub(r"\d+", "", _ANY_ARK.sub("", _nameless(value))).split()))
             for segment, labels in of.items()
             for label, value in labels.items()
             if label not in ("where", "id", "@id", "identifier")
         )
+
+    def _nameless(value: str) -> str:
+        for name in names:
+            value = value.replace(name, "")
+        return value
 
     return told(record) == told(control)
 

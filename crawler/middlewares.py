@@ -33,6 +33,8 @@ KEPT_HEADERS = (
     "Content-Type", "Content-Length", "Link", "THUMP-Status", "Retry-After", "Vary", "Last-Modified", "Server",
 )  # fmt: skip
 UNDECODABLE = "undecodable"
+#: Bytes of a robots.txt that are read, and of anything else without a limit of its own (RFC 9309, 2.5).
+ROBOTS_LIMIT = 500 * 2**10
 _NO_DOCUMENTS = ("image/", "audio/", "video/", "font/")
 
 
@@ -181,9 +183,7 @@ class BodyBounds:
             raise StopDownload(fail=False)
 
     def bytes_received(self, data: bytes, request: Request) -> None:
-        limit = request.meta.get("body_limit")
-        if limit is None:
-            return
+        limit = request.meta.get("body_limit", ROBOTS_LIMIT)
         received = request.meta.get("body_bytes_received", 0) + len(data)
         request.meta["body_bytes_received"] = received
         if received >= limit:

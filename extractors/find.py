@@ -24,9 +24,11 @@ from extractors.wraps import (
     Decision,
     Evidence,
     Wrap,
+    another_identifier,
     check_character_decides,
     decide,
     no_name_yet,
+    nothing_follows,
     whole_elsewhere,
 )
 
@@ -229,8 +231,9 @@ class _Reader:
         right = unquote(token[0]) if self.encoded and token else (token[0] if token else "")
         wrap = Wrap(left, right, hyphen, self._line_is_full(pos))
         is_wrap = text[pos] == WRAP
-        if is_wrap and self.block.role is not Role.TEXT:
-            decision = Decision(True, "a line wrap in a link target")
+        if is_wrap and self.block.role in (Role.LINK_TARGET, Role.LINK_ANNOTATION):
+            ended = nothing_follows(wrap, self.evidence) or another_identifier(wrap, self.evidence)
+            decision = ended or Decision(True, "a line wrap in a link target")
         elif is_wrap:
             decision = decide(wrap, self.evidence)
         else:

@@ -399,3 +399,32 @@ def test_a_host_that_wants_its_cookie_back_gets_it_within_one_chain_only() -> No
         first = [head for head in server.heads if head.startswith("GET /ark:/12x45/n1 ")]
     assert "loop" not in outcomes(rows)
     assert ["Cookie:" in head for head in first] == [False, True]
+
+
+def test_an_ark_in_a_relative_link_is_asked_where_its_page_is(tmp_path: Path) -> None:
+    def respond(target: str) -> bytes:
+        return (
+            reply(body="<a href='/r/ark:/12x45/x5'>it</a>") if target == "/" else reply(body=f"<title>{target}</title>")
+        )
+
+    with RawServer(respond) as server:
+        run_command("run", *ON_LOOPBACK, "--depth", "0", f"{server.url}/", "--store", tmp_path / "a.db")
+        assert "/r/ark:/12x45/x5" in server.targets
+    with sqlite3.connect(tmp_path / "a.db") as raw:
+        assert raw.execute("select distinct request_url from mention").fetchall() == [
+            (f"{server.url}/r/ark:/12x45/x5",)
+        ]
+
+
+def test_a_link_that_is_no_url_does_not_take_the_others_with_it(tmp_path: Path) -> None:
+    page = "<a href='http://x:99999/'>bad</a> <a href='http://[::1'>worse</a> <a href='/good'>good</a>"
+    with RawServer(lambda target: reply(body=page if target == "/" else "x")) as server:
+        done = run_command("crawl", *ON_LOOPBACK, f"{server.url}/", "--store", tmp_path / "a.db")
+        assert server.targets == ["/", "/good"]
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("resolver", ["http://", "http://[::1", "http://x/#", "http://x/?q="])
+def test_a_resolver_that_is_none_is_a_mistake(resolver: str) -> None:
+    done = run_command("check", "--resolver", resolver, "ark:/12x45/x")
+    assert (done.returncode, done.stdout) == (2, "")

@@ -43,3 +43,8 @@ def test_a_namespace_is_a_finding_and_no_mention() -> None:
     extraction = extract(b"All names begin with ark:/12148/ here.", name="a.txt")
     assert extraction.mentions == ()
     assert [finding.kind for finding in extraction.findings] == ["namespace-mention"]
+
+
+def test_a_line_of_metadata_ends_an_ark_as_a_line_of_text_does() -> None:
+    page = "<meta name='description' content='Scans: ark:/76543/x5abc\nThe letters'>"
+    assert [str(mention.ark) for mention in extract(page.encode(), name="a.html").mentions] == ["ark:76543/x5abc"]

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from scrapy import Request
 from scrapy.http import Response
@@ -23,9 +23,9 @@ from crawler.resolving import SUCCESSES, request_url, sendable
 from crawler.scope import Scope
 from crawler.spiders.auditing import AuditSpider
 from crawler.verdict import OUTCOME_OF_END, status_outcome
-from extractors.documents import Finding, Reading
+from extractors.documents import Finding, Reading, Role
 from extractors.extraction import Extraction, extract
-from extractors.find import find_arks
+from extractors.find import Mention, find_arks
 from extractors.formats import Format, format_of, parse_content_type
 from extractors.worker import Worker, WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout
 
@@ -95,8 +95,13 @@ class DocumentsSpider(AuditSpider):
         """A request for each URL that is new, in scope and within the limits."""
         for url in urls:
             sent = sendable(url)
-            same = canonicalize_url(sent)
-            if same in self._seen or not self._scope.holds(sent) or _names_skipped_ark(sent):
+            if not self._scope.holds(sent) or _names_skipped_ark(sent):
+                continue
+            try:
+                same = canonicalize_url(sent)
+            except ValueError:  # a link that is no URL leads nowhere, and must not take the others with it
+                continue
+            if same in self._seen:
                 continue
             if self._max_pages is not None and len(self._seen) >= self._max_pages:
                 logger.warning("stopped at %d documents (--max-pages)", self._max_pages)
@@ -154,6 +159,13 @@ class DocumentsSpider(AuditSpider):
         extraction = await self._extract(data, media_type=None, name=path.name, charset=None)
         return self._record(document_name(path), None, (), data, extraction, cut=False)
 
+    def _request_url(self, mention: Mention, extraction: Extraction, hops: tuple[Hop, ...]) -> str:
+        """The URL that asks for a mention's object; a relative link names the resolver that its page is on."""
+        own = relative_resolver(mention, extraction, hops[-1].url) if hops else None
+        if own is not None:
+            return request_url(own + mention.repaired, own, self._resolver)
+        return request_url(mention.repaired, mention.resolver, self._resolver)
+
     async def _extract(self, data: bytes, *, media_type: str | None, name: str, charset: str | None) -> Extraction:
         read = partial(extract_killably, self._worker, data, media_type=media_type, name=name, charset=charset)
         return await asyncio.get_running_loop().run_in_executor(None, read)
@@ -187,11 +199,23 @@ class DocumentsSpider(AuditSpider):
             body_bytes=len(data),
             body_sha256=hashlib.sha256(data).hexdigest(),
             mentions=tuple(
-                CitedMention(mention, request_url(mention.repaired, mention.resolver, self._resolver))
-                for mention in extraction.mentions
+                CitedMention(mention, self._request_url(mention, extraction, hops)) for mention in extraction.mentions
             ),
             findings=findings,
         )
+
+
+def relative_resolver(mention: Mention, extraction: Extraction, page_url: str) -> str | None:
+    """The resolver of an ARK in a relative link (``/ark:/12148/x``); none for ``ark:/…`` and for text."""
+    if mention.role is not Role.LINK_TARGET or mention.resolver is not None:
+        return None
+    base = urljoin(page_url, extraction.reading.base or "")
+    for block in extraction.reading.blocks:
+        before, found, _ = block.text.strip().partition(mention.as_written)
+        is_relative = before.endswith("/") and "?" not in before and ":" not in before
+        if block.role is Role.LINK_TARGET and found and is_relative:
+            return _joined(base, before)
+    return None
 
 
 def document_name(path: Path) -> str:
@@ -252,7 +276,7 @@ def _joined(base: str, link: str) -> str | None:
 
 def _names_skipped_ark(url: str) -> bool:
     """Whether a link leads to an example or test ARK: those are never requested, however they are linked."""
-    return any(mention.ark.is_skipped for mention in find_arks(url))
+    return any(mention.ark.is_skipped for spelling in (url, unquote(url)) for mention in find_arks(spelling))
 
 
 def _now() -> str:
