@@ -162,6 +162,8 @@ class ChainEnd(StrEnum):
     PROTOCOL_ERROR = "protocol-error"
     ROBOTS = "robots"
     REFUSED_ADDRESS = "refused-address"
+    SKIPPED = "skipped"
+    """A redirect leads to an example or test ARK, which is never requested."""
     UNDETERMINED = "undetermined"
     """A failure of a kind that nobody has named yet; its text is kept."""
 

@@ -10,11 +10,12 @@ import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from crawler.observations import ChainEnd, Observation, Question
 from extractors.ark import BETANUMERIC, Ark
 from extractors.checkchar import Check, check
+from extractors.find import find_arks
 from extractors.normalize import LABEL
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -201,11 +202,22 @@ def next_step(
     if not _HTTP.match(url):
         is_web = url.lower().startswith(("http:", "https:"))
         return Stop(ChainEnd.BAD_REDIRECT, f"no host: {url}") if is_web else Stop(ChainEnd.NON_WEB, url)
+    if names_skipped_ark(url):
+        return Stop(ChainEnd.SKIPPED, f"{url} names an example or a test, which is never requested")
     if url in urls and (cookie_at is None or cookie_at < len(urls) - 1 - urls[::-1].index(url)):
         return Stop(ChainEnd.LOOP, url)
     if len(urls) > max_hops:
         return Stop(ChainEnd.TOO_MANY_REDIRECTS, f"more than {max_hops} redirects")
     return Follow(url)
+
+
+def names_skipped_ark(url: str) -> bool:
+    """Whether *url* leads to an example or test ARK: those are never requested, however they are linked.
+
+    >>> names_skipped_ark("https://n2t.net/ark:/%31%32%33%34%35/x5"), names_skipped_ark("https://n2t.net/ark:/12148/x5")
+    (True, False)
+    """
+    return any(mention.ark.is_skipped for spelling in (url, unquote(url)) for mention in find_arks(spelling))
 
 
 def resolved_location(base: str, location: str) -> str:

@@ -41,6 +41,7 @@ OUTCOME_OF_END: Mapping[ChainEnd, ObjectOutcome] = {
     ChainEnd.PROTOCOL_ERROR: ObjectOutcome.PROTOCOL_ERROR,
     ChainEnd.ROBOTS: ObjectOutcome.ROBOTS,
     ChainEnd.REFUSED_ADDRESS: ObjectOutcome.REFUSED_ADDRESS,
+    ChainEnd.SKIPPED: ObjectOutcome.SKIPPED,
     ChainEnd.UNDETERMINED: ObjectOutcome.UNDETERMINED,
 }
 

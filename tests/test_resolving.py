@@ -88,6 +88,13 @@ def test_the_webs_own_scheme_without_a_host_is_bad_and_not_another_scheme(locati
     assert step.end is ChainEnd.BAD_REDIRECT
 
 
+@pytest.mark.parametrize("location", ["/ark:/12345/x5", "https://n2t.net/ARK:99999/fk4", "/ark:/%39%39999/fk4"])
+def test_a_redirect_to_an_example_or_a_test_is_not_followed(location: str) -> None:
+    step = next_step([URL], 302, location, max_hops=5)
+    assert isinstance(step, Stop)
+    assert step.end is ChainEnd.SKIPPED
+
+
 def test_five_redirects_are_allowed_where_five_are_allowed() -> None:
     urls = [f"https://n2t.net/{number}" for number in range(6)]
     assert isinstance(next_step(urls[:5], 302, "/next", max_hops=5), Follow)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request
 from scrapy.http import Response
@@ -19,13 +19,13 @@ from w3lib.url import canonicalize_url
 
 from crawler.middlewares import chain_of
 from crawler.observations import ChainEnd, CitedMention, DocumentOutcome, DocumentRecord, Hop
-from crawler.resolving import SUCCESSES, request_url, sendable
+from crawler.resolving import SUCCESSES, names_skipped_ark, request_url, sendable
 from crawler.scope import Scope
 from crawler.spiders.auditing import AuditSpider
 from crawler.verdict import OUTCOME_OF_END, status_outcome
 from extractors.documents import Finding, Reading, Role
 from extractors.extraction import Extraction, extract
-from extractors.find import Mention, find_arks
+from extractors.find import Mention
 from extractors.formats import Format, format_of, parse_content_type
 from extractors.worker import Worker, WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout
 
@@ -95,7 +95,7 @@ class DocumentsSpider(AuditSpider):
         """A request for each URL that is new, in scope and within the limits."""
         for url in urls:
             sent = sendable(url)
-            if not self._scope.holds(sent) or _names_skipped_ark(sent):
+            if not self._scope.holds(sent) or names_skipped_ark(sent):
                 continue
             try:
                 same = canonicalize_url(sent)
@@ -272,11 +272,6 @@ def _joined(base: str, link: str) -> str | None:
     except ValueError:
         return None
     return url.partition("#")[0] if url.lower().startswith(("http://", "https://")) else None
-
-
-def _names_skipped_ark(url: str) -> bool:
-    """Whether a link leads to an example or test ARK: those are never requested, however they are linked."""
-    return any(mention.ark.is_skipped for spelling in (url, unquote(url)) for mention in find_arks(spelling))
 
 
 def _now() -> str:
