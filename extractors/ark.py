@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
+from urllib.parse import unquote
 
-from extractors.normalize import normalize
+from extractors.normalize import CLEAN, NotAnArk, Profile, normalize
 
 BETANUMERIC = "0123456789bcdfghjkmnpqrstvwxz"
 
@@ -15,6 +18,17 @@ SKIPPED_NAANS = frozenset({"12345", "99999"})
 
 _SHOULDER = re.compile(r"[bcdfghjkmnpqrstvwxz]*[0-9]")
 _BASE = re.compile(r"[^/.]*")
+_INERT_IN_NAAN = re.compile(r"[^0-9a-z]")
+
+
+def shoulder_of(name: str) -> str | None:
+    """The primordinal shoulder of a base name: consonants up to and with the first digit, or none (2.4.1).
+
+    >>> shoulder_of("x6np1wh8k"), shoulder_of("metadc107835")
+    ('x6', None)
+    """
+    found = _SHOULDER.match(name)
+    return found[0] if found else None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,6 +53,9 @@ class Ark:
 
         Raises `extractors.normalize.NotAnArk` (or its subclass `NamespaceOnly`) when it is none.
         """
+        clean = CLEAN.fullmatch(text)
+        if clean is not None:
+            return cls(*clean.groups())
         naan, _, rest = normalize(text).removeprefix("ark:").partition("/")
         base = _BASE.match(rest)
         assert base is not None
@@ -69,17 +86,71 @@ class Ark:
         >>> Ark.parse("ark:12345/x6np1wh8k").shoulder
         'x6'
         """
-        found = _SHOULDER.match(self.name)
-        return found[0] if found else None
+        return shoulder_of(self.name)
+
+    @property
+    def implied_variants(self) -> Iterator[Ark]:
+        """The ARKs that its suffixes declare to exist, nearest first: each without the last suffix (2.5.2).
+
+        >>> [str(ark) for ark in Ark.parse("ark:12345/x54.v18.fr.odf").implied_variants]
+        ['ark:12345/x54.v18.fr', 'ark:12345/x54.v18', 'ark:12345/x54']
+        """
+        return self._without_parts_from(".", self.qualifier)
+
+    @property
+    def implied_containers(self) -> Iterator[Ark]:
+        """The ARKs of all that contains it, nearest first, down to the base name, never the NAAN (2.5.1).
+
+        >>> [str(ark) for ark in Ark.parse("ark:12345/x54/xz/321").implied_containers]
+        ['ark:12345/x54/xz', 'ark:12345/x54']
+        """
+        return self._without_parts_from("/", self.qualifier.partition(".")[0])
+
+    @property
+    def implied(self) -> Iterator[Ark]:
+        """Every ARK whose existence it declares by its form, nearest first; made one by one as they are asked for.
+
+        >>> [str(ark) for ark in Ark.parse("ark:12345/a/b.c.d").implied]
+        ['ark:12345/a/b.c', 'ark:12345/a/b', 'ark:12345/a']
+        """
+        yield from self.implied_variants
+        yield from self.implied_containers
+
+    def _without_parts_from(self, delimiter: str, qualifier: str) -> Iterator[Ark]:
+        while (end := qualifier.rfind(delimiter)) >= 0:
+            qualifier = qualifier[:end]
+            yield Ark(self.naan, self.name, qualifier)
+
+    def form_under(self, profile: Profile) -> str | None:
+        """Its normal form under *profile*; None where that has no ARK of this form.
+
+        >>> ark = Ark.parse("ark:12345/x.svg.en")
+        >>> ark.form_under(Profile.SCHEME_2020), Ark.parse("ark:61903/1:1:MM6X").form_under(Profile.SCHEME_2020)
+        ('ark:12345/x.en.svg', None)
+        """
+        try:
+            return normalize(str(self), profile)
+        except NotAnArk:
+            return None
+
+    def equal_under(self, other: Ark, profile: Profile) -> bool:
+        """Whether *profile* takes the two for one: where they aren't equal otherwise, possible duplicates.
+
+        >>> Ark.parse("ark:12345/x.svg.en").equal_under(Ark.parse("ark:12345/x.en.svg"), Profile.DRAFT_2005)
+        True
+        """
+        return self == other or ((form := self.form_under(profile)) is not None and form == other.form_under(profile))
 
     @property
     def is_skipped(self) -> bool:
         """Whether the ARK is one of the examples and tests that are recorded but never requested.
 
-        Decided on the most liberal reading: an escaped digit in the NAAN counts as that digit.
+        Decided on the most liberal reading: escapes count as what they stand for, and whatever is inert as nothing.
 
-        >>> Ark.parse("ark:/%31234-5/x5").is_skipped
+        >>> Ark.parse("ark:/%31234%2D5/x5").is_skipped
         True
         """
-        naan = re.sub(r"%3([0-9])", r"\1", self.naan)
-        return naan in SKIPPED_NAANS
+        if self.naan.isalnum():
+            return self.naan in SKIPPED_NAANS
+        read = unicodedata.normalize("NFKC", unquote(self.naan)).lower()
+        return _INERT_IN_NAAN.sub("", read) in SKIPPED_NAANS

@@ -1,0 +1,130 @@
+"""What may have been meant where a check character fails: single edits that make it pass.
+
+A suggestion is a guess for a reader to look at and for a resolver to confirm; it never replaces what was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+
+from extractors.ark import Ark, shoulder_of
+from extractors.checkchar import KNOWN, Check, Zone, Zones, check_character
+from extractors.written import Written
+
+#: Names longer than this are no minter's; their edits would be too many to try.
+LONGEST_NAME = 40
+#: Characters that are taken for one another, by eye or by text recognition.
+LOOK_ALIKES = ("1lIi|", "0oOD", "5sS", "2zZ", "8bB", "6G", "9gq", "vu")
+
+
+class Edit(StrEnum):
+    """What happened to the character, most telling first: the fewer such edits a name has, the less chance does."""
+
+    STRAY_CHARACTER = "stray-character"
+    """A bracket, punctuation or other mark that no check character counts."""
+    DOUBLED_CHARACTER = "doubled-character"
+    LETTER_CASE = "letter-case"
+    LOOK_ALIKE = "look-alike"
+    """``l`` for ``1``, ``o`` for ``0``."""
+    SWAPPED_CHARACTERS = "swapped-characters"
+    """Two neighbours."""
+    SURPLUS_CHARACTER = "surplus-character"
+    WRONG_CHARACTER = "wrong-character"
+    MISSING_CHARACTER = "missing-character"
+
+
+#: Edits of which a name has so many that some pass by chance.
+_UNTELLING = frozenset({Edit.SURPLUS_CHARACTER, Edit.WRONG_CHARACTER, Edit.MISSING_CHARACTER})
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """An ARK that may have been meant, and the one edit that leads to it."""
+
+    ark: Ark
+    edit: Edit
+
+
+def suggestions(
+    ark: Ark, *, zones: Zones = KNOWN, fits: Callable[[Ark], bool] | None = None, limit: int = 5
+) -> tuple[Suggestion, ...]:
+    """At most *limit* ARKs that differ from *ark* by one edit and pass, likeliest first; none where it doesn't fail.
+
+    First come those with the fewest characters that no check character counts, then the order is that of `Edit`, but
+    of the last three kinds those that change the shoulder come last; within a kind a digit for a digit and a letter
+    for a letter, then the place in the name. *fits* says whether an ARK has the shape of its shoulder's names; those
+    that don't are left out.
+
+    >>> [(str(found.ark), found.edit.value) for found in suggestions(Ark.parse("ark:/12148/btv1b8449961v"), limit=2)]
+    [('ark:12148/btv1b8449691v', 'swapped-characters'), ('ark:12148/btv1z8449961v', 'wrong-character')]
+    """
+    if zones.check(ark) is not Check.FAILS or len(ark.name) > LONGEST_NAME:
+        return ()
+    zone = zones.zone_of(ark.naan, ark.name)
+    assert zone is not None
+    found: dict[str, Edit] = {}
+    for name, edit in _edited(ark.naan, ark.name, zone):
+        if name not in found and zone.passes(ark.naan, name):
+            found[name] = edit
+
+    def doubt(name: str) -> tuple[int, bool]:
+        uncounted = sum(char not in zone.alphabet for char in name)
+        return uncounted, found[name] in _UNTELLING and shoulder_of(name) != shoulder_of(ark.name)
+
+    ranked = (Suggestion(Ark(ark.naan, name, ark.qualifier), found[name]) for name in sorted(found, key=doubt))
+    return tuple(islice((candidate for candidate in ranked if fits is None or fits(candidate.ark)), limit))
+
+
+def lower_case_form(written: str, ark: Ark) -> Ark | None:
+    """What *ark* may have been before everything about it was set in capitals; None where that isn't so.
+
+    Names are case-sensitive: the form is an alternative to ask about, never a correction (ARK FAQ).
+
+    >>> str(lower_case_form("ARK:/12148/BTV1B8449691V", Ark.parse("ARK:/12148/BTV1B8449691V")))
+    'ark:12148/btv1b8449691v'
+    >>> lower_case_form("ark:/67375/6H6-N49F7FRR-Q", Ark.parse("ark:/67375/6H6-N49F7FRR-Q")) is None
+    True
+    """
+    label = parts.label if (parts := Written.of(written)) else ""
+    return Ark.parse(str(ark).lower()) if label.isupper() and (ark.name + ark.qualifier).isupper() else None
+
+
+def _edited(naan: str, name: str, zone: Zone) -> Iterator[tuple[str, Edit]]:
+    """The single edits of *name*, in the order of `Edit` and, within one, of likelihood; some of them pass."""
+    places = range(len(name))
+    removed = [name[:at] + name[at + 1 :] for at in places]
+    yield from ((removed[at], Edit.STRAY_CHARACTER) for at in places if not name[at].isalnum())
+    yield from ((removed[at], Edit.DOUBLED_CHARACTER) for at in places[:-1] if name[at] == name[at + 1])
+    yield name.upper() if zone is Zone.UPPER_CASE else name.lower(), Edit.LETTER_CASE
+    for at in places:
+        group = next((group for group in LOOK_ALIKES if name[at] in group), "")
+        yield from ((name[:at] + char + name[at + 1 :], Edit.LOOK_ALIKE) for char in group if char in zone.alphabet)
+    for at in places[:-1]:
+        yield name[:at] + name[at + 1] + name[at] + name[at + 2 :], Edit.SWAPPED_CHARACTERS
+    yield from ((removed[at], Edit.SURPLUS_CHARACTER) for at in places)
+    passing = [(at, char) for at in places for char in _passing_between(zone, naan, name[:at], name[at + 1 :])]
+    for at, char in sorted(passing, key=lambda edit: edit[1].isdigit() != name[edit[0]].isdigit()):
+        yield name[:at] + char + name[at + 1 :], Edit.WRONG_CHARACTER
+    for at in range(len(name) + 1):
+        for char in _passing_between(zone, naan, name[:at], name[at:]):
+            yield name[:at] + char + name[at:], Edit.MISSING_CHARACTER
+
+
+def _passing_between(zone: Zone, naan: str, before: str, after: str) -> list[str]:
+    """The characters that, between *before* and *after*, make the check character right.
+
+    >>> _passing_between(Zone.NAME, "12148", "btv1b84", "9691v")
+    ['4']
+    """
+    alphabet = zone.alphabet
+    if not after:
+        return [check_character(zone.covered(naan, before), alphabet)]
+    without = check_character(zone.covered(naan, before + alphabet[0] + after[:-1]), alphabet)
+    difference = alphabet.find(after[-1]) - alphabet.index(without)
+    position = len(zone.covered(naan, before)) + 1
+    if after[-1] not in alphabet:
+        return []
+    return [char for ordinal, char in enumerate(alphabet) if (position * ordinal - difference) % len(alphabet) == 0]

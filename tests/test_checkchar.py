@@ -1,0 +1,191 @@
+"""Check characters: the arithmetic, the zones that are known, and those that are learned."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractors.ark import BETANUMERIC, Ark
+from extractors.checkchar import (
+    CHANCE_LEVEL,
+    ENOUGH_NAMES,
+    KNOWN_CLAIMS,
+    KNOWN_ZONES,
+    PASSING_SHARE,
+    Check,
+    Claim,
+    Zone,
+    Zones,
+    chance_of,
+    check,
+    check_character,
+    learned_zones,
+    zone_of,
+)
+from tests.vectors import vectors
+
+
+def checked(zone: Zone, naan: str, stem: str) -> Ark:
+    """*stem* with its check character."""
+    return Ark(naan, stem + check_character(zone.covered(naan, stem), zone.alphabet))
+
+
+def minted(zone: Zone, naan: str, shoulder: str, count: int, seed: int = 0) -> list[Ark]:
+    """So many distinct names of one shoulder, all with their check character."""
+    pick = random.Random(seed)
+    stems: set[str] = set()
+    while len(stems) < count:
+        stems.add(shoulder + "".join(pick.choice(zone.alphabet) for _ in range(7)))
+    return [checked(zone, naan, stem) for stem in sorted(stems)]
+
+
+def without_check(naan: str, shoulder: str, count: int) -> list[Ark]:
+    """Names in sequence, as a counter makes them."""
+    return [Ark(naan, f"{shoulder}{number:06}") for number in range(count)]
+
+
+def mistyped(ark: Ark) -> Ark:
+    """One character of the name wrong."""
+    return Ark(ark.naan, ark.name[:3] + ("b" if ark.name[3] != "b" else "c") + ark.name[4:])
+
+
+@pytest.mark.parametrize("vector", vectors("checkchar"))
+def test_check_character_over_a_zone(vector: dict[str, Any]) -> None:
+    assert Zone(vector["zone"]).passes(vector["naan"], vector["name"]) is vector["passes"]
+
+
+@pytest.mark.parametrize("vector", vectors("known_zones"))
+def test_what_is_known_without_learning(vector: dict[str, Any]) -> None:
+    assert check(Ark.parse(vector["ark"])).value == vector["check"]
+
+
+@given(st.sampled_from([Zone.NAAN_AND_NAME, Zone.NAME]), st.text(BETANUMERIC, min_size=3, max_size=20), st.data())
+def test_a_check_character_sees_any_wrong_character(zone: Zone, stem: str, data: st.DataObject) -> None:
+    whole = checked(zone, "12148", stem).name
+    assert zone.passes("12148", whole)
+    at = data.draw(st.integers(0, len(whole) - 1).filter(lambda at: (at + 7) % 29 and (at + 1) % 29))
+    other = data.draw(st.sampled_from(BETANUMERIC).filter(lambda char: char != whole[at]))
+    assert not zone.passes("12148", whole[:at] + other + whole[at + 1 :])
+
+
+@given(st.sampled_from([Zone.NAAN_AND_NAME, Zone.NAME]), st.text(BETANUMERIC, min_size=3, max_size=20), st.data())
+def test_a_check_character_sees_neighbours_swapped(zone: Zone, stem: str, data: st.DataObject) -> None:
+    whole = checked(zone, "12148", stem).name
+    at = data.draw(st.integers(0, len(stem) - 2))
+    swapped = whole[:at] + whole[at + 1] + whole[at] + whole[at + 2 :]
+    assert zone.passes("12148", swapped) is (swapped == whole)
+
+
+def test_known_starts_are_as_long_as_they_are_looked_up() -> None:
+    assert all(start is None or len(start) == 2 for _, start in KNOWN_CLAIMS)
+
+
+def test_known_zones_are_those_of_the_claims() -> None:
+    assert {key: claim.zone for key, claim in KNOWN_CLAIMS.items()} == KNOWN_ZONES
+    assert all(zone_of(naan, f"{start or ''}0000000") is zone for (naan, start), zone in KNOWN_ZONES.items())
+
+
+@pytest.mark.parametrize("claim", KNOWN_CLAIMS.values(), ids=map(str, KNOWN_CLAIMS))
+def test_no_known_claim_can_be_chance(claim: Claim) -> None:
+    assert claim.chance < 1e-10
+
+
+def test_the_chance_of_few_names_is_the_binomial_tail() -> None:
+    at_least_one = 1 - (28 / 29) ** 3
+    assert chance_of(3, 1) == pytest.approx(at_least_one)
+    assert chance_of(3, 3) == pytest.approx((1 / 29) ** 3)
+    assert chance_of(29 * 1000, 1000) == 1.0
+    assert 0.001 < chance_of(29 * 1000, 1060) < 0.05
+    assert chance_of(1_000_000, 990_000) == 0.0
+
+
+@pytest.mark.parametrize("zone", Zone)
+def test_a_zone_is_learned_from_enough_names(zone: Zone) -> None:
+    arks = minted(zone, "54321", "4", ENOUGH_NAMES)
+    assert learned_zones(arks) == {("54321", "4"): Claim(zone, ENOUGH_NAMES, ENOUGH_NAMES)}
+    zones = Zones.of(arks)
+    fresh = checked(zone, "54321", "4BCDF" if zone is Zone.UPPER_CASE else "4bcdf")
+    assert zones.check(fresh) is Check.PASSES
+    assert zones.check(mistyped(fresh)) is Check.FAILS
+    assert check(fresh) is Check.UNKNOWN
+
+
+def test_too_few_names_teach_nothing() -> None:
+    assert learned_zones(minted(Zone.NAME, "54321", "x5", ENOUGH_NAMES - 1)) == {}
+
+
+def test_the_same_name_again_teaches_nothing_more() -> None:
+    few = minted(Zone.NAME, "54321", "x5", ENOUGH_NAMES - 1)
+    parts = [Ark(ark.naan, ark.name, "/f1.item") for ark in few]
+    assert learned_zones(few * 3 + parts) == {}
+
+
+def test_mistyped_names_are_tolerated_up_to_the_share() -> None:
+    arks = minted(Zone.NAME, "54321", "x5", 100)
+    allowed = round(100 * (1 - PASSING_SHARE))
+    spoilt = [*map(mistyped, arks[:allowed]), *arks[allowed:]]
+    assert learned_zones(spoilt)["54321", "x5"] == Claim(Zone.NAME, 100, 100 - allowed)
+    one_more = [*map(mistyped, arks[: allowed + 1]), *arks[allowed + 1 :]]
+    assert learned_zones(one_more) == {}
+
+
+def test_names_at_chance_level_have_no_check_characters() -> None:
+    arks = without_check("67531", "metadc", 200)
+    zones = Zones.of(arks)
+    claim = zones.claim("67531", "metadc107835")
+    assert claim is not None
+    assert claim.zone is None
+    assert claim.chance >= CHANCE_LEVEL
+    assert {zones.check(ark) for ark in arks} == {Check.NONE}
+
+
+def test_a_mixture_of_both_teaches_nothing() -> None:
+    arks = minted(Zone.NAME, "54321", "x5", 50) + without_check("54321", "x5", 50)
+    assert learned_zones(arks) == {}
+
+
+def test_shoulders_are_learned_apart() -> None:
+    arks = minted(Zone.NAAN_AND_NAME, "54321", "x5", 30) + without_check("54321", "qt0", 30)
+    zones = Zones.of(arks)
+    assert {zones.check(ark) for ark in arks[:30]} == {Check.PASSES}
+    assert {zones.check(ark) for ark in arks[30:]} == {Check.NONE}
+
+
+def test_a_small_shoulder_takes_the_zone_of_its_naan_if_its_own_names_support_it() -> None:
+    arks = [ark for digit in range(10) for ark in minted(Zone.NAAN_AND_NAME, "54321", f"t{digit}", 4)]
+    zones = Zones.of(arks)
+    assert zones.claim("54321", "t7xxxx") == Claim(Zone.NAAN_AND_NAME, 40, 40)
+    assert zones.check(mistyped(arks[0])) is Check.FAILS
+    assert zones.check(Ark("54321", "qt0dd8d1c2")) is Check.UNKNOWN
+
+
+def test_a_small_shoulder_without_check_characters_is_not_taken_along() -> None:
+    arks = minted(Zone.NAAN_AND_NAME, "54321", "x5", 200) + without_check("54321", "qt0", 2)
+    assert set(learned_zones(arks)) == {("54321", "x5")}
+
+
+@given(st.data())
+def test_the_order_of_the_arks_teaches_nothing(data: st.DataObject) -> None:
+    arks = minted(Zone.NAAN_AND_NAME, "54321", "x5", 25) + minted(Zone.NAME, "54321", "t1", 3)
+    arks += without_check("54321", "qt0", 30) + without_check("12148", "b", 25)
+    shuffled = data.draw(st.permutations(arks))
+    assert list(learned_zones(shuffled).items()) == list(learned_zones(arks).items())
+
+
+def test_of_two_claims_the_one_with_more_names_speaks() -> None:
+    invented = [Ark("12148", f"bpt6k{number}x") for number in range(1000, 1040)]
+    zones = Zones.of(invented)
+    assert zones.learned["12148", "bpt6"].zone is None
+    assert zones.check(Ark.parse("ark:/12148/bpt6k107371t")) is Check.PASSES
+    no_longer = Zones.of(without_check("13030", "c7", 60))
+    assert no_longer.check(Ark("13030", "c7000001")) is Check.NONE
+
+
+@given(st.lists(st.builds(Ark, st.sampled_from(["1", "%C3"]), st.text(min_size=1, max_size=5)), max_size=30))
+def test_learning_from_anything_never_fails(arks: list[Ark]) -> None:
+    zones = Zones.of(arks)
+    assert all(zones.check(ark) in Check for ark in arks)

@@ -1,0 +1,167 @@
+"""Normalization under the three specifications, by vectors and by laws."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractors.normalize import (
+    CLEAN,
+    CUT,
+    STEPS,
+    Misplaced,
+    MisplacedSuffix,
+    NamespaceOnly,
+    NotAnArk,
+    Profile,
+    normalize,
+)
+from tests.test_ark import arks
+from tests.vectors import vectors
+
+RAISES = {"NotAnArk": NotAnArk, "NamespaceOnly": NamespaceOnly}
+
+#: Text in which everything that the steps look at is likely.
+tails = st.one_of(st.text(), st.text("ark:/.-%?#12AZaz7dD\u2010\u2212\u212a\u0431\ud800\0 ", max_size=40))
+
+
+def steps_one_by_one(text: str) -> str | None:
+    """The normal form of 2023 by its steps alone, without any short cut; None for what is no ARK."""
+    form = text
+    for step in CUT[Profile.DRAFT_2023]:
+        form = step(form)
+    if form[:4].lower() != "ark:" or not form[:4].isascii():
+        return None
+    previous = None
+    while form != previous:
+        previous = form
+        for step in STEPS[Profile.DRAFT_2023]:
+            form = step(form)
+    naan, _, name = form[4:].partition("/")
+    return form if naan and name else None
+
+
+def normal_form(text: str, profile: Profile) -> str | None:
+    try:
+        return normalize(text, profile)
+    except NotAnArk:
+        return None
+
+
+def check_vector(vector: dict[str, Any], profile: Profile) -> None:
+    if "raises" in vector:
+        with pytest.raises(NotAnArk) as raised:
+            normalize(vector["written"], profile)
+        assert type(raised.value) is RAISES[vector["raises"]]
+    else:
+        assert normalize(vector["written"], profile) == vector["normal"]
+
+
+@pytest.mark.parametrize("vector", vectors("normalize"))
+def test_normal_form_of_2023(vector: dict[str, Any]) -> None:
+    check_vector(vector, Profile.DRAFT_2023)
+
+
+@pytest.mark.parametrize("vector", vectors("normalize_2005"))
+def test_normal_form_of_2005(vector: dict[str, Any]) -> None:
+    check_vector(vector, Profile.DRAFT_2005)
+
+
+@pytest.mark.parametrize("vector", vectors("normalize_2020"))
+def test_normal_form_of_2020(vector: dict[str, Any]) -> None:
+    check_vector(vector, Profile.SCHEME_2020)
+
+
+@given(st.sampled_from(["", "ark:", "ark:/", "/ark:/", "ark:12345/x"]), tails)
+def test_short_cuts_change_no_result(start: str, tail: str) -> None:
+    assert normal_form(start + tail, Profile.DRAFT_2023) == steps_one_by_one(start + tail)
+
+
+@given(st.from_regex(CLEAN, fullmatch=True))
+def test_what_counts_as_clean_is_changed_by_no_step(text: str) -> None:
+    assert steps_one_by_one(text) == "ark:" + text[4:].removeprefix("/")
+
+
+@given(arks())
+def test_arks_of_the_repertoire_are_clean(ark: object) -> None:
+    assert CLEAN.fullmatch(str(ark))
+
+
+@given(st.sampled_from(["ark:", "ark:/", "ark:12345/x", "ark:12345/x."]), tails, st.sampled_from(Profile))
+def test_normalizing_twice_is_normalizing_once(start: str, tail: str, profile: Profile) -> None:
+    once = normal_form(start + tail, profile)
+    if once is not None:
+        assert normalize(once, profile) == once
+
+
+@given(tails, st.sampled_from(Profile), st.sampled_from(Misplaced))
+def test_nothing_else_is_raised_on_any_text(tail: str, profile: Profile, misplaced: Misplaced) -> None:
+    for start in ("", "ark:12345/", "https://n2t.net/ark:/"):
+        try:
+            form = normalize(start + tail, profile, misplaced=misplaced)
+        except NotAnArk:
+            continue
+        assert form.startswith("ark:/" if profile is Profile.DRAFT_2005 else "ark:")
+
+
+@given(st.sampled_from(["ark:12345/x", "ark:/1"]), tails, st.integers(0, 40), st.sampled_from(Profile))
+def test_a_hyphen_outside_escapes_changes_nothing(start: str, tail: str, at: int, profile: Profile) -> None:
+    tail = tail.replace("%", "").replace("?", "").replace("#", "")
+    whole = normal_form(start + tail, profile)
+    hyphenated = normal_form(start + tail[:at] + "-" + tail[at:], profile)
+    if profile is Profile.SCHEME_2020 and whole is None:  # a hyphen may make a part of "//", and leave it empty
+        assert hyphenated is None
+    else:
+        assert hyphenated == whole
+
+
+@pytest.mark.parametrize(
+    ("written", "profile"),
+    [
+        ("ark:12345/x5.v2/c3", Profile.DRAFT_2023),
+        ("ark:/12345/x5.v2/c3", Profile.DRAFT_2005),
+        ("https://n2t.net/ark:12345/x.a/y.b/z.c?info", Profile.DRAFT_2023),
+        ("ark:12345/x5.-v2/c3", Profile.DRAFT_2023),
+    ],
+)
+def test_misplaced_suffixes_are_refused_on_request(written: str, profile: Profile) -> None:
+    with pytest.raises(MisplacedSuffix):
+        normalize(written, profile, misplaced=Misplaced.REFUSE)
+    assert normalize(written, profile)
+
+
+@given(tails, st.sampled_from([Profile.DRAFT_2023, Profile.DRAFT_2005]))
+def test_refusing_changes_nothing_else(tail: str, profile: Profile) -> None:
+    moved = normal_form("ark:12345/x" + tail, profile)
+    try:
+        assert normalize("ark:12345/x" + tail, profile, misplaced=Misplaced.REFUSE) == moved
+    except MisplacedSuffix:
+        assert moved is not None
+    except NotAnArk:
+        assert moved is None
+
+
+@pytest.mark.parametrize("profile", Profile)
+@pytest.mark.parametrize(
+    "unit", ["x", "-", "/", ".", "%", "%-7d", "ark:", "/ark:", ".a/b", "\u0431", "?", "#", "\ud800", "x.", "/-."]
+)
+def test_time_grows_with_the_length_alone(unit: str, profile: Profile) -> None:
+    def seconds(length: int) -> float:
+        text = "ark:12345/x" + (unit * length)[:length]
+        started = time.perf_counter()
+        normal_form(text, profile)
+        return time.perf_counter() - started
+
+    short = min(seconds(10_000) for _ in range(3))
+    long = min(seconds(80_000) for _ in range(3))
+    assert long < 40 * short + 0.05  # eight times the length; quadratic would be 64 times
+
+
+def test_messages_stay_short_for_long_texts() -> None:
+    with pytest.raises(NotAnArk) as raised:
+        normalize("x" * 100_000)
+    assert len(str(raised.value)) < 300

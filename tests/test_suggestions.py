@@ -1,0 +1,98 @@
+"""Suggestions: what may have been meant where a check character fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractors.ark import BETANUMERIC, Ark
+from extractors.checkchar import Check, Zone, Zones, check
+from extractors.suggestions import LONGEST_NAME, Edit, Suggestion, lower_case_form, suggestions
+from tests.test_checkchar import checked, minted
+from tests.vectors import vectors
+
+stems = st.text(BETANUMERIC, min_size=6, max_size=14)
+
+
+@pytest.mark.parametrize("vector", vectors("suggestions"))
+def test_the_first_suggestion(vector: dict[str, Any]) -> None:
+    first, *_ = suggestions(Ark.parse(vector["ark"]))
+    assert first == Suggestion(Ark.parse(vector["first"]), Edit(vector["edit"]))
+
+
+def edits(name: str, alphabet: str) -> st.SearchStrategy[str]:
+    """*name* with one thing wrong."""
+    places = st.integers(0, len(name) - 1)
+    return st.one_of(
+        st.builds(lambda at: name[:at] + name[at] + name[at:], places),
+        st.builds(lambda at: name[:at] + name[at + 1 :], places),
+        st.builds(lambda at, char: name[:at] + char + name[at + 1 :], places, st.sampled_from(alphabet)),
+        st.builds(lambda at, char: name[:at] + char + name[at:], places, st.sampled_from(alphabet + "),*_~")),
+        st.builds(lambda at: name[:at] + name[at : at + 2][::-1] + name[at + 2 :], places),
+        st.just(name.swapcase()),
+    )
+
+
+@given(st.sampled_from(["12148", "13960"]), stems, st.data())
+def test_what_was_meant_is_among_the_suggestions(naan: str, stem: str, data: st.DataObject) -> None:
+    zone = Zone.NAME if naan == "12148" else Zone.NAAN_AND_NAME
+    meant = checked(zone, naan, stem)
+    written = Ark(naan, data.draw(edits(meant.name, zone.alphabet)), "/f1")
+    found = {suggestion.ark.base for suggestion in suggestions(written, limit=1000)}
+    assert (meant in found) is (check(written) is Check.FAILS)
+
+
+@given(st.text(BETANUMERIC + "AB()_", min_size=2, max_size=LONGEST_NAME), st.integers(0, 8))
+def test_suggestions_pass_keep_the_rest_and_are_bounded(name: str, limit: int) -> None:
+    ark = Ark("12148", name, "/f1.item")
+    found = suggestions(ark, limit=limit)
+    assert len(found) <= limit
+    assert len({suggestion.ark for suggestion in found}) == len(found)
+    assert all(check(suggestion.ark) is Check.PASSES for suggestion in found)
+    assert all((suggestion.ark.naan, suggestion.ark.qualifier) == ("12148", "/f1.item") for suggestion in found)
+    assert found == suggestions(ark, limit=100)[:limit]
+
+
+def test_a_missing_character_is_found_by_the_length_of_the_names() -> None:
+    written = Ark.parse("ark:/12148/btv1b449691v")
+    found = suggestions(written, limit=50, fits=lambda ark: len(ark.name) == len("btv1b8449691v"))
+    assert Suggestion(Ark.parse("ark:/12148/btv1b8449691v"), Edit.MISSING_CHARACTER) in found
+    assert {suggestion.edit for suggestion in found} == {Edit.MISSING_CHARACTER}
+
+
+def test_a_wrong_digit_is_looked_for_among_digits_first() -> None:
+    written = Ark.parse("ark:/12148/btv1b8449671v")
+    found = suggestions(written, limit=50, fits=lambda ark: len(ark.name) == len(written.name))
+    wrong = [suggestion.ark.name for suggestion in found if suggestion.edit is Edit.WRONG_CHARACTER]
+    assert "btv1b8449691v" in wrong[:6]
+
+
+def test_small_letters_of_a_zone_for_capitals() -> None:
+    zones = Zones.of(minted(Zone.UPPER_CASE, "67375", "6H6", 20))
+    written = Ark.parse("ark:/67375/6h6-n49f7frr-q")
+    assert suggestions(written, zones=zones)[0] == Suggestion(Ark("67375", "6H6N49F7FRRQ"), Edit.LETTER_CASE)
+
+
+@pytest.mark.parametrize(
+    "written", ["ark:/12148/btv1b8449691v", "ark:/67531/metadc107835", "ark:/12148/" + "x" * (LONGEST_NAME + 1)]
+)
+def test_nothing_is_suggested_where_nothing_is_wrong_or_known(written: str) -> None:
+    assert suggestions(Ark.parse(written)) == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "lower"),
+    [
+        ("ARK:/12148/BPT6K107371T", "ark:12148/bpt6k107371t"),
+        ("ARK:/12148/BPT6K107371T/F1.ITEM", "ark:12148/bpt6k107371t/f1.item"),
+        ("ARK:/54321/X%7DY", "ark:54321/x%7Dy"),
+        ("ark:/67375/6H6-N49F7FRR-Q", None),
+        ("ARK:/12148/bpt6k107371t", None),
+        ("ARK:/12148/1073712", None),
+    ],
+)
+def test_lower_case_is_an_alternative_where_all_is_in_capitals(written: str, lower: str | None) -> None:
+    assert lower_case_form(written, Ark.parse(written)) == (Ark.parse(lower) if lower else None)
