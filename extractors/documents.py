@@ -17,6 +17,17 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Anchor:
+    """A stretch of a block's text that its readers see as a link."""
+
+    start: int
+    """Code points in the block's text, as `end`."""
+    end: int
+    link: int
+    """Which link of the document this is: the `Block.link` of its target."""
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """A run of text that a human or a program reads as one piece.
 
@@ -29,7 +40,17 @@ class Block:
     page: int | None = None
     """The page in a paginated document, counted from 1."""
     place: str = ""
-    """Element and attribute (``a/@href``), or a rectangle on the page in points (``rect:72,100,300,112``)."""
+    """Element and attribute (``a/@href``), or a rectangle on the page in points (``rect:72,100,300,112``); a part
+    of the document (``footnote:3``, ``comment``, ``Sheet1!B12``, ``attachment:NAME``)."""
+    link: int | None = None
+    """For a link target whose visible text is known: which link of the document it is, by its reader's count."""
+    anchors: tuple[Anchor, ...] = ()
+    """Where in a text its links stand, in order; a link whose text is broken over columns has several."""
+    rooms: tuple[tuple[int, float], ...] = ()
+    """Where geometry is known: the offset at which a line of the text ends (the first character of its line break, or
+    PDFium's U+FFFE), and the room that was left in that line, in widths of an average character of it; in order."""
+    page_breaks: tuple[int, ...] = ()
+    """Offsets at which further pages begin, in a text that runs on over them; `page` is that of its first character."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,8 +59,14 @@ class Finding:
 
     kind: str
     """A token: ``unreadable``, ``encrypted``, ``unknown-format``, ``parser-crashed``, ``parser-timeout``,
-    ``page-limit``, ``size-limit``, ``namespace-mention``, ``empty`` …"""
+    ``page-limit``, ``size-limit``, ``archive-limit``, ``members-skipped``, ``damaged``, ``repaired``,
+    ``unreadable-page``, ``unreadable-part``, ``duplicate-member``, ``namespace-mention``, ``empty``; and about how it
+    cites: ``link-mismatch``, ``unlinked-ark``, ``dead-link`` …"""
     detail: str
+
+
+#: Findings about how a document cites, rather than about how it could be read.
+ABOUT_CITATIONS = frozenset({"dead-link", "link-mismatch", "namespace-mention", "unlinked-ark"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,99 +2,111 @@
 
 from __future__ import annotations
 
-import re
 from email.message import Message
-from enum import StrEnum
 from pathlib import PurePosixPath
 
 from extractors.documents import Finding, Reading
-from extractors.readers.html import read_html
-from extractors.readers.pdf import read_pdf
+from extractors.readers.bibtex import read_bibtex
+from extractors.readers.epub import read_epub
+from extractors.readers.json import read_json, read_json_lines
+from extractors.readers.latex import read_latex
+from extractors.readers.marc import read_marc
+from extractors.readers.markdown import read_markdown
+from extractors.readers.markup.html import read_html
+from extractors.readers.markup.xml import read_xml
+from extractors.readers.office.reader import read_docx, read_odp, read_ods, read_odt, read_pptx, read_xlsx
+from extractors.readers.pdf.reader import read_pdf
 from extractors.readers.plain import decode, read_plain
-from extractors.readers.xml import read_xml
+from extractors.readers.restructured import read_restructured
+from extractors.readers.tabular import read_tabular
+from extractors.signatures import (
+    Format,
+    binary_kind,
+    format_by_content,
+    format_by_likeness,
+    package_format,
+    package_format_of,
+)
 
-
-class Format(StrEnum):
-    """The families of formats that have a reader."""
-
-    HTML = "html"
-    XML = "xml"
-    PDF = "pdf"
-    PLAIN = "plain"
-
+__all__ = ["Format", "format_of", "package_format", "package_format_of", "parse_content_type", "read_document"]
 
 _BY_MEDIA_TYPE = {
-    "application/json": Format.PLAIN,
+    "application/bibtex": Format.BIBTEX,
+    "application/json": Format.JSON,
+    "application/json-seq": Format.JSON_LINES,
+    "application/jsonl": Format.JSON_LINES,
+    "application/marc": Format.MARC,
     "application/pdf": Format.PDF,
+    "application/x-bibtex": Format.BIBTEX,
+    "application/x-jsonlines": Format.JSON_LINES,
+    "application/x-latex": Format.LATEX,
+    "application/x-ndjson": Format.JSON_LINES,
     "application/x-pdf": Format.PDF,
+    "application/x-tex": Format.LATEX,
     "application/xhtml+xml": Format.HTML,
     "application/xml": Format.XML,
+    "text/csv": Format.TABULAR,
     "text/html": Format.HTML,
+    "text/markdown": Format.MARKDOWN,
+    "text/prs.fallenstein.rst": Format.RESTRUCTURED,
+    "text/tab-separated-values": Format.TABULAR,
+    "text/x-bibtex": Format.BIBTEX,
+    "text/x-markdown": Format.MARKDOWN,
+    "text/x-rst": Format.RESTRUCTURED,
+    "text/x-tex": Format.LATEX,
     "text/xml": Format.XML,
 }
 _BY_SUFFIX = {
+    ".bbl": Format.LATEX,
+    ".bib": Format.BIBTEX,
+    ".bibtex": Format.BIBTEX,
+    ".cls": Format.LATEX,
+    ".csv": Format.TABULAR,
+    ".geojson": Format.JSON,
     ".htm": Format.HTML,
     ".html": Format.HTML,
-    ".json": Format.PLAIN,
-    ".md": Format.PLAIN,
+    ".ipynb": Format.JSON,
+    ".json": Format.JSON,
+    ".jsonl": Format.JSON_LINES,
+    ".jsonld": Format.JSON,
+    ".latex": Format.LATEX,
+    ".ltx": Format.LATEX,
+    ".marc": Format.MARC,
+    ".markdown": Format.MARKDOWN,
+    ".md": Format.MARKDOWN,
+    ".mrc": Format.MARC,
+    ".ndjson": Format.JSON_LINES,
     ".pdf": Format.PDF,
+    ".qmd": Format.MARKDOWN,
+    ".rest": Format.RESTRUCTURED,
+    ".rmd": Format.MARKDOWN,
+    ".rst": Format.RESTRUCTURED,
+    ".sty": Format.LATEX,
+    ".tab": Format.TABULAR,
     ".tei": Format.XML,
+    ".tex": Format.LATEX,
+    ".tsv": Format.TABULAR,
     ".txt": Format.PLAIN,
     ".xht": Format.HTML,
     ".xhtml": Format.HTML,
     ".xml": Format.XML,
+    ".yaml": Format.PLAIN,
+    ".yml": Format.PLAIN,
 }
-
-#: Formats without a reader: the first bytes, the media type, and what to call it.
-_BINARIES = (
-    (b"PK\x03\x04", "application/zip", "a ZIP archive"),
-    (b"\x1f\x8b", "application/gzip", "gzip data"),
-    (b"BZh", "application/x-bzip2", "bzip2 data"),
-    (b"\xfd7zXZ\0", "application/x-xz", "xz data"),
-    (b"(\xb5/\xfd", "application/zstd", "Zstandard data"),
-    (b"7z\xbc\xaf'\x1c", "application/x-7z-compressed", "a 7z archive"),
-    (b"Rar!\x1a\x07", "application/vnd.rar", "a RAR archive"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage", "an Office document of before 2007"),
-    (b"\x89PNG\r\n\x1a\n", "image/png", "a PNG image"),
-    (b"\xff\xd8\xff", "image/jpeg", "a JPEG image"),
-    (b"GIF8", "image/gif", "a GIF image"),
-    (b"II*\0", "image/tiff", "a TIFF image"),
-    (b"MM\0*", "image/tiff", "a TIFF image"),
-    (b"AT&TFORM", "image/vnd.djvu", "a DjVu document"),
-    (b"SQLite format 3\0", "application/vnd.sqlite3", "an SQLite database"),
-    (b"PAR1", "application/vnd.apache.parquet", "a Parquet file"),
-)
-#: What a ZIP archive amounts to, by what it holds.
-_PACKAGES = (
-    (b"word/document.xml", "a Word document (docx)"),
-    (b"xl/workbook.xml", "an Excel workbook (xlsx)"),
-    (b"ppt/presentation.xml", "a PowerPoint presentation (pptx)"),
-    (b"mimetypeapplication/vnd.oasis.opendocument", "an OpenDocument file (odt, ods, odp)"),
-    (b"mimetypeapplication/epub+zip", "an EPUB book"),
+#: What a server sends as text/plain for want of a better name. Markup is not among it: that is shown as its source.
+_SENT_AS_PLAIN = frozenset(
+    {
+        Format.BIBTEX,
+        Format.JSON,
+        Format.JSON_LINES,
+        Format.LATEX,
+        Format.MARKDOWN,
+        Format.RESTRUCTURED,
+        Format.TABULAR,
+    }
 )
 
 _HEAD_BYTES = 16 * 2**10
-#: Control characters without a use in text, not even to separate the fields of MARC.
-_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1a\x7f]")
-
-#: The header of a PDF behind junk, such as the HTTP headers that it came with: alone on its line.
-_LATE_PDF = re.compile(rb"%PDF-[12]\.[0-9][\t ]*[\r\n]")
-_HTML_SKELETON = re.compile(r"<(?:!DOCTYPE\s+html|html|head|body)\b", re.IGNORECASE)
-#: With these a piece of HTML begins; a piece of another vocabulary hardly ever does.
-_HTML_TAG = re.compile(
-    r"a|b|br|center|div|font|form|h[1-6r]|i|img|li|link|meta|nav|ol|p|pre|s(?:cript|ection|pan|tyle)|table|title|ul"
-)
-_BEGINNING = re.compile(
-    r"""
-    (?: \s++
-      | <\? .*? \?>
-      | <!-- .*? -->
-      | <!DOCTYPE \s+ (?P<doctype> [\w.:-]++ ) [^>\[]*+ (?: \[ .*? \] \s*+ )? >
-    )*+
-    (?: < (?P<root> [a-z_] [\w.:-]*+ ) (?= [\s/>] ) (?P<attributes> [^>]*+ ) )?
-    """,
-    re.VERBOSE | re.DOTALL | re.IGNORECASE,
-)
 
 
 def read_document(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> Reading:
@@ -109,12 +121,13 @@ def read_document(data: bytes, *, media_type: str | None = None, name: str = "",
     """
     if not data:
         return Reading(media_type or "", findings=(Finding("empty", "it has no bytes"),))
-    binary = _binary_kind(data, charset)
-    if binary is not None:
-        seen_as, looks_like = binary
-        return Reading(seen_as, findings=(Finding("unknown-format", looks_like),))
     try:
-        return _read(format_of(data, media_type=media_type, name=name, charset=charset), data, charset)
+        package = package_format(data)
+        binary = binary_kind(*_beginning(data, charset)) if package is None else None
+        if binary is not None:
+            seen_as, looks_like = binary
+            return Reading(seen_as, findings=(Finding("unknown-format", looks_like),))
+        return _read(package or format_of(data, media_type=media_type, name=name, charset=charset), data, charset)
     except MemoryError:  # says something about this process, nothing about the document
         raise
     except Exception as error:
@@ -128,10 +141,9 @@ def format_of(data: bytes, *, media_type: str | None = None, name: str = "", cha
     >>> format_of(b"%PDF-1.7", name="page.html")
     <Format.PDF: 'pdf'>
     """
-    head = data[:_HEAD_BYTES]
-    start = decode(head, charset).text
-    by_content = _format_by_content(head, start)
-    return by_content or _format_by_label(media_type, name) or _format_by_likeness(start)
+    head, start = _beginning(data, charset)
+    by_content = package_format(data) or format_by_content(head, start)
+    return by_content or _format_by_label(media_type, name) or format_by_likeness(start)
 
 
 def parse_content_type(header: str) -> tuple[str, str | None]:
@@ -152,82 +164,73 @@ def parse_content_type(header: str) -> tuple[str, str | None]:
     return message.get_content_type() if declares_type else "", charset
 
 
-def _read(document_format: Format, data: bytes, charset: str | None) -> Reading:
+def _beginning(data: bytes, charset: str | None) -> tuple[bytes, str]:
+    head = data[:_HEAD_BYTES]
+    return head, decode(head, charset).text
+
+
+def _format_by_label(media_type: str | None, name: str) -> Format | None:
+    """The format that the sender or the file name claims.
+
+    >>> _format_by_label("text/plain", "README.md"), _format_by_label("text/plain", "page.html")
+    (<Format.MARKDOWN: 'markdown'>, <Format.PLAIN: 'plain'>)
+    """
+    media_type = (media_type or "").lower()
+    by_name = _BY_SUFFIX.get(PurePosixPath(name).suffix.lower())
+    if media_type in _BY_MEDIA_TYPE:
+        return _BY_MEDIA_TYPE[media_type]
+    if media_type.endswith("+xml"):
+        return Format.XML
+    if media_type.endswith("+json"):
+        return Format.JSON
+    if media_type.startswith("text/"):
+        return by_name if by_name in _SENT_AS_PLAIN else Format.PLAIN
+    return by_name
+
+
+def _read(document_format: Format, data: bytes, charset: str | None) -> Reading:  # a line a format
     match document_format:
         case Format.HTML:
             return read_html(data, charset=charset)
         case Format.XML:
             return read_xml(data)
         case Format.PDF:
-            return read_pdf(data)
+            return read_pdf(data, read_attachment=lambda held, name: read_document(held, name=name))
         case Format.PLAIN:
             return read_plain(data, charset=charset)
+        case Format.MARKDOWN:
+            return read_markdown(data, charset=charset)
+        case Format.RESTRUCTURED:
+            return read_restructured(data, charset=charset)
+        case Format.LATEX:
+            return read_latex(data, charset=charset)
+        case Format.BIBTEX:
+            return read_bibtex(data, charset=charset)
+        case Format.TABULAR:
+            return read_tabular(data, charset=charset)
+        case Format.JSON:
+            return read_json(data, charset=charset)
+        case Format.JSON_LINES:
+            return read_json_lines(data, charset=charset)
+        case Format.MARC:
+            return read_marc(data)
+        case Format.EPUB:
+            return read_epub(data)
+        case _:
+            return _read_office(document_format, data)
 
 
-def _binary_kind(data: bytes, charset: str | None) -> tuple[str, str] | None:
-    """Media type and likeness of a document that no reader can read, or None."""
-    for signature, media_type, looks_like in _BINARIES:
-        if data.startswith(signature):
-            if media_type == "application/zip":
-                looks_like = next((kind for member, kind in _PACKAGES if member in data), looks_like)
-            return media_type, f"looks like {looks_like}"
-    head = data[:_HEAD_BYTES]
-    start = decode(head, charset).text
-    if not _is_pdf(head) and 20 * len(_NO_TEXT.findall(start)) > len(start):
-        return "application/octet-stream", "binary data"
-    return None
-
-
-def _is_pdf(head: bytes) -> bool:
-    return head.startswith(b"%PDF-") or _LATE_PDF.search(head) is not None
-
-
-def _format_by_content(head: bytes, start: str) -> Format | None:
-    """The format that the document itself declares.
-
-    >>> _format_by_content(b"", "<?xml version='1.0'?><!-- TEI --><TEI>")
-    <Format.XML: 'xml'>
-    >>> _format_by_content(b"", "<p>may be anything</p>")
-    """
-    doctype, root, attributes = _beginning(start)
-    if "html" in (doctype, root):
-        return Format.HTML
-    if doctype or "xmlns" in attributes or start.lstrip().startswith("<?xml"):
-        return Format.XML
-    return Format.PDF if _is_pdf(head) else None
-
-
-def _format_by_label(media_type: str | None, name: str) -> Format | None:
-    """The format that the sender or the file name claims."""
-    media_type = (media_type or "").lower()
-    if media_type in _BY_MEDIA_TYPE:
-        return _BY_MEDIA_TYPE[media_type]
-    if media_type.endswith("+xml"):
-        return Format.XML
-    if media_type.startswith("text/"):
-        return Format.PLAIN
-    return _BY_SUFFIX.get(PurePosixPath(name).suffix.lower())
-
-
-def _format_by_likeness(start: str) -> Format:
-    """The format that text without any declaration is most like.
-
-    >>> _format_by_likeness("<p>See ark:/12148/btv1b8"), _format_by_likeness("<ead><eadid>1</eadid></ead>")
-    (<Format.HTML: 'html'>, <Format.XML: 'xml'>)
-    """
-    _, root, attributes = _beginning(start)
-    if _HTML_TAG.fullmatch(root) or _HTML_SKELETON.search(start):
-        return Format.HTML
-    is_closed = attributes.endswith("/") or f"</{root}" in start.lower()
-    return Format.XML if root and is_closed else Format.PLAIN
-
-
-def _beginning(start: str) -> tuple[str, str, str]:
-    """The names of the document type and the root element in lower case, and the attributes of the latter.
-
-    >>> _beginning("<!-- JATS --><!DOCTYPE article><article lang='en'>")
-    ('article', 'article', " lang='en'")
-    """
-    found = _BEGINNING.match(start)
-    assert found is not None  # all of it is optional
-    return (found["doctype"] or "").lower(), (found["root"] or "").lower(), found["attributes"] or ""
+def _read_office(document_format: Format, data: bytes) -> Reading:
+    match document_format:
+        case Format.DOCX:
+            return read_docx(data)
+        case Format.PPTX:
+            return read_pptx(data)
+        case Format.XLSX:
+            return read_xlsx(data)
+        case Format.ODP:
+            return read_odp(data)
+        case Format.ODS:
+            return read_ods(data)
+        case _:
+            return read_odt(data)

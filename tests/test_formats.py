@@ -1,13 +1,18 @@
 """Formats are told by content first, then by what the sender says, then by name."""
 
+import io
+import zipfile
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors import formats
-from extractors.formats import parse_content_type, read_document
+from extractors.formats import Format, format_of, package_format, parse_content_type, read_document
 
 HTML, XML, PDF, PLAIN = "text/html", "application/xml", "application/pdf", "text/plain"
+MARKDOWN, REST, LATEX, BIBTEX = "text/markdown", "text/x-rst", "application/x-tex", "application/x-bibtex"
+CSV, JSON, JSON_LINES, MARC = "text/csv", "application/json", "application/jsonl", "application/marc"
 TEI = b"<TEI xmlns='http://www.tei-c.org/ns/1.0'/>"
 
 
@@ -40,10 +45,84 @@ TEI = b"<TEI xmlns='http://www.tei-c.org/ns/1.0'/>"
         pytest.param(b"see ark:/12148/a", None, "", PLAIN, id="anything else is text"),
         pytest.param(b"00714cam\x1e001\x1fa\x1d", None, "", PLAIN, id="MARC has separators, and is text"),
         pytest.param("ark:/12148/a".encode("utf-16-le"), None, "", PLAIN, id="UTF-16 is full of NULs, and is text"),
+        pytest.param(
+            b"00072nam a2200037 a 4500024002100000\x1e7 \x1faark:/1/x\x1e\x1d", PLAIN, "", MARC, id="a leader"
+        ),
+        pytest.param(b'{"id": 1}', PLAIN, "a.txt", JSON, id="an object of JSON"),
+        pytest.param(b'[{"id": 1}]', HTML, "", JSON, id="an array of objects"),
+        pytest.param(b"[1] ark:/12148/a", None, "", PLAIN, id="a footnote is no array"),
+        pytest.param(b"{see note}", None, "", PLAIN, id="braces are no object"),
+        pytest.param(b'{"id": 1}\n{"id": 2}\n', JSON, "a.json", JSON_LINES, id="an object a line, whatever the claim"),
+        pytest.param(b'{"id":\n1}', "application/x-ndjson", "", JSON, id="an object over lines"),
+        pytest.param(b"x", "application/x-ndjson", "", JSON_LINES, id="a claim of JSON Lines"),
+        pytest.param(b"x", "application/ld+json", "", JSON, id="another suffix of a media type"),
+        pytest.param(b"% x\n@Article{key,\n title={T}}", PLAIN, "", BIBTEX, id="an entry of BibTeX behind a comment"),
+        pytest.param(b"Cite as:\n  @book{key,\n title={T}}", None, "", BIBTEX, id="one behind text"),
+        pytest.param(b"@someone, see ark:/12148/a", None, "", PLAIN, id="an at sign is no entry"),
+        pytest.param(b"% x\n\n\\documentclass{article}", PLAIN, "", LATEX, id="a document class of LaTeX"),
+        pytest.param(b"\\section{A}\ntext", None, "", LATEX, id="a heading of LaTeX"),
+        pytest.param(b"\\def\\a{b}\n\\begin{document}", None, "", LATEX, id="a document of LaTeX behind definitions"),
+        pytest.param(b"\\server\\section", None, "", PLAIN, id="a path is no LaTeX"),
+        pytest.param(b"x", LATEX, "", LATEX, id="a claim of LaTeX"),
+        pytest.param(b"```tex\n\\documentclass{article}\n```", PLAIN, "a.md", MARKDOWN, id="LaTeX within Markdown"),
+        pytest.param(b"x", PLAIN, "README.md", MARKDOWN, id="a name refines a claim of plain text"),
+        pytest.param(b"x", "text/x-unknown", "a/b.RST", REST, id="as one of another text"),
+        pytest.param(b"a,b", PLAIN, "a.csv", CSV, id="and so for tables"),
+        pytest.param(b"a\tb", "text/tab-separated-values", "", CSV, id="a claim of a table"),
+        pytest.param(b"<p align=center>x</p>", None, "README.md", MARKDOWN, id="a name beats a likeness of HTML"),
+        pytest.param(b"ark: ark:/12148/a", None, "a.yaml", PLAIN, id="YAML is text"),
     ],
 )
 def test_format(data, said, name, read_as):
     assert read_document(data, media_type=said, name=name).media_type == read_as
+
+
+def zipped(**members):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return made.getvalue()
+
+
+WORD = {"[Content_Types].xml": "<Types/>", "word/document.xml": "<document/>"}
+ODF = "application/vnd.oasis.opendocument."
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        pytest.param(zipped(**WORD), Format.DOCX, id="Word"),
+        pytest.param(zipped(**{"xl/workbook.xml": "", "[Content_Types].xml": ""}), Format.XLSX, id="Excel"),
+        pytest.param(zipped(**{"[Content_Types].xml": "", "ppt/presentation.xml": ""}), Format.PPTX, id="PowerPoint"),
+        pytest.param(zipped(mimetype=ODF + "text"), Format.ODT, id="OpenDocument text"),
+        pytest.param(zipped(mimetype=ODF + "text-template"), Format.ODT, id="its template"),
+        pytest.param(zipped(mimetype=ODF + "spreadsheet"), Format.ODS, id="spreadsheet"),
+        pytest.param(zipped(mimetype=ODF + "presentation"), Format.ODP, id="presentation"),
+        pytest.param(zipped(mimetype="application/epub+zip"), Format.EPUB, id="EPUB"),
+        pytest.param(zipped(**{"META-INF/container.xml": ""}), Format.EPUB, id="EPUB that doesn't say so first"),
+        pytest.param(zipped(**{"content.xml": "", "META-INF/manifest.xml": ""}), Format.ODT, id="the same of ODT"),
+        pytest.param(zipped(**WORD)[:-30], Format.DOCX, id="a directory that was cut off"),
+        pytest.param(zipped(**{"a.docx": zipped(**WORD)}), None, id="an archive with a document in it"),
+        pytest.param(zipped(**{"a/[Content_Types].xml": "", "a/word/document.xml": ""}), None, id="one unpacked"),
+        pytest.param(zipped(mimetype="image/png"), None, id="another type"),
+        pytest.param(b"PK\x03\x04.....", None, id="no archive"),
+        pytest.param(b"word/document.xml", None, id="no archive at all"),
+    ],
+)
+def test_package(data, kind):
+    assert package_format(data) is kind
+    if kind:
+        assert format_of(data, media_type="text/html", name="a.zip") is kind
+
+
+@pytest.mark.parametrize("kind", ["text", "spreadsheet", "presentation"])
+def test_flat_opendocument_is_read_as_what_it_is(kind):
+    names = 'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"'
+    flat = (
+        f'<?xml version="1.0"?><office:document {names} office:mimetype="{ODF}{kind}"><office:body/></office:document>'
+    )
+    assert read_document(flat.encode(), media_type="text/xml").media_type == ODF + kind
 
 
 @pytest.mark.parametrize(
@@ -52,10 +131,7 @@ def test_format(data, said, name, read_as):
         pytest.param(bytes(range(256)) * 9, "application/octet-stream", "binary data", id="anything"),
         pytest.param(b"PK\x03\x04.....", "application/zip", "looks like a ZIP archive", id="ZIP"),
         pytest.param(
-            b"PK\x03\x04[Content_Types].xmlPK\x03\x04word/document.xml",
-            "application/zip",
-            "looks like a Word document (docx)",
-            id="docx",
+            b"PK\x05\x06" + bytes(18), "application/zip", "looks like an empty ZIP archive", id="an empty ZIP"
         ),
         pytest.param(b"\x89PNG\r\n\x1a\n", "image/png", "looks like a PNG image", id="PNG"),
         pytest.param(b"\x1f\x8b<html>", "application/gzip", "looks like gzip data", id="gzip, whatever is in it"),
@@ -123,13 +199,18 @@ MARKERS = [
     b"{",
     b"PK\x03\x04",
     b"<a b='",
+    b"@misc{k, url = {",
+    b"\\documentclass{",
+    b"00072nam a2200037 a 4500024002100000\x1e",
+    zipped(**WORD),
 ]
 
 
 @given(
     st.lists(st.sampled_from(MARKERS) | st.binary(max_size=50), max_size=8).map(b"".join),
     st.none() | st.sampled_from([HTML, XML, PDF, PLAIN, "image/png"]) | st.text(),
-    st.sampled_from(["", "a.pdf", "a.html", "a.xml"]) | st.text(),
+    st.sampled_from(["", "a.pdf", "a.html", "a.xml", "a.md", "a.rst", "a.tex", "a.bib", "a.csv", "a.json", "a.jsonl"])
+    | st.text(),
     st.none() | st.sampled_from(["utf-8", "utf-16"]) | st.text(),
 )
 def test_no_bytes_raise_and_all_text_can_be_stored(data, media_type, name, charset):

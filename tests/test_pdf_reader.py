@@ -1,14 +1,19 @@
 """PDF: small files made by hand, with what is good in PDFs, and what is evil."""
 
+import zlib
+from io import BytesIO
 from pathlib import Path
 
+import pikepdf
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractors.documents import Role
-from extractors.readers.pdf import read_pdf
+from extractors.documents import Reading, Role
+from extractors.readers.pdf.reader import read_pdf
+from extractors.readers.pdf.repair import salvaged
 from extractors.worker import Worker, WorkerDied
+from tests.vectors import vectors
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -30,6 +35,42 @@ def lines(*texts):
     """A content stream that shows each of *texts* on a line of its own."""
     shown = b"".join(b"(%s) Tj 0 -14 Td " % text.encode("latin-1") for text in texts)
     return stream(b"BT /F 12 Tf 10 150 Td " + shown + b"ET")
+
+
+def shown(x, y, text, size=10):
+    """The content stream for one line of text; in brackets, for strings and gaps as they stand in a PDF."""
+    plain = text.replace("(", r"\(").replace(")", r"\)")
+    operand = f"{text} TJ" if text.startswith("[") else f"({plain}) Tj"
+    return f"BT /F {size} Tf {x} {y} Td {operand} ET\n".encode("latin-1")
+
+
+def pages(*contents, links=(), entries=b"", more=()):
+    """A file with these pages of text; *links* (URI, rectangle) stand on the first."""
+    first = 5
+    annotations = b"[%s]" % b" ".join(link(uri, rectangle) for uri, rectangle in links)
+    objects = [b"<</Type/Catalog/Pages 2 0 R%s>>" % entries, b"", b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
+    objects += [annotations]
+    for index, content in enumerate(contents):
+        annots = b"/Annots 4 0 R" if index == 0 else b""
+        objects += [
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents %d 0 R%s/Resources<</Font<</F 3 0 R>>>>>>"
+            % (first + 2 * index + 1, annots),
+            stream(content),
+        ]
+    kids = b" ".join(b"%d 0 R" % (first + 2 * index) for index in range(len(contents)))
+    objects[1] = b"<</Type/Pages/Kids[%s]/Count %d>>" % (kids, len(contents))
+    return pdf(*objects, *more)
+
+
+def typeset(*placed, **options):
+    """A file with pages of lines, each placed at x and y, with a size or without."""
+    return pages(*(b"".join(shown(*line) for line in page) for page in placed), **options)
+
+
+def saved(document, **options):
+    written = BytesIO()
+    document.save(written, **options)
+    return written.getvalue()
 
 
 def pdf(*objects, trailer=b""):
@@ -65,10 +106,13 @@ def kinds(reading):
     return [finding.kind for finding in reading.findings]
 
 
-def test_each_page_is_a_block_and_lines_end_as_pdfium_ends_them():
-    pages = b"<</Type/Pages/Kids[3 0 R 3 0 R]/Count 2>>"
-    reading = read_pdf(pdf(CATALOG, pages, PAGE, lines("ark:/12345/", "x5"), NOTHING))
-    assert texts(reading) == [(1, "ark:/12345/\r\nx5"), (2, "ark:/12345/\r\nx5")]
+@pytest.mark.parametrize("vector", vectors("pdf_pages"))
+def test_page_vector(vector):
+    reading = read_pdf(typeset(*vector["pages"]))
+    text_blocks = [block for block in reading.blocks if block.role is Role.TEXT]
+    assert [block.text for block in text_blocks] == vector["texts"]
+    if "breaks" in vector:
+        assert [list(block.page_breaks) for block in text_blocks] == vector["breaks"]
     assert (reading.media_type, reading.findings) == ("application/pdf", ())
 
 
@@ -96,6 +140,187 @@ def test_link_annotations_are_unique_by_page_and_uri_at_their_first_place():
         ("rect:10,20,110,32", "MAILTO:someone@example.org"),
     ]
     assert reading.links == ("https://n2t.net/ark:/12345/x5",)
+
+
+PARAGRAPH = [
+    [72, 700, "The quick brown fox jumps over the lazy dog by the river"],
+    [72, 688, "and the scan of it is at https://n2t.net/ark:/12345/x5"],
+    [72, 676, "4xz321 as the"],
+    [72, 664, "catalogue of the museum of natural history says it ther"],
+    [72, 652, "of the whole collection in its rooms since the last war"],
+]
+
+
+def test_text_under_a_wrapped_link_is_anchored_to_its_target_line_by_line():
+    uri = b"https://n2t.net/ark:/12345/x54xz321"
+    data = typeset(PARAGRAPH, links=[(uri, b"171 686 330 698"), (uri, b"72 674 104 686")])
+    reading = read_pdf(data)
+    [target] = [block for block in reading.blocks if block.role is Role.LINK_ANNOTATION]
+    text = reading.blocks[0]
+    assert (target.text, target.link, target.place) == (uri.decode(), 1, "rect:171,686,330,698")
+    assert [text.text[anchor.start : anchor.end] for anchor in text.anchors] == [
+        "https://n2t.net/ark:/12345/x5",
+        "4xz321",
+    ]
+    assert {anchor.link for anchor in text.anchors} == {1}
+
+
+def test_one_target_at_two_places_is_two_links_and_one_that_holds_no_ark_is_not_counted():
+    lines = [[72, 700, "ark:/12345/x5 and again ark:/12345/x5"], [72, 688, "home"]]
+    uri = b"ark:/12345/x5"
+    annotations = [(uri, b"72 698 134 710"), (b"https://example.org/", b"72 686 100 697"), (uri, b"184 698 260 710")]
+    reading = read_pdf(typeset(lines, links=annotations))
+    targets = [(block.text, block.link) for block in reading.blocks if block.role is Role.LINK_ANNOTATION]
+    assert targets == [("ark:/12345/x5", 1), ("https://example.org/", None), ("ark:/12345/x5", 2)]
+    assert [(anchor.start, anchor.end, anchor.link) for anchor in reading.blocks[0].anchors] == [
+        (0, 13, 1),
+        (24, 37, 2),
+    ]
+
+
+def test_a_link_that_goes_on_on_the_next_page_is_one_link():
+    first = [[72, 700, "Some words stand here."], [72, 688, "ark:/12345/x5"]]
+    second = [[72, 700, "4xz321 and so on"], [72, 688, "to the end."]]
+    with pikepdf.open(BytesIO(typeset(first, second))) as document:
+        for page, rectangle in zip(document.pages, ([72, 686, 134, 698], [72, 698, 104, 710]), strict=True):
+            action = pikepdf.Dictionary(S=pikepdf.Name.URI, URI="ark:/12345/x54xz321")
+            page.Annots = document.make_indirect(
+                [pikepdf.Dictionary(Type=pikepdf.Name.Annot, Subtype=pikepdf.Name.Link, Rect=rectangle, A=action)]
+            )
+        reading = read_pdf(saved(document))
+    [text, target] = reading.blocks
+    assert [text.text[anchor.start : anchor.end] for anchor in text.anchors] == ["ark:/12345/x5", "4xz321"]
+    assert {anchor.link for anchor in text.anchors} == {target.link} == {1}
+
+
+def test_the_room_at_the_end_of_a_line_is_what_its_column_leaves():
+    [text] = read_pdf(typeset(PARAGRAPH)).blocks
+    rooms = {text.text[:end].rpartition("\n")[2]: room for end, room in text.rooms}
+    assert set(rooms) == {PARAGRAPH[0][2], PARAGRAPH[1][2]}  # up to where the word with the label ends
+    assert rooms[PARAGRAPH[0][2]] == pytest.approx(0, abs=0.5)  # the longest
+    assert rooms[PARAGRAPH[1][2]] == pytest.approx(6, abs=1)
+
+
+def test_a_short_line_has_room_and_an_overfull_one_less_than_none():
+    short = [[72, 700 - 12 * row, "The quick brown fox jumps over the lazy dog"] for row in range(8)]
+    short[2][2], short[5][2] = "see ark:/12345/x5", "The quick brown fox jumps over the lazy dog ark:/12345/x54xz321"
+    [text] = read_pdf(typeset(short)).blocks
+    rooms = {text.text[:end].rpartition("\n")[2]: room for end, room in text.rooms}
+    assert rooms[short[2][2]] > 15
+    assert rooms[short[5][2]] < -5
+
+
+def test_columns_have_their_own_right_edges_and_two_lines_have_none():
+    left = [[72, 700 - 12 * row, "a column of some forty characters a line"] for row in range(8)]
+    right = [[320, 700 - 12 * row, "the narrow second one"] for row in range(8)]
+    left[3][2], right[3][2] = "the left one shows ark:/12345/x54xz3214z", "see at ark:/12345/x54"
+    [text] = read_pdf(typeset(left + right)).blocks
+    rooms = {text.text[:end].rpartition("\n")[2]: room for end, room in text.rooms}
+    assert abs(rooms[left[3][2]]) < 4
+    assert abs(rooms[right[3][2]]) < 4
+    assert read_pdf(typeset([[72, 700, "see ark:/12345/x5"], [72, 688, "4 there"]])).blocks[0].rooms == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        pytest.param(
+            "[(the scan)-400(is)-400(at)-400(ark:/123)-140(45/x5)-140(4xz)-400(and)-400(more)]",
+            "the scan is at ark:/12345/x54xz and more",
+            id="gaps within an ARK that are much narrower than the spaces around it",
+        ),
+        pytest.param(
+            "[(the)-240(scan)-240(ark:/12345/x54)-200(and)-240(more)]",
+            "the scan ark:/12345/x54 and more",
+            id="spaces of a line that is set tight",
+        ),
+        pytest.param("the scan at ark:/12345/x54 and more", "the scan at ark:/12345/x54 and more", id="real spaces"),
+        pytest.param(
+            "[(the other)-140(words)-400(are)-400(left)-400(alone)]",
+            "the other words are left alone",
+            id="words without a label are left alone",
+        ),
+    ],
+)
+def test_false_spaces(line, text):
+    reading = read_pdf(typeset([[72, 700, "[(one)-400(other)-400(line)-400(of)-400(words)]"], [72, 688, line]]))
+    assert reading.blocks[0].text.splitlines()[1] == text
+
+
+def test_a_raised_footnote_mark_is_parted_from_the_ark_before_it():
+    line = b"BT /F 10 Tf 72 700 Td (see ark:/12345/x54) Tj /F 6 Tf 4 Ts (12) Tj ET\n"
+    flat = b"BT /F 10 Tf 72 688 Td (and ark:/12345/x54) Tj /F 10 Tf (12) Tj ET\n"
+    [text] = read_pdf(pages(line + flat)).blocks
+    assert text.text.splitlines() == ["see ark:/12345/x54 12", "and ark:/12345/x5412"]
+
+
+def test_comments_and_forms_are_text():
+    annotations = (
+        b"[<</Type/Annot/Subtype/Text/Rect[0 0 9 9]/Contents(see ark:/12345/x5)>>"
+        b"<</Type/Annot/Subtype/Widget/FT/Tx/T(id)/V(ark:/12345/x6)/Rect[0 0 9 9]>>]"
+    )
+    reading = read_pdf(pdf(CATALOG, ONE_PAGE, PAGE, lines("x"), annotations))
+    assert blocks(reading, Role.TEXT) == [("", "x"), ("comment", "see ark:/12345/x5"), ("field", "ark:/12345/x6")]
+
+
+PACKED = pages(
+    shown(72, 700, "x"),
+    entries=b"/Metadata 7 0 R",
+    more=[
+        stream(
+            zlib.compress(
+                b"<?xpacket begin='' id='W5M0MpCehiHzreSzNTczkc9d'?><x:xmpmeta xmlns:x='adobe:ns:meta/'>"
+                b"<dc:identifier xmlns:dc='http://purl.org/dc/elements/1.1/'>ark:/12345/x7</dc:identifier>"
+                b"</x:xmpmeta><?xpacket end='w'?>"
+            ),
+            entries=b"/Type/Metadata/Subtype /XML/Filter/FlateDecode",
+        )
+    ],
+)
+
+
+def encrypted(data):
+    with pikepdf.open(BytesIO(data)) as document:
+        encryption = pikepdf.Encryption(owner="secret", user="", R=6)
+        return saved(document, encryption=encryption, fix_metadata_version=False)
+
+
+@pytest.mark.parametrize(
+    "data", [pytest.param(PACKED, id="compressed"), pytest.param(encrypted(PACKED), id="encrypted")]
+)
+def test_xmp_that_does_not_stand_in_the_clear(data):
+    assert b"xpacket" not in data
+    assert blocks(read_pdf(data), Role.METADATA) == [("xmp/identifier", "ark:/12345/x7")]
+
+
+def with_attachments(**files):
+    with pikepdf.open(BytesIO(WHOLE)) as document:
+        for name, content in files.items():
+            document.attachments[name] = pikepdf.AttachedFileSpec(document, content, filename=name)
+        return saved(document)
+
+
+def test_attached_text_is_read_and_what_is_no_text_is_not():
+    reading = read_pdf(with_attachments(notes=b"see ark:/12345/x8", picture=bytes(range(256))))
+    assert [block.text for block in reading.blocks if block.place == "attachment:notes"] == ["see ark:/12345/x8"]
+    assert not [block for block in reading.blocks if "picture" in block.place]
+
+
+def test_attachments_are_read_as_the_caller_reads_documents():
+    seen = []
+
+    def read(data, name):
+        seen.append((data, name))
+        return Reading("text/html")
+
+    read_pdf(with_attachments(page=b"<p>x"), read_attachment=read)
+    assert seen == [(b"<p>x", "page")]
+
+
+def test_an_attached_bomb_is_left():
+    reading = read_pdf(with_attachments(zeros=b"0" * 33 * 2**20))
+    assert kinds(reading) == ["size-limit"]
+    assert texts(reading)
 
 
 def test_info_xmp_and_outline_are_metadata():
@@ -132,7 +357,7 @@ def test_info_xmp_and_outline_are_metadata():
     [
         pytest.param(b"", "unreadable", "no PDF", id="nothing"),
         pytest.param(b"%PDF-1.4\n" + bytes(range(256)), "unreadable", "no PDF", id="garbage behind a header"),
-        pytest.param(WHOLE[:-40], "unreadable", "no PDF", id="cut off at its end"),
+        pytest.param(WHOLE[:120], "unreadable", "no PDF", id="cut off before its pages"),
         pytest.param(pdf(CATALOG, b"<</Type/Pages/Kids[]/Count 0>>"), "unreadable", "no pages", id="without pages"),
         pytest.param((FIXTURES / "password.pdf").read_bytes(), "encrypted", "password", id="with a password"),
     ],
@@ -161,10 +386,33 @@ def test_damage_that_pdfium_can_mend(data):
     assert texts(read_pdf(data)) == [(1, "see ark:/12345/x5")]
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(WHOLE[:-40], id="cut off in its trailer"),
+        pytest.param(WHOLE[: WHOLE.index(b"xref")], id="cut off before its table of contents"),
+    ],
+)
+def test_damage_that_takes_a_repair(data):
+    reading = read_pdf(data)
+    assert texts(reading) == [(1, "see ark:/12345/x5")]
+    assert kinds(reading) in ([], ["repaired"])
+
+
+def test_the_last_resort_reads_text_and_links():
+    annotations = b"[%s]" % link(b"https://n2t.net/ark:/12345/x6")
+    two = b"<</Type/Pages/Kids[3 0 R 3 0 R]/Count 2>>"
+    data = pdf(CATALOG, two, PAGE, lines("see ark:/12345/x5"), annotations)
+    found = list(salvaged(data, max_pages=1))
+    assert [(page.number, page.text.strip()) for page in found] == [(1, "see ark:/12345/x5")]
+    assert [each.uri for each in found[0].links] == ["https://n2t.net/ark:/12345/x6"]
+    assert list(salvaged(b"%PDF-1.4 endobj", max_pages=1)) == []
+
+
 def test_a_page_that_fails_costs_that_page():
     pages = b"<</Type/Pages/Kids[3 0 R 2 0 R 3 0 R]/Count 3>>"  # the second kid is its own parent
-    reading = read_pdf(pdf(CATALOG, pages, PAGE, lines("ark:/12345/x5"), NOTHING))
-    assert (1, "ark:/12345/x5") in texts(reading)
+    reading = read_pdf(pdf(CATALOG, pages, PAGE, lines("ark:/12345/x5 here"), NOTHING))
+    assert (1, "ark:/12345/x5 here") in texts(reading)
     assert set(kinds(reading)) == {"unreadable-page"}
     assert reading.findings[0].detail.endswith("Failed to load page.")
 
@@ -176,6 +424,26 @@ def test_pages_over_the_limit_are_left_and_those_before_it_kept():
     assert [(finding.kind, finding.detail) for finding in reading.findings] == [
         ("page-limit", "only the first 4 of 9 pages were read")
     ]
+
+
+def test_two_hundred_thousand_pages_are_read_up_to_the_limit():
+    two_hundred_thousand = b"<</Type/Pages/Kids[%s]/Count 200000>>" % (b"3 0 R " * 200_000)
+    reading = read_pdf(pdf(CATALOG, two_hundred_thousand, PAGE, lines("see ark:/12345/x5 there"), NOTHING))
+    assert len(texts(reading)) == 5000
+    assert [(finding.kind, finding.detail) for finding in reading.findings] == [
+        ("page-limit", "only the first 5000 of 200000 pages were read")
+    ]
+
+
+def test_a_page_of_too_many_objects_costs_that_page():
+    huge = stream(b"BT /F 12 Tf " + b"(x) Tj " * 300_001 + b"ET")
+    other = PAGE.replace(b"/Contents 4", b"/Contents 9")
+    two = b"<</Type/Pages/Kids[3 0 R 6 0 R]/Count 2>>"
+    reading = read_pdf(
+        pdf(CATALOG.replace(b"/Outlines 6 0 R", b""), two, PAGE, huge, NOTHING, other, b"<<>>", b"<<>>", lines("y"))
+    )
+    assert texts(reading) == [(2, "y")]
+    assert kinds(reading) == ["size-limit"]
 
 
 def test_what_kills_pdfium_kills_a_worker_and_the_next_file_is_read():
@@ -197,4 +465,6 @@ def test_no_damage_raises(damage):
     data = bytearray(WHOLE)
     for position, byte in damage:
         data[position] = byte
-    read_pdf(bytes(data))
+    for block in read_pdf(bytes(data)).blocks:
+        assert all(0 <= anchor.start < anchor.end <= len(block.text) for anchor in block.anchors)
+        assert all(0 < offset <= len(block.text) for offset, _ in block.rooms)

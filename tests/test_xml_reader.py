@@ -1,10 +1,13 @@
 """XML: every vector says why it is there; then encodings, malformed and hostile documents."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.readers.xml import read_xml
+from extractors.readers.markup import xml
+from extractors.readers.markup.xml import read_xml
 from tests.vectors import vectors
 
 
@@ -16,11 +19,18 @@ def kinds(reading):
     return [finding.kind for finding in reading.findings]
 
 
+def shown(reading):
+    """Each piece of text that is a link, and where that link leads."""
+    targets = {block.link: block.text for block in reading.blocks if block.link is not None}
+    return [[block.text[a.start : a.end], targets[a.link]] for block in reading.blocks for a in block.anchors]
+
+
 @pytest.mark.parametrize("vector", vectors("xml_reader"))
 def test_xml_vector(vector):
     reading = read_xml(vector["xml"].encode())
     if "blocks" in vector:
         assert [[b.role.value, b.place, b.text] for b in reading.blocks] == vector["blocks"]
+    assert shown(reading) == vector.get("shown", [])
     assert list(reading.links) == vector.get("links", [])
     assert reading.title == vector.get("title", "")
     assert reading.base == vector.get("base")
@@ -88,6 +98,51 @@ def test_a_run_of_text_beyond_the_limit_ends_the_reading_and_is_said_to():
     reading = read_xml(b"<a><p>one</p><p>" + b"x" * 11_000_000 + b"</p></a>")
     assert texts(reading)[0] == "one"
     assert kinds(reading) == ["size-limit"]
+
+
+def test_an_entity_that_is_used_all_the_time_ends_the_reading():
+    entity = "ark:/12345/x5 " * 10_000
+    reading = read_xml(f"<!DOCTYPE a [<!ENTITY n '{entity}'>]><a><p>before</p>{'&n;' * 100_000}</a>".encode())
+    assert texts(reading)[0] == "before"
+    assert sum(map(len, texts(reading))) < 3_000_000  # of fourteen thousand million
+    assert kinds(reading) == ["size-limit"]
+
+
+@pytest.mark.parametrize(("limit", "most"), [("MOST_TAGS", 10), ("MOST_BYTES", 59)])
+def test_a_document_beyond_a_limit_is_read_as_far_as_that(monkeypatch, limit, most):
+    monkeypatch.setattr(xml, limit, most)
+    reading = read_xml(b"<a>" + b"<p>x</p>\n\n" * 9 + b"</a>")
+    assert 3 < len(texts(reading)) < 9
+    assert kinds(reading) == ["size-limit"]
+
+
+def test_thousands_of_attributes_and_namespaces_are_all_read():
+    numbers = range(20_000)
+    declared = " ".join(f"xmlns:n{i}='urn:{i}'" for i in numbers)
+    attributes = " ".join(f"n{i}:id='ark:/12345/x{i}'" for i in numbers)
+    before = time.process_time()
+    reading = read_xml(f"<p {declared} {attributes}/>".encode())
+    assert time.process_time() - before < 15
+    assert [(block.place, block.text) for block in reading.blocks] == [
+        (f"p/@n{i}:id", f"ark:/12345/x{i}") for i in numbers
+    ]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(b"<a>" * 100_000 + b"ark:/1/x", id="nesting without end"),
+        pytest.param(b"<a>" + b"<b/>" * 300_000, id="elements without text"),
+        pytest.param(b"<p>ark:/12345/x" + b"<ref target='/x'>y</ref>" * 50_000, id="links behind an ARK"),
+        pytest.param(b"<ref target='ark:/1/x'>" * 200 + b"<b/>" * 100_000, id="links in links"),
+        pytest.param(b"<p title='" + b"x" * 9_000_000 + b"'>", id="a long value"),
+        pytest.param(b"<!DOCTYPE a [" + b"<!ENTITY n 'x'>" * 100_000 + b"]><a/>", id="entities"),
+    ],
+)
+def test_a_hostile_document_takes_linear_time(document):
+    before = time.process_time()
+    read_xml(document)
+    assert time.process_time() - before < 15
 
 
 @given(st.binary() | st.text(alphabet="<>/!-abx&;:=\"'[] \0é").map(str.encode))

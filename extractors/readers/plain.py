@@ -9,6 +9,9 @@ from w3lib.encoding import read_bom, resolve_encoding
 
 from extractors.documents import Block, Finding, Reading
 
+MEDIA_TYPE = "text/plain"
+MOST_BYTES = 256 * 2**20
+
 #: Codecs of Python that no document is written in: they re-spell ASCII, or take quadratic time.
 _NOT_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
 
@@ -40,9 +43,13 @@ def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
     >>> read_plain(b"see ark:/12148/btv1b84-\r\n49691v").blocks[0].text
     'see ark:/12148/btv1b84-\r\n49691v'
     """
+    findings = []
+    if len(data) > MOST_BYTES:
+        findings.append(Finding("size-limit", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
+        data = data[:MOST_BYTES]
     decoded = decode(data, charset)
     blocks = (Block(decoded.text),) if decoded.text.strip() else ()
-    return Reading("text/plain", blocks, findings=decoded.findings)
+    return Reading(MEDIA_TYPE, blocks, findings=(*findings, *decoded.findings))
 
 
 def decode(data: bytes, *declared: str | None) -> Decoded:

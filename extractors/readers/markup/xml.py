@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from lxml import etree
 
 from extractors.documents import Block, Finding, Reading, Role
+from extractors.readers.markup.runs import Run
+from extractors.readers.markup.targets import leads_to_document, may_hold_ark
 from extractors.readers.plain import read_plain
-from extractors.readers.targets import leads_to_document, may_hold_ark
 
 MEDIA_TYPE = "application/xml"
+MOST_BYTES = 64 * 2**20
+#: Every element takes memory and time, and a document may be nothing but tags.
+MOST_TAGS = 1_000_000
 
 Element: TypeAlias = Any
 """An `lxml.etree._Element`; its published types are those of lxml 4, with bytes for text and no entities."""
@@ -26,7 +31,7 @@ _IDENTIFIERS = frozenset(
     """.split()  # noqa: SIM905 (as lists, these run to sixty lines)
 )
 #: Identifiers too where they stand alone; within a sentence they are part of it.
-_IDENTIFIERS_ALONE = _IDENTIFIERS | {"ext-link"}
+_IDENTIFIERS_ALONE = _IDENTIFIERS | {"ext-link", "extref", "guid", "id", "link", "loc", "uri"}
 #: Elements that are no part of the sentence in which they stand.
 _APART = _IDENTIFIERS | frozenset(
     """
@@ -34,12 +39,16 @@ _APART = _IDENTIFIERS | frozenset(
     section sup superscript table td th tr
     """.split()  # noqa: SIM905
 )
+#: What stands apart from a link even where it stands within.
+_NOTES = frozenset({"fn", "footnote", "note"})
 _LINE_BREAKS = frozenset({"br", "break", "cb", "lb", "pb"})
 _TITLES = frozenset({"article-title", "title", "titleproper"})
-_LINK_ATTRIBUTES = frozenset({"facs", "href", "ref", "src", "target", "uri", "url"})
+_LINK_ATTRIBUTES = frozenset({"facs", "href", "instanceurl", "ref", "src", "target", "uri", "url"})
 
 _SCHEMA_INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+_MANY_ATTRIBUTES = 100
+_ALL_ATTRIBUTES: Any = etree.XPath("@*")
 _BLANKS_BEFORE_MARKUP = re.compile(rb"\A[\t\n\r ]+(?=<)")
 _DOCUMENT_NAME = re.compile(r"\.(?:x?html?|pdf|txt|xml)(?:[?#]|\Z)", re.IGNORECASE)
 
@@ -51,7 +60,9 @@ def read_xml(data: bytes) -> Reading:
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
     [('metadata', 'idno', 'ark:/12345/x5'), ('text', 'p', 'See ark:/12345/x6\\nnow')]
     """
-    # Strangers write this: no entity from outside, none from inside but plain text, and libxml2's own limits.
+    data, cut = _within_limits(data)
+    # Strangers write this: no entity from outside, none from inside but plain text, and libxml2's own limits, among
+    # them that a document's entities make no more than five times as much of it.
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -59,18 +70,29 @@ def read_xml(data: bytes) -> Reading:
         recover=True,
         remove_comments=True,
         remove_pis=True,
+        collect_ids=False,
     )
     try:
         root = etree.fromstring(_BLANKS_BEFORE_MARKUP.sub(b"", data), parser)
     except etree.XMLSyntaxError:
         root = None
-    findings = _faults(parser)
+    findings = cut or _faults(parser)  # what was cut off is also malformed
     if root is None:
         as_text = read_plain(data)
         return Reading(MEDIA_TYPE, as_text.blocks, findings=findings + as_text.findings)
     document = _Document(root)
     links = tuple(dict.fromkeys(document.targets))
-    return Reading(MEDIA_TYPE, tuple(document.blocks), links, root.get(_XML_BASE), document.title, findings)
+    return Reading(MEDIA_TYPE, tuple(document.blocks()), links, root.get(_XML_BASE), document.title, findings)
+
+
+def _within_limits(data: bytes) -> tuple[bytes, tuple[Finding, ...]]:
+    if len(data) > MOST_BYTES:
+        finding = Finding("size-limit", f"only the first {MOST_BYTES} of {len(data)} bytes were read")
+        return _within_limits(data[:MOST_BYTES])[0], (finding,)
+    if len(data) > MOST_TAGS and data.count(b"<") > MOST_TAGS:
+        kept = b"<".join(data.split(b"<", MOST_TAGS)[:MOST_TAGS])
+        return kept, (Finding("size-limit", f"not read beyond tag {MOST_TAGS}"),)
+    return data, ()
 
 
 def _faults(parser: etree.XMLParser) -> tuple[Finding, ...]:
@@ -89,58 +111,99 @@ class _Document:
     """The blocks, link targets and title of a tree. Recursion is safe: the parser allows a depth of 256."""
 
     def __init__(self, root: Element) -> None:
-        self.blocks: list[Block] = []
+        self._blocks: list[Block] = []
         self.targets: list[str] = []
         self.title = ""
         self._entities = _declared_entities(root)
+        self._prefixes: dict[str, str] = {}
+        self._links = 0
         self._unit = ""
         """The element whose text is being gathered; empty between such elements."""
-        self._run: list[str] = []
-        self._read(root)
+        self._run = Run()
+        self._read(root, None)
 
-    def _read(self, element: Element) -> None:
+    def blocks(self) -> Iterator[Block]:
+        """All blocks in order. Targets that no text links to are passed over if they only name a file."""
+        shown = {anchor.link for block in self._blocks for anchor in block.anchors}
+        for block in self._blocks:
+            if block.link is None or block.link in shown:
+                yield block
+            elif may_hold_ark(block.text) or "://" in block.text:
+                yield replace(block, link=None)
+
+    def _read(self, element: Element, link: int | None) -> None:
+        """Read *element*, which is within the link *link*, if any."""
         name = _local_name(element.tag)
-        self._read_attributes(element)
+        own_link = self._read_attributes(element)
         outer_unit = self._unit
         opens_unit = not outer_unit or name in _APART
         if opens_unit:
             self._end_run()
             self._unit = name if _has_own_text(element) else ""
+        self._run.element()
+        inner_link = None if name in _NOTES else link if own_link is None else own_link
+        if inner_link != link:
+            self._run.link(inner_link)
         if name in _LINE_BREAKS and element.get("break") != "no":
-            self._run.append("\n")
-        self._run.append(element.text or "")
+            self._run.write("\n")
+        self._run.write(element.text or "")
         for child in element:
             if child.tag is etree.Entity:
-                self._run.append(self._entities.get(child.name) or html.unescape(child.text))
+                self._run.write(self._entities.get(child.name) or html.unescape(child.text))
             else:
-                self._read(child)
-            self._run.append(child.tail or "")
+                self._read(child, inner_link)
+            self._run.write(child.tail or "")
         if opens_unit:
             self._end_run()
             self._unit = outer_unit
+        self._run.element()
+        if inner_link != link:
+            self._run.link(link)
 
     def _end_run(self) -> None:
-        text = "".join(self._run).strip()
-        self._run.clear()
-        if not text:
-            return
         name = self._unit.lower()
-        role = Role.METADATA if name in _IDENTIFIERS_ALONE else Role.TEXT
-        self.blocks.append(Block(text, role, place=self._unit))
+        block = self._run.block(self._unit, Role.METADATA if name in _IDENTIFIERS_ALONE else Role.TEXT)
+        if block is None:
+            return
+        self._blocks.append(block)
         if name in _TITLES and not self.title:
-            self.title = " ".join(text.split())
+            self.title = " ".join(block.text.split())
 
-    def _read_attributes(self, element: Element) -> None:
-        for qualified, value in element.attrib.items():
+    def _read_attributes(self, element: Element) -> int | None:
+        """Read the attributes; the number of the link, if they make a link of the element's text."""
+        link = None
+        for qualified, value in _attributes(element):
             name = _local_name(qualified).lower()
             if qualified.startswith(f"{{{_SCHEMA_INSTANCE}}}"):
                 continue
-            if name in _LINK_ATTRIBUTES:
-                self.targets += filter(_names_document, value.split())  # TEI: several targets, one attribute
-            if may_hold_ark(value) or "://" in value:
-                place = f"{_written_name(element, element.tag)}/@{_written_name(element, qualified)}"
-                role = Role.LINK_TARGET if name in _LINK_ATTRIBUTES else Role.METADATA
-                self.blocks.append(Block(value, role, place=place))
+            is_target = name in _LINK_ATTRIBUTES
+            documents = list(filter(_names_document, value.split())) if is_target else []
+            self.targets += documents  # TEI: several targets, one attribute
+            is_telling = may_hold_ark(value) or "://" in value
+            if not is_telling and not documents:
+                continue
+            if is_target and link is None:
+                link, self._links = self._links, self._links + 1
+            place = f"{self._written_name(element, element.tag)}/@{self._written_name(element, qualified)}"
+            role = Role.LINK_TARGET if is_target else Role.METADATA
+            self._blocks.append(Block(value, role, place=place, link=link if is_target else None))
+        return link
+
+    def _written_name(self, element: Element, qualified: str) -> str:
+        """The name as the document writes it, with its prefix if it has one: ``xlink:href``."""
+        namespace, _, local = qualified.rpartition("}")
+        if qualified == element.tag:
+            prefix = element.prefix
+        elif namespace:
+            # Looked up once: an element may declare thousands, and have as many attributes.
+            prefix = self._prefixes.get(namespace) or self._prefix(element, namespace)
+        else:
+            prefix = None
+        return f"{prefix}:{local}" if prefix else local
+
+    def _prefix(self, element: Element, namespace: str) -> str:
+        self._prefixes |= {f"{{{uri}": prefix for prefix, uri in element.nsmap.items() if prefix}
+        return self._prefixes.setdefault(namespace, "")
 
 
 def _names_document(target: str) -> bool:
@@ -163,6 +226,13 @@ def _has_own_text(element: Element) -> bool:
     return any(piece and not piece.isspace() for piece in pieces)
 
 
+def _attributes(element: Element) -> list[tuple[str, str]]:
+    """Names and values; lxml's own list of them takes quadratic time."""
+    if len(element.attrib) < _MANY_ATTRIBUTES:
+        return list(element.attrib.items())
+    return [(value.attrname, str(value)) for value in _ALL_ATTRIBUTES(element)]
+
+
 def _declared_entities(root: Element) -> Mapping[str, str]:
     """The entities that the document declares as plain text; those that hold others may explode."""
     dtd = root.getroottree().docinfo.internalDTD
@@ -179,11 +249,3 @@ def _local_name(qualified: str) -> str:
     ('href', 'identifier')
     """
     return qualified.rpartition("}")[2].rpartition(":")[2]
-
-
-def _written_name(element: Element, qualified: str) -> str:
-    """The name as the document writes it, with its prefix if it has one: ``xlink:href``."""
-    namespace, _, local = qualified.rpartition("}")
-    prefixes = {uri: prefix for prefix, uri in element.nsmap.items() if prefix}
-    prefix = element.prefix if qualified == element.tag else prefixes.get(namespace.lstrip("{"))
-    return f"{prefix}:{local}" if prefix else local

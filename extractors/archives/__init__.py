@@ -1,0 +1,1 @@
+"""Archives as the documents in them: streamed, bounded, and read as far as they are whole."""

@@ -1,0 +1,244 @@
+"""Compressed streams, decompressed piece by piece within a budget; damage costs what is damaged, and no more."""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import sys
+import zlib
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Protocol
+
+import brotli  # type: ignore[import-untyped]
+
+from extractors.archives.streams import PIECE_BYTES, Budget, Readable
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+#: What an XZ stream may ask its reader to hold; `xz -9` asks for 65 MiB.
+_XZ_MEMORY_BYTES = 128 * 2**20
+#: After so many faults nothing more is looked for behind them.
+_FAULTS_AT_MOST = 1000
+_FAULTS = (zlib.error, lzma.LZMAError, zstd.ZstdError, brotli.error, OSError, EOFError, ValueError)
+
+
+class Compression(StrEnum):
+    """How the bytes of a stream are packed; the values are those of HTTP where it has one."""
+
+    NONE = "identity"
+    GZIP = "gzip"
+    ZLIB = "deflate"
+    DEFLATE = "raw deflate"
+    BZIP2 = "bzip2"
+    XZ = "xz"
+    ZSTD = "zstd"
+    BROTLI = "br"
+
+
+#: With these a stream begins; those that aren't here can't be told by their beginning.
+SIGNATURES: Mapping[Compression, bytes] = {
+    Compression.GZIP: b"\x1f\x8b\x08",
+    Compression.BZIP2: b"BZh",
+    Compression.XZ: b"\xfd7zXZ\0",
+    Compression.ZSTD: b"(\xb5/\xfd",
+}
+
+
+class _Decompressor(Protocol):
+    """What `bz2`, `lzma` and `zstd` have in common; the others are made alike below."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /, max_length: int = -1) -> bytes: ...
+
+
+class Decompressed:
+    """The content of a compressed stream, which may have several members or frames, one after the other.
+
+    Damage is passed over where another member begins behind it; `damage` says what was wrong.
+
+    >>> import io
+    >>> stream = io.BytesIO(zlib.compress(b"ark:/12148/btv1b8")[:-6])
+    >>> content = Decompressed(stream, Compression.ZLIB, Budget(bytes_left=100, members_left=1))
+    >>> content.read(100), content.read(100), content.damage
+    (b'ark:/12148/btv1b', b'', 'it ends too early')
+    """
+
+    def __init__(self, stream: Readable, compression: Compression, budget: Budget) -> None:
+        self.damage = ""
+        self._stream = stream
+        self._compression = compression
+        self._budget = budget
+        self._input = b""
+        self._decompressor: _Decompressor | None = _DECOMPRESSORS[compression]()
+        self._faults_left = _FAULTS_AT_MOST
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether all of the content has been read."""
+        return self._decompressor is None
+
+    @property
+    def rest(self) -> bytes:
+        """Behind the end of the content: what was read of the stream without belonging to it."""
+        return self._input
+
+    def read(self, size: int, /) -> bytes:
+        """Up to *size* bytes, and no more than 64 KiB; none at the end, or when the budget is spent."""
+        while (decompressor := self._decompressor) is not None:
+            if decompressor.eof:
+                self._input = decompressor.unused_data
+                self._next_member()
+                continue
+            if decompressor.needs_input and not self._input:
+                self._input = self._stream.read(PIECE_BYTES)
+                if not self._input:
+                    self._end()
+                    continue
+            granted = self._budget.spend_bytes(min(size, PIECE_BYTES))
+            if not granted:
+                return b""
+            data = self._decompress(decompressor, granted)
+            self._budget.bytes_left = max(self._budget.bytes_left + granted - len(data), 0)  # Brotli may give more
+            if data:
+                return data
+        return b""
+
+    def _decompress(self, decompressor: _Decompressor, size: int) -> bytes:
+        given, self._input = self._input, b""
+        try:
+            return decompressor.decompress(given, size)
+        except _FAULTS as fault:
+            self.damage = self.damage or str(fault) or type(fault).__name__
+            self._faults_left -= 1
+            salvaged = b""
+            if isinstance(decompressor, _Zlib):
+                salvaged, self._input = decompressor.salvaged(given, size, SIGNATURES.get(self._compression))
+            self._next_member()
+            return salvaged
+
+    def _end(self) -> None:
+        if not isinstance(self._decompressor, _Stored):
+            self.damage = self.damage or "it ends too early"
+        self._decompressor = None
+
+    def _next_member(self) -> None:
+        """Go on with the member that follows, if there is one."""
+        self._decompressor = None
+        signature = SIGNATURES.get(self._compression)
+        if signature is None or not self._faults_left:
+            return
+        while True:
+            found = self._input.find(signature)
+            if found >= 0:
+                if self._input[:found].strip(b"\0"):
+                    self.damage = self.damage or "there is junk between its members"
+                self._input = self._input[found:]
+                self._decompressor = _DECOMPRESSORS[self._compression]()
+                return
+            tail = self._input[-len(signature) + 1 :]
+            following = self._stream.read(PIECE_BYTES)
+            if not following:
+                return
+            self._input = tail + following
+
+
+class _Zlib:
+    """`zlib`, with the look of the others, and able to give what it knew before it met damage."""
+
+    def __init__(self, window_bits: int) -> None:
+        self._zlib = zlib.decompressobj(window_bits)
+        self._before = self._zlib
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._zlib.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._zlib.unused_data
+
+    def decompress(self, data: bytes, /, max_length: int = -1) -> bytes:
+        self._before = self._zlib.copy()
+        given = self._zlib.unconsumed_tail + data
+        content = self._zlib.decompress(given, max_length)
+        self.needs_input = not self._zlib.unconsumed_tail and len(content) < max_length
+        return content
+
+    def salvaged(self, data: bytes, max_length: int, signature: bytes | None) -> tuple[bytes, bytes]:
+        """After a fault: the content before the damage, and what follows it.
+
+        A member that was cut off runs into the next one, so that the fault is only met behind that one's beginning.
+        """
+        given = self._before.unconsumed_tail + data
+        following = given.find(signature, 1) if signature else -1
+        content: list[bytes] = []
+        for at in range(len(given)):
+            if at == following:
+                return b"".join(content)[:max_length], given[at:]
+            try:
+                content.append(self._before.decompress(given[at : at + 1]))
+            except zlib.error:
+                return b"".join(content)[:max_length], given[at + 1 :]
+        return b"".join(content)[:max_length], b""
+
+
+class _Brotli:
+    """`brotli`, with the look of the others; it doesn't tell what follows its end."""
+
+    unused_data = b""
+
+    def __init__(self) -> None:
+        self._brotli = brotli.Decompressor()
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._brotli.is_finished())
+
+    @property
+    def needs_input(self) -> bool:
+        return bool(self._brotli.can_accept_more_data())
+
+    def decompress(self, data: bytes, /, max_length: int = -1) -> bytes:
+        content: bytes = self._brotli.process(data, output_buffer_limit=max_length)
+        return content
+
+
+class _Stored:
+    """What is not compressed at all."""
+
+    eof = False
+    unused_data = b""
+
+    def __init__(self) -> None:
+        self._held = b""
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._held
+
+    def decompress(self, data: bytes, /, max_length: int = -1) -> bytes:
+        self._held += data
+        content, self._held = self._held[:max_length], self._held[max_length:]
+        return content
+
+
+_DECOMPRESSORS: Mapping[Compression, Callable[[], _Decompressor]] = {
+    Compression.NONE: _Stored,
+    Compression.GZIP: lambda: _Zlib(16 + zlib.MAX_WBITS),
+    Compression.ZLIB: lambda: _Zlib(zlib.MAX_WBITS),
+    Compression.DEFLATE: lambda: _Zlib(-zlib.MAX_WBITS),
+    Compression.BZIP2: bz2.BZ2Decompressor,
+    Compression.XZ: lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=_XZ_MEMORY_BYTES),
+    Compression.ZSTD: zstd.ZstdDecompressor,
+    Compression.BROTLI: _Brotli,
+}

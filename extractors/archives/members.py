@@ -1,0 +1,121 @@
+"""What an archive is a collection of, and how much of it is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from extractors.archives.streams import Budget
+from extractors.documents import Finding
+
+#: Between the name of an archive and the name of a file in it. No URL that anybody means holds it.
+INSIDE = "!/"
+
+#: Longer names are cut; no file system has them.
+_NAME_LENGTH = 4096
+#: Names and media types of what is no document: looking into it costs more than it can give.
+_NO_DOCUMENT_SUFFIXES = frozenset(
+    {
+        ".7z",
+        ".aac",
+        ".avi",
+        ".bmp",
+        ".class",
+        ".css",
+        ".dll",
+        ".eot",
+        ".exe",
+        ".flac",
+        ".flv",
+        ".gif",
+        ".heic",
+        ".ico",
+        ".iso",
+        ".jp2",
+        ".jpeg",
+        ".jpg",
+        ".m4a",
+        ".m4v",
+        ".mkv",
+        ".mov",
+        ".mp3",
+        ".mp4",
+        ".mpeg",
+        ".mpg",
+        ".o",
+        ".oga",
+        ".ogg",
+        ".ogv",
+        ".otf",
+        ".png",
+        ".pyc",
+        ".rar",
+        ".so",
+        ".split",
+        ".swf",
+        ".tif",
+        ".tiff",
+        ".ttf",
+        ".wasm",
+        ".wav",
+        ".webm",
+        ".webp",
+        ".wma",
+        ".wmv",
+        ".woff",
+        ".woff2",
+    }
+)
+_NO_DOCUMENT_TYPES = ("audio/", "font/", "image/", "text/css", "video/")
+_DOCUMENT_TYPES = frozenset({"image/svg+xml"})
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is read of an archive at most. The last two grow with its size: a large one is no bomb."""
+
+    member_bytes: int = 64 * 2**20
+    """Bytes of one document; the rest of it is passed over."""
+    depth: int = 3
+    """Archives inside of each other."""
+    total_bytes: int = 256 * 2**20
+    """Bytes that may come out of decompression, at all levels together; at least `ratio` times the archive's size."""
+    ratio: int = 100
+    members: int = 100_000
+    """Entries that are looked at; at least one for each KiB of the archive."""
+
+    def budget(self, size: int) -> Budget:
+        """What may be spent on an archive of *size* bytes."""
+        return Budget(max(self.total_bytes, self.ratio * size), max(self.members, size // 2**10))
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A document that was in an archive; `findings` are about it alone."""
+
+    name: str
+    """``a.zip!/folder/b.html``; the target URI for a document of a web archive. Each once."""
+    path: str
+    """A name whose ending may tell the format."""
+    data: bytes = field(default=b"", repr=False)
+    media_type: str | None = None
+    charset: str | None = None
+    url: str | None = None
+    """Where it was on the web, for what its links are relative to."""
+    findings: tuple[Finding, ...] = ()
+
+
+def inside(about: Member, name: str) -> Member:
+    """A member of an archive, by its name there; what no text can hold is spelled out."""
+    path = name[:_NAME_LENGTH].encode("utf-8", "backslashreplace").decode("utf-8").removeprefix("./")
+    return Member(f"{about.name}{INSIDE}{path}", path)
+
+
+def may_be_document(member: Member) -> bool:
+    """Whether a member is worth being looked into, by its name and type; what a shell hides is not."""
+    media_type = member.media_type or ""
+    if media_type.startswith(_NO_DOCUMENT_TYPES) and media_type not in _DOCUMENT_TYPES:
+        return False
+    path = PurePosixPath(member.path)
+    is_hidden = member.url is None and any(part.startswith((".", "__MACOSX")) and part != ".." for part in path.parts)
+    return not is_hidden and (bool(media_type) or path.suffix.lower() not in _NO_DOCUMENT_SUFFIXES)

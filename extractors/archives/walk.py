@@ -1,0 +1,296 @@
+"""Archives of documents: ZIP, tar and WARC, compressed or not and nested, as the documents in them.
+
+Everything is read forward and nothing is written anywhere; an archive gets a budget, for what it declares may be lies.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import PurePosixPath
+from typing import BinaryIO
+from urllib.parse import urlsplit
+from zipfile import ZipInfo
+
+from extractors.archives import tars, warc, zips
+from extractors.archives.compression import SIGNATURES, Compression, Decompressed
+from extractors.archives.members import INSIDE, Limits, Member, inside, may_be_document
+from extractors.archives.streams import PIECE_BYTES, Budget, Lookahead, size_of
+from extractors.documents import Finding
+from extractors.formats import package_format, package_format_of
+
+_HEAD_BYTES = 2**10
+_BZIP2_BLOCK = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
+_NO_DOCUMENT = "it is no document, by its name or type"
+#: A file that is only compressed has its own name without one of these.
+_COMPRESSED_SUFFIXES = frozenset({".bz2", ".gz", ".xz", ".zst"})
+
+
+class ArchiveKind(StrEnum):
+    """What holds further documents, by the media type of each."""
+
+    ZIP = "application/zip"
+    TAR = "application/x-tar"
+    WARC = "application/warc"
+    GZIP = "application/gzip"
+    BZIP2 = "application/x-bzip2"
+    XZ = "application/x-xz"
+    ZSTD = "application/zstd"
+
+
+_COMPRESSED = {
+    ArchiveKind.GZIP: Compression.GZIP,
+    ArchiveKind.BZIP2: Compression.BZIP2,
+    ArchiveKind.XZ: Compression.XZ,
+    ArchiveKind.ZSTD: Compression.ZSTD,
+}
+
+
+def archive_kind(head: bytes) -> ArchiveKind | None:
+    """The kind of archive that begins with *head* (512 bytes are enough), or None for a document.
+
+    >>> archive_kind(b"PK\\x03\\x04..."), archive_kind(b"BZhang")
+    (<ArchiveKind.ZIP: 'application/zip'>, None)
+    """
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08PK")):
+        return ArchiveKind.ZIP
+    for kind, compression in _COMPRESSED.items():
+        if head.startswith(SIGNATURES[compression]):
+            # Three letters are too few to tell bzip2 by.
+            return kind if kind is not ArchiveKind.BZIP2 or _BZIP2_BLOCK.match(head) else None
+    if warc.is_warc(head):
+        return ArchiveKind.WARC
+    return ArchiveKind.TAR if tars.is_tar(head) else None
+
+
+def members(
+    stream: BinaryIO,
+    *,
+    name: str,
+    path: str = "",
+    media_type: str | None = None,
+    charset: str | None = None,
+    limits: Limits | None = None,
+) -> Iterator[Member | Finding]:
+    """The documents in the archive that a seekable *stream* is, and what went wrong; data is bounded by *limits*.
+
+    What is no archive, or is one that makes a document (DOCX, ODT, EPUB), is its own only member, by the *name* given,
+    with what else was said of it. Raises nothing but what reading the stream raises, whatever its bytes.
+
+    >>> import tarfile
+    >>> made = io.BytesIO()
+    >>> with tarfile.open(fileobj=made, mode="w:gz") as archive:
+    ...     added = tarfile.TarInfo("folder/a.txt")
+    ...     added.size = 17
+    ...     archive.addfile(added, io.BytesIO(b"ark:/12148/btv1b8"))
+    >>> made.seek(0)
+    0
+    >>> [(member.name, member.data) for member in members(made, name="a.tgz")]
+    [('a.tgz!/folder/a.txt', b'ark:/12148/btv1b8')]
+    """
+    limits = limits or Limits()
+    about = Member(name, path or name, media_type=media_type, charset=charset)
+    walk = _Walk(limits, limits.budget(size_of(stream)))
+    yield from walk.document(Lookahead(stream), about, seekable=stream)
+    yield from walk.findings()
+
+
+class _Walk:
+    """One way through an archive and what is nested in it: what may still be spent, and what was left out."""
+
+    def __init__(self, limits: Limits, budget: Budget) -> None:
+        self._limits = limits
+        self._budget = budget
+        self._left_out: Counter[tuple[str, str]] = Counter()
+        self._first: dict[tuple[str, str], str] = {}
+        self._named: Counter[int] = Counter()
+
+    def findings(self) -> Iterator[Finding]:
+        """What was left out: one finding a reason, however often."""
+        for (kind, reason), number in sorted(self._left_out.items()):
+            first = self._first[kind, reason]
+            yield Finding(kind, f"{first}: {reason}" if number == 1 else f"{number} times, first {first}: {reason}")
+        if self._budget.is_out_of_bytes:
+            yield Finding("archive-limit", "far more comes out of it than its size lets expect; the rest was left out")
+        if self._budget.is_out_of_members:
+            yield Finding("archive-limit", "it has too many members for its size; the rest was left out")
+
+    def document(
+        self,
+        content: Lookahead,
+        about: Member,
+        *,
+        depth: int = 0,
+        packed: Sequence[Decompressed] = (),
+        seekable: BinaryIO | None = None,
+    ) -> Iterator[Member]:
+        """What *content* amounts to: one document, or those in it. It comes out of *packed*, which know of damage."""
+        kind = archive_kind(content.peek(_HEAD_BYTES))
+        if kind is None:
+            yield from self._whole(content, about, depth, packed)
+            return
+        if depth >= self._limits.depth:
+            self._leave_out("archive-limit", "an archive inside of so many others is not unpacked", about.name)
+            return
+        match kind:
+            case ArchiveKind.ZIP:
+                yield from self._zip(content, about, depth, packed, seekable)
+            case ArchiveKind.TAR:
+                yield from self._tar(content, about, depth)
+            case ArchiveKind.WARC:
+                yield from self._warc(content, about, depth)
+            case _:
+                yield from self._compressed(content, _COMPRESSED[kind], about, depth)
+        for layer in packed:
+            if layer.damage:
+                self._leave_out("damaged", f"damaged ({layer.damage}); what could be read was read", about.name)
+
+    def _whole(self, content: Lookahead, about: Member, depth: int, packed: Sequence[Decompressed]) -> Iterator[Member]:
+        """One document; an empty one only where it is no member of anything."""
+        data = content.read(self._limits.member_bytes)
+        findings = list(about.findings)
+        if content.peek(1):
+            findings.append(Finding("size-limit", f"only its first {len(data)} bytes were read"))
+        elif packed and self._budget.is_out_of_bytes:
+            findings.append(Finding("archive-limit", f"only its first {len(data)} bytes were unpacked"))
+        damage = next((layer.damage for layer in packed if layer.damage), "")
+        if damage:
+            findings.append(Finding("damaged", f"only its first {len(data)} bytes could be unpacked: {damage}"))
+        if data or not depth:
+            yield replace(about, name=self._unique(about.name), data=data, findings=tuple(findings))
+        elif damage:
+            self._leave_out("unreadable", "too damaged to be unpacked", about.name)
+
+    def _compressed(self, content: Lookahead, compression: Compression, about: Member, depth: int) -> Iterator[Member]:
+        """What a compressed file holds; a tar archive or WARC file is usually compressed, and goes by one name."""
+        layer = Decompressed(content, compression, self._budget)
+        inner = Lookahead(layer)
+        if archive_kind(inner.peek(_HEAD_BYTES)) in (ArchiveKind.TAR, ArchiveKind.WARC):
+            yield from self.document(inner, about, depth=depth, packed=(layer,))
+        else:
+            name = PurePosixPath(about.path).name
+            stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix.lower()
+            within = inside(about, stem if suffix in _COMPRESSED_SUFFIXES else name)
+            yield from self.document(inner, within, depth=depth + 1, packed=(layer,))
+
+    def _zip(
+        self,
+        content: Lookahead,
+        about: Member,
+        depth: int,
+        packed: Sequence[Decompressed],
+        seekable: BinaryIO | None,
+    ) -> Iterator[Member]:
+        archive = seekable or io.BytesIO(content.read(self._limits.member_bytes))
+        listed = zips.directory(archive)
+        if _is_package(archive, listed):
+            archive.seek(0)
+            yield from self._whole(Lookahead(archive), about, depth, packed)
+            return
+        if seekable is None and content.peek(1):
+            self._leave_out("size-limit", "only its beginning was unpacked", about.name)
+        is_empty = listed is None
+        for entry in zips.entries(archive, listed, self._budget):
+            is_empty = False
+            within = inside(about, entry.name)
+            if entry.is_encrypted:
+                self._leave_out("encrypted", "it needs a password", within.name)
+            elif not may_be_document(within):
+                self._leave_out("members-skipped", _NO_DOCUMENT, within.name)
+            elif entry.content is None:
+                self._leave_out("unreadable", "not where it should be, or packed by a rare method", within.name)
+            else:
+                inner = Lookahead(entry.content)
+                yield from self.document(inner, within, depth=depth + 1, packed=(entry.content,))
+        if is_empty:
+            self._leave_out("unreadable", "no file in it could be found", about.name)
+
+    def _tar(self, content: Lookahead, about: Member, depth: int) -> Iterator[Member]:
+        for entry in tars.entries(content, self._budget):
+            if isinstance(entry, str):
+                self._leave_out("damaged", entry, about.name)
+                continue
+            within = inside(about, entry.name)
+            if may_be_document(within):
+                yield from self.document(Lookahead(entry.content), within, depth=depth + 1)
+            else:
+                self._leave_out("members-skipped", _NO_DOCUMENT, within.name)
+
+    def _warc(self, content: Lookahead, about: Member, depth: int) -> Iterator[Member]:
+        is_empty = True
+        for record in warc.records(content, self._budget, keep_bytes=self._limits.member_bytes):
+            is_empty = False
+            if record.kind == "revisit":
+                self._leave_out("members-skipped", "it only says that nothing had changed", record.uri)
+            found = warc.payload(record)
+            if found is None:
+                continue
+            page = _page(record, found, about)
+            if found.status is not None and not 200 <= found.status < 300:
+                self._leave_out("members-skipped", "it is no successful answer", page.name)
+            elif not may_be_document(page):
+                self._leave_out("members-skipped", _NO_DOCUMENT, page.name)
+            else:
+                yield from self._payload(found, page, depth + 1)
+        if is_empty:
+            self._leave_out("unreadable", "no record in it could be read", about.name)
+
+    def _payload(self, found: warc.Payload, page: Member, depth: int) -> Iterator[Member]:
+        """The document in a record, without its content encodings as far as it really has them."""
+        layers: list[Decompressed] = []
+        for encoding in found.encodings:
+            layers.append(Decompressed(layers[-1] if layers else io.BytesIO(found.content), encoding, self._budget))
+        content = Lookahead(layers[-1]) if layers else Lookahead(io.BytesIO(found.content))
+        if layers and not content.peek(1) and not self._budget.is_spent:
+            content, layers = Lookahead(io.BytesIO(found.content)), []
+        yield from self.document(content, page, depth=depth, packed=layers)
+
+    def _leave_out(self, kind: str, reason: str, name: str) -> None:
+        self._left_out[kind, reason] += 1
+        self._first.setdefault((kind, reason), name)
+
+    def _unique(self, name: str) -> str:
+        """The name, told apart from those that were given before: a page may be archived more than once."""
+        number = self._named[hash(name)] = self._named[hash(name)] + 1
+        return name if number == 1 else f"{name} ({number})"
+
+
+def _is_package(archive: BinaryIO, listed: Sequence[ZipInfo] | None) -> bool:
+    """Whether a ZIP archive is one document: of OOXML, OpenDocument or EPUB."""
+    if listed is not None and package_format_of(info.filename for info in listed) is not None:
+        return True
+    archive.seek(0)
+    return package_format(archive.read(_HEAD_BYTES if listed is not None else PIECE_BYTES)) is not None
+
+
+def _page(record: warc.Record, found: warc.Payload, about: Member) -> Member:
+    """A document of a web archive, by its target URI."""
+    uri = record.uri
+    findings = []
+    if record.is_cut:
+        findings.append(Finding("size-limit", f"only the first {len(record.block)} bytes of its record were read"))
+    if record.damage:
+        findings.append(Finding("damaged", record.damage))
+    if truncated := record.fields.get("warc-truncated"):
+        findings.append(Finding("size-limit", f"only its beginning was archived ({truncated})"))
+    name = uri or f"{about.name}{INSIDE}{record.fields.get('warc-record-id', '')}"
+    is_web = uri.lower().startswith(("http://", "https://"))
+    return Member(
+        name,
+        _path(uri),
+        media_type=found.media_type or None,
+        charset=found.charset,
+        url=uri if is_web else None,
+        findings=tuple(findings),
+    )
+
+
+def _path(uri: str) -> str:
+    try:
+        return urlsplit(uri).path
+    except ValueError:
+        return ""

@@ -1,0 +1,233 @@
+"""The records of a WARC file (ISO 28500) and the documents in them, read forward.
+
+Damage is common in web archives, so a declared length is believed only where another record or the end of the file
+follows; elsewhere a record ends where the next one begins. The libraries that were tried end at the first damage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from extractors.archives.compression import SIGNATURES, Compression
+from extractors.archives.streams import Budget, Lookahead
+from extractors.formats import parse_content_type
+
+#: A header, of a record or of HTTP, that is longer is none.
+_HEADER_BYTES = 2**15
+_MARK = b"\nWARC/"
+_BEGINNING = re.compile(rb"WARC/[01]\.[0-9]+[ \t]*\r?\n")
+#: Where a record begins inside of what another one claims.
+_SWALLOWED = re.compile(rb"WARC/[01]\.[0-9]+[ \t]*\r?\n(?=WARC-|Content-)", re.IGNORECASE)
+#: As much as it takes to see one.
+_MARK_BYTES = 64
+_BLANK_LINE = re.compile(rb"\r?\n\r?\n")
+_FOLD = re.compile(r"\r?\n[ \t]+")
+_STATUS_LINE = re.compile(rb"HTTP/[0-9.]*[ \t]*(?P<status>[0-9]{3})?[^\n]*(?:\n|\Z)")
+_CHUNK_SIZE = re.compile(rb"(?P<size>[0-9A-Fa-f]{1,8})[ \t]*(?:;[^\n]*)?\r?\n")
+_ENCODINGS: Mapping[str, Compression] = {
+    "gzip": Compression.GZIP,
+    "x-gzip": Compression.GZIP,
+    "deflate": Compression.ZLIB,
+    "br": Compression.BROTLI,
+    "zstd": Compression.ZSTD,
+}
+
+#: A file has few of them, and each many times.
+_content_type = lru_cache(maxsize=1000)(parse_content_type)
+
+#: Names of fields in lower case, to their first values.
+Fields = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record, as far as it is kept."""
+
+    fields: Fields
+    block: bytes
+    is_cut: bool = False
+    """Whether only the beginning of the block is kept."""
+    damage: str = ""
+    """What is wrong with the record as such, in words."""
+
+    @property
+    def kind(self) -> str:
+        """The type of the record (WARC 1.1, 5.5): ``response``, ``resource``, ``conversion`` …"""
+        return self.fields.get("warc-type", "").lower()
+
+    @property
+    def uri(self) -> str:
+        """The target URI; old versions of Wget put it in angle brackets."""
+        return self.fields.get("warc-target-uri", "").removeprefix("<").removesuffix(">").strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """The document in a record."""
+
+    content: bytes
+    media_type: str
+    charset: str | None
+    status: int | None = None
+    """Of the HTTP response, where there is one."""
+    encodings: tuple[Compression, ...] = ()
+    """How the content is still packed, outermost first."""
+
+
+def is_warc(head: bytes) -> bool:
+    r"""Whether a file begins with a record.
+
+    >>> is_warc(b"WARC/1.0\r\nWARC-Type: warcinfo\r\n"), is_warc(b"WARC/1.0 is a format.")
+    (True, False)
+    """
+    return _BEGINNING.match(head.lstrip(b"\r\n")) is not None
+
+
+def records(ahead: Lookahead, budget: Budget, *, keep_bytes: int) -> Iterator[Record]:
+    """The records of a WARC file, with the first *keep_bytes* of each block; never raises."""
+    while _is_boundary(ahead) or _skip_to_record(ahead):
+        while (here := ahead.peek(_MARK_BYTES)).startswith((b"\r", b"\n")):
+            ahead.skip(len(here) - len(here.lstrip(b"\r\n")))
+        if not ahead.peek(1) or not budget.spend_member():
+            return
+        head = ahead.peek(_HEADER_BYTES)
+        end = _BLANK_LINE.search(head)
+        if end is None or not _BEGINNING.match(head):
+            ahead.skip(1)
+            continue
+        ahead.skip(end.end())
+        yield _record(_fields(head[: end.start()]), ahead, budget, keep_bytes)
+
+
+def payload(record: Record) -> Payload | None:
+    """The document in a record, or None for one that holds none: requests, metadata, revisits and the like."""
+    media_type, charset = _content_type(record.fields.get("content-type", ""))
+    match record.kind:
+        case "resource" | "conversion":
+            return Payload(record.block, media_type, charset)
+        case "response" if media_type == "application/http" or record.block.startswith(b"HTTP/"):
+            return _response(record.block)
+        case "response" if media_type != "text/dns":
+            return Payload(record.block, media_type, charset)
+    return None
+
+
+def _record(fields: Fields, ahead: Lookahead, budget: Budget, keep_bytes: int) -> Record:
+    declared = fields.get("content-length", "")
+    length = int(declared) if re.fullmatch("[0-9]{1,18}", declared) else 0
+    block = ahead.read(min(length, keep_bytes))
+    is_cut = length > len(block) == keep_bytes
+    if not is_cut and len(block) == length and _is_boundary(ahead):
+        return Record(fields, block)
+    beyond = ahead.peek(_MARK_BYTES)
+    swallowed = None if is_cut and _holds_warc(block) else _SWALLOWED.search(block + beyond)
+    if swallowed and swallowed.start() < len(block):
+        following = block[swallowed.start() :]
+        ahead.unread(following[: budget.spend_bytes(len(following))])
+        own = block[: swallowed.start()].rstrip(b"\r\n")
+        return Record(fields, own, damage="the record claims more bytes than it has")
+    if is_cut:
+        ahead.skip(length - keep_bytes)
+        return Record(fields, block, is_cut=True)
+    if len(block) < length:
+        return Record(fields, block, damage="the record ends too early")
+    if _BLANK_LINE.match(beyond):  # so the length is right, and what follows is junk
+        return Record(fields, block)
+    more = _to_next_record(ahead, keep_bytes - len(block))
+    return Record(fields, block + more, damage="the record claims fewer bytes than it has")
+
+
+def _is_boundary(ahead: Lookahead) -> bool:
+    """Whether a record may begin here, or the file ends."""
+    following = ahead.peek(_MARK_BYTES).lstrip(b"\r\n")
+    return not following or following.startswith(_MARK[1:])
+
+
+def _skip_to_record(ahead: Lookahead) -> bool:
+    """Pass over everything before the next record; whether there is one."""
+    _to_next_record(ahead, 0)
+    return bool(ahead.peek(1))
+
+
+def _to_next_record(ahead: Lookahead, keep_bytes: int) -> bytes:
+    """What stands before the next record, and of that the first *keep_bytes*."""
+    kept = [ahead.read_to(_MARK, keep_bytes)]
+    room = keep_bytes - len(kept[0])
+    while (here := ahead.peek(_MARK_BYTES)) and not _BEGINNING.match(here, 1):
+        kept.append(ahead.read(1)[:room])
+        kept.append(ahead.read_to(_MARK, room - len(kept[-1])))
+        room -= len(kept[-1]) + len(kept[-2])
+    return b"".join(kept)
+
+
+def _holds_warc(block: bytes) -> bool:
+    """Whether the payload of a record is itself a WARC file, in which records are no accident."""
+    end = _BLANK_LINE.search(block, 0, _HEADER_BYTES)
+    return is_warc(block[:64]) or (end is not None and is_warc(block[end.end() : end.end() + 64]))
+
+
+def _response(block: bytes) -> Payload:
+    """The payload of an HTTP response; where it has no header, that is all of it."""
+    line = _STATUS_LINE.match(block)
+    if line is None:
+        return Payload(block, "", None)
+    end = _BLANK_LINE.search(block, line.end() - 2, _HEADER_BYTES)
+    fields = _fields(block[line.end() : end.start()]) if end else {}
+    content = block[end.end() if end else line.end() :]
+    if "chunked" in fields.get("transfer-encoding", "").lower():
+        content = _joined_chunks(content)
+    media_type, charset = _content_type(fields.get("content-type", ""))
+    named = [token.strip().lower() for token in fields.get("content-encoding", "").split(",")]
+    encodings = _as_sent([_ENCODINGS[name] for name in reversed(named) if name in _ENCODINGS], content)
+    return Payload(content, media_type, charset, int(line["status"]) if line["status"] else None, encodings)
+
+
+def _as_sent(named: list[Compression], content: bytes) -> tuple[Compression, ...]:
+    """What the encodings that a header names really are.
+
+    Many archives have taken them off and kept the header; ``deflate`` often means the data without its wrapping.
+    """
+    match named:
+        case [Compression.ZLIB] if int.from_bytes(content[:2]) % 31:
+            return (Compression.DEFLATE,)
+        case [Compression.GZIP | Compression.ZSTD as only] if not content.startswith(SIGNATURES[only]):
+            return ()
+    return tuple(named)
+
+
+def _joined_chunks(content: bytes) -> bytes:
+    r"""The body behind chunked transfer coding (RFC 9112, 7.1); what is no chunk is taken as it is.
+
+    >>> _joined_chunks(b"4\r\nark:\r\n6;x=y\r\n/12148\r\n0\r\n\r\n"), _joined_chunks(b"<p>no chunks")
+    (b'ark:/12148', b'<p>no chunks')
+    """
+    pieces: list[bytes] = []
+    at = 0
+    while at < len(content):
+        size = _CHUNK_SIZE.match(content, at)
+        if size is None:
+            pieces.append(content[at:])
+            break
+        end = size.end() + int(size["size"], 16)
+        pieces.append(content[size.end() : end])
+        if end == size.end():
+            break
+        at = end + (2 if content[end : end + 2] == b"\r\n" else content[end : end + 1] == b"\n")
+    return b"".join(pieces)
+
+
+def _fields(header: bytes) -> Fields:
+    r"""The fields of a header, names in lower case; of a repeated one, the first.
+
+    >>> _fields(b"WARC/1.0\r\nWARC-Type: response\r\nX-Long: a\r\n b")
+    {'warc-type': 'response', 'x-long': 'a b'}
+    """
+    fields: dict[str, str] = {}
+    for line in _FOLD.sub(" ", header.decode("utf-8", "replace")).split("\n"):
+        name, colon, value = line.partition(":")
+        if colon:
+            fields.setdefault(name.strip().lower(), value.strip())
+    return fields

@@ -1,0 +1,171 @@
+"""The files in a ZIP archive: by its directory, or from one local header to the next where there is none to be trusted.
+
+The directory is `zipfile`'s to read. Contents are not: it lets bzip2 and LZMA produce as much as they like at once.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from extractors.archives.compression import Compression, Decompressed
+from extractors.archives.streams import Budget, Limited, Lookahead, Readable, size_of
+
+#: A larger directory is not read: as Python objects, its entries take twenty times as much.
+_DIRECTORY_BYTES = 8 * 2**20
+_END = struct.Struct("<4s4H2LH")
+_END_64 = struct.Struct("<4sQ2H2L4Q")
+_LOCATOR_64 = struct.Struct("<4sLQL")
+_LOCAL = struct.Struct("<4s5H3L2H")
+_LOCAL_SIGNATURE = b"PK\x03\x04"
+_MOST = 0xFFFFFFFF
+_ENCRYPTED, _SIZE_FOLLOWS, _UTF8 = 0x1, 0x8, 0x800
+
+_COMPRESSIONS: Mapping[int, Compression] = {
+    0: Compression.NONE,
+    8: Compression.DEFLATE,
+    12: Compression.BZIP2,
+    93: Compression.ZSTD,
+    95: Compression.XZ,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ZipEntry:
+    """A file in a ZIP archive; its content is to be read before the next entry is asked for."""
+
+    name: str
+    is_encrypted: bool
+    content: Decompressed | None
+    """None where it is compressed by a method that we don't read."""
+
+
+class _Checked(Decompressed):
+    """Content that is damaged when its checksum is another."""
+
+    def __init__(self, packed: Readable, compression: Compression, budget: Budget, checksum: int | None) -> None:
+        super().__init__(packed, compression, budget)
+        self._checksum = checksum
+        self._sum = 0
+
+    def read(self, size: int, /) -> bytes:
+        data = super().read(size)
+        self._sum = zlib.crc32(data, self._sum)
+        if not data and self.is_at_end and self._checksum not in (None, self._sum):
+            self.damage = self.damage or "its checksum is wrong"
+        return data
+
+
+def directory(stream: BinaryIO) -> list[zipfile.ZipInfo] | None:
+    """The entries in the directory of a ZIP archive, or None where it is missing, damaged or too large."""
+    size = _directory_size(stream)
+    if size is None or size > _DIRECTORY_BYTES:
+        return None
+    stream.seek(0)
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            return archive.infolist()
+    except Exception:  # `zipfile` raises whatever a damaged directory makes its parts raise
+        return None
+
+
+def entries(stream: BinaryIO, listed: Sequence[zipfile.ZipInfo] | None, budget: Budget) -> Iterator[ZipEntry]:
+    """The files in the ZIP archive that a seekable *stream* is, as its `directory` has *listed* them.
+
+    Raises nothing over what is wrong with the archive. One without a directory, as when it was cut off, gives what its
+    local headers announce.
+    """
+    if listed is None:
+        stream.seek(0)
+        yield from _announced(Lookahead(stream), budget)
+        return
+    for info in listed:
+        if info.is_dir():
+            continue
+        if not budget.spend_member():
+            return
+        stream.seek(max(info.header_offset, 0))
+        header = stream.read(_LOCAL.size)
+        if len(header) < _LOCAL.size or not header.startswith(_LOCAL_SIGNATURE):
+            yield ZipEntry(info.filename, False, None)
+            continue
+        *_, name_size, extra_size = _LOCAL.unpack(header)
+        stream.seek(name_size + extra_size, io.SEEK_CUR)
+        packed = Limited(stream, info.compress_size)
+        yield _entry(info.filename, info.flag_bits, info.compress_type, packed, budget, info.CRC)
+
+
+def _directory_size(stream: BinaryIO) -> int | None:
+    """How many bytes the archive says that its directory has, or None where it doesn't say."""
+    stream.seek(0)
+    size = size_of(stream)
+    tail_size = min(size, _END.size + _LOCATOR_64.size + 2**16)
+    stream.seek(size - tail_size)
+    tail = stream.read(tail_size)
+    at = tail.rfind(b"PK\x05\x06")
+    if at < 0 or len(tail) - at < _END.size:
+        return None
+    directory_size = int(_END.unpack_from(tail, at)[5])
+    locator = tail[max(at - _LOCATOR_64.size, 0) : at]
+    if not locator.startswith(b"PK\x06\x07"):
+        return directory_size
+    stream.seek(min(_LOCATOR_64.unpack(locator)[2], size))
+    end = stream.read(_END_64.size)
+    return int(_END_64.unpack(end)[8]) if len(end) == _END_64.size else None
+
+
+def _announced(ahead: Lookahead, budget: Budget) -> Iterator[ZipEntry]:
+    """The entries that local headers announce, one after the other."""
+    while True:
+        ahead.read_to(_LOCAL_SIGNATURE, 0)
+        header = ahead.read(_LOCAL.size)
+        if len(header) < _LOCAL.size or not budget.spend_member():
+            return
+        _, _, flags, method, _, _, checksum, packed_size, size, name_size, extra_size = _LOCAL.unpack(header)
+        name = _decoded(ahead.read(name_size), flags)
+        extra = ahead.read(extra_size)
+        if _MOST in (packed_size, size):
+            packed_size = _packed_size_64(extra, size == _MOST)
+        is_sized = not flags & _SIZE_FOLLOWS or packed_size > 0
+        packed = Limited(ahead, packed_size) if is_sized else ahead
+        entry = _entry(name, flags, method, packed, budget, None if flags & _SIZE_FOLLOWS else checksum)
+        if not name.endswith("/"):
+            yield entry
+        if isinstance(packed, Limited):
+            ahead.skip(packed.left)
+        elif entry.content is not None and method:
+            while entry.content.read(2**16):
+                pass
+            ahead.unread(entry.content.rest)
+
+
+def _entry(
+    name: str, flags: int, method: int, packed: Limited | Lookahead, budget: Budget, checksum: int | None
+) -> ZipEntry:
+    compression = _COMPRESSIONS.get(method)
+    # Without a size, only a compressed content tells where it ends.
+    is_readable = isinstance(packed, Limited) or method != 0
+    content = _Checked(packed, compression, budget, checksum) if compression and is_readable else None
+    return ZipEntry(name, bool(flags & _ENCRYPTED), content)
+
+
+def _decoded(name: bytes, flags: int) -> str:
+    return name.decode("utf-8" if flags & _UTF8 else "cp437", "replace")
+
+
+def _packed_size_64(extra: bytes, has_size: bool) -> int:
+    """The packed size in the extra field for ZIP64 (4.5.3 of APPNOTE), 0 without one."""
+    at = 0
+    while at + 4 <= len(extra):
+        kind, size = struct.unpack_from("<2H", extra, at)
+        values = extra[at + 4 : at + 4 + size]
+        skipped = 8 if has_size else 0
+        if kind == 1 and len(values) >= skipped + 8:
+            return int.from_bytes(values[skipped : skipped + 8], "little")
+        at += 4 + size
+    return 0

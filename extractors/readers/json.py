@@ -1,0 +1,161 @@
+"""JSON and JSON Lines: every string that may name an ARK, under its JSON Pointer, without building the document."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import ijson  # type: ignore[import-untyped]
+
+from extractors.documents import Block, Finding, Reading
+from extractors.readers.plain import decode
+from extractors.readers.values import may_name_ark, value_block
+
+MEDIA_TYPE = "application/json"
+LINES_MEDIA_TYPE = "application/jsonl"
+MOST_BYTES = 64 * 2**20
+
+#: A place is repeated with each block: of a longer path or key it has the beginning.
+_MOST_STEPS, _MOST_STEP_CHARS = 32, 200
+
+#: A lone number of more digits than Python converts ends in one of the latter two.
+_FAULTS = (ijson.JSONError, ValueError, SystemError)
+
+#: The separator of RFC 7464 (JSON text sequences) stands before each record.
+_RECORD_SEPARATOR = "\x1e"
+
+_ESCAPE = re.compile(
+    r"""
+    \\u (?P<high> d[89ab][0-9a-f]{2} ) \\u (?P<low> d[c-f][0-9a-f]{2} )
+    | \\u (?P<unit> [0-9a-f]{4} )
+    | \\ (?P<char> ["\\/bfnrt] )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+
+
+def read_json(data: bytes, *, charset: str | None = None) -> Reading:
+    r"""The strings of a JSON document, keys too, that may name an ARK; *charset* is what the sender declared.
+
+    >>> reading = read_json(rb'{"items": [{"@id": "ark\u003a\/12345\/x5"}]}')
+    >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
+    [('structured-data', '/items/0/@id', 'ark:/12345/x5')]
+    """
+    text, findings = _text(data, charset)
+    try:
+        blocks = list(_blocks(text))
+    except _FAULTS as fault:
+        blocks = [Block(_unescaped(text))] if text.strip() else []
+        findings.append(Finding("malformed-json", f"read as text: {_message(fault)}"))
+    return Reading(MEDIA_TYPE, tuple(blocks), findings=tuple(findings))
+
+
+def read_json_lines(data: bytes, *, charset: str | None = None) -> Reading:
+    """The same of one JSON document a line; a malformed line costs no other. The place begins with the record.
+
+    >>> reading = read_json_lines(b'{"id": "ark:/12345/x5"}\\n{"id" "ark:"\\n{"id": "ark:/12345/x6"}')
+    >>> [(block.place, block.text) for block in reading.blocks]
+    [('record:1/id', 'ark:/12345/x5'), ('record:2', '{"id" "ark:"'), ('record:3/id', 'ark:/12345/x6')]
+    >>> reading.findings
+    (Finding(kind='malformed-json', detail='records read as text: 1, the first is record 2'),)
+    """
+    text, findings = _text(data, charset)
+    text = text.replace(_RECORD_SEPARATOR, " ")
+    try:
+        blocks = list(_blocks(text, are_records=True))
+    except _FAULTS:  # once more, line by line, which takes ten times as long
+        blocks, malformed = _blocks_of_lines(text)
+        if malformed:
+            detail = f"records read as text: {len(malformed)}, the first is record {malformed[0]}"
+            findings.append(Finding("malformed-json", detail))
+    return Reading(LINES_MEDIA_TYPE, tuple(blocks), findings=tuple(findings))
+
+
+def _blocks_of_lines(text: str) -> tuple[list[Block], list[int]]:
+    """The blocks of one document a line, and which of the lines that matter are no JSON."""
+    blocks: list[Block] = []
+    malformed: list[int] = []
+    lines = filter(None, map(str.strip, io.StringIO(text)))
+    for number, line in enumerate(lines, start=1):
+        if not may_name_ark(line):
+            continue
+        try:
+            blocks += [replace(block, place=f"record:{number}{block.place}") for block in _blocks(line)]
+        except _FAULTS:
+            malformed.append(number)
+            blocks.append(Block(_unescaped(line), place=f"record:{number}"))
+    return blocks, malformed
+
+
+def _text(data: bytes, charset: str | None) -> tuple[str, list[Finding]]:
+    findings = []
+    if len(data) > MOST_BYTES:
+        findings.append(Finding("size-limit", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
+        data = data[:MOST_BYTES]
+    decoded = decode(data, charset)
+    return decoded.text, findings + list(decoded.findings)
+
+
+def _blocks(text: str, *, are_records: bool = False) -> Iterator[Block]:
+    """A block for each string that may name an ARK, values and keys, all keys of the same name.
+
+    Events, because strangers choose the depth: the stack is ours, and nothing recurses. Several documents, one behind
+    the other, are read as if each were alone.
+    """
+    path: list[str | int] = []
+    records = 0
+    source = io.BytesIO(text.encode("utf-8", "replace"))
+    for event, value in ijson.basic_parse(source, use_float=True, multiple_values=True):
+        if event == "map_key":
+            path[-1] = value
+        elif event in ("end_map", "end_array"):
+            path.pop()
+            continue
+        elif not path:
+            records += 1
+        elif isinstance(path[-1], int):
+            path[-1] += 1
+        if event == "start_map":
+            path.append("")
+        elif event == "start_array":
+            path.append(-1)
+        elif event in ("string", "map_key") and may_name_ark(value):
+            yield value_block(value, (f"record:{records}" if are_records else "") + _pointer(path))
+
+
+def _pointer(path: list[str | int]) -> str:
+    """The JSON Pointer (RFC 6901) of a place.
+
+    >>> _pointer(["a/b", 3, "m~n"])
+    '/a~1b/3/m~0n'
+    """
+    steps = (str(step)[:_MOST_STEP_CHARS].replace("~", "~0").replace("/", "~1") for step in path[:_MOST_STEPS])
+    return "".join("/" + step for step in steps) + ("/…" if len(path) > _MOST_STEPS else "")
+
+
+def _unescaped(text: str) -> str:
+    r"""*text* with the escapes of JSON undone wherever they stand.
+
+    >>> _unescaped(r'{"id": "ark\u003a\/12345\/x5')
+    '{"id": "ark:/12345/x5'
+    """
+    return _ESCAPE.sub(_character, text)
+
+
+def _character(escape: re.Match[str]) -> str:
+    if escape["high"]:
+        return chr(0x10000 + (int(escape["high"], 16) - 0xD800) * 0x400 + int(escape["low"], 16) - 0xDC00)
+    if escape["unit"]:
+        unit = int(escape["unit"], 16)
+        return "\N{REPLACEMENT CHARACTER}" if 0xD800 <= unit <= 0xDFFF else chr(unit)
+    return _CONTROLS.get(escape["char"], escape["char"])
+
+
+def _message(fault: Exception) -> str:
+    """The first line of what a fault says: further ones show where it is, in the text itself."""
+    message = fault.args[0] if fault.args else ""
+    said = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
+    return said.partition("\n")[0].strip() if isinstance(fault, ijson.JSONError) else "a number beyond all use"

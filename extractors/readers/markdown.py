@@ -1,0 +1,80 @@
+"""Markdown (CommonMark with tables), as the page that it stands for: rendered, then read as HTML."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from extractors.documents import Block, Finding, Reading, Role
+from extractors.readers.markup.html import read_html
+from extractors.readers.plain import decode, read_plain
+
+MEDIA_TYPE = "text/markdown"
+#: A parser in Python: half a megabyte a second, and a tenth of it where a stranger wants it so.
+MOST_BYTES = 2 * 2**20
+
+_FRONT_MATTER = re.compile(r"\A(?P<fence>---|\+\+\+)[ \t]*\n(?P<matter>.*?\n)(?P=fence)[ \t]*(?:\n|\Z)", re.DOTALL)
+_SHOWN = frozenset({"text", "code_inline", "softbreak"})
+
+
+def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
+    r"""What the page shows and links to, HTML in it too; *charset* is what the sender declared, if anything.
+
+    >>> reading = read_markdown(rb"See [the *map*](/ark:/12345/x5) or **ark:/12345/x\_6**.")
+    >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
+    [('link-target', 'a/@href', '/ark:/12345/x5'), ('text', 'p', 'See the map or ark:/12345/x_6.')]
+    """
+    if len(data) > MOST_BYTES:
+        finding = Finding("size-limit", f"not read as Markdown, but as text: it has {len(data)} bytes")
+        as_text = read_plain(data, charset=charset)
+        return replace(as_text, media_type=MEDIA_TYPE, findings=(finding, *as_text.findings))
+    decoded = decode(data, charset)
+    findings = list(decoded.findings)
+    text = decoded.text.replace("\r\n", "\n")
+    front = _FRONT_MATTER.match(text)
+    blocks = [Block(front["matter"], place="front-matter")] if front else []
+    markdown = text[front.end() :] if front else text
+    parser = _parser()
+    references: dict[str, Any] = {}
+    tokens = parser.parse(markdown, references)
+    if _attribute_chars(tokens) > MOST_BYTES:
+        findings.append(Finding("size-limit", "references would make the page too big; read as text"))
+        return Reading(MEDIA_TYPE, (*blocks, Block(markdown)), findings=tuple(findings))
+    page = read_html(parser.renderer.render(tokens, parser.options, references).encode(), charset="utf-8")
+    blocks += page.blocks
+    blocks += _unused_references(references, blocks)
+    title = _first_heading(tokens) or page.title
+    return replace(page, media_type=MEDIA_TYPE, blocks=tuple(blocks), title=title, findings=(*findings, *page.findings))
+
+
+def _parser() -> MarkdownIt:
+    """CommonMark, tables and struck-out text; link targets as written, not as a browser would escape them."""
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    parser.normalizeLink = parser.normalizeLinkText = str  # type: ignore[method-assign, assignment]
+    parser.validateLink = lambda url: True  # type: ignore[method-assign]
+    return parser
+
+
+def _first_heading(tokens: list[Token]) -> str:
+    for heading, inline in pairwise(tokens):
+        if heading.type == "heading_open" and heading.tag == "h1":
+            return " ".join("".join(child.content for child in inline.children or () if child.type in _SHOWN).split())
+    return ""
+
+
+def _attribute_chars(tokens: list[Token]) -> int:
+    """The length of all link targets and titles: a long one may be referred to a million times."""
+    nested = (child for token in tokens for child in token.children or ())
+    return sum(len(str(value)) for child in nested for value in child.attrs.values())
+
+
+def _unused_references(references: dict[str, Any], blocks: list[Block]) -> list[Block]:
+    """Link definitions that no text refers to, among them footnotes that are but a URL."""
+    used = {block.text for block in blocks if block.role is Role.LINK_TARGET}
+    targets = dict.fromkeys(reference["href"] for reference in references.get("references", {}).values())
+    return [Block(target, Role.LINK_TARGET, place="[]:") for target in targets if target and target not in used]

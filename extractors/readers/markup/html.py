@@ -1,0 +1,143 @@
+"""HTML: what a page shows, where it links to and what it says about itself, as far as it may be about an ARK.
+
+lxml parses; from there on the page is well-formed markup, in which a tag is ``<[^>]*>`` whatever stood in the source.
+In it the places are looked for where a label may stand; only around these the page is read, so that a page without an
+ARK costs little more than its parsing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from lxml import etree
+from w3lib.encoding import html_body_declared_encoding
+
+from extractors.documents import Block, Finding, Reading
+from extractors.readers.markup.html_source import CONTROLS, flat, parseable, with_controls_spelled
+from extractors.readers.markup.page import Page, plain
+from extractors.readers.markup.scripts import script_blocks
+from extractors.readers.markup.targets import leads_to_document
+from extractors.readers.plain import decode
+
+MEDIA_TYPE = "text/html"
+MOST_BYTES = 32 * 2**20
+
+Element: TypeAlias = Any
+"""An `lxml.etree._Element`; its published types are those of lxml 4."""
+
+#: Elements of which nothing is seen but their attributes.
+_UNSEEN = ("iframe", "noembed", "script", "style", "template")
+
+#: Links to follow. Attributes are matched one by one: a value may hold what looks like an attribute.
+_ATTRIBUTES = r'(?: =?[^ =]*="[^"]*")*?'
+_LINK = re.compile(rf'<a(?:rea)?{_ATTRIBUTES} href="([^"]*)"')
+_LINK_OR_FRAME = re.compile(rf'<(?:a(?:rea)?{_ATTRIBUTES} href|i?frame{_ATTRIBUTES} src)="([^"]*)"')
+
+#: How libxml2 writes a character that XML can't spell.
+_UNSPELLABLE = "&#xFFFD;"
+
+
+def read_html(data: bytes, *, charset: str | None = None) -> Reading:
+    """What may hold an ARK in a page, its links, title and base; *charset* is what HTTP declared, if anything.
+
+    Text, link targets and metadata come in page order, then what stands in scripts. Text is passed over in which
+    nothing looks like a label, and so are targets that neither look like an ARK nor belong to such a text.
+
+    >>> reading = read_html(b'<p>Not here.<p>See <a href="/ark:/12148/btv1b8">ark:/12148/<wbr>btv1b8</a>.')
+    >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
+    [('link-target', 'a/@href', '/ark:/12148/btv1b8'), ('text', 'p', 'See ark:/12148/btv1b8.')]
+    """
+    findings = []
+    if len(data) > MOST_BYTES:
+        findings.append(Finding("size-limit", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
+        data = data[:MOST_BYTES]
+    decoded = decode(data, charset, html_body_declared_encoding(data))
+    source = parseable(decoded.text)
+    findings += [*decoded.findings, *source.findings]
+    markup = source.markup
+    tree = _parsed(markup)
+    if tree.is_cut_short:
+        findings.append(Finding("malformed-markup", f"read without its structure: {tree.fault}"))
+        markup = flat(markup)
+        tree = _parsed(markup)
+    if tree.root is None:
+        return Reading(MEDIA_TYPE, source.left_out, findings=tuple(findings))
+    beside = _beside_the_text(tree.root)
+    page = Page(_well_formed(tree.root, markup))
+    targets = dict.fromkeys((_LINK_OR_FRAME if beside.has_frames else _LINK).findall(page.markup))
+    links = dict.fromkeys(filter(leads_to_document, map(plain, targets)))
+    blocks = (*page.blocks(), *beside.scripts, *source.left_out)
+    return Reading(MEDIA_TYPE, blocks, tuple(links), beside.base, beside.title, tuple(findings))
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """What lxml made of a page, and why it stopped if it did."""
+
+    root: Element | None
+    is_cut_short: bool = False
+    fault: str = ""
+
+
+def _parsed(markup: str) -> _Tree:
+    """The tree of decoded *markup*, for lxml takes bytes without a declared charset for Latin-1.
+
+    A limit of libxml2, such as 2,048 open elements, ends the parsing without an exception, as the last fault.
+    `huge_tree` lifts the limit of 10 MB for one run of text, and `MOST_BYTES` bounds the whole.
+    """
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    try:
+        root = etree.fromstring(markup.encode("utf-8", "replace"), parser)
+    except etree.LxmlError as error:
+        return _Tree(None, is_cut_short=True, fault=str(error))
+    if root is not None:
+        root.extend(list(root.itersiblings()))  # behind "</html>", lxml begins another element of that name
+    faults = parser.error_log
+    is_cut_short = bool(faults) and faults[-1].level == etree.ErrorLevels.FATAL
+    return _Tree(root, is_cut_short, faults[-1].message if is_cut_short else "")
+
+
+@dataclass(slots=True)
+class _Beside:
+    """What a page says beside its text."""
+
+    title: str = ""
+    base: str | None = None
+    has_frames: bool = False
+    scripts: list[Block] = field(default_factory=list)
+
+
+def _beside_the_text(root: Element) -> _Beside:
+    """Title, base and what stands in scripts; what isn't seen of the page is taken out of the tree."""
+    found = _Beside()
+    for element in root.iter("title", "base", "frame", *_UNSEEN):
+        if element.tag == "title":
+            found.title = found.title or " ".join("".join(element.itertext()).split())
+        elif element.tag == "base":
+            found.base = element.get("href") if found.base is None else found.base
+        else:
+            found.has_frames |= element.tag in ("frame", "iframe")
+            if element.tag == "script" and element.text:
+                found.scripts += script_blocks(element.text, element.get("type", ""))
+            del element[:]
+            element.text = None
+    return found
+
+
+def _well_formed(root: Element, markup: str) -> str:
+    """The tree as markup that is well-formed, but for characters that XML can't spell: they are kept, too."""
+    written = _written(root)
+    if _UNSPELLABLE not in written:
+        return written
+    tree = _parsed(with_controls_spelled(markup))
+    if tree.root is None or tree.is_cut_short:
+        return written
+    _beside_the_text(tree.root)
+    return _written(tree.root).translate(CONTROLS)
+
+
+def _written(root: Element) -> str:
+    root.getroottree().docinfo.clear()  # for XHTML, libxml2 would add attributes and elements of its own
+    return str(etree.tostring(root, encoding="unicode"))

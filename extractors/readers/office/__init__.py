@@ -1,0 +1,1 @@
+"""Packages of XML: Word, Excel, PowerPoint, OpenDocument; EPUB uses them too."""

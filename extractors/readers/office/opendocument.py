@@ -1,0 +1,285 @@
+"""OpenDocument (ISO/IEC 26300): texts, spreadsheets and presentations, packaged or flat, as they are displayed."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from extractors.documents import Role
+from extractors.readers.markup.targets import may_hold_ark
+from extractors.readers.office.fields import formula_target
+from extractors.readers.office.spreadsheet import column_letters
+from extractors.readers.office.xml_events import EnoughRead, Target, by_local_name, local_name
+from extractors.readers.running_text import RunningText
+
+# Elements go by their local name and the last word of their namespace, which is the usual prefix; so the formats
+# of OpenOffice.org 1 read the same.
+_PASSED_OVER = frozenset({"office:scripts", "text:ruby-text", "text:script", "text:tracked-changes"})
+_PARAGRAPHS = frozenset({"text:h", "text:p"})
+_CELLS = frozenset({"table:covered-table-cell", "table:table-cell"})
+_LINKS = frozenset({"drawing:a", "text:a"})
+_CHARACTERS = {"text:line-break": "\n", "text:tab": "\t", "text:tab-stop": "\t"}
+_HEADERS = {f"style:{kind}{page}": kind for kind in ("footer", "header") for page in ("", "-first", "-left")}
+#: Elements whose own text is a value, kept where it may hold an ARK: alternative texts, the footers of slides.
+_VALUES = frozenset(
+    {"presentation:footer-decl", "presentation:header-decl", "svg-compatible:desc", "svg-compatible:title"}
+)
+#: Elements whose attributes are shown, or kept of what is cited.
+_SPEAKING = frozenset(
+    """
+    text:bibliography-mark text:conditional-text text:hidden-text text:user-field-decl text:variable-set
+    """.split()  # noqa: SIM905
+)
+_NAMESPACE_WORD = re.compile(r"[A-Za-z-]+")
+_RAISED = re.compile(r"super|[1-9]")
+_MOST_BLANKS = 100
+
+
+@dataclass(slots=True)
+class _Table:
+    """A table, and where in it the reader is; counted from 1."""
+
+    name: str
+    row: int = 0
+    next_row: int = 1
+    next_column: int = 1
+
+
+@dataclass(slots=True)
+class _Element:
+    """An open element, and what has to be put back when it ends."""
+
+    name: str
+    place: str
+    is_inline: bool = False
+    """Whether text directly in it is that of a paragraph."""
+    is_paragraph: bool = False
+    is_apart: bool = False
+    link: int | None = None
+
+
+class OpenDocumentPart(Target):
+    """Takes the events of ``content.xml``, ``styles.xml``, ``meta.xml``, or of a flat file that is all of these."""
+
+    def __init__(self, text: RunningText) -> None:
+        self.title = ""
+        self._text = text
+        self._passed_over = 0
+        self._open = [_Element("", "body")]
+        self._names: dict[str, str] = {}
+        self._tables: list[_Table] = []
+        self._is_spreadsheet = False
+        self._counts: Counter[str] = Counter()
+        self._style = ""
+        self._raised: set[str] = set()
+        self._value: list[str] | None = None
+        self._value_place = ""
+        self._starts: dict[str, Callable[[_Element, Mapping[str, str]], None]] = {
+            "drawing:page": self._start_slide,
+            "office:annotation": self._start_comment,
+            "office:spreadsheet": self._start_spreadsheet,
+            "presentation:notes": self._start_slide_notes,
+            "style:style": self._start_style,
+            "style:text-properties": self._read_text_properties,
+            "style:properties": self._read_text_properties,
+            "table:table": self._start_table,
+            "table:table-row": self._start_row,
+            "text:note": self._start_note,
+            "text:s": self._write_blanks,
+            "text:span": self._start_span,
+            **dict.fromkeys(_CELLS, self._start_cell),
+            **dict.fromkeys(_LINKS, self._start_link),
+            **dict.fromkeys(_PARAGRAPHS, self._start_paragraph),
+        }
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins."""
+        name = self._names.get(tag) or self._prefixed(tag)
+        if self._passed_over or name in _PASSED_OVER:
+            self._passed_over += 1
+            return
+        around = self._open[-1]
+        is_inline = around.is_inline and name.startswith(("text:", "loext:"))
+        element = _Element(name, around.place, is_inline)
+        if around.name == "office:meta":
+            named = by_local_name(attributes)
+            self._begin_value(f"meta/{named.get('name') or local_name(tag)}")
+        elif name in self._starts:
+            self._starts[name](element, by_local_name(attributes))
+        elif name in _HEADERS:
+            element.place = _HEADERS[name]
+        elif name in _VALUES:
+            self._begin_value(around.place)
+        elif name in _CHARACTERS and is_inline:
+            self._text.write(_CHARACTERS[name])
+        if name in _SPEAKING:
+            self._read_attributes(element, attributes)
+        if element.is_apart:
+            self._text.set_apart()
+        self._open.append(element)
+
+    def data(self, text: str) -> None:
+        """Text, in pieces as the parser likes."""
+        if self._passed_over:
+            return
+        if self._value is not None:
+            self._value.append(text)
+        elif self._open[-1].is_inline:
+            self._text.write_collapsed(text)
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        if self._passed_over:
+            self._passed_over -= 1
+            return
+        if len(self._open) == 1:
+            return
+        ended = self._open.pop()
+        if self._value is not None:
+            self._end_value(ended)
+        if ended.is_apart:
+            self._text.set_apart()
+        if ended.is_paragraph:
+            self._text.end()
+        if ended.link is not None:
+            self._text.close_link(ended.link)
+        if ended.name == "table:table" and self._tables:
+            self._tables.pop()
+        if self._text.is_full:
+            raise EnoughRead
+
+    def close(self) -> None:
+        """There is no more."""
+        self._text.close()
+
+    def _prefixed(self, tag: str) -> str:
+        words = _NAMESPACE_WORD.findall(tag.rpartition("}")[0])
+        name = f"{words[-1]}:{local_name(tag)}" if words else tag
+        self._names[tag] = name
+        return name
+
+    # -- paragraphs and what stands in them
+
+    def _start_paragraph(self, element: _Element, _: Mapping[str, str]) -> None:
+        """A paragraph; in a cell of a spreadsheet, a line of its text."""
+        element.is_inline = True
+        if self._open[-1].is_paragraph and self._open[-1].name in _CELLS:
+            self._text.break_line()
+        else:
+            element.is_paragraph = True
+            self._text.begin(element.place)
+
+    def _start_span(self, element: _Element, attributes: Mapping[str, str]) -> None:
+        """A raised 3 behind an ARK is a footnote mark, and must not become its last character."""
+        element.is_apart = attributes.get("style-name") in self._raised
+
+    def _start_note(self, element: _Element, attributes: Mapping[str, str]) -> None:
+        element.is_apart, element.is_inline = True, False
+        element.place = self._numbered(attributes.get("note-class", "footnote"))
+
+    def _start_comment(self, element: _Element, _: Mapping[str, str]) -> None:
+        element.place = f"{element.place}/comment" if self._is_spreadsheet else self._numbered("comment")
+
+    def _start_link(self, element: _Element, attributes: Mapping[str, str]) -> None:
+        target = attributes.get("href", "").strip()
+        if target and not target.startswith("#"):
+            element.link = self._text.add_link(target, element.place)
+            self._text.open_link(element.link)
+
+    def _write_blanks(self, element: _Element, attributes: Mapping[str, str]) -> None:
+        if element.is_inline:
+            self._text.write(" " * min(_count(attributes, "c"), _MOST_BLANKS))
+
+    def _start_style(self, _: _Element, attributes: Mapping[str, str]) -> None:
+        self._style = attributes.get("name", "")
+
+    def _read_text_properties(self, _: _Element, attributes: Mapping[str, str]) -> None:
+        if _RAISED.match(attributes.get("text-position", "")):
+            self._raised.add(self._style)
+
+    # -- tables, sheets and slides
+
+    def _start_spreadsheet(self, _: _Element, __: Mapping[str, str]) -> None:
+        self._is_spreadsheet = True
+
+    def _start_table(self, element: _Element, attributes: Mapping[str, str]) -> None:
+        self._tables.append(_Table(attributes.get("name", "")))
+        if self._is_spreadsheet:
+            element.place = attributes.get("name", "")
+
+    def _start_row(self, _: _Element, attributes: Mapping[str, str]) -> None:
+        if self._tables:
+            table = self._tables[-1]
+            table.row, table.next_column = table.next_row, 1
+            table.next_row += _count(attributes, "number-rows-repeated")
+
+    def _start_cell(self, element: _Element, attributes: Mapping[str, str]) -> None:
+        """A cell; in a spreadsheet a paragraph, for its lines are one value. What is repeated is read once."""
+        if not self._is_spreadsheet or not self._tables:
+            return
+        table = self._tables[-1]
+        element.place = f"{table.name}!{column_letters(table.next_column)}{table.row}"
+        table.next_column += _count(attributes, "number-columns-repeated")
+        target = formula_target(attributes.get("formula", ""))
+        if target:
+            element.link = self._text.add_link(target, element.place)
+            self._text.open_link(element.link)
+        element.is_paragraph = True
+        self._text.begin(element.place)
+
+    def _start_slide(self, element: _Element, _: Mapping[str, str]) -> None:
+        self._counts["slide"] += 1
+        element.place = f"slide{self._counts['slide']}"
+
+    def _start_slide_notes(self, element: _Element, _: Mapping[str, str]) -> None:
+        element.place = f"notes{self._counts['slide']}"
+
+    def _numbered(self, kind: str) -> str:
+        self._counts[kind] += 1
+        return f"{kind}:{self._counts[kind]}"
+
+    # -- values
+
+    def _read_attributes(self, element: _Element, attributes: Mapping[str, str]) -> None:
+        for value in attributes.values():
+            if may_hold_ark(value):
+                self._text.add_value(value, element.place)
+
+    def _begin_value(self, place: str) -> None:
+        self._value, self._value_place = [], place
+
+    def _end_value(self, ended: _Element) -> None:
+        """A value ends; of alternative texts, only what may hold an ARK is of interest."""
+        value, self._value = "".join(self._value or ()).strip(), None
+        if self._open[-1].name == "office:meta" or may_hold_ark(value):
+            self._text.add_value(value, self._value_place, Role.METADATA)
+        if self._value_place == "meta/title" and not self.title:
+            self.title = " ".join(value.split())
+
+
+def _count(attributes: Mapping[str, str], name: str) -> int:
+    """How often something is repeated: once, unless the attribute says otherwise.
+
+    >>> _count({"c": "3"}, "c"), _count({}, "c"), _count({"c": "-1"}, "c")
+    (3, 1, 1)
+    """
+    count = attributes.get(name, "")
+    return int(count) if count.isdecimal() and len(count) <= 9 else 1
+
+
+class Manifest(Target):
+    """Takes the events of ``META-INF/manifest.xml``: which members are encrypted."""
+
+    def __init__(self) -> None:
+        self.encrypted: set[str] = set()
+        self._member = ""
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins."""
+        name = local_name(tag)
+        if name == "file-entry":
+            self._member = by_local_name(attributes).get("full-path", "")
+        elif name == "encryption-data":
+            self.encrypted.add(self._member)

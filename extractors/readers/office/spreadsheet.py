@@ -1,0 +1,201 @@
+"""SpreadsheetML (ECMA-376, part 1, 18): the strings in the cells of a workbook, cell by cell, and their links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from extractors.documents import Anchor, Role
+from extractors.readers.office.fields import formula_target
+from extractors.readers.office.opc import Relation
+from extractors.readers.office.xml_events import EnoughRead, Target, by_local_name, local_name
+from extractors.readers.running_text import MOST_BLOCKS, RunningText
+
+_TEXTS = frozenset({"f", "t", "text", "v"})
+_NOTES = frozenset({"comment", "threadedComment"})
+_HEADERS = frozenset({"evenFooter", "evenHeader", "firstFooter", "firstHeader", "oddFooter", "oddHeader"})
+#: Codes in a header: its part of the line, font, size, colour, fields.
+_HEADER_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|[0-9]{1,3}|[A-Za-z])')
+_CELL = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
+
+
+def column_letters(column: int) -> str:
+    """The letters of a column, counted from 1.
+
+    >>> [column_letters(column) for column in (1, 26, 27, 16384)]
+    ['A', 'Z', 'AA', 'XFD']
+    """
+    letters = ""
+    while column > 0:
+        column, letter = divmod(column - 1, 26)
+        letters = chr(ord("A") + letter) + letters
+    return letters
+
+
+class SharedStrings(Target):
+    """Takes the events of the table of strings to which the cells of all sheets refer."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self._pieces: list[str] = []
+        self._is_text = False
+        self._readings = 0
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins; the phonetic reading of a string is none of it."""
+        name = local_name(tag)
+        self._is_text = name == "t" and not self._readings
+        self._readings += name == "rPh"
+
+    def data(self, text: str) -> None:
+        """Text, in pieces as the parser likes."""
+        if self._is_text:
+            self._pieces.append(text)
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        name = local_name(tag)
+        self._is_text = False
+        self._readings -= name == "rPh"
+        if name == "si":
+            if len(self.found) < MOST_BLOCKS:
+                self.found.append("".join(self._pieces))
+            self._pieces.clear()
+
+
+class Sheets(Target):
+    """Takes the events of the workbook part: which sheets there are, in order."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[str, str]] = []
+        """Relation and name of each."""
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """A sheet has no content: all of it is in its attributes."""
+        if local_name(tag) == "sheet":
+            named = by_local_name(attributes)
+            self.found.append((named.get("id", ""), named.get("name", "")))
+
+
+class SheetPart(Target):
+    """Takes the events of one sheet, or of the comments on it, and writes its strings to a `RunningText`."""
+
+    def __init__(
+        self, text: RunningText, sheet: str, relations: Mapping[str, Relation], strings: list[str] | None = None
+    ) -> None:
+        self.used: set[str] = set()
+        """The relations that a link of this sheet has."""
+        self._text = text
+        self._sheet = sheet
+        self._relations = relations
+        self._strings = strings or []
+        self._first_block = len(text.blocks)
+        self._row = self._column = 0
+        self._place = ""
+        self._kind = ""
+        self._element = ""
+        self._pieces: dict[str, list[str]] = {}
+        self._linked: dict[str, int] = {}
+        self._readings = 0
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins."""
+        name = local_name(tag)
+        if name == "row":
+            self._row = _number(attributes.get("r", "")) or self._row + 1
+            self._column = 0
+        elif name == "c":
+            self._start_cell(attributes)
+        elif name in _NOTES:
+            self._place = f"{self._sheet}!{attributes.get('ref', '')}/comment"
+            self._pieces.clear()
+        elif name == "hyperlink":
+            self._read_link(by_local_name(attributes))
+        elif name in _HEADERS:
+            self._pieces.clear()
+            self._element = "t"
+        elif name == "rPh":
+            self._readings += 1
+        elif name in _TEXTS and not self._readings:
+            self._element = "t" if name == "text" else name
+
+    def data(self, text: str) -> None:
+        """Text, in pieces as the parser likes."""
+        if self._element:
+            self._pieces.setdefault(self._element, []).append(text)
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        name = local_name(tag)
+        self._element = ""
+        if name == "c":
+            self._end_cell()
+        elif name in _NOTES:
+            self._show("".join(self._pieces.get("t", ())))
+        elif name in _HEADERS:
+            self._place = f"{self._sheet}/header" if name.endswith("Header") else f"{self._sheet}/footer"
+            self._show(_HEADER_CODE.sub(" ", "".join(self._pieces.get("t", ()))))
+        elif name == "rPh":
+            self._readings -= 1
+        if self._text.is_full:
+            raise EnoughRead
+
+    def close(self) -> None:
+        """There is no more: the links, which stand behind the cells, get the text of theirs."""
+        self._text.close()
+        for index in range(self._first_block, len(self._text.blocks)):
+            block = self._text.blocks[index]
+            link = self._linked.get(block.place)
+            if link is not None and block.role is Role.TEXT and not block.anchors:
+                self._text.blocks[index] = replace(block, anchors=(Anchor(0, len(block.text), link),))
+        self._linked.clear()
+
+    def _start_cell(self, attributes: Mapping[str, str]) -> None:
+        self._column += 1
+        self._place = f"{self._sheet}!{attributes.get('r') or column_letters(self._column) + str(self._row)}"
+        self._kind = attributes.get("t", "n")
+        self._pieces.clear()
+
+    def _end_cell(self) -> None:
+        value, formula = "".join(self._pieces.get("v", ())), "".join(self._pieces.get("f", ()))
+        if self._kind == "s":
+            index = _number(value)
+            value = self._strings[index] if index < len(self._strings) else ""
+        elif self._kind == "inlineStr":
+            value = "".join(self._pieces.get("t", ()))
+        elif self._kind != "str":  # a number, a truth, an error
+            value = ""
+        target = formula_target(formula)
+        link = self._text.add_link(target, self._place) if target else None
+        self._show(value, link)
+
+    def _show(self, text: str, link: int | None = None) -> None:
+        self._text.begin(self._place)
+        if link is not None:
+            self._text.open_link(link)
+        self._text.write(text)
+        self._text.end()
+        if link is not None:
+            self._text.close_link(link)
+
+    def _read_link(self, attributes: Mapping[str, str]) -> None:
+        """A link of a cell, or of a range: then that of its first cell."""
+        identifier, fragment = attributes.get("id", ""), attributes.get("location", "")
+        relation = self._relations.get(identifier)
+        cell = _CELL.match(attributes.get("ref", ""))
+        if relation is None or cell is None:
+            return
+        self.used.add(identifier)
+        place = f"{self._sheet}!{cell[0]}"
+        target = f"{relation.target}#{fragment}" if fragment else relation.target
+        self._linked.setdefault(place, self._text.add_link(target, place))
+
+
+def _number(digits: str) -> int:
+    """The number, which is never negative; 0 for what is none.
+
+    >>> _number("12"), _number("-1"), _number("9" * 5000)
+    (12, 0, 0)
+    """
+    return int(digits) if digits.isdecimal() and len(digits) <= 9 else 0

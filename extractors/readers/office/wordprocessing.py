@@ -1,0 +1,279 @@
+"""The text markup of Office Open XML (ECMA-376, part 1): WordprocessingML, and DrawingML in slides and charts.
+
+Elements go by their local names: the strict and the transitional edition differ in their namespaces only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from extractors.documents import Role
+from extractors.readers.markup.targets import may_hold_ark
+from extractors.readers.office.fields import hyperlink_target
+from extractors.readers.office.opc import Relation
+from extractors.readers.office.xml_events import EnoughRead, Target, by_local_name, local_name
+from extractors.readers.running_text import RunningText
+
+#: Passed over with all that is in them: what was deleted or moved away, former formatting, tab stops, readings.
+_PASSED_OVER = frozenset({"del", "moveFrom", "pPrChange", "rPrChange", "rt", "tabLst", "tabs"})
+#: Stories within a part that are told apart by their number.
+_NUMBERED = frozenset({"comment", "endnote", "footnote"})
+_NOTE_MARKS = frozenset({"endnoteRef", "endnoteReference", "footnoteRef", "footnoteReference"})
+_RUNS = frozenset({"fld", "r"})
+_CHARACTERS = {
+    "cr": "\n",
+    "noBreakHyphen": "\N{NON-BREAKING HYPHEN}",
+    "ptab": "\t",
+    "softHyphen": "\N{SOFT HYPHEN}",
+    "tab": "\t",
+}
+_ALTERNATIVE_TEXT = frozenset({"cNvPr", "docPr"})
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run of characters with one formatting."""
+
+    is_apart: bool = False
+    link: int | None = None
+
+
+@dataclass(slots=True)
+class _Field:
+    """A field: its code, then what it shows."""
+
+    code: list[str] = field(default_factory=list)
+    link: int | None = None
+
+
+class MarkupPart(Target):
+    """Takes the events of one part, and writes what a reader sees to a `RunningText`."""
+
+    def __init__(self, text: RunningText, place: str, relations: Mapping[str, Relation]) -> None:
+        self.used: set[str] = set()
+        """The relations that a link of this part has."""
+        self._text = text
+        self._story = self._place = place
+        self._relations = relations
+        self._passed_over = 0
+        self._content = ""
+        """The element whose text counts, while it is open: ``t`` or ``instrText``."""
+        self._in_paragraph_mark = False
+        self._alternatives: list[bool] = []
+        self._runs: list[_Run] = []
+        self._links: list[int | None] = []
+        self._fields: list[_Field] = []
+        self._codes: list[_Field] = []
+        """Those of the fields whose code isn't at its end."""
+        self._paragraph_links: dict[str, int] = {}
+        self._starts: dict[str, Callable[[dict[str, str]], None]] = {
+            "br": self._break,
+            "fldChar": self._field_character,
+            "fldSimple": self._start_simple_field,
+            "hlinkClick": self._run_link,
+            "hyperlink": self._start_hyperlink,
+            "p": self._start_paragraph,
+            "rPr": self._run_properties,
+            "sym": self._symbol,
+            "vertAlign": self._vertical_alignment,
+        }
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins."""
+        name = local_name(tag)
+        if self._passed_over or self._is_passed_over(name):
+            self._passed_over += 1
+        elif name in {"t", "instrText"}:
+            self._content = name
+        elif name in self._starts:
+            self._starts[name](by_local_name(attributes))
+        elif name in _CHARACTERS:
+            self._write(_CHARACTERS[name])
+        elif name in _NOTE_MARKS:
+            self._text.set_apart()
+        elif name in _RUNS:
+            self._runs.append(_Run())
+        elif name in _NUMBERED:
+            self._place = f"{name}:{by_local_name(attributes).get('id', '')}"
+        elif name == "pPr":
+            self._in_paragraph_mark = True
+        elif name in _ALTERNATIVE_TEXT:
+            self._read_alternative_text(attributes)
+        elif "href" in attributes:  # shapes of VML
+            self._text.add_link(attributes["href"], self._place)
+
+    def data(self, text: str) -> None:
+        """Text, in pieces as the parser likes."""
+        if self._passed_over or not self._content:
+            return
+        if self._content == "t":
+            self._write(text)
+        elif self._codes:
+            self._codes[-1].code.append(text)
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        if self._passed_over:
+            self._passed_over -= 1
+            return
+        name = local_name(tag)
+        if name in {"t", "instrText"}:
+            self._content = ""
+        elif name == "p":
+            self._end_codes()
+            self._text.end()
+            if self._text.is_full:
+                raise EnoughRead
+        elif name in _RUNS and self._runs:
+            self._end_run(self._runs.pop())
+        elif name in {"fldSimple", "hyperlink"} and self._links:
+            self._close_link(self._links.pop())
+        elif name == "AlternateContent" and self._alternatives:
+            self._alternatives.pop()
+        elif name in _NUMBERED:
+            self._place = self._story
+        elif name == "pPr":
+            self._in_paragraph_mark = False
+
+    def close(self) -> None:
+        """There is no more."""
+        self._end_codes()
+        self._text.close()
+
+    def _is_passed_over(self, name: str) -> bool:
+        """Whether an element is no part of the text; of alternative contents, all but the first."""
+        if name == "del" and self._in_paragraph_mark:
+            self._text.let_go_on()
+        elif name == "AlternateContent":
+            self._alternatives.append(False)
+        elif name in {"Choice", "Fallback"} and self._alternatives:
+            was_chosen, self._alternatives[-1] = self._alternatives[-1], True
+            return was_chosen
+        return name in _PASSED_OVER
+
+    def _write(self, text: str) -> None:
+        if self._codes:
+            self._codes[-1].code.append(text)  # the result of a field within the code of another
+        else:
+            self._text.write(text)
+
+    # -- paragraphs and runs
+
+    def _start_paragraph(self, _: dict[str, str]) -> None:
+        self._text.begin(self._place)
+        self._paragraph_links = {}
+
+    def _break(self, attributes: dict[str, str]) -> None:
+        self._write("\f" if attributes.get("type") == "page" else "\n")
+
+    def _symbol(self, attributes: dict[str, str]) -> None:
+        """A character by its code, in a font of symbols by its place there: U+F000 and what ASCII has."""
+        try:
+            code = int(attributes.get("char", ""), 16)
+            char = chr(code)
+        except (ValueError, OverflowError):
+            return
+        if code == 0xF02D and attributes.get("font") == "Symbol":
+            char = "\N{MINUS SIGN}"
+        if not 0xD800 <= code <= 0xDFFF:
+            self._write(char)
+
+    def _run_properties(self, attributes: dict[str, str]) -> None:
+        """Only DrawingML says here what is raised; in per mille, or per cent in the strict edition."""
+        baseline = attributes.get("baseline", "")
+        if baseline.rstrip("%").isdigit() and baseline.strip("0%"):
+            self._stand_apart()
+
+    def _vertical_alignment(self, attributes: dict[str, str]) -> None:
+        if attributes.get("val") == "superscript":
+            self._stand_apart()
+
+    def _stand_apart(self) -> None:
+        """A raised 3 behind an ARK is a footnote mark, and must not become its last character."""
+        if self._runs and not self._runs[-1].is_apart:
+            self._runs[-1].is_apart = True
+            self._text.set_apart()
+
+    def _end_run(self, run: _Run) -> None:
+        if run.is_apart:
+            self._text.set_apart()
+        self._close_link(run.link)
+
+    # -- links
+
+    def _start_hyperlink(self, attributes: dict[str, str]) -> None:
+        identifier, fragment = attributes.get("id", ""), attributes.get("anchor", "")
+        relation = self._relations.get(identifier)
+        link = None
+        if relation is not None:
+            self.used.add(identifier)
+            link = self._open_link(f"{relation.target}#{fragment}" if fragment else relation.target)
+        self._links.append(link)
+
+    def _run_link(self, attributes: dict[str, str]) -> None:
+        """The link of a run in DrawingML, where one link is several runs; or that of a picture."""
+        identifier = attributes.get("id", "")
+        relation = self._relations.get(identifier)
+        if relation is None or not relation.is_external:
+            return
+        self.used.add(identifier)
+        if not self._runs or self._runs[-1].link is not None:
+            self._text.add_link(relation.target, self._place)
+            return
+        if identifier not in self._paragraph_links:
+            self._paragraph_links[identifier] = self._text.add_link(relation.target, self._place)
+        self._runs[-1].link = self._paragraph_links[identifier]
+        self._text.open_link(self._paragraph_links[identifier])
+
+    def _read_alternative_text(self, attributes: Mapping[str, str]) -> None:
+        for name in ("title", "descr"):
+            if may_hold_ark(attributes.get(name, "")):
+                self._text.add_value(attributes[name], self._place)
+
+    def _open_link(self, target: str) -> int:
+        link = self._text.add_link(target, self._place)
+        self._text.open_link(link)
+        return link
+
+    def _close_link(self, link: int | None) -> None:
+        if link is not None:
+            self._text.close_link(link)
+
+    # -- fields
+
+    def _start_simple_field(self, attributes: dict[str, str]) -> None:
+        self._links.append(self._read_code(attributes.get("instr", "")))
+
+    def _field_character(self, attributes: dict[str, str]) -> None:
+        match attributes.get("fldCharType"):
+            case "begin":
+                begun = _Field()
+                self._fields.append(begun)
+                self._codes.append(begun)
+            case "separate":
+                self._end_code()
+            case "end" if self._fields:
+                self._end_code()
+                self._close_link(self._fields.pop().link)
+
+    def _end_code(self) -> None:
+        """The innermost field shows its result from here on, if it doesn't already."""
+        if self._codes and self._codes[-1] is self._fields[-1]:
+            ended = self._codes.pop()
+            ended.link = self._read_code("".join(ended.code))
+
+    def _end_codes(self) -> None:
+        """No code goes on behind its paragraph: a field that never ends must not swallow the text."""
+        while self._codes:
+            ended = self._codes.pop()
+            ended.link = self._read_code("".join(ended.code))
+
+    def _read_code(self, code: str) -> int | None:
+        """The link that the code of a field makes of its result, if it does."""
+        target = hyperlink_target(code)
+        if target:
+            return self._open_link(target)
+        if may_hold_ark(code):  # reference managers keep what is cited in the code of their fields
+            self._text.add_value(code.strip(), f"{self._place}/field", Role.STRUCTURED_DATA)
+        return None

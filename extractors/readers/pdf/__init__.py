@@ -1,0 +1,1 @@
+"""PDFs: pages, lines and links by PDFium, with what lies around them."""

@@ -1,0 +1,240 @@
+"""From the pages of a PDF to blocks: an ARK that goes on on the next page finds its end there, and links their text.
+
+Most pages are a block each. Where a page ends in what may be the beginning of an ARK, its running foot, the next
+page's running head, and footnotes are taken out of the way, and the bodies of both pages are one block.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from extractors.documents import Anchor, Block, Role
+from extractors.readers.pdf.annotations import Link
+from extractors.readers.pdf.geometry import LINE_END_HYPHEN
+from extractors.readers.pdf.open_ends import goes_on, is_open
+from extractors.readers.pdf.pages import Page
+from extractors.readers.pdf.running import running_lines
+
+_SAME_FONT = 0.07
+_BETWEEN_FRAGMENTS = re.compile(rf"[\s{LINE_END_HYPHEN}-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of the text of a page, in order."""
+
+    page: Page
+    spans: tuple[tuple[int, int], ...]
+
+    @property
+    def text(self) -> str:
+        return "".join(self.page.text[start:end] for start, end in self.spans)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether this is all of it."""
+        return self.spans == ((0, len(self.page.text)),)
+
+    def moved(self, offset: int) -> int | None:
+        """Where an offset in the page's text is in this one."""
+        done = 0
+        for start, end in self.spans:
+            if start <= offset <= end:
+                return done + offset - start
+            done += end - start
+        return None
+
+    @property
+    def first_size(self) -> float:
+        """The size of the font in which it begins, 0 if unknown."""
+        return self._size(zip(self.page.lines.starts, self.page.font_sizes, strict=False))
+
+    @property
+    def last_size(self) -> float:
+        """The size of the font in which it ends, 0 if unknown."""
+        return self._size(zip(reversed(self.page.lines.starts), reversed(self.page.font_sizes), strict=False))
+
+    def _size(self, sizes: Iterable[tuple[int, float]]) -> float:
+        return next((size for start, size in sizes if self.moved(start) is not None), 0.0)
+
+
+def blocks_of(pages: Iterable[Page]) -> Iterator[Block]:
+    """The blocks of all *pages*, in order: text, what was taken out of its way, comments, and the links on it."""
+    numbers = count(1)
+    run: list[Part] = []
+    aside: list[Part] = []
+    for before, page, after in _with_neighbours(pages):
+        body, others = _divided(page, before, after) if run or page.may_go_on or page.notes else (_whole(page), [])
+        if run and not _goes_on(run[-1], body):
+            yield from _blocks(run, aside, numbers)
+            run, aside = [], []
+        opens = page.may_go_on and is_open(body.text)
+        if not (run or opens or page.notes):
+            yield from _blocks([_whole(page)], [], numbers)
+            continue
+        run.append(body)
+        aside += others
+        if not opens:
+            yield from _blocks(run, aside, numbers)
+            run, aside = [], []
+    if run:
+        yield from _blocks(run, aside, numbers)
+
+
+def _with_neighbours(pages: Iterable[Page]) -> Iterator[tuple[Page | None, Page, Page | None]]:
+    before: Page | None = None
+    page: Page | None = None
+    for after in pages:
+        if page is not None:
+            yield before, page, after
+        before, page = page, after
+    if page is not None:
+        yield before, page, None
+
+
+def _whole(page: Page) -> Part:
+    return Part(page, ((0, len(page.text)),))
+
+
+def _divided(page: Page, before: Page | None, after: Page | None) -> tuple[Part, list[Part]]:
+    """The running text of a page, and each thing in its way."""
+    running = running_lines(page, before, after)
+    notes = page.notes
+    out = running.union(*notes)
+    others = [_part(page, [index for index in note if index not in running]) for note in notes]
+    others += [_part(page, [index]) for index in sorted(running)]
+    return _part(page, [index for index in range(len(page.lines)) if index not in out]), others
+
+
+def _part(page: Page, indexes: Sequence[int]) -> Part:
+    """The lines with these *indexes* (in order), with the line breaks between those that follow one another."""
+    spans: list[tuple[int, int]] = []
+    starts = [*page.lines.starts, len(page.text)]
+    for index in indexes:
+        start, end = starts[index], starts[index + 1]
+        if spans and spans[-1][1] == start:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    if spans:
+        start, end = spans[-1]
+        spans[-1] = (start, start + len(page.text[start:end].rstrip()))
+    return Part(page, tuple(spans))
+
+
+def _goes_on(part: Part, following: Part) -> bool:
+    """Whether what ends within *part* may go on in *following*, on the next page."""
+    if following.page.number != part.page.number + 1:
+        return False
+    size, next_size = part.last_size, following.first_size
+    return abs(size - next_size) <= _SAME_FONT * size and goes_on(part.text, following.text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Citation:
+    """A link with all of its text on one page."""
+
+    link: Link
+    page: Page
+    ranges: tuple[tuple[int, int], ...]
+
+
+def _citations(page: Page) -> list[_Citation]:
+    """The links of a page: annotations with one URI over text that hangs together are one link.
+
+    Links that can't hold an ARK are told apart by their URI only.
+    """
+    found: list[_Citation] = []
+    seen: dict[str, int] = {}
+    for link in page.links:
+        at = seen.get(link.uri)
+        if at is None or not _hangs_together(page.text, found[at].ranges, link.ranges):
+            seen[link.uri] = len(found)
+            found.append(_Citation(link, page, link.ranges))
+        else:
+            found[at] = _Citation(found[at].link, page, found[at].ranges + link.ranges)
+    return found
+
+
+def _hangs_together(text: str, ranges: Sequence[tuple[int, int]], more: Sequence[tuple[int, int]]) -> bool:
+    """Whether text under one annotation goes on under another; where either has none, it does."""
+    if not ranges or not more:
+        return True
+    return ranges[-1][1] <= more[0][0] and bool(_BETWEEN_FRAGMENTS.fullmatch(text, ranges[-1][1], more[0][0]))
+
+
+def _blocks(run: Sequence[Part], aside: Sequence[Part], numbers: Iterator[int]) -> Iterator[Block]:
+    """One block for the text of the *run*, one each for what stands *aside*, then comments and links."""
+    texts = [_Text(run), *(_Text([part]) for part in aside)]
+    targets: list[Block] = []
+    for page in (part.page for part in run):
+        targets += [Block(text, page=page.number, place=kind) for kind, text in page.comments]
+        for cited in _citations(page):
+            link, is_new = None, True
+            for text in texts if cited.ranges else ():
+                ranges = text.ranges(cited)
+                if ranges:
+                    link, is_new = text.numbered(cited.link.uri, ranges, numbers)
+                    break
+            if is_new:
+                place = cited.link.place
+                targets.append(Block(cited.link.uri, Role.LINK_ANNOTATION, page.number, place, link=link))
+    yield from (text.block() for text in texts if text.text.strip())
+    yield from targets
+
+
+class _Text:
+    """A text block in the making: parts of one page, or of several that go on on one another."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts: dict[int, tuple[Part, int]] = {}
+        self._anchors: list[Anchor] = []
+        self._last_of_uri: dict[str, Anchor] = {}
+        pieces: list[str] = []
+        length = 0
+        for part in parts:
+            if pieces and not pieces[-1].endswith(LINE_END_HYPHEN):
+                pieces.append("\n")
+                length += 1
+            self._parts[part.page.number] = part, length
+            pieces.append(part.text)
+            length += len(pieces[-1])
+        self.text = "".join(pieces)
+
+    def ranges(self, cited: _Citation) -> list[tuple[int, int]]:
+        """Where in this text the text of a link stands, if it does."""
+        if cited.page.number not in self._parts:
+            return []
+        part, base = self._parts[cited.page.number]
+        moved = ((part.moved(start), part.moved(end)) for start, end in cited.ranges)
+        return [(base + start, base + end) for start, end in moved if start is not None and end is not None]
+
+    def numbered(self, uri: str, ranges: Sequence[tuple[int, int]], numbers: Iterator[int]) -> tuple[int, bool]:
+        """The number of a link over this text, and whether it is a new one: it may go on from the page before."""
+        last = self._last_of_uri.get(uri)
+        goes_on = last is not None and _hangs_together(self.text, [(last.start, last.end)], ranges)
+        number = last.link if last is not None and goes_on else next(numbers)
+        self._anchors += [Anchor(start, end, number) for start, end in ranges]
+        self._last_of_uri[uri] = self._anchors[-1]
+        return number, not goes_on
+
+    def block(self) -> Block:
+        """The text with what is known of it."""
+        rooms: list[tuple[int, float]] = []
+        for part, start in self._parts.values():
+            if start == 0 and part.is_whole:
+                rooms += part.page.rooms
+                continue
+            moved = ((part.moved(offset), room) for offset, room in part.page.rooms)
+            rooms += [(start + offset, room) for offset, room in moved if offset is not None]
+        first, *further = self._parts.items()
+        return Block(
+            self.text,
+            page=first[0],
+            anchors=tuple(sorted(self._anchors, key=lambda anchor: anchor.start)),
+            rooms=tuple(rooms),
+            page_breaks=tuple(start for _, (_, start) in further),
+        )

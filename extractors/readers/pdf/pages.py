@@ -1,0 +1,134 @@
+"""One page of a PDF as PDFium sees it: its text, the links over it, and comments; geometry only where it matters."""
+
+from __future__ import annotations
+
+import ctypes
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+import pypdfium2.raw as pdfium
+import regex
+from pypdfium2 import PdfDocument, PdfiumError, PdfTextPage
+
+from extractors.readers.markup.targets import may_hold_ark
+from extractors.readers.pdf.annotations import Link, comments_of, links_of
+from extractors.readers.pdf.footnotes import notes_in_the_way
+from extractors.readers.pdf.geometry import NO_LINES, Glyphs, Lines, Rows, lines_of, rooms_of
+from extractors.readers.pdf.open_ends import open_lines
+from extractors.readers.pdf.spacing import corrections
+
+#: Where a label may end: its k, and a colon in one of its spellings.
+_LABEL = regex.compile(r"[kK\uFF2B\uFF4B](?=[^\p{L}\p{N}]{0,8}?(?:[:\uFF1A]|%3[aA]))")
+_SET_APART = 1.4  # times the height of a line
+_LINES_BEFORE_LABEL = 2  # of a resolver
+_LINES_FROM_LABEL = 8
+_LABEL_CHARS = 8  # blanks within so many don't end a word
+_MOST_LABELS = 2_000
+
+MOST_OBJECTS = 300_000
+MOST_CHARS = 2_000_000
+
+
+#: What PDFium and its bindings raise over a damaged page: refusals, strings that aren't UTF-16, failed checks
+#: and recursion (one level for each leading character that has no meaning), which ctypes may wrap.
+DAMAGE = (PdfiumError, ValueError, AssertionError, RecursionError, ctypes.ArgumentError)
+
+
+class TooMuch(Exception):
+    """A page that would cost more than any page is worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is on a page; offsets are code points in its text."""
+
+    number: int
+    text: str
+    links: tuple[Link, ...] = ()
+    comments: tuple[tuple[str, str], ...] = ()
+    """Kind and text of other annotations."""
+    lines: Lines = NO_LINES
+    """Only where they may matter: around labels, and behind a page that may go on."""
+    rooms: tuple[tuple[int, float], ...] = ()
+    notes: tuple[range, ...] = ()
+    """The lines, by index, of footnotes that stand in the way of what goes on in the next column."""
+    font_sizes: tuple[float, ...] = ()
+    """Of each line, where this page or the page before it may go on on the next."""
+    may_go_on: bool = False
+
+
+def read_page(document: PdfDocument, number: int, *, continues: bool) -> Page:
+    """The page with this *number*, counted from 1; *continues* is whether the page before it may go on on it.
+
+    Raises what PDFium and its bindings raise, and `TooMuch`.
+    """
+    with closing(document[number - 1]) as page:
+        if pdfium.FPDFPage_CountObjects(page) > MOST_OBJECTS:
+            raise TooMuch(f"more than {MOST_OBJECTS} objects")
+        annotations = list(links_of(document, page))
+        comments = tuple(comments_of(page, len(annotations)))
+        links = tuple(link for link in annotations if link.uri.strip())
+        with closing(page.get_textpage()) as text_page:
+            text = _text(text_page)
+            read = Page(number, text, links, comments)
+            open_ends = open_lines(text)
+            labels = [found.start() for found in _LABEL.finditer(text)][:_MOST_LABELS]
+            ark_links = {link.uri for link in links if may_hold_ark(link.uri)}
+            if not (labels or ark_links or continues or open_ends):
+                return read
+            glyphs = Glyphs.of(text_page, text)
+            if glyphs is None:
+                return read
+            lines = lines_of(text, glyphs)
+            may_go_on = any(_may_end(lines, after) for after in open_ends)
+            sizes = tuple(map(glyphs.font_size, lines.starts)) if continues or may_go_on else ()
+            read = replace(read, lines=lines, font_sizes=sizes, may_go_on=may_go_on)
+            return _with_geometry(read, labels, ark_links, glyphs)
+
+
+def _may_end(lines: Lines, after: int) -> bool:
+    """Whether the text of a page may end *after* lines before its last: what follows is not simply the next line."""
+    if not 0 < after < len(lines):
+        return after == 0
+    line, following = lines[-after - 1], lines[-after]
+    return not 0 < line.bottom - following.bottom < _SET_APART * line.height
+
+
+def _with_geometry(page: Page, labels: Sequence[int], ark_links: set[str], glyphs: Glyphs) -> Page:
+    """*page* with the rooms in its lines and the text under its links, and with its spaces put right."""
+    text, lines, links = page.text, page.lines, page.links
+    if ark_links:
+        rows = Rows(text, lines, glyphs)
+        links = tuple(
+            link._replace(ranges=tuple(rows.under(link.box))) if link.box and link.uri in ark_links else link
+            for link in links
+        )
+    if not labels:
+        return replace(page, links=links)
+    notes = tuple(notes_in_the_way(text, lines, glyphs))
+    wrong = corrections(text, labels, lines, glyphs)
+    if wrong:
+        moved = wrong.moved
+        text, lines, labels = wrong.applied(text), lines.moved(moved), [moved(label) for label in labels]
+        links = tuple(link._replace(ranges=tuple((moved(a), moved(b)) for a, b in link.ranges)) for link in links)
+    rooms = rooms_of(lines, _near(text, labels, lines))
+    return replace(page, text=text, links=links, lines=lines, rooms=rooms, notes=notes)
+
+
+def _near(text: str, labels: Iterable[int], lines: Lines) -> list[bool]:
+    """Which lines end in a word with a label, or in one that leads up to it."""
+    near = [False] * len(lines)
+    for label in labels:
+        at = bisect_right(lines.starts, label) - 1
+        space = text.find(" ", label + _LABEL_CHARS)
+        stop = bisect_right(lines.starts, space) - 1 if space != -1 else len(lines)
+        for index in range(max(0, at - _LINES_BEFORE_LABEL), min(stop, at + _LINES_FROM_LABEL)):
+            near[index] = True
+    return near
+
+
+def _text(text_page: PdfTextPage) -> str:
+    """All text, up to what a page can hold."""
+    return str(text_page.get_text_range(0, min(text_page.count_chars(), MOST_CHARS)))

@@ -1,0 +1,96 @@
+"""A page read the slow way, event by event and without passing over anything: what the reader must agree with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lxml import etree
+
+from extractors.documents import Block, Role
+from extractors.readers.markup.page import _TARGETS, _URL_ATTRIBUTES, APART, _meta_place
+from extractors.readers.markup.runs import Run
+from extractors.readers.markup.targets import may_hold_ark
+
+UNSEEN = {"iframe", "noembed", "script", "style", "template"}
+
+
+class Events:
+    """A target for lxml's parser."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self._run = Run()
+        self._link: int | None = None
+        self._targets: list[str] = []
+        self._told: set[int] = set()
+        self._elements = [""]
+        self._unseen_depth = 0
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if self._unseen_depth:
+            self._unseen_depth += 1
+            return
+        if tag in APART:
+            self._end_run()
+        self._run.element()
+        if tag == "a":
+            self._link = None
+            if attributes.get("href"):
+                self._targets.append(attributes["href"])
+                self._link = len(self._targets) - 1
+            self._run.link(self._link)
+        self._read_attributes(tag, attributes)
+        if tag in APART:
+            self._elements.append(tag)
+        elif tag == "br":
+            self._run.write("\n")
+        self._unseen_depth = int(tag in UNSEEN)
+
+    def data(self, text: str) -> None:
+        if not self._unseen_depth:
+            self._run.write(text)
+
+    def end(self, tag: str) -> None:
+        if self._unseen_depth:
+            self._unseen_depth -= 1
+            if self._unseen_depth:
+                return
+        if tag in APART:
+            self._end_run()
+            self._elements.pop()
+        self._run.element()
+        if tag == "a":
+            self._link = None
+            self._run.link(None)
+
+    def close(self) -> list[Block]:
+        self._end_run()
+        return self.blocks
+
+    def _end_run(self) -> None:
+        block = self._run.block(self._elements[-1])
+        if block is None or not may_hold_ark(block.text):
+            return
+        for anchor in block.anchors:
+            if anchor.link not in self._told:
+                self._told.add(anchor.link)
+                self.blocks.append(Block(self._targets[anchor.link], Role.LINK_TARGET, place="a/@href"))
+        self.blocks.append(block)
+
+    def _read_attributes(self, tag: str, attributes: Mapping[str, str]) -> None:
+        place = _meta_place(attributes) if tag == "meta" else tag
+        for name, value in attributes.items():
+            where = f"{place}/@{name}"
+            if not may_hold_ark(value):
+                continue
+            if where == "a/@href" and self._link is not None:
+                self._told.add(self._link)
+            is_target = where in _TARGETS or name in _URL_ATTRIBUTES
+            self.blocks.append(Block(value, Role.LINK_TARGET if is_target else Role.METADATA, place=where))
+
+
+def blocks_by_events(markup: str) -> list[Block]:
+    """The blocks of a page but those of scripts; the links of its anchors count all links of the page."""
+    parser = etree.HTMLParser(target=Events(), encoding="utf-8", huge_tree=True)
+    blocks: list[Block] = etree.fromstring(markup.encode(), parser) or []
+    return blocks

@@ -1,0 +1,617 @@
+"""Archives as the documents in them: what comes out, what damage costs, and that no archive takes more than it may."""
+
+import ast
+import bz2
+import gzip
+import io
+import lzma
+import resource
+import struct
+import subprocess
+import sys
+import tarfile
+import textwrap
+import zipfile
+import zlib
+from itertools import pairwise
+from pathlib import Path
+
+import brotli
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from extractors.archives.members import Limits, Member
+from extractors.archives.walk import archive_kind, members
+from extractors.documents import Finding
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+ROOT = Path(__file__).parent.parent
+ARK = b"see ark:/12148/btv1b8449691v"
+
+
+def read(data: bytes, name: str = "a.zip", **limits: int) -> tuple[dict[str, bytes], list[str]]:
+    """The documents by name, and the kinds of everything that was found to be wrong."""
+    found = list(members(io.BytesIO(data), name=name, limits=Limits(**limits)))
+    documents = [each for each in found if isinstance(each, Member)]
+    findings = [each for each in found if isinstance(each, Finding)]
+    findings += [finding for member in documents for finding in member.findings]
+    assert len({member.name for member in documents}) == len(documents)
+    return {member.name: member.data for member in documents}, [finding.kind for finding in findings]
+
+
+def zip_of(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return made.getvalue()
+
+
+def tar_of(files: dict[str, bytes], mode: str = "w") -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode=mode) as archive:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return made.getvalue()
+
+
+# -- ZIP
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+def test_a_zip_archive_is_the_documents_in_it(method: int) -> None:
+    data = zip_of({"b/c.html": b"<p>" + ARK, "a.txt": ARK, "folder/": b"", "empty.txt": b""}, method)
+    assert read(data) == ({"a.zip!/b/c.html": b"<p>" + ARK, "a.zip!/a.txt": ARK}, [])
+
+
+def test_archives_in_archives_are_read_down_to_the_limit() -> None:
+    data = ARK
+    for number in range(5):
+        data = zip_of({f"{number}.zip" if number else "a.txt": data, f"{number}.txt": b"beside"})
+    documents, findings = read(data, "top.zip")
+    assert sorted(documents) == [
+        "top.zip!/4.txt",
+        "top.zip!/4.zip!/3.txt",
+        "top.zip!/4.zip!/3.zip!/2.txt",
+    ]
+    assert findings == ["archive-limit"]
+
+
+def test_packages_are_documents_and_no_archives() -> None:
+    word = zip_of({"word/document.xml": b"<w/>", "[Content_Types].xml": b"<Types/>"})
+    book = zip_of({"mimetype": b"application/epub+zip", "a.xhtml": ARK}, zipfile.ZIP_STORED)
+    assert read(word, "thesis.docx") == ({"thesis.docx": word}, [])
+    documents, findings = read(zip_of({"thesis.docx": word, "book.epub": book}))
+    assert (documents, findings) == ({"a.zip!/thesis.docx": word, "a.zip!/book.epub": book}, [])
+
+
+def test_what_can_be_no_document_is_left_out_and_told_once() -> None:
+    pictures = {f"{number}.jpg": b"\xff\xd8\xff" for number in range(50)}
+    documents, findings = read(zip_of({**pictures, ".git/config": b"x", "__MACOSX/a.txt": b"x", "a.svg": ARK}))
+    assert list(documents) == ["a.zip!/a.svg"]
+    assert findings == ["members-skipped"]
+
+
+def test_a_password_is_told_and_the_others_are_read() -> None:
+    data = bytearray(zip_of({"a.txt": ARK, "b.txt": ARK}))
+    data[6] |= 1  # of the first local header
+    data[data.index(b"PK\x01\x02") + 8] |= 1  # of the first entry in the directory
+    assert read(bytes(data)) == ({"a.zip!/b.txt": ARK}, ["encrypted"])
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["sizes in the header", "sizes behind the content"])
+def test_a_zip_archive_that_was_cut_off_gives_what_had_arrived(streamed: bool) -> None:
+    class Pipe(io.BytesIO):
+        def seekable(self) -> bool:
+            return not streamed
+
+        def tell(self) -> int:
+            if streamed:
+                raise OSError
+            return super().tell()
+
+    made = Pipe()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(4):
+            archive.writestr(f"{number}.txt", ARK + bytes([65 + number]) * 9)
+    data = made.getvalue()
+    last = data.rindex(b"PK\x03\x04")
+    documents, findings = read(data[: last + 50])
+    assert list(documents.values())[:3] == [ARK + bytes([65 + number]) * 9 for number in range(3)]
+    assert findings == ["damaged"]  # the fourth, of which the first bytes are there
+    assert ARK.startswith(documents["a.zip!/3.txt"][: len(ARK)])
+
+
+def test_an_entry_that_is_not_where_it_should_be_costs_only_itself() -> None:
+    data = bytearray(zip_of({"a.txt": ARK, "b.txt": ARK}))
+    entry = data.index(b"PK\x01\x02")
+    data[entry + 42 : entry + 46] = struct.pack("<L", 7)
+    assert read(bytes(data)) == ({"a.zip!/b.txt": ARK}, ["unreadable"])
+
+
+def test_damage_inside_a_member_costs_what_follows_it() -> None:
+    text = bytes(range(32, 127)) * 40
+    data = bytearray(zip_of({"a.txt": text, "b.txt": ARK}))
+    data[60] ^= 255
+    documents, findings = read(bytes(data))
+    assert documents["a.zip!/b.txt"] == ARK
+    assert "damaged" in findings or "unreadable" in findings
+
+
+# -- tar, and files that are only compressed
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+def test_a_tar_archive_goes_by_one_name_however_it_is_compressed(mode: str) -> None:
+    data = tar_of({"./folder/a.txt": ARK, "/etc/b.txt": b"b", "../c.txt": b"c" * 1024}, mode)
+    documents, findings = read(data, "a.tgz")
+    assert documents == {"a.tgz!/folder/a.txt": ARK, "a.tgz!//etc/b.txt": b"b", "a.tgz!/../c.txt": b"c" * 1024}
+    assert findings == []
+
+
+def test_only_regular_files_of_a_tar_archive_are_read() -> None:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE):
+            info = tarfile.TarInfo(f"special-{kind!r}")
+            info.type, info.linkname = kind, "/etc/passwd"
+            archive.addfile(info)
+        info = tarfile.TarInfo("a.txt")
+        info.size = len(ARK)
+        archive.addfile(info, io.BytesIO(ARK))
+    assert read(made.getvalue(), "a.tar") == ({"a.tar!/a.txt": ARK}, [])
+
+
+@pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT, tarfile.USTAR_FORMAT])
+def test_long_names_in_a_tar_archive_are_whole(form: int) -> None:
+    name = "/".join(["a" * 40] * 4) + "/\N{LATIN SMALL LETTER E WITH ACUTE}.txt"
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=form) as archive:
+        info = tarfile.TarInfo(name)
+        info.size = len(ARK)
+        archive.addfile(info, io.BytesIO(ARK))
+    assert read(made.getvalue(), "a.tar") == ({f"a.tar!/{name}": ARK}, [])
+
+
+def test_behind_a_damaged_header_the_next_file_is_found() -> None:
+    data = bytearray(tar_of({f"{number}.txt": ARK for number in range(3)}))
+    data[1024 + 150] ^= 255  # the checksum of the second
+    documents, findings = read(bytes(data), "a.tar")
+    assert (list(documents), findings) == (["a.tar!/0.txt", "a.tar!/2.txt"], ["damaged"])
+
+
+def test_a_tar_archive_that_was_cut_off_gives_what_had_arrived() -> None:
+    data = tar_of({"a.txt": ARK, "b.txt": ARK * 100})
+    documents, findings = read(data[: 1024 + 512 + 100], "a.tar")
+    assert documents == {"a.tar!/a.txt": ARK, "a.tar!/b.txt": (ARK * 4)[:100]}
+    assert findings == ["damaged"]
+
+
+@pytest.mark.parametrize(
+    ("name", "compress"),
+    [
+        ("a.txt.gz", gzip.compress),
+        ("a.txt.bz2", bz2.compress),
+        ("a.txt.xz", lzma.compress),
+        ("a.txt.zst", zstd.compress),
+    ],
+)
+def test_a_compressed_file_holds_one_document_of_one_or_more_pieces(name: str, compress) -> None:
+    assert read(compress(ARK) + compress(b" twice"), name) == ({f"{name}!/a.txt": ARK + b" twice"}, [])
+
+
+def test_gzip_data_that_was_cut_off_gives_what_is_there() -> None:
+    text = b"".join(b"%d " % number for number in range(10_000))
+    documents, findings = read(gzip.compress(text)[:-2000], "a.gz")
+    assert findings == ["damaged"]
+    assert text.startswith(documents["a.gz!/a"])
+    assert len(documents["a.gz!/a"]) > len(text) // 2
+
+
+def test_a_wrong_checksum_is_told_and_costs_nothing() -> None:
+    data = bytearray(gzip.compress(ARK))
+    data[-8] ^= 1
+    assert read(bytes(data), "a.gz") == ({"a.gz!/a": ARK}, ["damaged"])
+
+
+def test_what_is_no_archive_is_its_own_document() -> None:
+    assert read(ARK, "a.txt") == ({"a.txt": ARK}, [])
+    assert read(b"", "a.txt") == ({"a.txt": b""}, [])
+    assert read(b"WARC/1.0 is a format, PK is another", "a.txt")[1] == []
+
+
+def test_a_long_document_is_read_up_to_the_limit() -> None:
+    assert read(ARK + bytes(1000), "a.txt", member_bytes=len(ARK)) == ({"a.txt": ARK}, ["size-limit"])
+    documents, findings = read(zip_of({"a.txt": ARK + bytes(1000), "b.txt": ARK}), member_bytes=len(ARK))
+    assert (documents, findings) == ({"a.zip!/a.txt": ARK, "a.zip!/b.txt": ARK}, ["size-limit"])
+
+
+# -- WARC
+
+HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=iso-8859-1\r\n%s\r\n"
+
+
+def record(number: int, **told: bytes | int) -> bytes:
+    """A record of WARC; *told* replaces its type, HTTP header, body, length, version and end."""
+    body = told.get("body", b"<p>%d %s" % (number, ARK))
+    block = told.get("http", HTML % told.get("fields", b"")) + body
+    lines = [
+        b"WARC/1.0",
+        b"WARC-Type: " + told.get("kind", b"response"),
+        b"WARC-Record-ID: <urn:uuid:%d>" % number,
+        b"WARC-Target-URI: " + told.get("uri", b"http://x.example/%d" % number),
+        b"Content-Type: " + told.get("media_type", b"application/http; msgtype=response"),
+        b"Content-Length: %s" % told.get("length", b"%d" % len(block)),
+    ]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + block + told.get("end", b"\r\n\r\n")
+
+
+def numbers(data: bytes) -> tuple[list[int], list[str]]:
+    """The numbers of the documents whose ARK came out whole, and the kinds of the findings."""
+    documents, findings = read(data, "a.warc")
+    whole = [name for name, body in documents.items() if b" " + ARK in body and body.count(ARK) == 1]
+    return [int(name.rpartition("/")[2]) for name in whole], findings
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, zstd.compress], ids=["plain", "gzip", "zstd"])
+def test_each_successful_response_is_a_document_by_its_uri(compress) -> None:
+    kinds = [b"warcinfo", b"request", b"metadata", b"revisit", b"continuation"]
+    others = [record(number, kind=kind) for number, kind in enumerate(kinds)]
+    missing = record(8, http=b"HTTP/1.1 404 Not Found\r\n\r\n")
+    picture = record(9, http=b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n")
+    dns = record(10, media_type=b"text/dns", http=b"")
+    data = b"".join(map(compress, [*others, record(11), missing, picture, dns, record(12)]))
+    found = [each for each in members(io.BytesIO(data), name="a.warc") if isinstance(each, Member)]
+    assert [(each.name, each.url, each.media_type, each.charset) for each in found] == [
+        (f"http://x.example/{number}", f"http://x.example/{number}", "text/html", "iso-8859-1") for number in (11, 12)
+    ]
+    assert found[0].data == b"<p>11 " + ARK
+    assert read(data, "a.warc")[1] == ["members-skipped"] * 3
+
+
+def test_texts_and_resources_are_documents_without_http() -> None:
+    text = record(1, kind=b"conversion", media_type=b"text/plain", http=b"", body=ARK)
+    file = record(2, kind=b"resource", media_type=b"text/html", http=b"", body=ARK, uri=b"<file:///a.html>")
+    found = [each for each in members(io.BytesIO(text + file), name="a.wet") if isinstance(each, Member)]
+    assert [(each.name, each.url, each.media_type, each.data) for each in found] == [
+        ("http://x.example/1", "http://x.example/1", "text/plain", ARK),
+        ("file:///a.html", None, "text/html", ARK),
+    ]
+
+
+def test_a_page_that_was_archived_twice_is_two_documents() -> None:
+    data = record(1) + record(1, body=b"changed") + record(2) + record(1, body=b"again")
+    assert list(read(data, "a.warc")[0]) == [
+        "http://x.example/1",
+        "http://x.example/1 (2)",
+        "http://x.example/2",
+        "http://x.example/1 (3)",
+    ]
+
+
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "body"),
+    [
+        pytest.param(b"Content-Encoding: gzip\r\n", gzip.compress(ARK), id="gzip"),
+        pytest.param(b"Content-Encoding: x-gzip\r\n", gzip.compress(ARK), id="gzip by its old name"),
+        pytest.param(b"Content-Encoding: br\r\n", brotli.compress(ARK), id="Brotli"),
+        pytest.param(b"Content-Encoding: zstd\r\n", zstd.compress(ARK), id="Zstandard"),
+        pytest.param(b"Content-Encoding: deflate\r\n", zlib.compress(ARK), id="deflate as specified"),
+        pytest.param(b"Content-Encoding: deflate\r\n", zlib.compress(ARK)[2:-4], id="deflate as Microsoft sent it"),
+        pytest.param(b"Content-Encoding: br, gzip\r\n", gzip.compress(brotli.compress(ARK)), id="two encodings"),
+        pytest.param(b"Content-Encoding: gzip\r\n", ARK, id="an encoding that the archive has taken off"),
+        pytest.param(b"Content-Encoding: br\r\n", ARK, id="Brotli that the archive has taken off"),
+        pytest.param(b"Content-Encoding: utf-8\r\n", ARK, id="an encoding that is none"),
+        pytest.param(CHUNKED, b"4\r\nsee \r\n18;x=y\r\n" + ARK[4:] + b"\r\n0\r\n\r\n", id="chunks"),
+        pytest.param(CHUNKED, b"4\nsee \n18\n" + ARK[4:] + b"\n0\n\n", id="chunks with bare line feeds"),
+        pytest.param(CHUNKED, b"4\r\nsee \r\nffff\r\n" + ARK[4:], id="chunks that were cut off"),
+        pytest.param(CHUNKED, ARK, id="chunks that the archive has joined"),
+        pytest.param(
+            CHUNKED + b"Content-Encoding: gzip\r\n",
+            b"%x\r\n%s\r\n0\r\n\r\n" % (len(gzip.compress(ARK)), gzip.compress(ARK)),
+            id="compressed chunks",
+        ),
+    ],
+)
+def test_a_body_is_read_as_it_was_meant(fields: bytes, body: bytes) -> None:
+    assert read(record(1, fields=fields, body=body), "a.warc") == ({"http://x.example/1": ARK}, [])
+
+
+def test_an_archive_inside_of_a_web_archive_is_named_by_both() -> None:
+    inner = record(1, body=zip_of({"b.html": ARK}), uri=b"http://x.example/a.zip")
+    outer = record(2, http=b"", kind=b"resource", media_type=b"application/warc", body=record(3) * 2)
+    assert list(read(inner + outer, "a.warc")[0]) == [
+        "http://x.example/a.zip!/b.html",
+        "http://x.example/3",
+        "http://x.example/3 (2)",
+    ]
+
+
+WRONG = [
+    pytest.param({"length": b"70"}, id="a length that is too short"),
+    pytest.param({"length": b"105"}, id="a length that is a little too long"),
+    pytest.param({"length": b"200"}, id="a length that reaches into the next header"),
+    pytest.param({"length": b"500"}, id="a length that swallows the next record"),
+    pytest.param({"length": b"999999999999"}, id="a length beyond the end"),
+    pytest.param({"length": b"9" * 400}, id="a length of 400 digits"),
+    pytest.param({"length": b"-5"}, id="a negative length"),
+    pytest.param({"length": b"many"}, id="a length that is no number"),
+    pytest.param({"end": b""}, id="no line break at the end"),
+    pytest.param({"end": b"\n"}, id="one line feed at the end"),
+    pytest.param({"end": b"\r\n\r\n\0\0JUNK\r\nWARC/ is no record\r\n"}, id="junk behind the record"),
+    pytest.param({"http": b"HTTP/2 200\r\nContent-Type: text/html\r\n\r\n"}, id="a status line of HTTP/2"),
+    pytest.param({"http": b"HTTP/1.1 200\nContent-Type: text/html\n\n"}, id="bare line feeds"),
+    pytest.param({"http": b"HTTP/1.1\r\n\r\n"}, id="a status line without a status"),
+    pytest.param({"http": b""}, id="a response without its header"),
+    pytest.param({"http": b"\xff\xfe\0\r\n"}, id="a header that is none"),
+]
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_record_that_is_wrong_costs_no_document(wrong: dict[str, bytes], compress) -> None:
+    pieces = [compress(record(number, **(wrong if number == 2 else {}))) for number in range(5)]
+    assert numbers(b"".join(pieces))[0] == [0, 1, 2, 3, 4]
+
+
+def test_a_gzip_member_that_was_cut_off_costs_only_its_end() -> None:
+    pieces = [gzip.compress(record(number)) for number in range(5)]
+    pieces[2] = pieces[2][:-60]
+    whole, findings = numbers(b"".join(pieces))
+    assert whole == [0, 1, 3, 4]
+    assert "damaged" in findings
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        pytest.param(b"JUNK" * 99, id="junk"),
+        pytest.param(bytes(512), id="zeros"),
+        pytest.param(b"\x1f\x8b\x08", id="a lie"),
+    ],
+)
+def test_what_stands_between_gzip_members_costs_nothing(between: bytes) -> None:
+    pieces = [gzip.compress(record(number)) for number in range(5)]
+    assert numbers(pieces[0] + between + b"".join(pieces[1:]))[0] == [0, 1, 2, 3, 4]
+
+
+def test_records_may_share_a_gzip_member_or_stretch_over_several() -> None:
+    data = b"".join(map(record, range(5)))
+    assert numbers(gzip.compress(data)) == ([0, 1, 2, 3, 4], [])
+    cuts = [0, 100, 700, 1500, len(data)]
+    assert numbers(b"".join(gzip.compress(data[start:end]) for start, end in pairwise(cuts)))[0] == [0, 1, 2, 3, 4]
+
+
+def test_a_web_archive_of_bare_line_feeds_is_read() -> None:
+    assert numbers(b"".join(map(record, range(5))).replace(b"\r\n", b"\n"))[0] == [0, 1, 2, 3, 4]
+
+
+def test_the_end_of_a_file_may_be_missing_anywhere() -> None:
+    data = b"".join(map(record, range(3)))
+    first, second = len(record(0)), len(record(0) + record(1))
+    for size in range(len(data)):
+        whole, _ = numbers(data[:size]) if size > 12 else ([], [])
+        assert whole[: (size >= first) + (size >= second)] == [0, 1][: (size >= first) + (size >= second)]
+
+
+def test_a_web_archive_without_a_record_is_unreadable() -> None:
+    assert read(b"WARC/1.0\r\nWARC-Type: " + b"x" * 100_000, "a.warc") == ({}, ["unreadable"])
+
+
+def test_a_long_record_is_read_up_to_the_limit_and_the_next_one_found() -> None:
+    data = record(0) + record(1, body=ARK + b"x" * 10_000) + record(2)
+    documents, findings = read(data, "a.warc", member_bytes=300)
+    assert [name[-1] for name in documents] == ["0", "1", "2"]
+    assert findings == ["size-limit"]
+
+
+def test_what_another_library_writes_is_read() -> None:
+    writer = pytest.importorskip("warcio.warcwriter")
+    headers = pytest.importorskip("warcio.statusandheaders")
+    for is_compressed in (False, True):
+        made = io.BytesIO()
+        warc = writer.WARCWriter(made, gzip=is_compressed)
+        warc.write_record(warc.create_warcinfo_record("a.warc", {"software": "a test"}))
+        for number in range(3):
+            told = headers.StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+            page = io.BytesIO(b"<p>%d %s" % (number, ARK))
+            uri = f"http://x.example/{number}"
+            warc.write_record(warc.create_warc_record(uri, "response", payload=page, http_headers=told))
+        assert numbers(made.getvalue()) == ([0, 1, 2], [])
+
+
+# -- what no archive may do
+
+LIMITED = """
+import io, resource, sys, time
+from extractors.archives.walk import members
+from extractors.archives.members import Limits, Member
+
+data = sys.stdin.buffer.read()
+resource.setrlimit(resource.RLIMIT_AS, (600 * 2**20, 600 * 2**20))
+resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+read = {}
+for each in members(io.BytesIO(data), name="bomb"):
+    if isinstance(each, Member):
+        read["bytes"] = read.get("bytes", 0) + len(each.data)
+        for finding in each.findings:
+            read[finding.kind] = read.get(finding.kind, 0) + 1
+        read[each.name[-7:]] = bytes(each.data[:4])
+    else:
+        read[each.kind] = read.get(each.kind, 0) + 1
+print(read)
+"""
+
+
+def read_within_limits(data: bytes) -> dict[str, object]:
+    """What a process with 600 MiB of address space and a minute of CPU time makes of an archive."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(LIMITED)],
+        input=data,
+        capture_output=True,
+        cwd=ROOT,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    found = ast.literal_eval(done.stdout.decode())
+    assert isinstance(found, dict)
+    return found
+
+
+def deflated_zeros(mebibytes: int) -> bytes:
+    """Raw deflate data of so many MiB of zeros, which doesn't take as long to make as to inflate."""
+    packer = zlib.compressobj(9, wbits=-15)
+    piece = packer.compress(bytes(2**20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    return piece * mebibytes + packer.flush()
+
+
+def gzipped(deflated: bytes) -> bytes:
+    return b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + deflated + bytes(8)
+
+
+TEN_GIB = 10 * 2**10
+BROTLI = brotli.compress(bytes(2**28), quality=1)
+ZSTD_GIB = zstd.compress(bytes(2**26)) * 16
+
+BOMBS = [
+    pytest.param(gzipped(deflated_zeros(TEN_GIB)), id="gzip"),
+    pytest.param(gzip.compress(gzipped(deflated_zeros(TEN_GIB))), id="gzip in gzip"),
+    pytest.param(zip_of({"a.gz": gzipped(deflated_zeros(TEN_GIB))}), id="gzip in ZIP: 10 GiB in 50 KB"),
+    pytest.param(bz2.compress(bytes(2**24)) * 640, id="bzip2"),
+    pytest.param(lzma.compress(bytes(2**24)) * 64, id="XZ"),
+    pytest.param(ZSTD_GIB, id="Zstandard"),
+    pytest.param(zip_of({f"{number}.zst": ZSTD_GIB for number in range(20)}), id="many in one"),
+    pytest.param(
+        b"".join(record(number, fields=b"Content-Encoding: br\r\n", body=BROTLI) for number in range(9)),
+        id="Brotli in WARC",
+    ),
+]
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_bomb_takes_bounded_time_and_memory(bomb: bytes) -> None:
+    found = read_within_limits(bomb)
+    assert int(str(found["bytes"])) <= 300 * 2**20
+    assert "size-limit" in found or "archive-limit" in found
+
+
+def test_what_stands_before_a_bomb_is_read() -> None:
+    found = read_within_limits(zip_of({"see.txt": ARK, "b.gz": gzipped(deflated_zeros(TEN_GIB))}))
+    assert found["see.txt"] == ARK[:4]
+
+
+def test_files_that_overlap_are_unpacked_up_to_the_limit() -> None:
+    kernel = deflated_zeros(64)
+    local = struct.pack("<4s5H3L2H", b"PK\x03\x04", 20, 0, 8, 0, 0, 0, len(kernel), 2**26, 1, 0) + b"a"
+    entry = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, 0, 8, 0, 0, 0, len(kernel), 2**26, 1, 0, 0, 0, 0, 0, 0)
+    directory = (entry + b"a") * 30_000
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 30_000, 30_000, len(directory), len(local + kernel), 0)
+    found = read_within_limits(local + kernel + directory + end)
+    assert int(str(found["bytes"])) <= 300 * 2**20
+    assert found["archive-limit"]
+
+
+def test_a_directory_of_millions_is_not_loaded() -> None:
+    local = zip_of({"see.txt": ARK})[: -22 - 46 - 7]
+    entry = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    directory = entry * 3_000_000
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 65535, 65535, len(directory), len(local), 0)
+    assert read_within_limits(local + directory + end)["see.txt"] == ARK[:4]
+
+
+def test_members_are_counted_and_no_more_are_looked_at() -> None:
+    data = zip_of({f"{number}.txt": ARK for number in range(50)})
+    for archive, name in (
+        (data, "a.zip"),
+        (data[:-3000], "cut.zip"),
+        (tar_of({str(n): ARK for n in range(50)}, "w:gz"), "a.tgz"),
+    ):
+        documents, findings = read(archive, name, members=20)
+        assert len(documents) == 20
+        assert findings == ["archive-limit"]
+
+
+def test_a_header_that_claims_exabytes_is_taken_at_what_it_has() -> None:
+    info = tarfile.TarInfo("a.txt")
+    info.size = 2**60
+    data = info.tobuf(tarfile.GNU_FORMAT) + ARK
+    assert read(data, "a.tar") == ({"a.tar!/a.txt": ARK}, ["damaged"])
+    info.type = tarfile.XHDTYPE
+    assert read(info.tobuf(tarfile.GNU_FORMAT) + ARK, "a.tar") == ({}, ["damaged"])
+
+
+def test_an_xz_stream_that_wants_gigabytes_gets_none() -> None:
+    packer = lzma.LZMACompressor(
+        filters=[
+            {
+                "id": lzma.FILTER_LZMA2,
+                "dict_size": 2**28,
+                "mode": lzma.MODE_FAST,
+                "mf": lzma.MF_HC3,
+                "nice_len": 8,
+                "depth": 1,
+            }
+        ]
+    )
+    data = packer.compress(ARK) + packer.flush()
+    assert read(data, "a.xz") == ({}, ["unreadable"])
+
+
+SAMPLES = [
+    zip_of({"a.txt": ARK, "b.zip": zip_of({"c.html": ARK})}),
+    tar_of({"a.txt": ARK, "b" * 200: ARK * 30}),
+    tar_of({"a.txt": ARK, "b.gz": gzip.compress(ARK)}, "w:gz"),
+    b"".join(map(record, range(3))),
+    b"".join(gzip.compress(record(number)) for number in range(3)),
+    record(1, fields=CHUNKED + b"Content-Encoding: gzip\r\n", body=b"5\r\n" + gzip.compress(ARK)),
+    lzma.compress(ARK),
+    bz2.compress(ARK),
+    zstd.compress(ARK),
+]
+EDITS = st.lists(
+    st.tuples(st.floats(0, 1), st.integers(0, 40), st.one_of(st.binary(max_size=20), st.sampled_from(SAMPLES))),
+    max_size=4,
+)
+
+
+@settings(max_examples=400)
+@given(st.sampled_from(SAMPLES), EDITS)
+def test_nothing_is_raised_whatever_the_bytes(data: bytes, edits: list[tuple[float, int, bytes]]) -> None:
+    for where, size, put in edits:
+        at = int(where * len(data))
+        data = data[:at] + put + data[at + size :]
+    limits = Limits(member_bytes=10_000, total_bytes=100_000, ratio=1, members=50)
+    found = list(members(io.BytesIO(data), name="a", limits=limits))
+    assert all(len(each.data) <= 10_000 for each in found if isinstance(each, Member))
+    assert len({each.name for each in found if isinstance(each, Member)}) <= 60
+    assert len([each for each in found if isinstance(each, Finding)]) <= 12
+
+
+@given(st.binary(max_size=2000))
+def test_the_kind_is_told_of_any_bytes(data: bytes) -> None:
+    if archive_kind(data) is None:
+        assert [each.data for each in members(io.BytesIO(data), name="a") if isinstance(each, Member)] == [data]
+
+
+def test_a_file_of_gigabytes_is_not_loaded(tmp_path: Path) -> None:
+    big = tmp_path / "big.txt"
+    with big.open("wb") as file:
+        file.write(ARK)
+        file.truncate(3 * 2**30)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with big.open("rb") as stream:
+        [member] = members(stream, name="big.txt", limits=Limits(member_bytes=2**20))
+    assert isinstance(member, Member)
+    assert (member.data[: len(ARK)], [each.kind for each in member.findings]) == (ARK, ["size-limit"])
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**16

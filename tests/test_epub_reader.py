@@ -1,0 +1,105 @@
+"""EPUB: a real book, vectors that say why they are there, then books that are broken, locked or hostile."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractors.ark import Ark
+from extractors.documents import Role
+from extractors.find import find_arks
+from extractors.readers import epub as reader
+from extractors.readers.epub import read_epub
+from tests.packages import epub, zipped
+from tests.vectors import FOLDER, vectors
+
+BOOK = (Path(__file__).parent / "fixtures" / "office" / "text.epub").read_bytes()
+#: What LibreOffice leaves out of a book, and what it raises by a style sheet, which is not read.
+NOT_IN_THE_BOOK = {"comment", "footer", "footnote mark", "header", "property"}
+
+
+def kinds(reading):
+    return [finding.kind for finding in reading.findings]
+
+
+def texts(reading):
+    return [block.text for block in reading.blocks if block.role is Role.TEXT]
+
+
+def test_every_ark_of_a_real_book_is_found_whole():
+    reading = read_epub(BOOK)
+    truth = json.loads((FOLDER / "office_fixtures.json").read_text("utf-8"))["text"]
+    found = {mention.ark for block in reading.blocks for mention in find_arks(block.text)}
+    assert {Ark.parse(row["ark"]) for row in truth if row["why"] not in NOT_IN_THE_BOOK} <= found
+    assert (reading.title, reading.findings) == ("Sixty ARKs", ())
+
+
+@pytest.mark.parametrize("vector", vectors("epub_reader"))
+def test_epub_vector(vector):
+    given_parts = {key: vector[key] for key in ("metadata", "spine", "others") if key in vector}
+    reading = read_epub(epub(vector["chapters"], **given_parts))
+    if "blocks" in vector:
+        assert [[b.role.value, b.place, b.text] for b in reading.blocks] == vector["blocks"]
+    assert list(reading.links) == vector.get("links", [])
+    assert reading.title == vector.get("title", "")
+    assert reading.findings == ()
+
+
+def test_links_are_told_apart_over_chapters():
+    chapter = "<p>At <a href='https://n2t.net/ark:/12148/{0}'>ark:/12148/{0}</a>.</p>"
+    book = read_epub(epub({name: chapter.format(name) for name in "abc"}))
+    targets = {block.link: block.text for block in book.blocks if block.role is Role.LINK_TARGET}
+    anchored = [(block.text, anchor) for block in book.blocks for anchor in block.anchors]
+    shown = [(targets[anchor.link], text[anchor.start : anchor.end]) for text, anchor in anchored]
+    assert shown == [(f"https://n2t.net/ark:/12148/{name}", f"ark:/12148/{name}") for name in "abc"]
+
+
+def test_without_a_package_document_all_pages_are_read_in_natural_order():
+    pages = {f"text/ch{number}.xhtml": f"<p>ark:/12148/x{number}</p>" for number in (10, 9, 1)}
+    reading = read_epub(zipped({"mimetype": "application/epub+zip", **pages}))
+    assert texts(reading) == ["ark:/12148/x1", "ark:/12148/x9", "ark:/12148/x10"]
+    assert kinds(reading) == ["unreadable"]
+
+
+def test_a_broken_package_document_costs_nothing_but_its_end():
+    broken = "<package><metadata><title>T</title></metadata><manifest><item id='b' href='b.xhtml'"
+    reading = read_epub(epub({"a.xhtml": "<p>ark:/12148/one</p>"}, others={"EPUB/book.opf": broken}))
+    assert (texts(reading), reading.title, kinds(reading)) == (["ark:/12148/one"], "T", ["malformed-markup"])
+
+
+def test_a_locked_chapter_is_encrypted_and_the_others_are_read():
+    method = "<EncryptionMethod Algorithm='http://www.w3.org/2001/04/xmlenc#aes128-cbc'/>"
+    data = f"<EncryptedData>{method}<CipherReference URI='EPUB/a.xhtml'/></EncryptedData>"
+    others = {"META-INF/encryption.xml": f"<encryption>{data}</encryption>"}
+    reading = read_epub(epub({"a.xhtml": "\x05\x17" * 50, "b.xhtml": "<p>ark:/12148/two</p>"}, others=others))
+    assert (texts(reading), kinds(reading)) == (["ark:/12148/two"], ["encrypted"])
+
+
+def test_what_is_wrong_with_a_chapter_says_with_which():
+    garbled = "<html><p>d\xe9j\xe0 vu</p></html>".encode("latin-1")
+    reading = read_epub(epub({"a.xhtml": ""}, others={"EPUB/a.xhtml": garbled}))
+    assert [finding.kind for finding in reading.findings] == ["guessed-charset"]
+    assert reading.findings[0].detail.startswith("EPUB/a.xhtml: ")
+
+
+def test_a_book_of_too_many_pieces_is_read_up_to_a_limit(monkeypatch):
+    monkeypatch.setattr(reader, "_MOST_BLOCKS", 5)
+    reading = read_epub(epub({"a.xhtml": "<p>ark:/12148/x</p>" * 4, "b.xhtml": "<p>ark:/12148/x</p>" * 4}))
+    assert len(reading.blocks) == 5
+    assert kinds(reading) == ["size-limit"]
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_raise(data):
+    read_epub(data)
+    read_epub(b"PK\x03\x04" + data)
+
+
+@given(st.data())
+def test_no_damage_to_a_real_book_raises(data):
+    whole = bytearray(BOOK)
+    for _ in range(data.draw(st.integers(1, 20))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    read_epub(bytes(whole[: data.draw(st.integers(0, len(whole)))]))

@@ -1,0 +1,259 @@
+"""Markdown, reStructuredText, LaTeX, BibTeX, CSV and JSON: vectors, then limits, and what strangers may send."""
+
+import random
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractors.extraction import extract
+from extractors.formats import read_document
+from extractors.readers import bibtex, json, latex, markdown, plain, restructured, tabular
+from tests.vectors import vectors
+
+READERS = {
+    "md": markdown.read_markdown,
+    "rst": restructured.read_restructured,
+    "tex": latex.read_latex,
+    "bib": bibtex.read_bibtex,
+    "csv": tabular.read_tabular,
+    "json": json.read_json,
+    "jsonl": json.read_json_lines,
+}
+#: In a vector: this text is whatever it is, and only what is found in it matters.
+ANY_TEXT = "\0any"
+
+
+def texts(reading):
+    return [block.text for block in reading.blocks]
+
+
+def kinds(reading):
+    return [finding.kind for finding in reading.findings]
+
+
+def visible_links(reading):
+    return [block.text[anchor.start : anchor.end] for block in reading.blocks for anchor in block.anchors]
+
+
+@pytest.mark.parametrize("vector", vectors("text_formats"))
+def test_vector(vector):
+    reading = read_document(vector["source"].encode(), name=vector["name"])
+    blocks = [[block.role.value, block.place, block.text] for block in reading.blocks]
+    expected = vector["blocks"]
+    assert len(blocks) == len(expected)
+    assert [got for got, want in zip(blocks, expected, strict=True) if want[2] != ANY_TEXT] == [
+        want for want in expected if want[2] != ANY_TEXT
+    ]
+    assert list(reading.links) == vector.get("links", [])
+    assert reading.title == vector.get("title", "")
+    assert kinds(reading) == vector.get("findings", [])
+    if "linked" in vector:
+        assert visible_links(reading) == vector["linked"]
+
+
+@pytest.mark.parametrize("vector", [vector for vector in vectors("text_formats") if "arks" in vector.values[0]])
+def test_arks_of_a_vector(vector):
+    mentions = extract(vector["source"].encode(), name=vector["name"]).mentions
+    assert [str(mention.ark) for mention in mentions] == vector["arks"]
+
+
+@pytest.mark.parametrize("suffix", ["md", "rst", "tex"])
+def test_an_anchor_leads_to_the_target_of_its_number(suffix):
+    sources = {
+        "md": "[ark:/12345/x5](https://n2t.net/ark:/12345/x5) [ark:/12345/x6](https://n2t.net/ark:/12345/x6)",
+        "rst": "`ark:/12345/x5 <https://n2t.net/ark:/12345/x5>`_ `ark:/12345/x6 <https://n2t.net/ark:/12345/x6>`_",
+        "tex": r"\href{https://n2t.net/ark:/12345/x5}{ark:/12345/x5} \href{https://n2t.net/ark:/12345/x6}{ark:/12345/x6}",
+    }
+    blocks = READERS[suffix](sources[suffix].encode()).blocks
+    targets = {block.link: block.text for block in blocks if block.link is not None}
+    shown = {
+        targets[anchor.link]: block.text[anchor.start : anchor.end] for block in blocks for anchor in block.anchors
+    }
+    assert shown == {f"https://n2t.net/ark:/12345/{name}": f"ark:/12345/{name}" for name in ("x5", "x6")}
+
+
+@pytest.mark.parametrize("suffix", READERS)
+def test_a_declared_charset_is_used(suffix):
+    sources = {"csv": '"é: ark:/12345/x5"', "json": '["é: ark:/12345/x5"]', "jsonl": '["é: ark:/12345/x5"]'}
+    source = sources.get(suffix, "@misc{k, note={é: ark:/12345/x5}}" if suffix == "bib" else "é: ark:/12345/x5")
+    reading = READERS[suffix](source.encode("cp1252"), charset="iso-8859-1")
+    assert texts(reading) == ["é: ark:/12345/x5"]
+    assert reading.findings == ()
+
+
+# -- Limits
+
+
+@pytest.mark.parametrize(
+    ("module", "suffix", "line"),
+    [
+        pytest.param(restructured, "rst", b"ark:/12345/x5\n", id="reStructuredText"),
+        pytest.param(latex, "tex", b"ark:/12345/x5\n", id="LaTeX"),
+        pytest.param(bibtex, "bib", b"@misc{k, note={ark:/12345/x5}}\n", id="BibTeX"),
+        pytest.param(tabular, "csv", b"x,ark:/12345/x5\n", id="CSV"),
+        pytest.param(json, "jsonl", b'["ark:/12345/x5"]\n', id="JSON Lines"),
+    ],
+)
+def test_beyond_the_limit_nothing_is_read_and_that_is_said(monkeypatch, module, suffix, line):
+    monkeypatch.setattr(module, "MOST_BYTES", 3 * len(line))
+    reading = READERS[suffix](4 * line)
+    assert "".join(texts(reading)).count("ark:/12345/x5") == 3
+    assert kinds(reading) == ["size-limit"]
+
+
+def test_plain_text_has_a_limit_too(monkeypatch):
+    monkeypatch.setattr(plain, "MOST_BYTES", 4)
+    reading = plain.read_plain(b"ark:/12345/x5")
+    assert (texts(reading), kinds(reading)) == (["ark:"], ["size-limit"])
+
+
+def test_a_book_in_markdown_is_read_as_text(monkeypatch):
+    monkeypatch.setattr(markdown, "MOST_BYTES", 20)
+    reading = markdown.read_markdown(b"See [it](https://n2t.net/ark:/12345/x5).")
+    assert texts(reading) == ["See [it](https://n2t.net/ark:/12345/x5)."]
+    assert (reading.media_type, kinds(reading)) == ("text/markdown", ["size-limit"])
+
+
+def test_a_long_target_referred_to_often_is_no_bomb():
+    source = b"[a]: https://n2t.net/ark:/12345/" + b"x" * 10_000 + b"\n\n" + b"[a] " * 10_000
+    reading = markdown.read_markdown(source)
+    assert kinds(reading) == ["size-limit"]
+    assert sum(map(len, texts(reading))) <= len(source)
+
+
+def test_macros_that_double_are_no_bomb():
+    macros = "".join(f"@string{{m{n + 1} = m{n} # m{n}}}\n" for n in range(200))
+    reading = bibtex.read_bibtex(f'@string{{m0 = "ark:/12345/x5 "}}\n{macros}@misc{{k, note = m200 # m3}}'.encode())
+    assert sum(map(len, texts(reading))) < 2 * bibtex.MOST_BYTES
+    assert kinds(reading) == ["malformed-entry"]
+
+
+@pytest.mark.parametrize("opening", [b"[", b'{"a":', b'[{"a":['])
+def test_json_of_any_depth(opening):
+    closing = {ord("["): b"]", ord("{"): b"}"}
+    ends = b"".join(closing[byte] for byte in reversed(opening) if byte in closing)
+    reading = json.read_json(opening * 100_000 + b'"ark:/12345/x5"' + ends * 100_000)
+    assert texts(reading) == ["ark:/12345/x5"]
+    assert len(reading.blocks[0].place) < 1000
+    assert reading.findings == ()
+
+
+def test_json_that_only_opens_is_text():
+    reading = json.read_json(b'["ark:/12345/x5",' + b"[" * 100_000)
+    assert kinds(reading) == ["malformed-json"]
+    assert "ark:/12345/x5" in texts(reading)[0]
+
+
+def test_a_long_key_is_not_repeated_with_every_value_below_it():
+    reading = json.read_json(b'{"' + b"k" * 10_000 + b'": ["ark:/12345/x5", "ark:/12345/x6"]}')
+    assert texts(reading) == ["ark:/12345/x5", "ark:/12345/x6"]
+    assert max(len(block.place) for block in reading.blocks) < 1000
+
+
+def test_a_field_beyond_the_limit_of_the_csv_module():
+    reading = tabular.read_tabular(b"a,b\n" + b"x" * 200_000 + b",ark:/12345/x5\n1,ark:/12345/x6\n")
+    assert [(block.place, block.text) for block in reading.blocks] == [
+        ("row:2/column:b", "ark:/12345/x5"),
+        ("row:3/column:b", "ark:/12345/x6"),
+    ]
+    assert kinds(reading) == ["malformed-table"]
+
+
+def test_groups_and_links_in_latex_nest_without_end():
+    reading = latex.read_latex(rb"\href{https://n2t.net/ark:/12345/x5}{" * 20_000 + b"ark:/12345/x6")
+    assert texts(reading)[-1] == "ark:/12345/x6"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "piece"),
+    [
+        pytest.param(suffix, piece, id=f"{suffix} {piece!r}")
+        for suffix, pieces in {
+            "md": ["[a](", "![", "`a", "*a **a ", "<a ", "> ", "-\n", "[a]: b\n", "|a", "&", "\\"],
+            "rst": ["`", "``", "`a", "`a <", "_", "a_ ", "`a\\`", ".. _a: b\n", ".. _", "__ a\n", "\n ", " "],
+            "tex": ["{", "}", "\\url{", "\\href{a}{", "\\verb|a", "\\begin{verbatim}", "\\begin{comment}", "%\n", '"'],
+            "bib": ["@", "@a{", "@a{b,c={", '@a{b,c="', "@a{b,c=d#", "a=", "\n#", "\n@a{b,c={\\url{", "@comment{"],
+            "csv": ['"', '",', '"a"b,', '"\n', 'a,"b\n', "\r"],
+            "json": ["[", '{"a":', '["ark:/12345/x",', '"', "\\", "ark"],
+            "jsonl": ["[", "{\n", '"ark:/1\n', "\n"],
+        }.items()
+        for piece in pieces
+    ],
+)
+def test_time_grows_with_the_length_and_not_its_square(suffix, piece):
+    growth = growth_of_time(READERS[suffix], piece.encode())
+    assert growth < 8  # for four times the length; the square would be 16
+
+
+def growth_of_time(reader, piece):
+    """How much longer a reader takes for four times as much; the least of several measures, against noise."""
+    short = piece * (5_000 // len(piece))
+    while elapsed_s(reader, short) < 0.005 and len(short) < 200_000:
+        short *= 2
+    growths = []
+    while len(growths) < 4 and (not growths or growths[-1] > 5):
+        growths.append(elapsed_s(reader, short * 4) / max(elapsed_s(reader, short), 0.002))
+    return min(growths)
+
+
+def elapsed_s(reader, data):
+    start = time.process_time()
+    reader(data)
+    return time.process_time() - start
+
+
+# -- Whatever the bytes
+
+SOURCES = {
+    suffix: [
+        vector.values[0]["source"] for vector in vectors("text_formats") if vector.values[0]["name"].endswith(suffix)
+    ]
+    for suffix in READERS
+}
+SPECIALS = [
+    *"{}[]()<>`'\"\\%@#,:;_*=|~$&/^-.\n\r\t \0\x02\x1e",
+    "ark:/12345/x5",
+    "\\url{",
+    "\\href{",
+    "\\begin{",
+    "\\u003a",
+    "\\ud800",
+    ".. _a: ",
+    "```",
+    "é",
+    "\N{SOFT HYPHEN}",
+    "\ud800",
+]
+
+
+@st.composite
+def mutated(draw, sources):
+    """A valid source after a few changes that a transfer, an editor or malice may make."""
+    text = draw(st.sampled_from(sources))
+    rng = random.Random(draw(st.integers(0, 2**32)))
+    for _ in range(draw(st.integers(1, 6))):
+        start = rng.randrange(len(text) + 1)
+        end = min(len(text), start + rng.choice([0, 0, 1, 2, 10]))
+        text = text[:start] + draw(st.sampled_from(["", text[end : end + 20], *SPECIALS])) + text[end:]
+    return text.encode("utf-8", "surrogatepass")
+
+
+@pytest.mark.parametrize("suffix", READERS)
+@given(data=st.data())
+def test_no_bytes_raise_and_what_is_read_holds_together(suffix, data):
+    source = data.draw(mutated(SOURCES[suffix]) | st.binary() | st.lists(st.sampled_from(SPECIALS)).map(joined))
+    reading = READERS[suffix](source)
+    numbers = {block.link for block in reading.blocks if block.link is not None}
+    for block in reading.blocks:
+        block.text.encode()
+        block.place.encode()
+        offsets = [offset for anchor in block.anchors for offset in (anchor.start, anchor.end)]
+        assert offsets == sorted(offsets)
+        assert not offsets or (offsets[0] >= 0 and offsets[-1] <= len(block.text))
+        assert {anchor.link for anchor in block.anchors} <= numbers
+
+
+def joined(pieces):
+    return "".join(pieces).encode("utf-8", "surrogatepass")
