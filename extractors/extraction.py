@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from extractors.ark import Ark
+from extractors.checkchar import Check
+from extractors.conformance import remarks
 from extractors.documents import Block, Finding, Reading, Role
-from extractors.find import STANDS_WHOLE, Mention, NamespaceMention, scan
+from extractors.find import scan
 from extractors.formats import read_document
-from extractors.shapes import Shapes
-from extractors.wraps import Evidence
+from extractors.mentions.citations import citation_findings, completed, linked_arks, numbered
+from extractors.mentions.doubts import Doubt, decided_again, doubts
+from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
+from extractors.suggestions import suggestions
+from extractors.wraps.cutting import cutting_of
+from extractors.wraps.evidence import Evidence
 
 Found = Mention | NamespaceMention
 
@@ -20,11 +27,18 @@ class Extraction:
 
     reading: Reading
     mentions: tuple[Mention, ...]
+    doubts: tuple[Doubt, ...] = ()
+    """Those of its mentions that other documents may decide otherwise."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What its reader must know about the document."""
         return self.reading.findings
+
+    @property
+    def whole(self) -> frozenset[Ark]:
+        """Its ARKs that no typesetter has broken: evidence for those of other documents."""
+        return frozenset(mention.ark for mention in self.mentions if mention.reason == STANDS_WHOLE)
 
 
 def extract(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> Extraction:
@@ -35,18 +49,50 @@ def extract(data: bytes, *, media_type: str | None = None, name: str = "", chars
     ('ark:12148/btv1b84', 'link-target', 'a/@href')
     """
     reading = read_document(data, media_type=media_type, name=name, charset=charset)
-    found = _scan_all(reading.blocks)
+    blocks = reading.blocks
+    found, evidence = _scan_all(blocks)
     namespaces = {
         Finding("namespace-mention", f"{namespace.as_written!r} names a NAAN, not an object: {namespace.context}")
-        for namespace in found
+        for in_block in found
+        for namespace in in_block
         if isinstance(namespace, NamespaceMention)
     }
-    mentions = tuple(_mentions(found))
-    return Extraction(replace(reading, findings=(*reading.findings, *sorted(namespaces))), mentions)
+    placed = [(index, mention) for index, in_block in enumerate(found) for mention in _mentions(in_block)]
+    mentions = _finished([mention for _, mention in placed], evidence)
+    findings = (*reading.findings, *sorted(namespaces), *citation_findings(mentions, blocks))
+    return Extraction(replace(reading, findings=findings), mentions, tuple(doubts(blocks, placed, evidence.cutting)))
 
 
-def _scan_all(blocks: tuple[Block, ...]) -> list[Found]:
-    """Everything found, in the order of the blocks.
+def with_evidence(mentions: Sequence[Mention], doubtful: Iterable[Doubt], evidence: Evidence) -> tuple[Mention, ...]:
+    """A document's *mentions* once more, those that were *doubtful* decided on the *evidence* of a whole audit."""
+    again = list(mentions)
+    linked = linked_arks(mentions)
+    for doubt in doubtful:
+        again[doubt.index] = decided_again(doubt, again[doubt.index], evidence, linked)
+    return _finished(again, evidence)
+
+
+def _finished(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention, ...]:
+    """*mentions* with all that is to be said of each, and of how they belong together."""
+    finished = (described(mention, evidence) for mention in completed(mentions, linked_arks(mentions)))
+    return numbered(tuple(finished))
+
+
+def described(mention: Mention, evidence: Evidence) -> Mention:
+    """*mention* with what its check character and its spelling say."""
+    ark = mention.ark
+    check = evidence.zones.check(ark)
+    meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows) if check is Check.FAILS else ()
+    return replace(
+        mention,
+        check=check,
+        suggestions=tuple(str(suggestion.ark) for suggestion in meant),
+        remarks=remarks(mention.repaired, ark),
+    )
+
+
+def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
+    """Everything found, block by block, and the evidence that it gives.
 
     What stands whole is read first, for it is evidence: link targets and metadata, where no line breaks, and then
     those names in the text that touch no line's end. Only a text with a wrap inside an ARK is read a second time.
@@ -54,17 +100,23 @@ def _scan_all(blocks: tuple[Block, ...]) -> list[Found]:
     targets = {
         index: list(scan(block, Evidence())) for index, block in enumerate(blocks) if block.role is not Role.TEXT
     }
-    whole = [mention.ark for found in targets.values() for mention in _mentions(found)]
+    in_targets = [mention for found in targets.values() for mention in _mentions(found)]
+    linked = linked_arks(in_targets)
+    whole = {mention.ark for mention in in_targets}
     evidence = Evidence.of(whole)
-    found = [targets[index] if index in targets else list(scan(block, evidence)) for index, block in enumerate(blocks)]
-    unbroken = [mention.ark for each in found for mention in _mentions(each) if mention.reason == STANDS_WHOLE]
-    shapes = Shapes.learned(unbroken)
-    if shapes.lengths:
-        evidence = Evidence.of(whole, shapes=shapes)
-        for index, each in enumerate(found):
-            if index not in targets and any(mention.reason != STANDS_WHOLE for mention in _mentions(each)):
-                found[index] = list(scan(blocks[index], evidence))
-    return [each for in_block in found for each in in_block]
+    found = [
+        targets[index] if index in targets else list(scan(block, evidence, linked))
+        for index, block in enumerate(blocks)
+    ]
+    unbroken = {mention.ark for each in found for mention in _mentions(each) if mention.reason == STANDS_WHOLE}
+    if not any(mention.reason != STANDS_WHOLE for each in found for mention in _mentions(each)):
+        return found, evidence
+    cutting = cutting_of(mention for each in found for mention in _mentions(each))
+    evidence = replace(Evidence.of(whole | unbroken), cutting=cutting)
+    for index, each in enumerate(found):
+        if index not in targets and any(mention.reason != STANDS_WHOLE for mention in _mentions(each)):
+            found[index] = list(scan(blocks[index], evidence, linked))
+    return found, evidence
 
 
 def _mentions(found: Iterable[Found]) -> Iterator[Mention]:

@@ -1,13 +1,16 @@
 """Undoing what typesetting does to characters, one by one; every character left knows where it stood.
 
-A `Tape` is a text whose look-alikes are folded, whose invisible characters are gone and whose line wraps are one
-character each. What a wrap *means* (the ARK goes on, or ends here) is decided in `extractors.wraps`.
+A `Tape` is a piece of text whose look-alikes are folded, whose invisible characters and escapes are gone and whose line
+wraps are one character each. What a wrap *means* (the ARK goes on, or ends here) is decided in `extractors.wraps`.
 """
 
 from __future__ import annotations
 
+import html
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
 
 import regex
 
@@ -18,21 +21,40 @@ PARAGRAPH = "\f"
 #: On a tape: a blank that is not the plain space, and so may be typography rather than the end of a word.
 ODD_BLANK = "\N{NO-BREAK SPACE}"
 
+#: For patterns: the letters of scripts that put no blank between words.
+UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+
 _BREAK = r"(?: \r\n | [\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029] )"
 _BLANKS = r"[^\S\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]*+"  # possessive: long runs of blanks cost one look
 _SPECIAL = regex.compile(
     rf"""
       (?P<soft_end>  \N{{SOFT HYPHEN}}++ (?= {_BLANKS} {_BREAK} ) )   # a soft hyphen that was used
+    | (?P<page>      (?: {_BLANKS} \r?\n )++ (?: {_BLANKS} \d{{1,4}} {_BLANKS} \r?\n (?: {_BLANKS} \r?\n )*+ )?+
+                     \f (?: [^\n\f]{{1,80}} (?: \r?\n ){{2,}}+ )? )   # the running foot and head of a text with pages
     | (?P<wrap>      (?<![^\S\n\r]) (?: {_BLANKS} {_BREAK} )++ {_BLANKS} )
-    | (?P<pdf_end>   [\x02\uFFFE] )                       # PDFium: a hyphen stood at the end of this line
+    | (?P<pdf_end>   [\x02\uFFFE] (?: {_BLANKS} {_BREAK} )? {_BLANKS} )   # PDFium: a hyphen ended this line
     | (?P<dash>      [\p{{Dash}}\N{{HYPHEN BULLET}}--\-] )
     | (?P<invisible> \p{{Default_Ignorable_Code_Point}}+ )
     | (?P<wide>      [\uFF01-\uFF5E] )                    # full-width forms of ASCII
     | (?P<blank>     [^\S\ ]+ )
+    | (?P<escape>    %(?:25)?+ (?: 0[AaDd9] | 20 | [C-Fc-f][0-9A-Fa-f] (?: %(?:25)?+ [89ABab][0-9A-Fa-f] ){{1,3}}+ ) )
+    | (?P<json>      \\u (?: 00[2-7][0-9A-Fa-f] | 00[Aa][0Dd] | 20[0-6][0-9A-Fa-f] | 2212 | [Ff][Ee][Ff][Ff] ) )
+    | (?P<backslash> \\ (?= [!-/:-@\[-`{{-~] ) )          # Markdown and JSON escape ASCII punctuation so
+    | (?P<entity>    & (?: \#[0-9]{{2,5}} | \#[xX][0-9A-Fa-f]{{2,4}} | colon | sol | shy | nbsp | hyphen | dash
+                           | lowbar | period | equals | amp
+                           | ndash | mdash | minus | zwnj | zwj | ZeroWidthSpace ) ; )
     """,
     regex.VERBOSE | regex.VERSION1,
 )
 _ONE_BREAK = regex.compile(_BREAK, regex.VERBOSE)
+#: Where one of those may begin, at the speed of C: no letter, digit, space or plain punctuation. The blanks before a
+#: line break are gone back over; the letters listed are full-width, or invisible for all that they are letters.
+_ODD = re.compile(r"[^\w !-$'-/:-@\[\]^`{-~]|[%\\&]|[\uFF01-\uFF5E\u115F\u1160\u3164\uFFA0]")
+#: A line break with nothing beside it: on the tape as it stands.
+_PLAIN_WRAP = re.compile(r"[^\s\xad]\n[^\s>#|*;%/]")
+#: What e-mail and program text put before every line.
+_LINE_MARK = re.compile(r"[ \t]*(?:[>#|*;%]|//)[>#|*;% \t]*")
+_LONGEST_LINE = 1000
 _WIDE_OFFSET = 0xFF01 - 0x21
 
 
@@ -50,12 +72,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Tape:
-    """*source* with its characters repaired; offsets on the tape map back to code points of the source."""
+    """A piece of *source* with its characters repaired; offsets on the tape map back to code points of the source."""
 
     source: str
     text: str
     changes: tuple[Change, ...]
     starts: tuple[int, ...]
+    source_start: int = 0
+    """Where in the source the piece begins."""
 
     def source_offset(self, offset: int) -> int:
         """Where in the source the character at *offset* of the tape stands; characters before it are not included.
@@ -66,7 +90,7 @@ class Tape:
         """
         at = bisect_right(self.starts, offset) - 1
         if at < 0:
-            return offset
+            return self.source_start + offset
         change = self.changes[at]
         if offset < change.start + change.length:
             return change.source_start
@@ -76,19 +100,36 @@ class Tape:
         """Where in the source the character that ends at *offset* of the tape ends."""
         last = offset - 1
         at = bisect_right(self.starts, last) - 1
-        while at >= 0 and self.changes[at].length == 0:
-            at -= 1
-        if at >= 0:
+        if at >= 0 and self.changes[at].length:
             change = self.changes[at]
             if last < change.start + change.length:
                 return change.source_end
         return self.source_offset(last) + 1
 
+    def source_spans(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Where in the source the characters between two offsets of the tape stand: several ranges, if some are gone.
+
+        >>> tape_of("ar\N{SOFT HYPHEN}k").source_spans(0, 3)
+        [(0, 2), (3, 4)]
+        """
+        spans: list[tuple[int, int]] = []
+        done = start
+        for at in range(bisect_right(self.starts, start), len(self.changes)):
+            change = self.changes[at]
+            if change.start >= end:
+                break
+            if change.length == 0 and change.start > done:
+                spans.append((self.source_offset(done), self.source_end(change.start)))
+                done = change.start
+        spans.append((self.source_offset(done), self.source_end(end)))
+        return spans
+
     def repairs(self, start: int, end: int) -> list[str]:
         """The names of the repairs made strictly between two offsets of the tape, each once, in order."""
         first = bisect_right(self.starts, start - 1)
         names: list[str] = []
-        for change in self.changes[first:]:
+        for at in range(first, len(self.changes)):
+            change = self.changes[at]
             if change.start >= end:
                 break
             outside = change.length == 0 and change.start == start
@@ -96,37 +137,79 @@ class Tape:
                 names.append(change.repair)
         return names
 
+    def places(self, repair: str, start: int, end: int) -> list[int]:
+        """The offsets between two of the tape at which *repair* was made."""
+        first = bisect_right(self.starts, start - 1)
+        last = bisect_right(self.starts, end - 1)
+        return [change.start for change in self.changes[first:last] if change.repair == repair]
 
-def tape_of(source: str) -> Tape:
-    """The tape of *source*: hyphens folded to ``-``, invisible characters gone, wraps and odd blanks one each.
+    def written(self, offset: int) -> str:
+        """What stands in the source for the character at *offset* of the tape."""
+        return self.source[self.source_offset(offset) : self.source_end(offset + 1)]
+
+
+def tape_of(source: str, start: int = 0, end: int | None = None) -> Tape:
+    """The tape of *source*, or of a piece of it: hyphens folded to ``-``, invisible characters and escapes of
+    punctuation gone, wraps and odd blanks one each.
 
     >>> tape_of("btv1b84\\N{EN DASH}\\r\\n  49").text
     'btv1b84-\\n49'
+    >>> tape_of("ark%E2%80%8B:\\\\/12345\\\\/x5\\\\_1").text
+    'ark:/12345/x5_1'
     """
+    end = len(source) if end is None else end
     pieces: list[str] = []
     changes: list[Change] = []
-    done = length = 0
-    for found in _SPECIAL.finditer(source):
-        start, end = found.span()
-        pieces.append(source[done:start])
-        length += start - done
+    done, length = start, 0
+    for odd in _ODD.finditer(source, start, end):
+        first = odd.start()
+        if first < done or (first and _PLAIN_WRAP.match(source, first - 1)):
+            continue
+        while first > done and source[first - 1] == " " and source[odd.start()].isspace():
+            first -= 1
+        found = _SPECIAL.match(source, first, end) or _SPECIAL.match(source, odd.start(), end)
+        if found is None:
+            continue
         text, repair = _replacement(found.lastgroup or "", found[0])
+        first, last = found.span()
+        if text == WRAP:
+            last = _behind_mark(source, first, last)
+        if text == source[first:last]:
+            continue
+        pieces.append(source[done:first])
+        length += first - done
         pieces.append(text)
-        changes.append(Change(length, len(text), start, end, repair))
+        changes.append(Change(length, len(text), first, last, repair))
         length += len(text)
-        done = end
-    pieces.append(source[done:])
-    return Tape(source, "".join(pieces), tuple(changes), tuple(change.start for change in changes))
+        done = last
+    pieces.append(source[done:end])
+    return Tape(source, "".join(pieces), tuple(changes), tuple([change.start for change in changes]), start)
+
+
+def _behind_mark(source: str, line_end: int, following: int) -> int:
+    """*following*, where the next line begins, or behind the mark of a quotation or comment that both lines have.
+
+    >>> _behind_mark("> ark:/12148/bpt6k10\\n> 7371t", 20, 21)
+    23
+    """
+    mark = _LINE_MARK.match(source, following)
+    if not mark:
+        return following
+    line_start = source.rfind("\n", max(0, line_end - _LONGEST_LINE), line_end) + 1
+    before = _LINE_MARK.match(source, line_start, line_end)
+    return mark.end() if before and before[0].strip()[0] == mark[0].strip()[0] else following
 
 
 def _replacement(kind: str, written: str) -> tuple[str, str | None]:
     """What stands on the tape for *written*, and the repair's name if it is one wherever it stands."""
     match kind:
-        case "soft_end":
-            return "-", "soft hyphen"
         case "wrap":
             breaks = _ONE_BREAK.findall(written)
             return (WRAP if len(breaks) == 1 and breaks[0] != "\f" else PARAGRAPH), None
+        case "page":
+            return WRAP, "page break"
+        case "soft_end":
+            return "-", "soft hyphen"
         case "pdf_end":
             return "-" + WRAP, None
         case "dash":
@@ -135,5 +218,30 @@ def _replacement(kind: str, written: str) -> tuple[str, str | None]:
             return "", "soft hyphen" if "\N{SOFT HYPHEN}" in written else "invisible character"
         case "wide":
             return chr(ord(written) - _WIDE_OFFSET), "full-width character"
-        case _:
+        case "blank":
             return ODD_BLANK, None
+        case "json":
+            return _unescaped(chr(int(written[2:], 16)), written, "JSON escape")
+        case "backslash":
+            return "", "backslash escape"
+        case "entity":
+            return _unescaped(html.unescape(written), written, "entity")
+        case _:
+            octets = unquote_to_bytes(written.replace("%25", "%"))
+            return _unescaped(octets.decode("utf-8", "replace"), written, "percent-encoding")
+
+
+def _unescaped(char: str, written: str, how: str) -> tuple[str, str | None]:
+    """What stands on the tape for an escaped *char*: what stands there for the raw one, if that is special at all.
+
+    >>> _unescaped("\\N{EN DASH}", "%E2%80%93", "percent-encoding")
+    ('-', 'look-alike hyphen')
+    """
+    if char == " ":
+        return ODD_BLANK, None
+    found = _SPECIAL.fullmatch(char)
+    if found:
+        return _replacement(found.lastgroup or "", char)
+    if how != "percent-encoding" and "!" <= char <= "~":
+        return char, how
+    return written, None

@@ -9,12 +9,19 @@ import regex
 
 from extractors.repair import ODD_BLANK, WRAP
 
+#: What a resolver ends with: its last slash, which may be an escape.
+_ENDINGS = ("/", "f", "F")
 _LOOK_BACK = 600
 _MOST_LINES = 4
 #: Everything that can stand in a URL, over line wraps, up to the label.
-_RUN = regex.compile(rf"(?r)(?:[^\s{ODD_BLANK}<>\"“”‘’'«»|\\^`{{}}\[\]()]|(?<=\S)-?{WRAP})*\Z")
-_SCHEME = regex.compile(r"https?(?:://|%3a%2f%2f)", regex.IGNORECASE)
-_EARLIER_LABEL = regex.compile(r"(?r)(?<![\p{L}\p{N}])ark(?::|%3a)", regex.IGNORECASE)
+_RUN = regex.compile(rf"(?r)(?:[^\s{ODD_BLANK}<>\"“”‘’'«»|\\^`{{}}]|(?<=\S)-?{WRAP})*\Z")
+_GAP = rf"(?:-?{WRAP})?"
+_ESCAPED = "%(?:25)*"
+_SCHEME = regex.compile(
+    rf"{_GAP.join('http')}(?:{_GAP}s)?(?:{_GAP}:{_GAP}/{_GAP}/|{_ESCAPED}3a{_ESCAPED}2f{_ESCAPED}2f)", regex.IGNORECASE
+)
+_ENCODED_SCHEME = regex.compile(r"https?%", regex.IGNORECASE)
+_EARLIER_LABEL = regex.compile(rf"(?r)(?<![\p{{L}}\p{{N}}])ark(?::|{_ESCAPED}3a)", regex.IGNORECASE)
 _HOST_ONLY = regex.compile(
     r"(?<![\w@.:/-])(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?/(?:[\w.~-]+/)*\Z", regex.IGNORECASE
 )
@@ -42,7 +49,9 @@ def resolver_before(text: str, label_at: int) -> WrittenResolver:
     >>> resolver_before("https://a.org/?id=uc2.ark:/13960/x", 22).url is None
     True
     """
-    run = _RUN.search(text, max(0, label_at - _LOOK_BACK), label_at)
+    if text[label_at - 1 : label_at] not in (*_ENDINGS, WRAP):
+        return WrittenResolver(None, label_at)
+    run = _RUN.search(text, _first_line(text, label_at), label_at)
     lines = run[0].split(WRAP) if run else [""]
     for first in range(len(lines) - 1, max(-1, len(lines) - _MOST_LINES), -1):
         written = _own_part(WRAP.join(lines[first:]))
@@ -50,6 +59,34 @@ def resolver_before(text: str, label_at: int) -> WrittenResolver:
             return _resolver(written, label_at)
     host = _HOST_ONLY.search(lines[-1])
     return WrittenResolver(host[0], label_at - len(host[0])) if host else WrittenResolver(None, label_at)
+
+
+def _first_line(text: str, label_at: int) -> int:
+    """Where to begin: no resolver goes over more lines, or is longer."""
+    first = max(0, label_at - _LOOK_BACK)
+    at = label_at
+    for _ in range(_MOST_LINES):
+        at = text.rfind(WRAP, first, at)
+        if at < 0:
+            return first
+    return at + 1
+
+
+def _open_bracket(written: str) -> int:
+    """The offset behind the last bracket of *written* that isn't closed in it; 0 if there is none.
+
+    >>> _open_bracket("https://a.org](https://b.org/"), _open_bracket("https://[::1]/a(1)/")
+    (15, 0)
+    """
+    depth = 0
+    for offset in range(len(written) - 1, -1, -1):
+        if written[offset] in ")]":
+            depth += 1
+        elif written[offset] in "([":
+            if depth == 0:
+                return offset + 1
+            depth -= 1
+    return 0
 
 
 def _own_part(joined: str) -> str | None:
@@ -60,13 +97,16 @@ def _own_part(joined: str) -> str | None:
 
 
 def _resolver(written: str, label_at: int) -> WrittenResolver:
+    written = written[_open_bracket(written) :]
+    if not _SCHEME.match(written):
+        return WrittenResolver(None, label_at)
     _, question, query = written.partition("?")
     if question:
         written = regex.split("[=&?]", query)[-1]
         if not _SCHEME.match(written):
             return WrittenResolver(None, label_at)
     url = written.replace("-" + WRAP, "-").replace(WRAP, "")
-    if "%2f" in url[:16].lower():
+    while _ENCODED_SCHEME.match(url):
         url = unquote(url)
     if not url.endswith("/") or "#" in url:
         return WrittenResolver(None, label_at)

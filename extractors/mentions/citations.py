@@ -1,0 +1,111 @@
+"""Which mentions are one citation, and what is to be said of how a document cites.
+
+A link and its visible text are one citation with two places. Where they show different ARKs, where a compact ARK is no
+link, or one that browsers can't follow, the document's author should know (draft-kunze-ark-38, 2.2 and 5.4).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+
+import regex
+
+from extractors.ark import Ark
+from extractors.documents import Block, Finding, Role
+from extractors.mentions.mention import Mention
+from extractors.wraps.wrap import Confidence
+
+_TARGETS = (Role.LINK_TARGET, Role.LINK_ANNOTATION)
+#: A link that only says ``ark:…``: no browser knows what to do with it.
+_BARE_SCHEME = regex.compile(r"\s*ark:", regex.IGNORECASE)
+
+
+def linked_arks(mentions: Iterable[Mention]) -> Mapping[int, Ark]:
+    """The ARK in the target of each link, by the link's number."""
+    return {
+        mention.link: mention.ark
+        for mention in mentions
+        if mention.link is not None and mention.role in _TARGETS and not mention.repairs
+    }
+
+
+def completed(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> Iterator[Mention]:
+    """*mentions*, those whose text was cut off (at the edge of a page) made whole by their own link.
+
+    A text that begins as its link's target does and then stops shows the target.
+    """
+    for mention in mentions:
+        target = linked.get(mention.link) if mention.link is not None and mention.page is not None else None
+        is_cut = target is not None and mention.ark != target and str(target).startswith(str(mention.ark))
+        if target is None or not is_cut or mention.role is not Role.TEXT or mention.resolver is None:
+            yield mention
+            continue
+        yield replace(
+            mention,
+            ark=target,
+            repaired=f"{mention.resolver}{target}",
+            repairs=(*mention.repairs, "cut off"),
+            confidence=Confidence.LIKELY,
+            reason="its own link goes on",
+            alternatives=(str(mention.ark), *mention.alternatives),
+        )
+
+
+def numbered(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
+    """*mentions* with the numbers of their citations, from 1: a link's target and text that show one ARK share it."""
+    numbers: dict[tuple[int, Ark], int] = {}
+    following = count(1)
+    result = []
+    for mention in mentions:
+        key = None if mention.link is None else (mention.link, mention.ark)
+        number = numbers.get(key) if key else None
+        if number is None:
+            number = next(following)
+            if key:
+                numbers[key] = number
+        result.append(replace(mention, citation=number))
+    return tuple(result)
+
+
+def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> tuple[Finding, ...]:
+    """What a document's author should know about its links and texts; nothing where links have no text at all."""
+    texts: dict[int, list[Mention]] = defaultdict(list)
+    targets: dict[int, list[Mention]] = defaultdict(list)
+    for mention in mentions:
+        if mention.link is not None:
+            (targets if mention.role in _TARGETS else texts)[mention.link].append(mention)
+    findings = {
+        Finding("link-mismatch", f"the text says {shown.ark}, its link leads to {targets[link][0].ark}")
+        for link, shown_here in texts.items()
+        for shown in shown_here
+        if targets[link] and all(_differ(shown.ark, target.ark) for target in targets[link])
+    }
+    findings |= {
+        Finding("dead-link", f"browsers can't follow {mention.repaired}")
+        for mention in mentions
+        if mention.role in _TARGETS and mention.resolver is None and _BARE_SCHEME.match(mention.as_written)
+        and _is_whole_target(mention, blocks)
+    }  # fmt: skip
+    if any(block.anchors for block in blocks):
+        findings |= {
+            Finding("unlinked-ark", f"{mention.repaired} is no link")
+            for mention in mentions
+            if mention.role is Role.TEXT and mention.link is None and mention.resolver is None
+        }
+    return tuple(sorted(findings))
+
+
+def _differ(shown: Ark, target: Ark) -> bool:
+    """Whether they name different things: neither is the other with more of a qualifier behind it."""
+    first, second = sorted((str(shown), str(target)), key=len)
+    return not (second.startswith(first) and (len(first) == len(second) or second[len(first)] in "/."))
+
+
+def _is_whole_target(mention: Mention, blocks: Sequence[Block]) -> bool:
+    return any(
+        block.role in _TARGETS and block.text.strip().startswith(mention.as_written) and block.link == mention.link
+        for block in blocks
+    )

@@ -1,0 +1,316 @@
+"""Forward from a label: what of the text belongs to the ARK, over line wraps where the evidence says so."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+import regex
+
+from extractors.ark import Ark
+from extractors.checkchar import Check
+from extractors.documents import Block, Role
+from extractors.mentions.gaps import Gaps
+from extractors.mentions.mapped import mapped_ark
+from extractors.mentions.mention import Mention, NamespaceMention
+from extractors.mentions.notes import Notes
+from extractors.mentions.pieces import Pieces
+from extractors.mentions.resolver import WrittenResolver, resolver_before
+from extractors.normalize import NotAnArk
+from extractors.repair import ODD_BLANK, UNSPACED, WRAP, Tape
+from extractors.suggestions import lower_case_form
+from extractors.wraps.evidence import Evidence
+from extractors.wraps.wrap import Confidence, Decision
+
+#: A printf directive, or another sign that something is to be put in its place.
+_DIRECTIVE = re.compile(r"(?:%[sdi]|:\w+)\Z")
+_NAAN = re.compile(r"(?=[a-z]*[0-9])(?:[0-9a-z]{4,16}(?:-[0-9a-z]+)*|(?:[0-9]-*){5})\Z", re.IGNORECASE)
+_RUN = re.compile(r"[0-9A-Za-z=~*+@_$./-]+")
+_RUN_WITHOUT_SLASH = re.compile(r"[0-9A-Za-z=~*+@_$.-]+")
+_NAME_CHAR = regex.compile(r"[\p{L}\p{M}\p{Nd}--\p{Lm}]", regex.VERSION1)
+#: Scripts that put no blank between words: their letters behind an ASCII name are the sentence around it.
+_UNSPACED = regex.compile(UNSPACED)
+_ESCAPE = re.compile(r"%(?:25)*[0-9A-Fa-f]{2}")
+_INFLECTION = re.compile(r"\?info(?![\w=&%])|\?\?(?!\?)")
+_BARE_INFLECTION = re.compile(r"\?(?=\Z|#)")
+_FRAGMENT = regex.compile(rf"(?:\?[^\s{ODD_BLANK}#<>\"]*)?#(?P<fragment>[^\s{ODD_BLANK}<>\"”»]*)")
+_ELLIPSIS = re.compile(r"\.{3}|…")
+_NEXT_IDENTIFIER = re.compile(r"ark:|https?:", re.IGNORECASE)
+_WRAP_AHEAD = re.compile(rf"-?{WRAP}")
+_LEADS_TO_LABEL = regex.compile(r"(?:(?<![\p{L}\p{N}])ark|https?)\Z", regex.IGNORECASE)
+_GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
+_LONGEST_PLACEHOLDER = 24
+_PLACEHOLDER = re.compile(r"/(?:[xX]{3,}|[nN]{4,}|NAME|Name|name)\Z")
+_BLANKS = f" {ODD_BLANK}"
+_SPACED_LABEL = re.compile(rf"k[{_BLANKS}]:", re.IGNORECASE)
+#: ``Ark: 1936/37`` is a ship's log.
+_BLANK_BEHIND_COLON = re.compile(rf":[{_BLANKS}\n]")
+_MARKUP_RUN = "*_~$"
+_TAIL = "./-:,!"
+_CONTEXT_CHARS = 60
+
+
+class Reader:
+    """Reads one mention from its label on."""
+
+    def __init__(
+        self, block: Block, tape: Tape, label: regex.Match[str], evidence: Evidence, linked: Mapping[int, Ark]
+    ) -> None:
+        self._is_at_end = False
+        self._block = block
+        self._tape = tape
+        self._text = tape.text
+        self._zones = evidence.zones
+        self._label = label
+        colon, slashes = label["colon"] or ":", label["slashes"] or ""
+        self._mapped = label["mapped"]
+        self._is_encoded = "%" in colon or "%" in slashes
+        self._written_label = label["word"].replace("-", "").replace(WRAP, "") + ":" + "/" * _slashes(slashes)
+        self._pieces = Pieces(tape)
+        self._notes = Notes()
+        self._inflection = ""
+        self._fragment = ""
+        at = label.start()
+        self._written = WrittenResolver(None, at) if self._mapped else resolver_before(self._text, at)
+        self._start = self._written.start
+        self._link = self._link_at(tape.source_offset(at))
+        target = linked.get(self._link) if self._link is not None else None
+        self._gaps = Gaps(block, tape, evidence, target, self._notes, is_encoded=self._is_encoded)
+        if self._written.wrapped:
+            self._notes.repaired("line wrap")
+
+    @property
+    def ran_out(self) -> bool:
+        """Whether the piece of the text that is on tape ended before the ARK did."""
+        return self._is_at_end or self._gaps.ran_out
+
+    def read(self) -> Mention | NamespaceMention | None:
+        """The mention at this label, a NAAN alone, or nothing when the label is a false friend."""
+        end = self._read_mapped() if self._mapped else self._read_forward(self._label.end())
+        self._is_at_end = end == len(self._text)
+        self._drop_tail()
+        naan, slash, name = self._pieces.chars.partition("/")
+        if not _NAAN.match(naan) or (len(naan) < 5 and _BLANK_BEHIND_COLON.search(self._label[0])):
+            return None
+        if not self._label["slashes"] and not self._mapped and self._is_host():
+            return None
+        if not name:
+            return self._namespace(slash) if len(naan) == 5 and not self._mapped else None
+        if not slash or self._is_template(end):
+            return None
+        try:
+            ark = Ark.parse(f"ark:{naan}/{name}")
+        except NotAnArk:
+            return self._namespace(slash)
+        if _ELLIPSIS.match(self._text, self._pieces.end) and self._zones.check(ark) is not Check.PASSES:
+            return None
+        return self._mention(ark)
+
+    def _is_host(self) -> bool:
+        """Whether the label is the name of a host, and the NAAN its port: ``http://ark:8080/``."""
+        at = self._label.start()
+        return self._text.startswith("//", at - 2) or self._text.startswith("@", at - 1)
+
+    # -- reading forward
+
+    def _read_forward(self, pos: int) -> int:
+        text, run = self._text, _RUN_WITHOUT_SLASH if self._is_encoded else _RUN
+        while pos < len(text):
+            plain = run.match(text, pos)
+            if plain:
+                end = plain.end()
+                if self._tape.changes or "--" in plain[0]:
+                    end = self._gaps.end_at_dash(self._written_label, self._pieces, pos, end)
+                self._pieces.add(text[pos:end], pos, end)
+                pos = end
+                if end < plain.end():
+                    break
+                continue
+            char, width = text[pos], 1
+            if char in _BLANKS and self._is_spaced_colon(pos):
+                self._notes.repaired("blank before a colon")
+                pos += 1
+                continue
+            if char in (WRAP, ODD_BLANK):
+                if char == ODD_BLANK and self._is_escaped_blank(pos):
+                    self._pieces.add("%20", pos, pos + 1)
+                elif not self._gaps.goes_on(self._written_label, self._pieces, pos):
+                    break
+                pos += 1
+                continue
+            if char == "%":
+                escape = _ESCAPE.match(text, pos)
+                char, width = (escape[0], len(escape[0])) if escape else ("%", 1)
+                if self._is_encoded and escape and int(escape[0][-2:], 16) < 0x80:
+                    char = unquote("%" + escape[0][-2:])
+            if char in "?#":
+                self._note_query(pos)
+                break
+            if char == ":" and self._label_begins(pos + width):
+                break
+            if not self._belongs(char, pos + width, raw=width == 1):
+                break
+            self._pieces.add(char, pos, pos + width)
+            pos += width
+        return pos
+
+    def _belongs(self, char: str, behind: int, *, raw: bool) -> bool:
+        """Whether *char*, no plain character of a name, is part of the ARK, given what stands *behind* it."""
+        following = self._text[behind : behind + 1]
+        if char[0] == "%":
+            return True
+        if char == "/":  # the outer URL goes on behind an encoded ARK
+            return not (raw and self._pieces.has_slashes(1) and not self._pieces.ends_with("/"))
+        if _RUN.match(char):
+            return True
+        if _NAME_CHAR.match(char):
+            return not (_UNSPACED.match(char) and self._pieces.name.isascii() and bool(self._pieces.name))
+        if char == ":":
+            if _WRAP_AHEAD.match(self._text, behind):
+                return True
+            first = self._text[behind + 1 : behind + 2] if following == "-" else following
+            return first.isalnum() and not _NEXT_IDENTIFIER.match(self._text, behind)
+        if char == ",":
+            return following.isdigit() and self._pieces.last.isdigit() and self._pieces.has_slashes(2)  # IIIF's regions
+        if char == "!":
+            return following.isdigit() and self._pieces.ends_with("/")
+        return False
+
+    def _is_escaped_blank(self, pos: int) -> bool:
+        """Whether the odd blank at *pos* is part of a file's name in the qualifier, which has it as ``%20``."""
+        return self._tape.written(pos) == "%20" and self._pieces.has_slashes(2)
+
+    def _is_spaced_colon(self, pos: int) -> bool:
+        """Whether French typography put the blank at *pos* before a colon of the name, as it did in the label."""
+        if self._text[pos + 1 : pos + 2] != ":" or not _SPACED_LABEL.search(self._label[0]):
+            return False
+        return self._text[pos + 2 : pos + 3].isalnum() and bool(self._pieces.name)
+
+    def _label_begins(self, behind: int) -> bool:
+        """Whether another label or URL begins with what was read last; that is then given back."""
+        if self._pieces.ends_with("ark") and self._pieces.name[3:] and _GLUED_LABEL.match(self._text, behind):
+            self._pieces.cut(3)
+            return True
+        leads = _LEADS_TO_LABEL.search(self._pieces.found[-1][0]) if self._pieces.found else None
+        if leads is None or (leads[0].lower() != "ark" and not self._text.startswith("//", behind)):
+            return False
+        self._pieces.cut(len(leads[0]))
+        return True
+
+    def _note_query(self, pos: int) -> None:
+        """Note an inflection and a fragment; any other query is none of the ARK's."""
+        found = _INFLECTION.match(self._text, pos)
+        if found is None and self._block.role is not Role.TEXT:
+            found = _BARE_INFLECTION.match(self._text, pos)
+        if found:
+            self._inflection = found[0]
+            if self._block.role is Role.TEXT and found[0] == "??":
+                self._notes.decisions.append(Decision(False, "two question marks in prose", Confidence.LIKELY))
+        fragment = _FRAGMENT.match(self._text, pos)
+        if fragment:
+            self._fragment = fragment["fragment"].rstrip(".,;:!?)]'")
+
+    def _read_mapped(self) -> int:
+        """The ARK in a form that file systems take; returns where it ends."""
+        is_file_name = self._mapped == "_"
+        self._pieces.found = mapped_ark(self._text, self._label.end(), is_file_name=is_file_name)
+        self._written_label = "ark:/"
+        self._notes.repaired("file name" if is_file_name else "pairtree")
+        self._notes.decisions.append(Decision(True, "an ARK mapped to a file name", Confidence.LIKELY))
+        return self._pieces.end if self._pieces.found else int(self._label.end())
+
+    # -- what was read
+
+    def _drop_tail(self) -> None:
+        """Drop what belongs to the prose around: final punctuation, and markup that also stands before."""
+        before = self._text[self._start - 1 : self._start] if self._start else ""
+        self._pieces.strip(_TAIL + before if before and before in _MARKUP_RUN else _TAIL)
+
+    def _is_template(self, end: int) -> bool:
+        """Whether a placeholder stands where a name should be: ``ark:/67531/{id}``, ``ark:/12148/xxxxx``."""
+        chars = self._pieces.chars
+        opened = self._text[end : end + 1] in ("{", "<", "[") and chars[-1] in "/=$"
+        if opened or len(chars) > _LONGEST_PLACEHOLDER:
+            return opened
+        return bool(_PLACEHOLDER.search(chars) or _DIRECTIVE.match(self._pieces.name))
+
+    def _namespace(self, slash: str) -> NamespaceMention | None:
+        if not slash and not self._label["slashes"] and self._block.role is not Role.TEXT:
+            return None
+        start, end = self._source_range()
+        return NamespaceMention(self._block.text[start:end], (start, end), self._context(start, end))
+
+    def _mention(self, ark: Ark) -> Mention:
+        start, end = self._source_range()
+        self._note_label_repairs()
+        if self._tape.changes:
+            for repair in self._tape.repairs(self._start, self._pieces.end):
+                self._notes.repaired(repair)
+        chars = self._pieces.chars
+        self._note_doubts(chars, ark)
+        return Mention(
+            ark=ark,
+            as_written=self._block.text[start:end],
+            spans=self._pieces.spans(self._start, self._label.end()),
+            repaired=(self._written.url or "") + self._written_label + chars,
+            resolver=self._written.url,
+            inflection=self._inflection,
+            role=self._block.role,
+            page=self._page(start),
+            place=self._block.place,
+            context=self._context(start, end),
+            repairs=tuple(self._notes.repairs),
+            confidence=self._notes.confidence,
+            reason=self._notes.reason,
+            alternatives=tuple(form for form in self._notes.alternatives if form != str(ark)),
+            fragment=self._fragment,
+            link=self._link,
+        )
+
+    def _note_label_repairs(self) -> None:
+        label = self._label[0]
+        if label in ("ark:/", "ark:"):
+            return
+        if WRAP in label:
+            self._notes.repaired("line wrap")
+        if " " in label or ODD_BLANK in label:
+            self._notes.repaired("blank in the label")
+        if self._is_encoded:
+            self._notes.repaired("percent-encoding")
+
+    def _note_doubts(self, chars: str, ark: Ark) -> None:
+        """What else it may be: markup behind a name, or a name that lost its case (draft-kunze-ark-38, 3.1)."""
+        if chars[-1] in _MARKUP_RUN and self._block.role is Role.TEXT:
+            self._notes.decisions.append(Decision(True, "its last character may be markup", Confidence.LIKELY))
+            self._notes.may_be(self._written_label + chars.rstrip(_MARKUP_RUN))
+        if _BLANK_BEHIND_COLON.search(self._label[0]) and not self._label["slashes"]:
+            self._notes.decisions.append(Decision(True, "a blank behind the label", Confidence.LIKELY))
+        if self._written_label.isupper() and lower_case_form(self._written_label + chars, ark):
+            self._notes.decisions.append(Decision(True, "all in capitals", Confidence.LIKELY))
+            self._notes.may_be(str(ark).lower())
+
+    def _page(self, start: int) -> int | None:
+        page = self._block.page
+        return page if page is None else page + bisect_right(self._block.page_breaks, start)
+
+    def _link_at(self, at: int) -> int | None:
+        """The link whose target this block is, or whose visible text stands at *at*."""
+        if self._block.link is not None:
+            return self._block.link
+        anchors = self._block.anchors
+        index = bisect_right(anchors, at, key=lambda anchor: anchor.start) - 1
+        return anchors[index].link if index >= 0 and at < anchors[index].end else None
+
+    def _source_range(self) -> tuple[int, int]:
+        last = self._pieces.end if self._pieces.found else self._label.end()
+        return self._tape.source_offset(self._start), self._tape.source_end(last)
+
+    def _context(self, start: int, end: int) -> str:
+        around = self._block.text[max(0, start - _CONTEXT_CHARS) : end + _CONTEXT_CHARS]
+        return " ".join(around.split())
+
+
+def _slashes(written: str) -> int:
+    return written.count("/") + len(re.findall("%(?:25)*2[fF]", written))

@@ -1,0 +1,172 @@
+"""Over a gap: does the ARK that is being read go on behind a line wrap, a blank or a dash?"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from functools import partial
+from urllib.parse import unquote
+
+import regex
+
+from extractors.ark import Ark
+from extractors.documents import Block, Role
+from extractors.mentions.notes import Notes
+from extractors.mentions.pieces import Pieces
+from extractors.repair import ODD_BLANK, WRAP, Tape
+from extractors.wraps.by_names import (
+    another_identifier,
+    check_character_decides,
+    link_decides,
+    no_name_yet,
+    nothing_follows,
+    shape_decides,
+    whole_elsewhere,
+)
+from extractors.wraps.by_words import measure_follows, word_follows
+from extractors.wraps.decide import Rule, decide
+from extractors.wraps.evidence import Evidence
+from extractors.wraps.layout import LineEnd, line_end
+from extractors.wraps.wrap import Confidence, Decision, Wrap
+
+_TOKEN = regex.compile(rf"[^\s{ODD_BLANK}<>\"“”‘«»|\\^`{{}}\[\]()]*")
+_AROUND_CHARS = 1000
+_BEYOND_CHARS = 12
+_LONGEST_WORD = 300
+#: Of the look-alikes of a hyphen, those that are also punctuation.
+_DASHES = "\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}"
+#: What typewriters, e-mail and TeX have for a dash.
+_TYPEWRITTEN_DASH = regex.compile(r"(?<=[\p{L}\p{Nd}])-{2,3}(?=\p{L})")
+_BLANK_RULES = (no_name_yet, link_decides, whole_elsewhere, check_character_decides)
+_DASH_RULES = (
+    another_identifier,
+    link_decides,
+    whole_elsewhere,
+    check_character_decides,
+    shape_decides,
+    measure_follows,
+    word_follows,
+)
+_FULL = LineEnd(room=0)
+#: No typesetter breaks an identifier over more lines; a text that seems to is not one.
+_MOST_GAPS = 8
+
+
+class Gaps:
+    """Decides about the gaps in one mention, and notes what it decided."""
+
+    def __init__(
+        self, block: Block, tape: Tape, evidence: Evidence, linked: Ark | None, notes: Notes, *, is_encoded: bool
+    ) -> None:
+        self.ran_out = False
+        """Whether the next word goes on where the piece of the text that is on tape ends."""
+        self._block = block
+        self._tape = tape
+        self._evidence = evidence
+        self._linked = linked
+        self._notes = notes
+        self._is_encoded = is_encoded
+
+    def goes_on(self, label: str, pieces: Pieces, pos: int) -> bool:
+        """Whether the ARK goes on behind the wrap or odd blank at *pos*; a hyphen that only marked the wrap goes."""
+        if len(self._notes.decisions) >= _MOST_GAPS:
+            return False
+        is_wrap = self._tape.text[pos] == WRAP
+        wrap = self._wrap(label, pieces, pos)
+        decision = self._over_wrap(wrap, pos) if is_wrap else self._by(_BLANK_RULES, wrap) or Decision(False, "a blank")
+        self._notes.decided(decision, otherwise=wrap.left if decision.join else wrap.left + wrap.right)
+        if decision.join:
+            self._notes.repaired("line wrap" if is_wrap else "no-break space")
+            if wrap.hyphen and "-" not in pieces.name[:-1]:  # names such as UUIDs that have others keep theirs
+                pieces.cut(1)
+                self._notes.repaired("hyphen at line wrap")
+        return decision.join
+
+    def end_at_dash(self, label: str, pieces: Pieces, start: int, end: int) -> int:
+        """Where the ARK ends between two offsets: at a dash of the sentence around it, or where they end.
+
+        A typesetter may have made a dash of a hyphen, but a sentence may also go on behind a dash without a blank.
+        """
+        text = self._tape.text
+        self._note_typewritten_dash(label, pieces, start, end)
+        for at in self._tape.places("look-alike hyphen", start, end):
+            if self._tape.written(at) not in _DASHES or not (pieces.name or "/" in text[start:at]):
+                continue
+            following = text[at + 1 : at + 2]
+            if following in ("", WRAP):  # a hyphen at the end of a line, unless the sentence goes on there
+                if self._sentence_goes_on(label + pieces.chars + text[start:at], at + 2):
+                    return at
+                continue
+            if len(self._notes.decisions) >= _MOST_GAPS or not following.isalnum():
+                return at
+            left = label + pieces.chars + text[start:at]
+            right = _TOKEN.match(text, at + 1, at + _LONGEST_WORD)[0]
+            wrap = Wrap(left, right, hyphen=False, linked=self._linked, around=self._around(at), line=_FULL)
+            decision = self._by(_DASH_RULES, wrap) or Decision(True, "a dash for a hyphen", Confidence.LIKELY)
+            if not (decision.join and decision.confidence is Confidence.CERTAIN):
+                self._notes.decided(decision, otherwise=left if decision.join else left + right)
+            if not decision.join:
+                return at
+        return end
+
+    def _note_typewritten_dash(self, label: str, pieces: Pieces, start: int, end: int) -> None:
+        """Hyphens are inert wherever they stand, but two before a word may be the dash of a sentence."""
+        dash = _TYPEWRITTEN_DASH.search(self._tape.text, start, end) if self._block.role is Role.TEXT else None
+        if dash and (pieces.name or "/" in self._tape.text[start : dash.start()]):
+            left = label + pieces.chars + self._tape.text[start : dash.start()]
+            if self._word_behind(left, dash.end()):
+                decision = Decision(True, "hyphens that may be a dash", Confidence.LIKELY)
+                self._notes.decided(decision, otherwise=left)
+
+    def _sentence_goes_on(self, left: str, behind: int) -> bool:
+        """Whether a dash at the end of a line is the sentence's: a word stands *behind* it."""
+        decision = self._word_behind(left, behind)
+        if decision is None:
+            return False
+        self._notes.decided(decision, otherwise=left + _TOKEN.match(self._tape.text, behind)[0])
+        return True
+
+    def _word_behind(self, left: str, behind: int) -> Decision | None:
+        """The decision that an ARK ends before a word of the sentence, where that is so."""
+        right = _TOKEN.match(self._tape.text, behind, behind + _LONGEST_WORD)[0]
+        wrap = Wrap(left, right, hyphen=False, linked=self._linked, around=self._around(behind), line=_FULL)
+        decision = self._by((link_decides, whole_elsewhere, check_character_decides, word_follows), wrap)
+        return decision if decision is not None and not decision.join else None
+
+    def _over_wrap(self, wrap: Wrap, pos: int) -> Decision:
+        if self._block.role in (Role.LINK_TARGET, Role.LINK_ANNOTATION):
+            ended = self._by((nothing_follows, another_identifier), wrap)
+            return ended or Decision(True, "a line wrap in a link target")
+        return decide(wrap, self._evidence, line_end=partial(self._line_end, self._tape.source_offset(pos)))
+
+    def _by(self, rules: tuple[Rule, ...], wrap: Wrap) -> Decision | None:
+        decided = (rule(wrap, self._evidence) for rule in rules)
+        return next((decision for decision in decided if decision is not None), None)
+
+    def _wrap(self, label: str, pieces: Pieces, pos: int) -> Wrap:
+        text = self._tape.text
+        hyphen = pieces.ends_with("-")
+        token = _TOKEN.match(text, pos + 1)
+        if token.end() == len(text):
+            self.ran_out = True
+        return Wrap(
+            left=label + (pieces.chars[:-1] if hyphen else pieces.chars),
+            right=unquote(token[0]) if self._is_encoded else token[0],
+            hyphen=hyphen,
+            linked=self._linked,
+            beyond=text[token.end() : token.end() + _BEYOND_CHARS],
+            around=self._around(pos),
+        )
+
+    def _line_end(self, at: int) -> LineEnd:
+        """How the line ends whose break stands at *at* of the block; where columns are no characters, by geometry."""
+        block = self._block
+        if block.page is None:
+            return line_end(block.text, at)
+        index = bisect_left(block.rooms, (at,))
+        if index < len(block.rooms) and block.rooms[index][0] <= at + 2:
+            return LineEnd(room=block.rooms[index][1])
+        return LineEnd()
+
+    def _around(self, pos: int) -> str:
+        at = self._tape.source_offset(pos)
+        return self._block.text[max(0, at - _AROUND_CHARS) : at + _AROUND_CHARS]

@@ -1,0 +1,61 @@
+"""What is found in a document: mentions of ARKs, and of NAANs that stand alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from extractors.ark import Ark
+from extractors.checkchar import Check
+from extractors.conformance import Remark
+from extractors.documents import Role
+from extractors.wraps.wrap import Confidence
+
+#: The reason of a mention about which nothing had to be decided.
+STANDS_WHOLE = "stands whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """An ARK found in a document; what was written, what we made of it, and how sure we are stand side by side."""
+
+    ark: Ark
+    as_written: str
+    spans: tuple[tuple[int, int], ...]
+    """Code points in the reader's block; several where the ARK goes on behind a gap."""
+    repaired: str
+    """Whole again, hyphens, label form and resolver as found: this is what is sent."""
+    resolver: str | None
+    """The URL before the label, with its final slash; none for a compact ARK."""
+    inflection: str
+    """``?info``, ``??``, ``?`` or nothing; belongs to the mention, not to identity."""
+    role: Role
+    page: int | None
+    place: str
+    context: str
+    repairs: tuple[str, ...]
+    confidence: Confidence
+    reason: str
+    """The rule behind the least sure decision."""
+    alternatives: tuple[str, ...]
+    """Normal forms that the other decisions would have given."""
+    fragment: str = ""
+    """What was written behind ``#``; never sent, no part of identity."""
+    link: int | None = None
+    """Which link of the document this is the target, or the visible text, of."""
+    check: Check = Check.UNKNOWN
+    """What its check character says, where names like this one have one: a failure means that it is mistyped."""
+    suggestions: tuple[str, ...] = ()
+    """Normal forms that may have been meant where the check character fails, the likeliest first."""
+    remarks: tuple[Remark, ...] = ()
+    """How its spelling departs from the specifications."""
+    citation: int = 0
+    """Mentions of one document with the same number are one citation: a link and its visible text."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceMention:
+    """A NAAN alone (``ark:/12148/``): recorded, but no ARK, and never resolved."""
+
+    as_written: str
+    span: tuple[int, int]
+    context: str

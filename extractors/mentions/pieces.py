@@ -1,0 +1,99 @@
+"""What was read of an ARK so far: pieces of a tape, each with its place."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from extractors.repair import Tape
+
+#: Escapes of what would end an ARK in prose: blanks, quotation marks, closing brackets, punctuation.
+_ESCAPED_TAIL = re.compile(r"%(?:25)*(?:20|2[12779CEce]|3[AaBbEe]|5[Dd]|7[Dd])")
+
+Piece = tuple[str, int, int]
+
+
+@dataclass(slots=True)
+class Pieces:
+    """Characters of an ARK and the stretches of the tape that they stand in, in order."""
+
+    tape: Tape
+    found: list[Piece] = field(default_factory=list)
+
+    def add(self, chars: str, start: int, end: int) -> None:
+        """*chars* stand at *start* of the tape; one character for each of its own, or an escape as a whole."""
+        self.found.append((chars, start, end))
+
+    @property
+    def chars(self) -> str:
+        """All characters, from the NAAN on."""
+        return self.found[0][0] if len(self.found) == 1 else "".join([piece[0] for piece in self.found])
+
+    @property
+    def name(self) -> str:
+        """Name and qualifier, as far as they were read."""
+        return self.chars.partition("/")[2]
+
+    def has_slashes(self, count: int) -> bool:
+        """Whether so many slashes were read: one ends the NAAN, the next begins a qualifier."""
+        seen = 0
+        for chars, _, _ in self.found:
+            seen += chars.count("/")
+            if seen >= count:
+                return True
+        return False
+
+    @property
+    def end(self) -> int:
+        """Where on the tape the last character ends."""
+        return self.found[-1][2]
+
+    @property
+    def last(self) -> str:
+        """The last character, or nothing."""
+        return self.found[-1][0][-1:] if self.found else ""
+
+    def ends_with(self, char: str) -> bool:
+        """Whether *char* is the last character."""
+        return bool(self.found) and self.found[-1][0].endswith(char)
+
+    def cut(self, count: int) -> None:
+        """Give back the last *count* characters of the last piece."""
+        last, start, end = self.found.pop()
+        if len(last) > count:
+            self.found.append((last[:-count], start, end - count))
+
+    def strip(self, tail: str) -> None:
+        """Give back final characters of *tail*, and blanks that were written as escapes."""
+        while self.found:
+            last = self.found[-1][0]
+            kept = "" if _ESCAPED_TAIL.fullmatch(last) else last.rstrip(tail)
+            if kept == last:
+                return
+            self.cut(len(last) - len(kept))
+
+    def spans(self, start: int, label_end: int) -> tuple[tuple[int, int], ...]:
+        """The source ranges of resolver and label, and of every character; adjacent ones joined."""
+        if not self.tape.changes:
+            at = self.tape.source_start
+            return ((at + start, at + self.end),) if self._is_seamless(label_end) else self._joined(start, label_end)
+        return self._joined(start, label_end)
+
+    def _is_seamless(self, label_end: int) -> bool:
+        """Whether all characters stand one behind the other."""
+        following = label_end
+        for _, first, last in self.found:
+            if first != following:
+                return False
+            following = last
+        return True
+
+    def _joined(self, start: int, label_end: int) -> tuple[tuple[int, int], ...]:
+        stretches = [(start, label_end), *(piece[1:] for piece in self.found)]
+        spans: list[tuple[int, int]] = []
+        for first, last in (span for stretch in stretches for span in self.tape.source_spans(*stretch)):
+            if spans and first <= spans[-1][1]:
+                spans[-1] = (spans[-1][0], max(last, spans[-1][1]))
+            else:
+                spans.append((first, last))
+        return tuple(spans)

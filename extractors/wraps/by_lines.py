@@ -1,0 +1,45 @@
+"""Rules that look at how the lines around are made, and at what they do to other ARKs."""
+
+from __future__ import annotations
+
+from extractors.wraps.evidence import Cutting, Evidence
+from extractors.wraps.layout import Habit
+from extractors.wraps.wrap import Confidence, Decision, Wrap
+
+
+def blanks_decide(wrap: Wrap, _: Evidence) -> Decision | None:
+    """Where a tool keeps the blank at which it breaks, its absence shows that a word was cut."""
+    if wrap.line.habit not in (Habit.COLUMN, Habit.KEEPS_BLANKS):
+        return None
+    if wrap.line.blank:
+        return Decision(False, "a blank stands beside the line break")
+    return Decision(wrap.is_full, "lines are cut at a column, or behind a blank", Confidence.LIKELY)
+
+
+def author_ends_lines(wrap: Wrap, _: Evidence) -> Decision | None:
+    if wrap.line.habit is Habit.AUTHOR:
+        return Decision(False, "nothing was wrapped here", Confidence.LIKELY)
+    return None
+
+
+def would_have_fitted(wrap: Wrap, _: Evidence) -> Decision | None:
+    blank = 1 if wrap.line.habit is not Habit.UNKNOWN else 2  # characters differ in width where geometry measures
+    if wrap.line.room is not None and wrap.line.room >= blank + len(wrap.right):
+        return Decision(False, "what follows would have fitted in the line", Confidence.LIKELY)
+    return None
+
+
+def line_has_room(wrap: Wrap, _: Evidence) -> Decision | None:
+    """A tool that cuts names cuts them at its column; on a printed page they may be cut wherever the author allowed."""
+    if wrap.line.habit is Habit.WORDS and (wrap.line.room or 0) > 1 and not wrap.is_at_delimiter:
+        return Decision(False, "the line has room", Confidence.LIKELY)
+    return None
+
+
+def names_are_not_cut(wrap: Wrap, evidence: Evidence) -> Decision | None:
+    """Where many names stand and none is surely cut, or only at delimiters, this one hardly is."""
+    if evidence.cutting is Cutting.NOWHERE:
+        return Decision(False, "lines cut no ARK in this text", Confidence.LIKELY)
+    if evidence.cutting is Cutting.AT_DELIMITERS and not wrap.is_at_delimiter:
+        return Decision(False, "lines cut no name in this text", Confidence.LIKELY)
+    return None

@@ -1,0 +1,122 @@
+"""What the names of one authority look like, learned from those that stand whole: evidence where a line breaks one."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+import regex
+
+from extractors.ark import Ark
+
+_BEGINNING = regex.compile(r"[A-Za-z]*")
+#: Distinct names of one kind, all of one length, from which that length counts as theirs.
+_ENOUGH = 3
+#: Distinct names from which it says something that a length, or a sort of character, is not among them.
+_MANY = 8
+#: Kinds with more lengths than this have none.
+_MOST_LENGTHS = 3
+
+Kind = tuple[str, str]
+
+
+class Fit(Enum):
+    """How a name stands to the shape that its kind has."""
+
+    TOO_SHORT = "too short"
+    FITS = "fits"
+    TOO_LONG = "too long"
+    STRANGE = "strange"
+    """It has the length, or an allowed one, but characters that no name of its kind has."""
+
+
+def kind_of(ark: Ark) -> Kind:
+    """NAAN and the letters that a base name begins with: names alike in these were mostly made by one program.
+
+    >>> kind_of(Ark.parse("ark:12148/btv1b8449691v"))
+    ('12148', 'btv')
+    """
+    beginning = _BEGINNING.match(ark.name)
+    return ark.naan, beginning[0] if beginning else ""
+
+
+_VOWELS = frozenset("aeiouAEIOU")
+
+
+def _sorts(name: str) -> frozenset[str]:
+    """The sorts of characters behind the letters that a name begins with.
+
+    >>> sorted(_sorts("metapth304825")), sorted(_sorts("cl0b1E"))
+    (['digit'], ['consonant', 'digit', 'vowel'])
+    """
+    beginning = _BEGINNING.match(name)
+    rest = name[beginning.end() :] if beginning else name
+    return frozenset(
+        "digit" if char.isdigit() else "vowel" if char in _VOWELS else "consonant" if char.isalpha() else char
+        for char in rest
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The lengths of the base names of one kind, and the sorts of their characters."""
+
+    lengths: frozenset[int]
+    sorts: frozenset[str]
+    names: int
+    """How many distinct names this was learned from."""
+
+    def fit(self, name: str) -> Fit:
+        """How *name* stands to this shape."""
+        if len(name) in self.lengths:
+            return Fit.FITS if self.names < _MANY or _sorts(name) <= self.sorts else Fit.STRANGE
+        if len(name) < min(self.lengths):
+            return Fit.TOO_SHORT
+        return Fit.TOO_LONG if len(name) > max(self.lengths) else Fit.STRANGE
+
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """The shapes of names by kind, and of all names of a NAAN (with no letters for its kind)."""
+
+    by_kind: Mapping[Kind, Shape] = field(default_factory=dict)
+    by_naan: Mapping[str, Shape] = field(default_factory=dict)
+
+    @classmethod
+    def learned(cls, arks: Iterable[Ark]) -> Shapes:
+        """The shapes that *arks*, all of them seen whole, agree on; the order of them changes nothing.
+
+        >>> arks = [Ark.parse(f"ark:13960/{name}") for name in ("t1pg22p71", "t78s5b569", "t58d0dn7n")]
+        >>> sorted(Shapes.learned(arks).by_kind[("13960", "t")].lengths)
+        [9]
+        """
+        kinds: dict[Kind, set[str]] = defaultdict(set)
+        naans: dict[str, set[str]] = defaultdict(set)
+        for ark in arks:
+            kinds[kind_of(ark)].add(ark.name)
+            naans[ark.naan].add(ark.name)
+        return cls(
+            {kind: shape for kind, names in sorted(kinds.items()) if (shape := _shape(names, _ENOUGH))},
+            {naan: shape for naan, names in sorted(naans.items()) if (shape := _shape(names, _MANY))},
+        )
+
+    def fit(self, ark: Ark, *, kind: Kind | None = None) -> Fit | None:
+        """How the base name of *ark* stands to its kind, or to *kind* for a piece of a name; None if unknown."""
+        shape = self.by_kind.get(kind or kind_of(ark)) or self.by_naan.get(ark.naan)
+        return shape.fit(ark.name) if shape else None
+
+    def allows(self, ark: Ark) -> bool:
+        """Whether nothing that was learned speaks against the base name of *ark*."""
+        return self.fit(ark) in (None, Fit.FITS)
+
+
+def _shape(names: set[str], enough: int) -> Shape | None:
+    """What *names* have in common; None when they are too few, or too different."""
+    lengths = Counter(len(name) for name in names)
+    if len(names) < enough or len(lengths) > _MOST_LENGTHS or (len(lengths) > 1 and len(names) < _MANY):
+        return None
+    if len(lengths) > 1 and min(lengths.values()) < 2:
+        return None
+    return Shape(frozenset(lengths), frozenset().union(*map(_sorts, names)), len(names))

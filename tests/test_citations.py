@@ -1,0 +1,192 @@
+"""A link and its visible text are one citation; where they disagree, or can't be followed, that is a finding."""
+
+from __future__ import annotations
+
+import pytest
+
+from extractors.ark import Ark
+from extractors.documents import Anchor, Block, Finding, Role
+from extractors.extraction import Extraction, extract
+from extractors.find import Mention, scan
+from extractors.mentions.citations import citation_findings, completed, linked_arks, numbered
+from extractors.wraps.evidence import Evidence
+
+
+def page(markup: str) -> Extraction:
+    return extract(markup.encode(), name="a.html")
+
+
+def citations(extraction: Extraction) -> list[tuple[str, str, int]]:
+    """Role, ARK and number of each mention."""
+    return [(mention.role.value, str(mention.ark), mention.citation) for mention in extraction.mentions]
+
+
+def found(extraction: Extraction) -> list[str]:
+    return [finding.kind for finding in extraction.findings]
+
+
+def link(target: str, text: str) -> str:
+    return f"<p><a href='{target}'>{text}</a></p>"
+
+
+TARGET = "https://n2t.net/ark:/76543/pf5"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("ark:/76543/pf5", id="compact"),
+        pytest.param("ark:76543/pf5", id="the other form of the label"),
+        pytest.param("ARK:/76543/pf-5", id="a hyphen, and capitals in the label"),
+        pytest.param(TARGET, id="the target itself"),
+        pytest.param("https://example.org/ark:/76543/pf5", id="with another resolver"),
+        pytest.param("see <b>ark:/76543</b>/pf5 there", id="over elements, with words around"),
+        pytest.param("ark:/76543/<br>pf5", id="over a line break"),
+        pytest.param("ark:/76543/p&shy;f5", id="with a soft hyphen"),
+    ],
+)
+def test_a_link_and_its_text_are_one_citation(text: str) -> None:
+    extraction = page(link(TARGET, text))
+    assert citations(extraction) == [("link-target", "ark:76543/pf5", 1), ("text", "ark:76543/pf5", 1)]
+    assert found(extraction) == []
+
+
+def test_two_links_to_one_ark_are_two_citations() -> None:
+    extraction = page(link(TARGET, "ark:/76543/pf5") + link(TARGET, "ark:/76543/pf5"))
+    numbers: dict[int, set[str]] = {}
+    for role, _, number in citations(extraction):
+        numbers.setdefault(number, set()).add(role)
+    assert numbers == {1: {"link-target", "text"}, 2: {"link-target", "text"}}
+
+
+def test_a_mention_that_is_no_link_is_a_citation_of_its_own() -> None:
+    extraction = page(link(TARGET, "the scan") + "<p>as https://n2t.net/ark:/76543/pf5 says")
+    assert sorted(number for _, _, number in citations(extraction)) == [1, 2]
+
+
+def test_a_link_with_words_for_its_text_is_one_citation() -> None:
+    assert citations(page(link(TARGET, "the scan"))) == [("link-target", "ark:76543/pf5", 1)]
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        pytest.param(TARGET, "ark:/76543/pf6", id="another name"),
+        pytest.param(TARGET, "ark:/76544/pf5", id="another NAAN"),
+        pytest.param("https://n2t.net/ark:/76543/pf55", "ark:/76543/pf5", id="a longer name"),
+        pytest.param(TARGET, "ark:/76543/pf55", id="a shorter name"),
+        pytest.param(TARGET + "/c3", "ark:/76543/pf5/c4", id="another part"),
+    ],
+)
+def test_a_text_that_shows_another_ark_than_its_link_is_a_finding(target: str, text: str) -> None:
+    extraction = page(link(target, text))
+    assert found(extraction) == ["link-mismatch"]
+    assert len({number for _, _, number in citations(extraction)}) == 2
+    [finding] = extraction.findings
+    assert str(Ark.parse(text)) in finding.detail
+    assert str(Ark.parse(target)) in finding.detail
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        pytest.param(TARGET + "/f1.item", "ark:/76543/pf5", id="the link leads to a part"),
+        pytest.param(TARGET, "ark:/76543/pf5/f1.item", id="the text shows a part"),
+        pytest.param(TARGET + ".pdf", "ark:/76543/pf5", id="the link leads to a variant"),
+        pytest.param(TARGET + "?info", "ark:/76543/pf5", id="the link asks for the description"),
+        pytest.param(TARGET + "#p3", "ark:/76543/pf5", id="the link has a fragment"),
+        pytest.param("https://example.org/", "ark:/76543/pf5", id="the link leads to no ARK"),
+    ],
+)
+def test_a_text_that_shows_more_or_less_of_the_same_is_none(target: str, text: str) -> None:
+    assert found(page(link(target, text))) == []
+
+
+@pytest.mark.parametrize("target", ["ark:/76543/pf5", "ARK:76543/pf5", " ark:/76543/pf5 "])
+def test_a_link_that_browsers_cannot_follow_is_a_finding(target: str) -> None:
+    assert found(page(link(target, "the scan"))) == ["dead-link"]
+
+
+@pytest.mark.parametrize(
+    "target", [TARGET, "/ark:/76543/pf5", "https://example.org/?id=ark:/76543/pf5", "r/ark:/76543/pf5"]
+)
+def test_a_link_that_browsers_can_follow_is_none(target: str) -> None:
+    assert found(page(link(target, "the scan"))) == []
+
+
+def test_a_compact_ark_that_is_no_link_is_a_finding_where_others_are_links() -> None:
+    extraction = page(link(TARGET, "ark:/76543/pf5") + "<p>and ark:/76543/pf7")
+    assert [(finding.kind, "ark:/76543/pf7" in finding.detail) for finding in extraction.findings] == [
+        ("unlinked-ark", True)
+    ]
+
+
+def test_an_url_that_is_no_link_is_none() -> None:
+    assert found(page(link(TARGET, "ark:/76543/pf5") + "<p>and https://n2t.net/ark:/76543/pf7")) == []
+
+
+def test_in_a_document_that_knows_no_links_nothing_is_unlinked() -> None:
+    assert extract(b"see ark:/76543/pf7", name="a.txt").findings == ()
+
+
+def test_the_same_finding_is_told_once() -> None:
+    extraction = page(link(TARGET, "ark:/76543/pf6") * 3 + "<p>ark:/76543/pf7 and ark:/76543/pf7")
+    assert found(extraction) == ["link-mismatch", "unlinked-ark"]
+
+
+# -- a link's own target and its broken text
+
+
+@pytest.mark.parametrize(
+    ("text", "ark", "reason"),
+    [
+        pytest.param("ark:/76543/pf5<br>qqqq", "ark:76543/pf5qqqq", "its own link goes on", id="a name that is cut"),
+        pytest.param("ark:/76543/pf5-<br>qqqq", "ark:76543/pf5qqqq", "its own link goes on", id="with a hyphen"),
+        pytest.param(
+            "ark:/76543/p<br>f5<br>qq<br>qq", "ark:76543/pf5qqqq", "its own link goes on", id="cut three times"
+        ),
+        pytest.param(
+            "ark:/76543/pf5qqqq<br>4bis", "ark:76543/pf5qqqq", "its own link ends here", id="a whole name, and a number"
+        ),
+        pytest.param(
+            "ark:/76543/pf5<br>qqqz", "ark:76543/pf5", "its own link goes on otherwise", id="what the link doesn't have"
+        ),
+    ],
+)
+def test_a_links_own_target_decides_about_its_text(text: str, ark: str, reason: str) -> None:
+    mentions = page(link("https://n2t.net/ark:/76543/pf5qqqq", text)).mentions
+    [shown] = [mention for mention in mentions if mention.role is Role.TEXT]
+    assert (str(shown.ark), shown.reason, shown.confidence.token) == (ark, reason, "certain")
+
+
+def test_a_repaired_target_is_no_evidence() -> None:
+    [mention] = scan(Block("https://n2t.net/ark:/76543/pf5-\nqqqq", Role.LINK_TARGET, link=0), Evidence())
+    assert isinstance(mention, Mention)
+    assert mention.repairs
+    assert linked_arks([mention]) == {}
+
+
+def test_a_text_that_was_cut_off_at_the_edge_of_a_page_shows_what_its_link_has() -> None:
+    text = "https://n2t.net/ark:/76543/pf5"
+    [shown] = scan(Block(text, page=2, anchors=(Anchor(0, len(text), 4),)), Evidence())
+    [target] = scan(Block("https://n2t.net/ark:/76543/pf5qqqq", Role.LINK_ANNOTATION, page=2, link=4), Evidence())
+    assert isinstance(shown, Mention)
+    assert isinstance(target, Mention)
+    whole, same = completed([shown, target], linked_arks([target]))
+    assert same == target
+    assert (str(whole.ark), whole.repairs, whole.confidence.token) == ("ark:76543/pf5qqqq", ("cut off",), "likely")
+    assert whole.alternatives == ("ark:76543/pf5",)
+    assert (whole.as_written, whole.spans) == (shown.as_written, shown.spans)
+    assert [mention.citation for mention in numbered([whole, same])] == [1, 1]
+
+
+def test_findings_say_nothing_of_links_without_text() -> None:
+    block = Block("https://n2t.net/ark:/76543/pf5", Role.LINK_TARGET, link=0)
+    mentions = [mention for mention in scan(block, Evidence()) if isinstance(mention, Mention)]
+    assert citation_findings(mentions, [block]) == ()
+
+
+def test_findings_stand_in_order() -> None:
+    extraction = page(link("ark:/76543/pf5", "ark:/76543/pf6") + "<p>ark:/76543/pf8 and ark:/76543/pf7")
+    assert list(extraction.findings) == sorted(extraction.findings)
+    assert [type(finding) for finding in extraction.findings] == [Finding] * 4

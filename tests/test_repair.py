@@ -1,0 +1,215 @@
+"""Tapes: what typesetting did to characters is undone, and every character left knows where it stood."""
+
+from __future__ import annotations
+
+import unicodedata
+from itertools import pairwise
+
+import pytest
+import regex
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from extractors.ark import Ark
+from extractors.find import find_arks
+from extractors.repair import ODD_BLANK, PARAGRAPH, WRAP, tape_of
+
+EVERY_CHARACTER = "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
+#: Unicode's own list, and what the project adds to it; the hyphen itself is none.
+DASHES = regex.findall(r"[[\p{Dash}\N{HYPHEN BULLET}]--\-]", EVERY_CHARACTER, regex.VERSION1)
+INVISIBLE = regex.findall(r"\p{Default_Ignorable_Code_Point}", EVERY_CHARACTER)
+BLANKS = regex.findall(r"[\p{Zs}--\ ]", EVERY_CHARACTER, regex.VERSION1)
+LINE_BREAKS = [
+    "\n",
+    "\r\n",
+    "\r",
+    "\v",
+    "\x1c",
+    "\x1d",
+    "\x1e",
+    "\x85",
+    "\N{LINE SEPARATOR}",
+    "\N{PARAGRAPH SEPARATOR}",
+]
+
+
+def named(chars: list[str]) -> list[object]:
+    """Parameters whose ids are the characters' names."""
+    return [pytest.param(char, id=f"U+{ord(char[0]):04X} {unicodedata.name(char[0], '')}".strip()) for char in chars]
+
+
+@pytest.mark.parametrize("dash", named(DASHES))
+def test_every_dash_is_a_hyphen(dash: str) -> None:
+    assert tape_of(f"btv1b84{dash}49").text == "btv1b84-49"
+    [inside] = find_arks(f"see ark:/67531/metadc1{dash}07835 there")
+    [at_end] = find_arks(f"see ark:/67531/metadc1{dash}\n07835 there")
+    assert str(inside.ark) == str(at_end.ark) == "ark:67531/metadc107835"
+    assert "look-alike hyphen" in inside.repairs
+    assert inside.repaired == "ark:/67531/metadc1-07835"
+    assert at_end.repaired == "ark:/67531/metadc107835"
+
+
+@pytest.mark.parametrize("dash", named([dash for dash in DASHES if ord(dash) < 0x10000]))
+def test_every_dash_may_be_an_entity(dash: str) -> None:
+    for entity in (f"&#{ord(dash)};", f"&#x{ord(dash):x};", f"&#X{ord(dash):04X};"):
+        [mention] = find_arks(f"see ark:/67531/metadc1{entity}07835 there")
+        assert str(mention.ark) == "ark:67531/metadc107835", entity
+
+
+@pytest.mark.parametrize("dash", named([dash for dash in DASHES if dash.encode()[0] in (0xE2, 0xEF)]))
+def test_every_dash_of_punctuation_may_be_percent_encoded(dash: str) -> None:
+    percent = "".join(f"%{octet:02X}" for octet in dash.encode())
+    for escaped in (percent, percent.lower(), percent.replace("%", "%25")):
+        [mention] = find_arks(f"see ark:/67531/metadc1{escaped}07835 there")
+        assert str(mention.ark) == "ark:67531/metadc107835", escaped
+
+
+@pytest.mark.parametrize(
+    "escape",
+    ["%C2%AD", "%c2%ad", "%25C2%25AD", "%E2%80%8B", "%E2%80%90", "%E2%80%93", "%E2%88%92", "%EF%BB%BF", "%E2%81%A0",
+     "&shy;", "&hyphen;", "&dash;", "&#173;", "&#xAD;", "&#8208;", "&#x2010;", "&#8203;", "\\-"],
+)  # fmt: skip
+@pytest.mark.parametrize("at", range(1, 12))
+def test_an_escaped_look_alike_anywhere_in_a_name_changes_nothing(escape: str, at: int) -> None:
+    name = "metadc107835"
+    [mention] = find_arks(f"see ark:/67531/{name[:at]}{escape}{name[at:]} there")
+    assert str(mention.ark) == "ark:67531/metadc107835"
+    assert mention.as_written == f"ark:/67531/{name[:at]}{escape}{name[at:]}"
+
+
+def test_what_no_one_sees_is_gone() -> None:
+    for char in INVISIBLE:
+        assert tape_of(f"ar{char}k").text == "ark", ascii(char)
+
+
+@pytest.mark.parametrize("char", named([char for char in INVISIBLE if ord(char) < 0x10000]))
+def test_what_no_one_sees_changes_no_ark(char: str) -> None:
+    for at in range(1, len("ark:/67531/metadc107835")):
+        written = "ark:/67531/metadc107835"
+        [mention] = find_arks(f"see {written[:at]}{char}{written[at:]} there")
+        assert (str(mention.ark), mention.repaired) == ("ark:67531/metadc107835", written)
+        assert mention.spans == ((4, 4 + at), (5 + at, 4 + len(written) + 1))
+        assert mention.repairs == ("soft hyphen" if char == "\N{SOFT HYPHEN}" else "invisible character",)
+
+
+@pytest.mark.parametrize("blank", named(BLANKS))
+def test_every_blank_but_the_space_is_an_odd_one(blank: str) -> None:
+    assert tape_of(f"ark{blank}:").text == f"ark{ODD_BLANK}:"
+    assert [mention.repairs for mention in find_arks(f"ark{blank}:/12148/btv1b8449691v")] == [("blank in the label",)]
+    assert [str(mention.ark) for mention in find_arks(f"ark:/67531/metadc2846{blank}1898")] == ["ark:67531/metadc2846"]
+
+
+@pytest.mark.parametrize("line_break", named(LINE_BREAKS))
+def test_every_line_break_with_the_blanks_around_it_is_one_wrap(line_break: str) -> None:
+    tape = tape_of(f"a \t{line_break}\t b")
+    assert tape.text == f"a{WRAP}b"
+    assert (tape.source_offset(1), tape.source_end(2)) == (1, 5 + len(line_break))
+    assert tape_of(f"a{line_break} {line_break}b").text == f"a{PARAGRAPH}b"
+
+
+@pytest.mark.parametrize("width", range(0xFF01, 0xFF5F))
+def test_every_full_width_character_is_the_one_of_ascii(width: int) -> None:
+    assert tape_of(chr(width)).text == unicodedata.normalize("NFKC", chr(width))
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        pytest.param("a\N{SOFT HYPHEN}\nb", "a-\nb", id="a soft hyphen that was used"),
+        pytest.param("a\N{SOFT HYPHEN}  \r\n  b", "a-\nb", id="a soft hyphen that was used, and blanks"),
+        pytest.param("a\ufffeb", "a-\nb", id="PDFium's mark"),
+        pytest.param("a\x02b", "a-\nb", id="PDFium's other mark"),
+        pytest.param("a%0Ab", "a\nb", id="an escaped line break"),
+        pytest.param("a%0D%0Ab", "a\n\nb", id="two escaped ones"),
+        pytest.param("a%20b", f"a{ODD_BLANK}b", id="an escaped blank"),
+        pytest.param("a%C2%A0b", f"a{ODD_BLANK}b", id="an escaped no-break space"),
+        pytest.param("a&nbsp;b", f"a{ODD_BLANK}b", id="a no-break space as an entity"),
+        pytest.param("a%41b", "a%41b", id="an escape that typesetting has not made"),
+        pytest.param("a&eacute;b", "a&eacute;b", id="an entity that is a letter"),
+        pytest.param("a&amp;b", "a&b", id="an ampersand"),
+        pytest.param("a\\_b\\/c\\\\d", "a_b/c\\d", id="backslashes before punctuation, one before another"),
+        pytest.param("a\\b", "a\\b", id="a backslash before a letter"),
+        pytest.param("\\u0061\\u002F\\u003a", "a/:", id="JSON escapes"),
+        pytest.param("> a\n> b", "> a\nb", id="a quotation's mark on both lines"),
+        pytest.param("> a\nb", "> a\nb", id="a quotation that ended"),
+        pytest.param("a\n> b", "a\n> b", id="a quotation that begins"),
+        pytest.param("# a\n> b", "# a\n> b", id="two marks that differ"),
+        pytest.param("a\n\n12\n\fHead\n\nb", "a\nb", id="the foot and head of pages"),
+        pytest.param("a\n\fb", "a\nb", id="a form feed behind a line break"),
+        pytest.param("a\n\nb", f"a{PARAGRAPH}b", id="a paragraph"),
+        pytest.param("", "", id="nothing"),
+    ],
+)
+def test_what_stands_on_the_tape(source: str, text: str) -> None:
+    assert tape_of(source).text == text
+
+
+pieces_of_text = st.lists(
+    st.sampled_from(
+        ["a", "b", "1", " ", "  ", "\n", "\r\n", "-", "-\n", "\N{SOFT HYPHEN}", "\N{SOFT HYPHEN}\n", "\ufffe", "\x02",
+         "\N{EN DASH}", "\N{ZERO WIDTH SPACE}", "\N{NO-BREAK SPACE}", "%E2%80%90", "%0A", "%20", "&shy;", "&#58;",
+         "\\_", "\\u003a", "\N{FULLWIDTH COLON}", "> ", "\f", "\n12\n\f", "Head\n\n", "\ud800"]
+    ),
+    max_size=20,
+).map("".join)  # fmt: skip
+
+
+@given(pieces_of_text)
+@example("ar\N{SOFT HYPHEN}\N{ZERO WIDTH SPACE}k")
+def test_each_character_of_a_tape_knows_its_place(source: str) -> None:
+    tape = tape_of(source)
+    places = [(tape.source_offset(at), tape.source_end(at + 1)) for at in range(len(tape.text))]
+    assert all(0 <= start < end <= len(source) for start, end in places)
+    for (start, end), (following, _) in pairwise(places):
+        assert start <= following
+        assert end <= following or start == following  # two characters may stand for one place: a hyphen and its wrap
+    changed = {at for change in tape.changes for at in range(change.start, change.start + change.length)}
+    for at, (start, end) in enumerate(places):
+        if at not in changed:
+            assert source[start:end] == tape.text[at]
+
+
+@given(pieces_of_text, st.data())
+def test_a_tape_of_a_piece_is_a_piece_of_the_tape(source: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(source)))
+    end = data.draw(st.integers(start, len(source)))
+    tape = tape_of(source, start, end)
+    assert all(start <= tape.source_offset(at) < tape.source_end(at + 1) <= end for at in range(len(tape.text)))
+
+
+@given(pieces_of_text)
+def test_nothing_odd_is_left_on_a_tape(source: str) -> None:
+    odd = regex.compile(
+        r"[[\p{Dash}--\-]\p{Default_Ignorable_Code_Point}\uFF01-\uFF5E\x02\uFFFE\r\t\v\x85]", regex.VERSION1
+    )
+    assert not odd.search(tape_of("a" + source).text)
+
+
+@given(st.text(max_size=60))
+def test_any_text_has_a_tape(source: str) -> None:
+    tape = tape_of(source)
+    assert tape.source_spans(0, len(tape.text))[0][0] >= 0
+    assert all(change.source_start < change.source_end for change in tape.changes)
+
+
+typeset = st.sampled_from(
+    ["-", "\N{HYPHEN}", "\N{NON-BREAKING HYPHEN}", "\N{FIGURE DASH}", "\N{MINUS SIGN}", "\N{SOFT HYPHEN}",
+     "\N{ZERO WIDTH SPACE}", "\N{ZERO WIDTH NON-JOINER}", "\N{WORD JOINER}", "\N{ZERO WIDTH NO-BREAK SPACE}",
+     "\N{SMALL HYPHEN-MINUS}", "\N{FULLWIDTH HYPHEN-MINUS}", "\N{HYPHEN BULLET}", "\N{LEFT-TO-RIGHT MARK}"]
+)  # fmt: skip
+betanumeric_names = st.from_regex(
+    r"[bcdfghjkmnpqrstvwxz][0-9][0-9bcdfghjkmnpqrstvwxz]{4,14}(?:/f[1-9]\.item)?", fullmatch=True
+)
+
+
+@given(betanumeric_names, st.lists(st.tuples(st.integers(1, 40), typeset), min_size=1, max_size=5))
+def test_hyphens_look_alikes_and_invisible_characters_inside_a_name_change_nothing(
+    name: str, inserted: list[tuple[int, str]]
+) -> None:
+    written = name
+    for at, char in inserted:
+        place = at % (len(written) - 1) + 1
+        written = written[:place] + char + written[place:]
+    [mention] = find_arks(f"It is ark:/67531/{written}, there.")
+    assert mention.ark == Ark.parse(f"ark:/67531/{name}")
+    assert mention.as_written == f"ark:/67531/{written}"

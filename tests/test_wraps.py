@@ -1,0 +1,371 @@
+"""Does an ARK go on behind a line wrap? Each rule in both directions, and which one speaks first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractors.ark import BETANUMERIC, Ark
+from extractors.documents import Anchor, Block, Role
+from extractors.find import Mention, find_arks, scan
+from extractors.wraps.cutting import cutting_of
+from extractors.wraps.decide import RULES_OF_LINES, RULES_OF_NAMES, Rule, decide
+from extractors.wraps.evidence import Cutting, Evidence
+from extractors.wraps.layout import Habit, LineEnd
+from extractors.wraps.shapes import Fit, Shapes
+from extractors.wraps.wrap import Decision, Wrap
+from tests.vectors import vectors
+
+ROWS = vectors("wraps")
+RULES: Mapping[str, Rule] = {rule.__name__: rule for rule in RULES_OF_NAMES + RULES_OF_LINES}
+#: The order of the rules, with what each can say.
+DIRECTIONS = {
+    "nothing_follows": {"end"},
+    "another_identifier": {"end"},
+    "no_name_yet": {"join", "end"},
+    "link_decides": {"join", "end"},
+    "whole_elsewhere": {"join", "end"},
+    "check_character_decides": {"join", "end"},
+    "shape_decides": {"join", "end"},
+    "qualifier_decides": {"join", "end"},
+    "hyphen_at_wrap": {"join"},
+    "blanks_decide": {"join", "end"},
+    "author_ends_lines": {"end"},
+    "would_have_fitted": {"end"},
+    "line_has_room": {"end"},
+    "names_are_not_cut": {"end"},
+    "footnote_follows": {"end"},
+    "list_mark": {"end"},
+    "structure_follows": {"join", "end"},
+    "value_missing": {"join"},
+    "structure_before": {"join", "end"},
+    "measure_follows": {"end"},
+    "word_follows": {"join", "end"},
+    "path_follows": {"join"},
+    "check_character_missing": {"join"},
+    "mixed_token": {"join"},
+    "number_follows": {"join", "end"},
+    "otherwise": {"end"},
+}
+
+
+def wrap_of(row: Mapping[str, Any]) -> Wrap:
+    """The place that a vector describes."""
+    line = row.get("line", {})
+    return Wrap(
+        row["left"],
+        row["right"],
+        hyphen=row.get("hyphen", False),
+        line=LineEnd(Habit(line.get("habit", "unknown")), line.get("room"), line.get("blank", False)),
+        linked=Ark.parse(row["linked"]) if "linked" in row else None,
+        beyond=row.get("beyond", ""),
+        around=row.get("around", ""),
+    )
+
+
+def evidence_of(row: Mapping[str, Any]) -> Evidence:
+    """What is known where a vector's place is."""
+    whole = Evidence.of(Ark.parse(written) for written in row.get("whole", ()))
+    return replace(whole, cutting=Cutting(row.get("cutting", "unknown")))
+
+
+def direction(decision: Decision | None) -> str | None:
+    return None if decision is None else "join" if decision.join else "end"
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_rule_decides_or_passes_on(row: dict[str, Any]) -> None:
+    decision = RULES[row["rule"]](wrap_of(row), evidence_of(row))
+    assert direction(decision) == row["decides"]
+    if decision is not None:
+        assert (decision.rule, decision.confidence.token) == (row["reason"], row["confidence"])
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_the_first_rule_that_knows_decides(row: dict[str, Any]) -> None:
+    wrap, evidence = wrap_of(row), evidence_of(row)
+    expected = RULES[row.get("decided_by", row["rule"])](wrap, evidence)
+    assert expected is not None
+    assert decide(wrap, evidence, line_end=lambda: wrap.line) == expected
+
+
+def test_the_rules_stand_in_the_order_of_their_evidence() -> None:
+    assert list(RULES) == list(DIRECTIONS)
+
+
+def test_each_rule_has_a_vector_for_all_that_it_can_say_and_for_what_it_leaves_alone() -> None:
+    said: dict[str, set[str | None]] = defaultdict(set)
+    for parameter in ROWS:
+        [row] = parameter.values
+        assert isinstance(row, dict)
+        said[row["rule"]].add(row["decides"])
+    assert {rule: told - {None} for rule, told in said.items()} == DIRECTIONS
+    assert [rule for rule, told in said.items() if None not in told] == ["otherwise"]
+
+
+# -- which evidence outweighs which
+
+
+@pytest.mark.parametrize(
+    ("row", "joins"),
+    [
+        pytest.param(
+            {"left": "ark:/12148/btv1b8449691v", "right": "4", "linked": "ark:/12148/btv1b8449691v4"},
+            True,
+            id="its own link outweighs the check character",
+        ),
+        pytest.param(
+            {"left": "ark:/67531/metadc107835", "right": "f29", "linked": "ark:/67531/metadc107835",
+             "whole": ["ark:/67531/metadc107835f29"]},
+            False,
+            id="its own link outweighs what stands elsewhere",
+        ),
+        pytest.param(
+            {"left": "ark:/12148/btv1b8449691v", "right": "4", "whole": ["ark:/12148/btv1b8449691v4"]},
+            True,
+            id="what stands elsewhere outweighs the check character",
+        ),
+        pytest.param(
+            {"left": "ark:/12148/btv1b8449691v", "right": "2019", "line": {"room": 0}},
+            False,
+            id="the check character outweighs a full line",
+        ),
+        pytest.param(
+            {"left": "ark:/12148/bpt6k10", "right": "7371t", "line": {"habit": "author"}},
+            True,
+            id="the check character outweighs lines that an author ended",
+        ),
+        pytest.param(
+            {"left": "ark:/76543/pf5qqqq", "right": "b4x", "line": {"room": 0},
+             "whole": ["ark:/76543/pf1kq8x", "ark:/76543/pf2m3zv", "ark:/76543/pf9tt4w"]},
+            False,
+            id="the shape outweighs letters and digits behind a full line",
+        ),
+        pytest.param(
+            {"left": "ark:/67531/metadc107", "right": "835", "hyphen": True, "line": {"room": 40}},
+            True,
+            id="a hyphen outweighs room in the line",
+        ),
+        pytest.param(
+            {"left": "ark:/67531/metadc107", "right": "835", "hyphen": True, "cutting": "nowhere"},
+            True,
+            id="a hyphen outweighs that no other name is cut",
+        ),
+        pytest.param(
+            {"left": "ark:/67531/metadc107835/", "right": "m1/1", "line": {"habit": "words", "room": 12}},
+            False,
+            id="room in the line outweighs a delimiter before it",
+        ),
+        pytest.param(
+            {"left": "ark:/67531/metadc107835", "right": "ark:/67531/metadc2846", "hyphen": True},
+            False,
+            id="another label outweighs everything",
+        ),
+    ],
+)  # fmt: skip
+def test_the_stronger_evidence_decides(row: dict[str, Any], joins: bool) -> None:
+    wrap = wrap_of(row)
+    assert decide(wrap, evidence_of(row), line_end=lambda: wrap.line).join is joins
+
+
+# -- evidence
+
+names = st.from_regex(r"[bcdfgh]{0,2}[0-9][0-9bcdfghjkmnpqrstvwxz]{2,6}", fullmatch=True)
+arks = st.builds(Ark, st.sampled_from(["12148", "13960", "76543"]), names, st.sampled_from(["", "/f1.item", ".pdf"]))
+
+
+@given(st.lists(arks, max_size=30), st.randoms(use_true_random=False))
+def test_evidence_does_not_depend_on_order_or_repetition(seen: list[Ark], random: Any) -> None:
+    again = [*seen, *seen[:3]]
+    random.shuffle(again)
+    assert Evidence.of(again) == Evidence.of(seen)
+
+
+def test_a_few_arks_in_any_order_give_the_same_evidence() -> None:
+    seen = [Ark.parse(f"ark:/76543/pf{rest}") for rest in ("1kq8x", "2m3zv", "9tt4w/c3", "77")]
+    assert len({repr(Evidence.of(order)) for order in permutations(seen)}) == 1
+
+
+@given(st.lists(arks, max_size=20), arks)
+def test_what_stands_whole_is_held_and_begins_with_each_of_its_beginnings(seen: list[Ark], other: Ark) -> None:
+    evidence = Evidence.of(seen)
+    assert all(evidence.holds(str(ark)) and evidence.begins_one(str(ark)[: 9 + len(ark.name) // 2]) for ark in seen)
+    assert evidence.holds(str(other)) is (other in seen)
+    assert evidence.begins_one(str(other)) is any(str(ark).startswith(str(other)) for ark in seen)
+
+
+def test_a_zone_learned_from_whole_names_decides_a_wrap_under_an_unknown_naan() -> None:
+    """Names under a NAAN of no table, minted with a check character over NAAN and name."""
+    minted = [Ark("76543", stem + _check_character(f"76543/{stem}")) for stem in _stems(40)]
+    broken, *whole = minted
+    text = f"see ark:/76543/{broken.name[:4]}\n{broken.name[4:]} there"
+    [unknown] = find_arks(text)
+    [learned] = find_arks(text, evidence=replace(Evidence.of(whole), shapes=Shapes()))
+    assert (learned.ark, learned.reason) == (broken, "check character")
+    assert unknown.reason != "check character"
+
+
+def _stems(count: int) -> list[str]:
+    return [f"x{digit}{BETANUMERIC[at % 29]}{BETANUMERIC[(7 * at + 3) % 29]}{digit}k" for at, digit in
+            ((at, at % 10) for at in range(count))]  # fmt: skip
+
+
+def _check_character(text: str) -> str:
+    """NOID's check character, from its definition: position by ordinal, modulo 29."""
+    return BETANUMERIC[sum(at * max(0, BETANUMERIC.find(char)) for at, char in enumerate(text, 1)) % 29]
+
+
+@pytest.mark.parametrize(
+    ("whole", "name", "fit"),
+    [
+        pytest.param(["pf1kq8x", "pf2m3zv"], "pf9tt4w", None, id="two names make no shape"),
+        pytest.param(["pf1kq8x", "pf2m3zv", "pf9tt4w"], "pf7zzzz", Fit.FITS, id="three of one length do"),
+        pytest.param(["pf1kq8x", "pf2m3zv", "pf9tt4w"], "pf7", Fit.TOO_SHORT, id="a shorter name"),
+        pytest.param(["pf1kq8x", "pf2m3zv", "pf9tt4w"], "pf7zzzz2019", Fit.TOO_LONG, id="a longer name"),
+        pytest.param(["pf1kq8x", "pf2m3zv", "pf12"], "pf7zzzz", None, id="three of two lengths make none"),
+        pytest.param(["pf1kq8x", "pf2m3zv", "pf9tt4w"], "qt7zzzz", None, id="names of another kind"),
+        pytest.param([f"pf{at}" for at in range(100, 108)], "pf1q8", Fit.STRANGE, id="letters where all have digits"),
+        pytest.param([f"pf{at}" for at in range(100, 108)], "pf999", Fit.FITS, id="digits where all have digits"),
+        pytest.param(
+            [*(f"pf{at}" for at in range(100, 106)), "pf1000", "pf1001"], "pf9999", Fit.FITS, id="one of two lengths"
+        ),
+        pytest.param(
+            [*(f"pf{at}" for at in range(100, 106)), "pf10000", "pf10001"], "pf9999", Fit.STRANGE, id="between two"
+        ),
+        pytest.param(
+            [*(f"{kind}1234" for kind in ("a", "b", "c", "d", "e", "f", "g", "h"))], "z1234", Fit.FITS,
+            id="a kind never seen, under a NAAN whose names agree",
+        ),
+    ],
+)  # fmt: skip
+def test_shapes_are_learned_from_names_that_agree(whole: list[str], name: str, fit: Fit | None) -> None:
+    learned = Shapes.learned([Ark("76543", each) for each in whole])
+    assert learned.fit(Ark("76543", name)) is fit
+    assert learned.allows(Ark("76543", name)) is (fit in (None, Fit.FITS))
+
+
+def test_the_words_of_other_arks_qualifiers_are_learned() -> None:
+    text = "see ark:/67531/metadc2846/front\nispiece there"
+    [unknown] = find_arks(text)
+    [known] = find_arks(text, evidence=Evidence.of([Ark.parse("ark:67531/metadc107835/frontispiece")]))
+    assert str(unknown.ark) == "ark:67531/metadc2846/front"
+    assert str(known.ark) == "ark:67531/metadc2846/frontispiece"
+
+
+def test_an_ark_over_three_lines_is_joined_by_what_stands_whole_elsewhere() -> None:
+    [mention] = find_arks(
+        "see ark:/67531/metadc1\n07\n835 leaves", evidence=Evidence.of([Ark.parse("ark:67531/metadc107835")])
+    )
+    assert (str(mention.ark), mention.confidence.token) == ("ark:67531/metadc107835", "certain")
+
+
+# -- what line ends do to the ARKs of one text
+
+WHOLE = "".join(f"see ark:/67531/metadc{at} there\n" for at in range(1000, 1012))
+
+
+@pytest.mark.parametrize(
+    ("text", "cutting"),
+    [
+        pytest.param("", Cutting.UNKNOWN, id="no ARK"),
+        pytest.param("see ark:/67531/metadc1000 there", Cutting.UNKNOWN, id="too few to tell"),
+        pytest.param(WHOLE, Cutting.NOWHERE, id="many, and none is cut"),
+        pytest.param(WHOLE + "see ark:/\n67531/metadc1012 there", Cutting.AT_DELIMITERS, id="one cut behind a slash"),
+        pytest.param("see ark:/\n67531/metadc1012 there", Cutting.UNKNOWN, id="one cut behind a slash, and no more"),
+        pytest.param(WHOLE + "see ark:/12148/bpt6k10\n7371t there", Cutting.ANYWHERE, id="one cut in its name"),
+        pytest.param(WHOLE + "see ark:/12148/bpt6k10-\n7371t there", Cutting.NOWHERE, id="a hyphen is no cut"),
+        pytest.param(
+            WHOLE + "> see ark:/12148/bpt6k10\n> 7371t there", Cutting.ANYWHERE, id="one cut in its name, as quoted"
+        ),
+    ],
+)
+def test_what_line_ends_do(text: str, cutting: Cutting) -> None:
+    assert cutting_of(find_arks(text)) is cutting
+
+
+def test_a_text_that_cuts_no_name_ends_its_names_at_the_line() -> None:
+    text = "it is ark:/67531/metadc107\n8x5 there"
+    [freely] = find_arks(text)
+    [never] = find_arks(text, evidence=Evidence(cutting=Cutting.NOWHERE))
+    assert str(freely.ark) == "ark:67531/metadc1078x5"
+    assert (str(never.ark), never.alternatives) == ("ark:67531/metadc107", ("ark:67531/metadc1078x5",))
+
+
+# -- the evidence of links, as scanning has it
+
+LINKED = Ark.parse("ark:67531/metadc107835")
+
+
+@pytest.mark.parametrize(
+    ("text", "ark", "reason"),
+    [
+        pytest.param(
+            "https://n2t.net/ark:/67531/metadc107\n835 leaves", "ark:67531/metadc107835", "its own link goes on",
+            id="join",
+        ),
+        pytest.param(
+            "https://n2t.net/ark:/67531/metadc107835\n19 leaves", "ark:67531/metadc107835", "its own link ends here",
+            id="end",
+        ),
+        pytest.param(
+            "https://n2t.net/ark:/67531/metadc107-\n835 leaves", "ark:67531/metadc107835", "its own link goes on",
+            id="join at a hyphen",
+        ),
+    ],
+)  # fmt: skip
+def test_a_links_own_target_decides(text: str, ark: str, reason: str) -> None:
+    block = Block(text, anchors=(Anchor(0, len("https://n2t.net/ark:/67531/metadc107835"), 3),))
+    [mention] = scan(block, Evidence(), {3: LINKED})
+    assert isinstance(mention, Mention)
+    assert (str(mention.ark), mention.reason, mention.confidence.token) == (ark, reason, "certain")
+    assert mention.link == 3
+
+
+def test_the_link_before_or_behind_says_nothing() -> None:
+    text = "the scan: ark:/67531/metadc107\n8x5 here"
+    block = Block(text, anchors=(Anchor(0, 8, 3), Anchor(len(text) - 4, len(text), 3)))
+    [mention] = scan(block, Evidence(), {3: LINKED})
+    assert isinstance(mention, Mention)
+    assert mention.link is None
+    assert mention.reason == "letters and digits follow"
+
+
+@pytest.mark.parametrize("role", [Role.LINK_TARGET, Role.LINK_ANNOTATION])
+def test_a_line_wrap_in_a_link_target_is_no_end(role: Role) -> None:
+    [mention] = scan(Block("https://n2t.net/ark:/67531/metadc107\n  which", role), Evidence())
+    assert isinstance(mention, Mention)
+    assert str(mention.ark) == "ark:67531/metadc107which"
+
+
+# -- geometry, where the page is known
+
+
+@pytest.mark.parametrize(
+    ("room", "ark"),
+    [
+        pytest.param(0.4, "ark:67531/metadc1078x5", id="a full line"),
+        pytest.param(12.0, "ark:67531/metadc107", id="a line with room"),
+    ],
+)
+def test_on_a_page_the_room_in_the_line_decides(room: float, ark: str) -> None:
+    text = "it is ark:/67531/metadc107\n8x5 there"
+    [mention] = scan(Block(text, page=3, rooms=((text.index("\n"), room),)), Evidence())
+    assert isinstance(mention, Mention)
+    assert (str(mention.ark), mention.page) == (ark, 3)
+
+
+@given(st.text(BETANUMERIC, min_size=4, max_size=12), st.data())
+def test_any_break_of_a_name_that_stands_whole_elsewhere_is_mended(stem: str, data: st.DataObject) -> None:
+    ark = Ark("76543", "x5" + stem)
+    at = data.draw(st.integers(1, len(ark.name) - 1))
+    end = data.draw(st.sampled_from(["\n", "\r\n", "\n    ", "-\n", "\N{SOFT HYPHEN}\n", "\N{HYPHEN}\n", "\ufffe"]))
+    [mention] = find_arks(f"see ark:/76543/{ark.name[:at]}{end}{ark.name[at:]} there", evidence=Evidence.of([ark]))
+    assert mention.ark == ark
+    assert "line wrap" in mention.repairs
