@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Precision and recall of extraction over the labelled corpus, by half, group, kind, language and what NAANs are known.
+
+    python corpus/score.py                  the figures
+    python corpus/score.py --show 50        and 50 misses and false finds, with what stands there (only of dev)
+    python corpus/score.py --raise-floors   floors.toml, each floor raised to what is reached; none is lowered
+
+Identity is compared after removing resolver, label form, query, fragment, hyphens and final structural characters.
+Counted are distinct ARKs of a document.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import sys
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from extractors.extraction import extract, with_evidence
+from extractors.wraps.evidence import Evidence
+
+HERE = Path(__file__).resolve().parent
+FLOORS = HERE / "floors.toml"
+HALVES = ("dev", "held-out")
+#: What a floor must be exceeded by before it should be raised.
+SLACK = 0.005
+
+_LABEL = re.compile(r"ark:/?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document of the corpus and the truth about it."""
+
+    half: str
+    path: str
+    kind: str
+    language: str
+    naans: str
+    arks: frozenset[str]
+    """Identities of the ARKs that it cites."""
+    followers: Mapping[str, str]
+    """What stands behind an ARK, where that is the point."""
+
+    @property
+    def group(self) -> str:
+        """``plain``, ``negatives``, ``html``, ``pdf`` or ``false-friends``."""
+        return self.path.partition("/")[0]
+
+    @property
+    def file(self) -> Path:
+        """Where it lies."""
+        return HERE / self.half / "documents" / self.path
+
+    @cached_property
+    def figures(self) -> tuple[tuple[str, str], ...]:
+        """The figures that it counts in: table and row."""
+        of_kind = f"{self.group} {self.kind}"
+        return (
+            ("group", self.group),
+            ("kind", of_kind),
+            ("language", self.language),
+            ("naans", f"{self.group} {self.naans}"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many ARKs there are, how many were found, and how many of those are right."""
+
+    right: int = 0
+    found: int = 0
+    true: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.right + other.right, self.found + other.found, self.true + other.true)
+
+    @property
+    def precision(self) -> float:
+        """The share of what was found that is right; 1 when nothing was found."""
+        return self.right / self.found if self.found else 1.0
+
+    @property
+    def recall(self) -> float:
+        """The share of what is there that was found; 1 when nothing is there."""
+        return self.right / self.true if self.true else 1.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of both; 1 when nothing is there and nothing was found.
+
+        >>> Tally(right=3, found=4, true=5).f1
+        0.6666666666666666
+        """
+        return 2 * self.right / (self.found + self.true) if self.found + self.true else 1.0
+
+
+Figures = Mapping[str, Mapping[str, Tally]]
+
+
+def identity(ark: str) -> str:
+    """The form in which ARKs are compared.
+
+    >>> identity("https://n2t.net/ARK:/B5937/d1-x/c2.?lang=fr")
+    'ark:b5937/d1x/c2'
+    """
+    label = _LABEL.search(ark)
+    if label is None:
+        return ark
+    naan, _, name = re.split(r"[?#]", ark[label.end() :])[0].replace("-", "").partition("/")
+    return f"ark:{naan.lower()}/{name.strip('/.')}"
+
+
+def documents(half: str) -> list[Document]:
+    """The documents of one half, in the order of its truth."""
+    lines = (HERE / half / "truth.jsonl").read_text("utf-8").splitlines()
+    return [_document(half, json.loads(line)) for line in lines]
+
+
+def _document(half: str, row: Mapping[str, object]) -> Document:
+    arks = [identity(ark) for ark in _strings(row["arks"])]
+    followers = dict(zip(arks, _strings(row.get("followed by", [])), strict=False))
+    path, kind, language, naans = (str(row[key]) for key in ("document", "kind", "language", "naans"))
+    return Document(half, path, kind, language, naans, frozenset(arks), followers)
+
+
+def _strings(value: object) -> list[str]:
+    assert isinstance(value, list)
+    return [str(each) for each in value]
+
+
+def found_in(corpus: Iterable[Document]) -> dict[str, set[str]]:
+    """The identities that extraction finds in each document, by its path; decided as ``arkaudit extract`` does."""
+    read = {document.path: extract(document.file.read_bytes(), name=document.file.name) for document in corpus}
+    evidence = Evidence.of(ark for extraction in read.values() for ark in extraction.whole)
+    return {
+        path: {
+            identity(str(mention.ark)) for mention in with_evidence(extraction.mentions, extraction.doubts, evidence)
+        }
+        for path, extraction in read.items()
+    }
+
+
+def figures(corpus: list[Document], found: Mapping[str, set[str]]) -> Figures:
+    """All figures over *corpus*: by table, then by row."""
+    tallies: dict[str, dict[str, Tally]] = defaultdict(lambda: defaultdict(Tally))
+    for document in corpus:
+        got = found[document.path]
+        tally = Tally(len(got & document.arks), len(got), len(document.arks))
+        for table, row in document.figures:
+            tallies[table][row] += tally
+    return {table: dict(sorted(rows.items())) for table, rows in tallies.items()}
+
+
+def floors() -> dict[str, dict[str, dict[str, float]]]:
+    """The F1 that each figure must reach: by half, table and row."""
+    return tomllib.loads(FLOORS.read_text("utf-8")) if FLOORS.exists() else {}
+
+
+def raised(known: Mapping[str, float], reached: Mapping[str, Tally]) -> dict[str, float]:
+    """The floors of one table, each raised to what is reached (rounded down), and none lowered."""
+    return {row: max(known.get(row, 0.0), math.floor(tally.f1 * 10_000) / 10_000) for row, tally in reached.items()}
+
+
+def floors_text(all_floors: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    """The contents of ``floors.toml``."""
+    lines = [
+        "# F1 that extraction must reach on the labelled corpus. Floors only rise:",
+        "# corpus/score.py --raise-floors",
+    ]
+    for half, tables in all_floors.items():
+        for table, rows in tables.items():
+            lines += ["", f"[{half}.{table}]"]
+            lines += [f"{json.dumps(row)} = {floor:.4f}" for row, floor in rows.items()]
+    return "\n".join(lines) + "\n"
+
+
+def misses(corpus: list[Document], found: Mapping[str, set[str]]) -> Iterator[str]:
+    """Each ARK that was missed, with what stands there, and each that was found and isn't there."""
+    for document in corpus:
+        got = found[document.path]
+        text = "" if document.path.endswith(".pdf") else document.file.read_text("utf-8", errors="replace")
+        for ark in sorted(document.arks - got):
+            before = f" [before: {document.followers[ark]}]" if ark in document.followers else ""
+            yield f"missed {document.path}: {ark}{before}{_standing_there(text, ark)}"
+        for ark in sorted(got - document.arks):
+            yield f"false  {document.path}: {ark}"
+
+
+def _standing_there(text: str, ark: str) -> str:
+    """The place of *text* where *ark* stands, broken as it is there, and the beginning of what follows."""
+    bare = ark.removeprefix("ark:")
+    place = re.search(r"[^\w/]{0,8}?".join(re.escape(char) for char in bare), text, re.IGNORECASE)
+    return f"\n         {text[max(place.start() - 12, 0) : place.end() + 24]!r}" if place else ""
+
+
+def _print_figures(half: str, reached: Figures) -> None:
+    for table, rows in reached.items():
+        print(f"{half}, by {table}")
+        for row, tally in rows.items():
+            quality = f"P {tally.precision:.4f}  R {tally.recall:.4f}  F1 {tally.f1:.4f}"
+            print(f"  {row:28} {quality}  ({tally.true} ARKs, {tally.found} found)")
+
+
+def _print_followers(corpus: list[Document], found: Mapping[str, set[str]]) -> None:
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    for document in corpus:
+        for ark, follower in document.followers.items():
+            tallies[follower] += Tally(ark in found[document.path], 0, 1)
+    print("negatives, by what follows: ARKs found whole")
+    for follower, tally in sorted(tallies.items(), key=lambda each: each[1].recall):
+        print(f"  {follower:28} R {tally.recall:.4f}  ({tally.true})")
+
+
+def main() -> int:
+    """Print the figures, and what else was asked for; always 0."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--show", type=int, default=0, metavar="N", help="print N misses and false finds of dev")
+    parser.add_argument("--raise-floors", action="store_true", help="write floors.toml; no floor is lowered")
+    asked = parser.parse_args()
+    known = floors()
+    new: dict[str, dict[str, dict[str, float]]] = {}
+    for half in HALVES:
+        corpus = documents(half)
+        found = found_in(corpus)
+        reached = figures(corpus, found)
+        _print_figures(half, reached)
+        _print_followers(corpus, found)
+        new[half] = {table: raised(known.get(half, {}).get(table, {}), rows) for table, rows in reached.items()}
+        if half == "dev":
+            for line, _ in zip(misses(corpus, found), range(asked.show), strict=False):
+                print(line)
+    if asked.raise_floors:
+        FLOORS.write_text(floors_text(new), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+"""What mail programs, editors and typesetters do to long tokens where a line ends: GNU's own tools, and imitations."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import textwrap
+from collections.abc import Callable
+from random import Random
+
+_WORD_JOINT = re.compile(r"(?<=[a-zà-ÿ][a-zà-ÿ])(?=[bcdfghjklmnpqrstvwxz][aeiouy][a-zà-ÿ])")
+_URL_JOINT = re.compile(r"(?<=[/.?=&])(?=[^/.?=&])")
+_LABEL_IN = re.compile(r"ark:|://", re.IGNORECASE)
+
+Wrapper = Callable[[str, int, Random], bytes]
+
+
+class ToolMissing(Exception):
+    """Raised when a command that breaks lines isn't installed."""
+
+
+def _piped(command: list[str], text: str) -> bytes:
+    path = shutil.which(command[0])
+    if path is None:
+        raise ToolMissing(f"{command[0]} isn't installed")
+    return subprocess.run([path, *command[1:]], input=text.encode(), capture_output=True, check=True).stdout
+
+
+def fold(text: str, width: int, _: Random) -> bytes:
+    """GNU fold: at every *width*th byte, through words and through the bytes of one character."""
+    return _piped(["fold", f"-w{width}"], text)
+
+
+def fold_s(text: str, width: int, _: Random) -> bytes:
+    """GNU fold -s: at blanks where there are any."""
+    return _piped(["fold", "-s", f"-w{width}"], text)
+
+
+def fmt(text: str, width: int, _: Random) -> bytes:
+    """GNU fmt: long tokens stand out of the paragraph."""
+    return _piped(["fmt", f"-w{width}"], text)
+
+
+def nroff(text: str, width: int, _: Random) -> bytes:
+    """GNU nroff, justified: `\\:` lets a URL break without a hyphen, words are hyphenated."""
+    lines = []
+    for line in text.splitlines():
+        tokens = [_for_nroff(token) for token in line.split(" ")]
+        joined = re.sub(
+            r"[^\x00-\x7f]", lambda char: f"\\[u{ord(char[0]):04X}]", " ".join(tokens).replace("'", "\\(cq")
+        )
+        lines.append(f"\\&{joined}" if joined else "")
+    source = f".pl 100000\n.ll {width}n\n.ad b\n.hy\n" + "\n".join(lines)
+    printed = _piped(["nroff", "-Tutf8", "-c"], source).decode()
+    return re.sub(r"\x1b\[[\d;]*m|.\x08", "", printed).strip("\n").encode() + b"\n"
+
+
+def python(text: str, width: int, _: Random) -> bytes:
+    """Python's textwrap as it comes: long words are broken anywhere, others after their hyphens."""
+    return _each_line(text, lambda line: textwrap.wrap(line, width))
+
+
+def python_whole(text: str, width: int, _: Random) -> bytes:
+    """Python's textwrap, breaking neither long words nor at hyphens."""
+    return _each_line(text, lambda line: textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False))
+
+
+def at_url_joints(text: str, width: int, _: Random) -> bytes:
+    """As typesetters break URLs: after ``/ . ? = &``, nowhere else."""
+    return _each_line(text, lambda line: _filled(line, width, lambda token: _URL_JOINT.split(token), ""))
+
+
+def anywhere(text: str, width: int, _: Random) -> bytes:
+    """As ``overflow-wrap: anywhere`` and xurl: words stay whole, URLs and ARKs break at the margin."""
+    return _each_line(text, lambda line: _filled(line, width, list, ""))
+
+
+def hyphenated(mark: str) -> Wrapper:
+    """As a hyphenating typesetter: *mark* at each break, in words and between letters and digits of URLs and ARKs."""
+
+    def wrapped(text: str, width: int, _: Random) -> bytes:
+        return _each_line(text, lambda line: _filled(line, width, _hyphenation_parts, mark))
+
+    return wrapped
+
+
+def quoted(text: str, width: int, random: Random) -> bytes:
+    """As mail programs quote what others had wrapped: ``> `` at each line's start, two deep at times."""
+    return _prefixed(anywhere(text, width - 2, random), lambda: "> " if random.random() < 0.7 else ">> ")
+
+
+def indented(text: str, width: int, random: Random) -> bytes:
+    """A block that stands in from the margin."""
+    return _prefixed(anywhere(text, width - 6, random), lambda: " " * random.choice((4, 6, 8)))
+
+
+def numbered(text: str, width: int, random: Random) -> bytes:
+    """A numbered list with hanging lines."""
+    paragraphs = [each for each in text.split("\n") if each]
+    items = []
+    for number, paragraph in enumerate(paragraphs, start=1):
+        mark = f"{number}. ".ljust(4)
+        broken = anywhere(paragraph, width - 4, random).decode().rstrip("\n").splitlines()
+        items.append("\n".join((mark if index == 0 else "    ") + line for index, line in enumerate(broken)))
+    return ("\n".join(items) + "\n").encode()
+
+
+def paged(text: str, width: int, random: Random) -> bytes:
+    """As a PDF's text: a form feed, a running head and a page number each 24 lines, wherever that falls."""
+    lines = anywhere(text, width, random).decode().splitlines()
+    pages = [lines[start : start + 24] for start in range(0, len(lines), 24)]
+    head = random.choice(("Collections and Catalogues", "Annales du port", "Mitteilungen", "Boletín"))
+    return "".join(
+        (f"\f{head}\n\n" if number else "") + "\n".join(page) + f"\n\n{number + 1}\n"
+        for number, page in enumerate(pages)
+    ).encode()
+
+
+WRAPPERS: dict[str, Wrapper] = {
+    "fold": fold,
+    "fold-s": fold_s,
+    "fmt": fmt,
+    "nroff": nroff,
+    "textwrap": python,
+    "textwrap-whole": python_whole,
+    "url-joints": at_url_joints,
+    "anywhere": anywhere,
+    "hyphen": hyphenated("-"),
+    "hyphen-2010": hyphenated("\N{HYPHEN}"),
+    "soft-hyphen": hyphenated("\N{SOFT HYPHEN}"),
+    "quoted": quoted,
+    "indented": indented,
+    "numbered": numbered,
+    "paged": paged,
+}
+
+
+def _for_nroff(token: str) -> str:
+    return re.sub(r"(?<=[/.?=&])", r"\\:", token).replace("-", r"\-") if is_ark(token) else token
+
+
+def is_ark(token: str) -> bool:
+    """Whether a token holds an ARK or a URL."""
+    return bool(_LABEL_IN.search(token))
+
+
+def _each_line(text: str, wrap: Callable[[str], list[str]]) -> bytes:
+    return ("\n".join("\n".join(wrap(line)) for line in text.splitlines()) + "\n").encode()
+
+
+def _hyphenation_parts(token: str) -> list[str]:
+    if not is_ark(token):
+        return _WORD_JOINT.split(token)
+    return re.split(r"(?<=[^\W_])(?=[^\W_])|(?<=[/.])(?=\w)", token)
+
+
+def _filled(line: str, width: int, parts_of: Callable[[str], list[str]], mark: str) -> list[str]:
+    """*line* in lines of at most *width*, tokens with an ARK (all, where there is a mark) broken into parts."""
+    lines, current = [], ""
+    for token in line.split(" "):
+        parts = parts_of(token) if mark or is_ark(token) else [token]
+        glue = " " if current else ""
+        while parts:
+            fitting = _how_many_fit(parts, width - len(current) - len(glue), mark)
+            if fitting == 0 and current:
+                lines.append(current)
+                current, glue = "", ""
+                continue
+            piece = "".join(parts[: max(fitting, 1)])
+            parts = parts[max(fitting, 1) :]
+            current += glue + piece
+            glue = ""
+            if parts:
+                lines.append(current + (mark if piece[-1:].isalnum() else ""))
+                current = ""
+    return [*lines, current]
+
+
+def _how_many_fit(parts: list[str], room: int, mark: str) -> int:
+    if len("".join(parts)) <= room:
+        return len(parts)
+    used = 0
+    for count, part in enumerate(parts):
+        used += len(part)
+        if used + len(mark) > room:
+            return count
+    return len(parts)
+
+
+def _prefixed(wrapped: bytes, prefix: Callable[[], str]) -> bytes:
+    paragraphs = wrapped.decode().split("\n\n")
+    out = []
+    for paragraph in paragraphs:
+        start = prefix()
+        out.append("\n".join(start + line for line in paragraph.rstrip("\n").split("\n")))
+    gap = "\n>\n" if ">" in out[0][:3] else "\n\n"
+    return (gap.join(out) + "\n").encode()
