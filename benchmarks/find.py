@@ -1,0 +1,62 @@
+"""How fast ARKs are found in prose with one in two kilobytes, and where the time goes; beside a naive pattern.
+
+The naive pattern (``ark:/?`` and what follows up to a blank) finds half of the broken ones, and repairs nothing.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+import re
+import sys
+import time
+from collections import defaultdict
+from pathlib import PurePath
+from statistics import median
+
+from benchmarks.prose import with_arks
+from extractors.find import find_arks
+from extractors.mentions.labels import label_signs
+
+CHARS = 8_000_000
+EVERY = 2_000
+ROUNDS = 5
+FLOOR_MB_S = 20.0
+_NAIVE = re.compile(r"(?:https?://\S*?/)?ark:/?\d{5}/\S+", re.IGNORECASE)
+
+
+def main() -> int:
+    """Prints the speed and the shares of the modules; 1 below the floor."""
+    text = with_arks(CHARS, every=EVERY, seed=2)
+    ours = median(_seconds(lambda: find_arks(text)) for _ in range(ROUNDS))
+    scan = median(_seconds(lambda: list(label_signs(text))) for _ in range(ROUNDS))
+    naive = median(_seconds(lambda: _NAIVE.findall(text)) for _ in range(ROUNDS))
+    speed = len(text) / ours / 1e6
+    print(
+        f"find: {speed:.1f} MB/s with one ARK in {EVERY} characters (floor {FLOOR_MB_S:.0f}), {naive / ours:.2f} of "
+        f"the speed of a naive pattern; {scan / ours:.0%} of the time is the scan for labels, the rest: {_shares(text)}"
+    )
+    return int(speed < FLOOR_MB_S)
+
+
+def _seconds(work: object) -> float:
+    assert callable(work)
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def _shares(text: str) -> str:
+    """The modules that take most of the time, by a profile, which makes small functions look slower than they are."""
+    profile = cProfile.Profile()
+    profile.runcall(find_arks, text)
+    spent: dict[str, float] = defaultdict(float)
+    for (file, _, _), (_, _, own_s, _, _) in pstats.Stats(profile).stats.items():  # type: ignore[attr-defined]
+        spent[PurePath(file).stem if "extractors" in file else "patterns and builtins"] += own_s
+    whole = sum(spent.values())
+    most = sorted(spent.items(), key=lambda item: -item[1])[:6]
+    return ", ".join(f"{name} {own_s / whole:.0%}" for name, own_s in most)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""How fast the whole way from a page to its mentions is, beside a bare pass of lxml over the same pages.
+
+The baseline decodes, parses (`lxml.html.fromstring`) and collects texts, tails and attribute values in one `iter()`:
+what any extraction with lxml costs before it has looked for anything. Beside it stands the same with the plainer
+elements of `lxml.etree`. The pages are made here, about 100 kB each, and always the same. (This file is not named
+``html.py``, for it would stand in the place of Python's own module of that name.)
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+from typing import Any
+
+import lxml.html
+from lxml import etree
+
+from extractors.extraction import extract
+
+FLOOR = 0.9
+ROUNDS = 15
+PAGES = 12
+PAGE_CHARS = 100_000
+WORDS = """
+    the of and a to in archive manuscript collection record object digital library link mark book work museum note
+    folio image page view item title author date source right network context about reading number card room
+""".split()  # noqa: SIM905 (as a list, 35 lines)
+
+
+def main() -> int:
+    """Prints one line for each kind of page; 1 if one with a floor is read slower than that."""
+    is_slow = False
+    for kind, arks_per_page, link_share, has_floor in (
+        ("prose without an ARK", 0, 0.1, True),
+        ("lists of links without an ARK", 0, 0.9, True),
+        ("pages with one ARK, linked", 1, 0.4, True),
+        ("pages with ten ARKs", 10, 0.4, False),
+        ("a catalogue, an ARK in each of its 300 entries", 300, 0.4, False),
+    ):
+        pages = [_page(random.Random(seed), arks_per_page, link_share) for seed in range(PAGES)]
+        ratio, beside_etree = _ratio(_by_lxml_html, pages), _ratio(_by_etree, pages)
+        floor = f" (floor {FLOOR})" if has_floor else ""
+        print(f"html: {ratio:.2f} of the speed of lxml.html{floor}, {beside_etree:.2f} of lxml.etree: {kind}")
+        is_slow |= has_floor and ratio < FLOOR
+    return int(is_slow)
+
+
+def _ratio(baseline: Callable[[bytes], object], pages: Sequence[bytes]) -> float:
+    """The median over rounds, in which both take turns, of how fast extraction is beside *baseline*."""
+    _seconds(_extracted, pages)  # imports and first allocations are nobody's speed
+    return median(_seconds(baseline, pages) / _seconds(_extracted, pages) for _ in range(ROUNDS))
+
+
+def _seconds(read: Callable[[bytes], object], pages: Sequence[bytes]) -> float:
+    started = time.perf_counter()
+    for page in pages:
+        read(page)
+    return time.perf_counter() - started
+
+
+def _extracted(page: bytes) -> object:
+    return extract(page, media_type="text/html")
+
+
+def _by_lxml_html(page: bytes) -> list[str | None]:
+    return _collected(lxml.html.fromstring(page.decode()))
+
+
+def _by_etree(page: bytes) -> list[str | None]:
+    return _collected(etree.fromstring(page.decode(), etree.HTMLParser()))
+
+
+def _collected(root: Any) -> list[str | None]:
+    collected: list[str | None] = []
+    for element in root.iter():
+        collected.append(element.text)
+        collected.append(element.tail)
+        collected.extend(element.attrib.values())
+    return collected
+
+
+def _page(chance: random.Random, arks: int, link_share: float) -> bytes:
+    """A page as a library's site may have it: head, scripts, navigation, prose, lists, tables."""
+    pieces = list(_pieces(chance, link_share))
+    for _ in range(arks):
+        name = "".join(chance.choices("0123456789bcdfghjkmnpqrstvwxz", k=9))
+        cited = f'<p>See <a href="https://n2t.net/ark:/12345/{name}">ark:/12345/{name}</a>, {_words(chance, 9)}.</p>\n'
+        pieces.insert(chance.randrange(len(pieces)), cited)
+    head = "".join(f'<meta name="{key}" content="{_words(chance, 9)}">\n' for key in ("description", "og:title", "dc"))
+    script = f"var state = {{'a': 1}}; function go() {{ {_words(chance, 300)} }}"
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{_words(chance, 5)}</title>\n{head}'
+        f'<link rel="stylesheet" href="/static/site.css"><script>{script}</script></head>\n'
+        f'<body class="dark:page">{"".join(pieces)}</body></html>'
+    ).encode()
+
+
+def _pieces(chance: random.Random, link_share: float) -> Iterator[str]:
+    length = 0
+    while length < PAGE_CHARS:
+        piece = _link_item(chance) if chance.random() < link_share else _prose(chance)
+        length += len(piece)
+        yield piece
+
+
+def _link_item(chance: random.Random) -> str:
+    return (
+        f'<li class="item"><a class="link" href="/collection/{chance.randrange(10**6)}?view={chance.randrange(99)}" '
+        f'title="{_words(chance, 2)}">{_words(chance, 4)}</a> <span class="count">{chance.randrange(999)}</span></li>\n'
+    )
+
+
+def _prose(chance: random.Random) -> str:
+    kind = chance.random()
+    if kind < 0.3:
+        cells = "".join(f'<td class="n">{_words(chance, 3)}</td>' for _ in range(4))
+        return f"<tr>{cells}</tr>\n"
+    if kind < 0.5:
+        return (
+            f"<dl><dt><b>{_words(chance, 1)}</b>:</dt><dd>{_words(chance, 6)}: <em>{_words(chance, 2)}</em></dd></dl>\n"
+        )
+    text = f"{_words(chance, 40)} <i>{_words(chance, 2)}</i>."
+    return f'<div class="row" id="c{chance.randrange(10**6)}"><p>{text}</p></div>\n'
+
+
+def _words(chance: random.Random, count: int) -> str:
+    return " ".join(chance.choices(WORDS, k=count))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
