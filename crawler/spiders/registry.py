@@ -1,0 +1,145 @@
+"""Fetches the NAAN registry: one request through the same guard, routes and redirects as all others."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import scrapy
+from cryptography.x509 import load_pem_x509_certificates
+from OpenSSL.crypto import X509
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from twisted.internet.ssl import Certificate, trustRootFromCertificates
+from twisted.python.failure import Failure
+from twisted.web.client import BrowserLikePolicyForHTTPS
+
+from crawler.handlers import BODY_TIMEOUT, ExactDownloadHandler
+from crawler.middlewares import UNDECODABLE, chain_of
+from crawler.observations import ChainEnd, Hop
+from crawler.process import Stage, run_stages
+from crawler.registry import REGISTRY_LIMIT
+from crawler.resolving import sendable
+from crawler.settings import DOWNLOAD_HANDLERS
+
+#: Why a body that came with a flag is not the whole one.
+_INCOMPLETE = {
+    "download_stopped": f"more than {REGISTRY_LIMIT} bytes",
+    "dataloss": "the connection broke off before all of it had come",
+    BODY_TIMEOUT: "the time was up before all of it had come",
+    UNDECODABLE: "it can't be decompressed, or grows too large",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryAnswer:
+    """What a chain of requests for the registry ended in."""
+
+    hops: tuple[Hop, ...]
+    end: ChainEnd
+    detail: str = ""
+    status: int | None = None
+    flags: tuple[str, ...] = ()
+    etag: str | None = None
+    last_modified: str | None = None
+    body: bytes = b""
+
+    @property
+    def fault(self) -> str | None:
+        """Why this is no answer to rely on; None when it is."""
+        if self.end is not ChainEnd.ANSWERED:
+            return f"{self.end.value}: {self.detail}" if self.detail else self.end.value
+        secure = [hop.url.lower().startswith("https:") for hop in self.hops]
+        if secure[:1] == [True] and not all(secure):
+            return f"a redirect from https to {self.hops[secure.index(False)].url}"
+        if self.status not in (200, 304):
+            return f"{self.hops[-1].url} answered {self.status}"
+        return next((words for flag, words in _INCOMPLETE.items() if flag in self.flags), None)
+
+
+class VerifyingDownloadHandler(ExactDownloadHandler):
+    """Trusts only certificates that a known authority has signed: what comes is believed, not just observed."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        ca_file: str | None = crawler.settings.get("ARKAUDIT_CA_FILE")
+        authorities = _authorities(Path(ca_file)) if ca_file else None
+        policy: Any = BrowserLikePolicyForHTTPS(authorities)  # type: ignore[no-untyped-call]
+        self._contextFactory = policy
+
+
+def _authorities(ca_file: Path) -> Any:
+    found = load_pem_x509_certificates(ca_file.read_bytes())
+    certificates = [Certificate(X509.from_cryptography(each)) for each in found]  # type: ignore[no-untyped-call]
+    return trustRootFromCertificates(certificates)  # type: ignore[no-untyped-call]
+
+
+class RegistrySpider(scrapy.Spider):
+    """One chain; what it ended in is delivered, whatever it is."""
+
+    name = "registry"
+
+    def __init__(
+        self, *, url: str, headers: Mapping[str, str], deliver: Callable[[RegistryAnswer], None], **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self._url = url
+        self._headers = dict(headers)
+        self._deliver = deliver
+
+    async def start(self) -> AsyncIterator[Request]:
+        yield Request(
+            sendable(self._url),
+            headers=self._headers,
+            callback=self.answered,
+            errback=self.failed,
+            dont_filter=True,
+            meta={"verbatim_url": True, "dont_merge_cookies": True, "body_limit": REGISTRY_LIMIT + 1},
+        )
+
+    def answered(self, response: Response) -> None:
+        request = response.request
+        assert request is not None
+        hops, end, detail = chain_of(request)
+        self._deliver(
+            RegistryAnswer(
+                hops,
+                end,
+                detail,
+                status=response.status,
+                flags=tuple(response.flags),
+                etag=_header(response, "ETag"),
+                last_modified=_header(response, "Last-Modified"),
+                body=response.body,
+            )
+        )
+
+    def failed(self, failure: Failure) -> None:
+        request: Request = failure.request  # type: ignore[attr-defined]
+        self._deliver(RegistryAnswer(*chain_of(request)))
+
+
+def _header(response: Response, name: str) -> str | None:
+    value = response.headers.get(name)
+    return value.decode("latin-1") if value else None
+
+
+def fetch_registry(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any]) -> RegistryAnswer:
+    """What *url* answers, redirects followed, if it has something newer than the *conditions* say.
+
+    Raises `crawler.process.RunInterrupted` when a signal ended it. A process can do this once.
+    """
+    answers: list[RegistryAnswer] = []
+    arguments = {"url": url, "headers": conditions, "deliver": answers.append}
+    handler = f"{VerifyingDownloadHandler.__module__}.{VerifyingDownloadHandler.__name__}"
+    ours = {
+        "DOWNLOAD_HANDLERS": {**DOWNLOAD_HANDLERS, "https": handler},
+        "ITEM_PIPELINES": {},  # nothing is recorded: this is no part of an audit
+        "ARKAUDIT_DECOMPRESSED_LIMIT": REGISTRY_LIMIT,
+        "LOG_LEVEL": "ERROR",  # what went wrong is delivered, in our words
+    }
+    run_stages([Stage(RegistrySpider, lambda: arguments)], {**settings, **ours}, on_start=lambda crawler: None)
+    return answers[0] if answers else RegistryAnswer((), ChainEnd.UNDETERMINED, "the request was never sent")
