@@ -1,0 +1,52 @@
+"""What only all documents of a run together allow to say: doubts decided again, and names held against a registry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from crawler.mention_rows import DoubtfulMention
+from crawler.observations import CitedMention
+from crawler.resolving import request_url
+from crawler.store import Store
+from extractors.documents import Finding
+from extractors.extraction import described
+from extractors.mentions.doubts import decided_again
+from extractors.naan import Registry
+from extractors.wraps.evidence import Evidence
+
+
+def decide_doubts(store: Store, run_id: int, *, resolver: str) -> int:
+    """Decide again what was doubtful when its document was read, and keep what changed as rows of their own.
+
+    Returns how many did. *resolver* is asked about compact ARKs. Doing it twice changes nothing.
+    """
+    doubtful = list(store.doubtful_mentions(run_id))
+    if not doubtful:
+        return 0
+    changed = list(_changed(doubtful, Evidence.of(store.whole_arks(run_id)), resolver))
+    store.record_decisions(changed)
+    return len(changed)
+
+
+def record_registry_findings(store: Store, run_id: int, registry: Registry) -> None:
+    """Keep what *registry* says against what the documents of a run cite: NAANs it doesn't know, shoulders alone."""
+    arks = {ark for ark, _ in store.cited_arks(run_id)}
+    for naan in sorted({ark.naan for ark in arks}):
+        remark = registry.unregistered(naan)
+        if remark is not None:
+            store.record_findings(run_id, f"NAAN {naan}", [Finding("unregistered-naan", remark)])
+    for ark in sorted(filter(registry.names_only, arks)):
+        said = f"{ark} names a shoulder, not an object, in {registry.title}"
+        store.record_findings(run_id, str(ark), [Finding("namespace-mention", said)])
+
+
+def _changed(
+    doubtful: list[DoubtfulMention], evidence: Evidence, resolver: str
+) -> Iterator[tuple[DoubtfulMention, CitedMention]]:
+    for each in doubtful:
+        again = described(decided_again(each.doubt, each.mention, evidence), evidence)
+        if (again.ark, again.reason) == (each.mention.ark, each.mention.reason):
+            continue
+        is_same = again.repaired == each.mention.repaired
+        url = each.request_url if is_same else request_url(again.repaired, again.resolver, resolver)
+        yield each, CitedMention(again, url)

@@ -1,0 +1,85 @@
+"""Documents that are read together are evidence for one another, whatever their order."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from crawler.deciding import decide_doubts, record_registry_findings
+from crawler.store import Store
+from extractors.naan import Registry
+from extractors.naan_records import read_registry
+from tests.loopback import run_command
+
+WHOLE = "See ark:/81985/x5k3 and ark:/81985/b7q2 there.\n"
+BROKEN = "Kept as ark:/81985/x5\nk3 in the vault.\n"
+ENDED = "Kept as ark:/81985/b7q2\n4 times a year.\n"
+
+
+@pytest.mark.parametrize("texts", list(permutations([WHOLE, BROKEN, ENDED])))
+def test_a_folder_gives_the_same_whatever_the_order_of_its_files(tmp_path: Path, texts: tuple[str, ...]) -> None:
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.txt").write_text(text, "utf-8")
+    done = run_command("extract", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    told = {(Path(row["document"]).read_text("utf-8"), row["ark"], row["confidence"]) for row in rows}
+    assert told == {
+        (WHOLE, "ark:81985/x5k3", "certain"),
+        (WHOLE, "ark:81985/b7q2", "certain"),
+        (BROKEN, "ark:81985/x5k3", "certain"),
+        (ENDED, "ark:81985/b7q2", "certain"),
+    }
+
+
+def test_one_document_alone_is_less_sure(tmp_path: Path) -> None:
+    (tmp_path / "alone.txt").write_text(BROKEN, "utf-8")
+    [row] = [json.loads(line) for line in run_command("extract", str(tmp_path)).stdout.splitlines()]
+    assert row["confidence"] != "certain"
+    assert {row["ark"], *row["alternatives"]} == {"ark:81985/x5", "ark:81985/x5k3"}
+
+
+@pytest.fixture
+def crawled(tmp_path: Path) -> Path:
+    """A store with a crawl of three files."""
+    for name, text in {"a": BROKEN, "b": ENDED, "c": WHOLE}.items():
+        (tmp_path / f"{name}.txt").write_text(text, "utf-8")
+    done = run_command("crawl", *(str(tmp_path / f"{name}.txt") for name in "abc"), "--store", str(tmp_path / "a.db"))
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "a.db"
+
+
+def test_a_crawl_decides_doubts_again_at_its_end_in_rows_of_their_own(crawled: Path) -> None:
+    with sqlite3.connect(crawled) as store:
+        rows = store.execute(
+            "select document_id, decided, ark, confidence from mention join ark using (ark_id)"
+            " where document_id in (select document_id from document where url like '%/a.txt') order by decided"
+        ).fetchall()
+    assert [(decided, ark, confidence) for _, decided, ark, confidence in rows][1:] == [
+        (2, "ark:81985/x5k3", "certain")
+    ]
+    assert rows[0][3] != "certain"
+
+
+def test_deciding_again_changes_nothing(crawled: Path) -> None:
+    with Store.open(crawled) as store:
+        before = store.cited_arks(1)
+        decide_doubts(store, 1, resolver="https://n2t.net/")
+        decide_doubts(store, 1, resolver="https://n2t.net/")
+        assert store.cited_arks(1) == before
+    assert [str(ark) for ark, _ in before] == ["ark:81985/x5k3", "ark:81985/b7q2"]
+
+
+def test_what_the_registry_does_not_know_is_a_finding_and_no_copy_knows_nothing(crawled: Path) -> None:
+    record = {"what": "12148", "where": "https://example.org", "who": {"name": "A library"}, "naan": "12148"}
+    registry = read_registry(json.dumps({"data": [record]}).encode(), source="a copy", fetched_at=None)
+    with Store.open(crawled) as store:
+        record_registry_findings(store, 1, Registry.builtin())
+        record_registry_findings(store, 1, registry)
+    with sqlite3.connect(crawled) as store_file:
+        found = store_file.execute("select subject, kind from finding where kind = 'unregistered-naan'").fetchall()
+    assert found == [("NAAN 81985", "unregistered-naan")]
