@@ -1,38 +1,25 @@
-"""Pure: the body of an answer becomes a title, readable text and, where it is one, a record."""
+"""Pure: the body of an answer becomes a title, readable text, facts about itself and, where it is one, a record."""
 
 from __future__ import annotations
 
 import re
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning
-from rapidfuzz import fuzz
-
-from crawler.erc import Record, parse_record
+from crawler.erc import Record
+from crawler.likeness import TEXT_LIMIT, sketch
+from crawler.observations import PageFacts
+from crawler.pages import MOST_ARKS, read_page
+from crawler.records import parse_record
+from crawler.structured import from_xml
+from extractors.find import find_arks
 from extractors.formats import parse_content_type
 
-#: Characters of readable text that are kept with an observation, as evidence and for comparing answers.
-TEXT_LIMIT = 8_000
-#: Bytes of markup that are parsed: a page made to be slow costs the square of its length.
-MARKUP_LIMIT = 2**17
-#: Two answers at least this alike (in percent) are the same page with another name in it,
-SAME_PAGE = 95.0
-#: unless they differ in more words than this: a long frame around a short record makes all of a site's pages alike.
-FEW_WORDS = 3
+#: Characters of an answer that is no markup which are read; nobody describes an object in more.
+PLAIN_LIMIT = 2**19
 
-
-#: Words of not-found pages: supporting evidence only, never proof.
-NOT_FOUND = re.compile(
-    r"not\s+found|no\s+longer\s+(?:available|exists?)|does\s+not\s+exist|doesn['’]t\s+exist"
-    r"|\b(?:error|http|code)\s*:?\s*404\b|\A\W*404\b|\b404\s+error\b|introuvable|n['’]existe\s+pas|nicht\s+gefunden"
-    r"|no\s+encontrad[ao]|non\s+trovat[ao]|niet\s+gevonden|n[aã]o\s+encontrad[ao]",
-    re.IGNORECASE,
-)
-
-_ANY_ARK = re.compile(r"(?:https?://\S*?/)?ark:/?\S+", re.IGNORECASE)
-_WORD = re.compile(r"[^\W\d_]{2,}")
 _TEXTUAL = re.compile(r"text/|.*(?:json|xml|yaml|rdf|turtle|n-triples|javascript)", re.IGNORECASE)
+_TAG = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype|[a-z?!/])", re.IGNORECASE | re.DOTALL)
+_XML = re.compile(rb"\s*<\?xml|\s*<(?:rdf:RDF|oai_dc:dc|metadata|resource)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +29,11 @@ class Answer:
     media_type: str | None
     title: str | None = None
     text: str | None = None
+    """The beginning of its readable text, white space folded; None for what is no text."""
     record: Record | None = None
+    similarity: str | None = None
+    """The sketch of all of its text (`crawler.likeness.sketch`)."""
+    facts: PageFacts = field(default_factory=PageFacts)
 
 
 def is_textual(media_type: str | None) -> bool:
@@ -55,7 +46,7 @@ def is_textual(media_type: str | None) -> bool:
 
 
 def read_answer(body: bytes, content_type: str | None) -> Answer:
-    """Title, text and record of a body, as far as it is text. Never raises.
+    """All that is kept of a body, as far as it is text. Never raises.
 
     >>> answer = read_answer(b"<title>Not found</title><p>Sorry", "text/html; charset=utf-8")
     >>> answer.title, answer.text
@@ -64,51 +55,29 @@ def read_answer(body: bytes, content_type: str | None) -> Answer:
     media_type, charset = parse_content_type(content_type) if content_type else (None, None)
     if not body or not is_textual(media_type):
         return Answer(media_type)
-    if (media_type and "html" in media_type) or body.lstrip()[:1] == b"<":
-        return _from_markup(body, media_type, charset)
+    is_html = "html" in (media_type or "") and "xml" not in (media_type or "").replace("xhtml+xml", "")
+    if _TAG.match(body[:4_096]):
+        described = None if is_html else from_xml(body[:PLAIN_LIMIT]) if _is_xml(media_type, body) else None
+        page = read_page(body, charset)
+        text = page.text
+        return Answer(media_type, page.title, text[:TEXT_LIMIT], described or page.record, sketch(text), page.facts)
+    decoded = _decoded(body[:PLAIN_LIMIT], charset)
+    text = " ".join(decoded.split())
+    named = dict.fromkeys((str(mention.ark), "text") for mention in find_arks(decoded[:TEXT_LIMIT]))
+    record = parse_record("text/plain" if is_html else media_type, decoded)
+    facts = PageFacts(arks=tuple(named)[:MOST_ARKS])
+    return Answer(media_type, None, text[:TEXT_LIMIT], record, sketch(text), facts)
+
+
+def _is_xml(media_type: str | None, body: bytes) -> bool:
+    return "xml" in (media_type or "") or bool(_XML.match(body[:4_096]))
+
+
+def _decoded(body: bytes, charset: str | None) -> str:
+    """The characters of a text; one that says UTF-16 by its first octets is believed."""
+    marked = "utf-16" if body[:2] in (b"\xff\xfe", b"\xfe\xff") else charset or "utf-8"
     try:
-        decoded = body.decode(charset or "utf-8", "replace")
+        decoded = body.decode(marked, "replace")
     except LookupError:
         decoded = body.decode("utf-8", "replace")
-    decoded = decoded.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
-    return Answer(media_type, None, _folded(decoded), parse_record(media_type, decoded))
-
-
-def _from_markup(body: bytes, media_type: str | None, charset: str | None) -> Answer:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
-        warnings.simplefilter("ignore", MarkupResemblesLocatorWarning)
-        soup = BeautifulSoup(body[:MARKUP_LIMIT], "lxml", from_encoding=charset)
-    for hidden in soup(["script", "style", "template", "noscript"]):
-        hidden.decompose()
-    title = soup.title.get_text(" ", strip=True) if soup.title else None
-    return Answer(media_type, title, _folded(soup.get_text(" ")))
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split())[:TEXT_LIMIT]
-
-
-def same_page(one: str | None, other: str | None, *names: str) -> bool:
-    """Whether two texts say the same once ARKs and the given *names* are taken out of both.
-
-    Numbers count little: clocks and counters differ each time. A text that was cut off says nothing of its rest.
-
-    >>> same_page("Nothing at ark:/1/x5", "Nothing at ark:/1/zzz")
-    True
-    >>> same_page("Record of a map of Lyon, 1784", "Nothing here")
-    False
-    """
-    first, second = (_without_names(text or "", names) for text in (one, other))
-    if not first or not second:
-        return first == second
-    if min(len(one or ""), len(other or "")) >= TEXT_LIMIT:
-        return False
-    differing = set(_WORD.findall(first)) ^ set(_WORD.findall(second))
-    return len(differing) <= FEW_WORDS and fuzz.ratio(first, second) >= SAME_PAGE
-
-
-def _without_names(text: str, names: tuple[str, ...]) -> str:
-    for name in names:
-        text = text.replace(name, " ")
-    return " ".join(_ANY_ARK.sub(" ", text).split())
+    return decoded.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")

@@ -1,186 +1,263 @@
-"""Pure: answers in ANVL, ERC and JSON become segments of who, what, when and where (draft-kunze-ark-10, 7).
+"""Pure: an answer in ANVL becomes the segments of an Electronic Resource Citation (draft-kunze-ark-10, 7).
 
-A record is a mapping from segment (``erc``, ``erc-support`` …) to a mapping from label to value, in display form.
+It reads what real systems send, and never raises: what is no element is passed over.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
+from crawler.erc_values import MISSING, Value, decoded, parse_value
+
+#: Segments of a record as the store keeps them: label to displayed value, several values parted by a pipe.
 Record = dict[str, dict[str, str]]
 
-_LINE = re.compile(r"(?P<label>[A-Za-z_][\w./ -]{0,63}?)\s*:(?:\s+|$)(?P<value>.*)\Z")
-_SHORT_FORM = ("who", "what", "when", "where")
-_BASIC = frozenset({*_SHORT_FORM, "how", "policy"})
-_DUBLIN_CORE = {
-    "creator": "who",
-    "contributor": "who",
-    "publisher": "who",
-    "title": "what",
-    "date": "when",
-    "identifier": "where",
-}
-_CODE = re.compile(r"\(:(?P<code>[a-z]{2,5})\)\s*(?P<words>.*)\Z", re.DOTALL)
-_EXPANSIONS = {"%!": "|", "%%": "%", "%.": ",", "%_": ""}
-_EXPANSION = re.compile(r"%\{(?P<block>.*?)%\}|%[!%._]", re.DOTALL)
-_SEGMENT_KEY = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)\.(?P<label>\w+)\Z")
+#: The four questions that every story answers, in their order.
+QUESTIONS = ("who", "what", "when", "where")
+#: Lines that are read, and values of one element: nobody describes an object in more.
+MOST_LINES = 5_000
+MOST_VALUES = 500
 
-#: Codes for a value that is missing (7.6); ``unap`` and ``unal`` say on purpose that there is none.
-MISSING = frozenset({"unac", "unal", "unap", "unas", "unav", "unkn", "none", "null", "tba"})
+_LABEL = re.compile(
+    r"""
+    \|? (?P<label> (?: (?: dc | dcterms ) : )? [^\W\d] [\w./ -]{0,63}? ) \s* :
+    (?: \s+ | $ | (?<= who:|hat:|hen:|ere:|erc: ) (?!//) )     # only labels that can't be prose go without a blank
+    (?P<value> .* ) \Z
+    """,
+    re.VERBOSE,
+)
+_SEGMENT = re.compile(r"erc(?:-[a-z]+)?", re.IGNORECASE)
+_DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)\.(?P<label>\w[\w/]*)\Z")
+_PREFIX = re.compile(r"(?:dc|dcterms|datacite|dublincore)[.:]", re.IGNORECASE)
+_OTHER_LABELS = frozenset({"how", "policy", "commitment", "success", "set", "here", "naa", "note"})
+#: The Dublin Core elements that answer the questions of two stories (7.4); those of a guarantor have none.
+_DUBLIN_CORE: Mapping[str, Mapping[str, str]] = {
+    "erc": {
+        "creator": "who", "contributor": "who", "publisher": "who", "title": "what", "date": "when",
+        "identifier": "where",
+    },
+    "erc-about": {
+        "subject": "what", "temporal": "when", "coverage/temporal": "when", "spatial": "where",
+        "coverage/spatial": "where",
+    },
+}  # fmt: skip
 
 
-def parse_record(media_type: str | None, text: str) -> Record | None:
-    """The record that an answer's body is, or None when it is none.
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element of a story."""
 
-    >>> parse_record("text/plain", "erc:\\nwho: Austin, Larry\\nwhat: A Study\\nwhen: 1952\\nwhere: ark:67531/m1\\n")
-    {'erc': {'who': 'Austin, Larry', 'what': 'A Study', 'when': '1952', 'where': 'ark:67531/m1'}}
-    >>> parse_record("text/html", "<p>erc: no</p>") is None
-    True
+    label: str
+    """As it was sent."""
+    values: tuple[Value, ...]
+
+    @property
+    def name(self) -> str:
+        """The label without qualifier and vocabulary, in lower case."""
+        return _PREFIX.sub("", self.label).partition("/")[0].strip().lower()
+
+    @property
+    def qualifier(self) -> str:
+        """What narrows the label, ``published`` in ``who/published``; often nothing."""
+        return self.label.partition("/")[2].strip()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the term is its provider's own: such begin with a capital (7.4)."""
+        return self.label[:1].isupper() or self.qualifier[:1].isupper()
+
+    @property
+    def missing(self) -> str | None:
+        """The code that stands for the whole value, if one does: then there is nothing else."""
+        codes = [value.missing for value in self.values]
+        return codes[0] if codes and all(codes) else None
+
+    def __str__(self) -> str:
+        return " | ".join(str(value) for value in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One story: of the object's expression, its content, its support, or of the record itself."""
+
+    kind: str
+    """``erc``, ``erc-about``, ``erc-support``, ``erc-from`` or another; ``set`` for a THUMP header (2005, 6)."""
+    elements: tuple[Element, ...]
+
+    def answer(self, question: str) -> Element | None:
+        """The element that answers one of the four questions: the plain label before a qualified or local one, those
+        before Dublin Core, and among these a creator before a publisher."""
+        core = _DUBLIN_CORE.get(self.kind, {})
+        plain = [element for element in self.elements if element.label == question]
+        named = [element for element in self.elements if element.name == question]
+        qualified = sorted(named, key=lambda element: element.is_local)
+        mapped = [
+            element
+            for name, meant in core.items()
+            if meant == question
+            for element in self.elements
+            if name in (element.name, f"{element.name}/{element.qualifier.lower()}")
+        ]
+        return next((element for element in (*plain, *qualified, *mapped)), None)
+
+    def unanswered(self) -> dict[str, str]:
+        """The questions of this story that have no answer, with the reason: its code in words, or that it is absent."""
+        told = {question: self.answer(question) for question in QUESTIONS}
+        return {
+            question: "absent" if element is None or not str(element) else MISSING[element.missing or ""]
+            for question, element in told.items()
+            if element is None or not str(element) or element.missing
+        }
+
+    def display(self) -> dict[str, str]:
+        """The four questions that are answered, then all else under its own label, as people read it."""
+        answers = {question: element for question in QUESTIONS if (element := self.answer(question))}
+        shown = {question: str(element) for question, element in answers.items()}
+        for element in self.elements:
+            if not any(element is each for each in answers.values()):
+                shown.setdefault(element.name, str(element))
+        return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Erc:
+    """A record: its stories in their order."""
+
+    segments: tuple[Segment, ...]
+    is_stub: bool = False
+    """Whether it came without an opening ``erc``, as elements that stand in other documents do (7.7)."""
+
+    @property
+    def anchoring(self) -> Segment | None:
+        """The story of the object's expression, which tells what the record is about (7.3)."""
+        return self.segment("erc")
+
+    def segment(self, kind: str) -> Segment | None:
+        """The first story of a kind."""
+        return next((segment for segment in self.segments if segment.kind == kind), None)
+
+    def display(self) -> Record:
+        """All stories as the store keeps them; of two of one kind the first."""
+        shown: Record = {}
+        for segment in self.segments:
+            shown.setdefault(segment.kind, segment.display())
+        return shown
+
+
+def parse_erc(text: str) -> Erc | None:
+    """The record that *text* is, or None: many texts have a colon.
+
+    What an ``erc`` opens must hold an element; a stub, which nothing opens, must answer three of the four questions.
+
+    >>> erc = parse_erc("erc: Gibbon, Edward | The Decline and Fall | (:unav) | http://www.ccel.org/g/gibbon/")
+    >>> erc.anchoring.display()["what"], erc.anchoring.unanswered()
+    ('The Decline and Fall', {'when': 'unavailable indefinitely'})
     """
-    kind = (media_type or "").lower()
-    if "json" in kind or (not kind and text.lstrip()[:1] == "{"):
-        return _from_json(text)
-    if "html" in kind or "xml" in kind or text.lstrip()[:1] == "<":
-        return None
-    return _from_anvl(text)
-
-
-def _from_anvl(text: str) -> Record | None:
-    record: Record = {}
-    segment, opened = "erc", False
+    builder = _Builder()
     for label, value in _elements(text):
-        key = _SEGMENT_KEY.match(label)
-        if key:
-            opened = True
-            record.setdefault(key["segment"], {}).setdefault(_plain_label(key["label"]), display(value))
-        elif label.lower().startswith("erc"):
-            segment, opened = label.lower(), True
-            fields = [display(part) for part in value.split("|")] if value else []
-            record.setdefault(segment, {}).update(zip(_SHORT_FORM, fields, strict=False))
-        else:
-            plain = _plain_label(label)
-            if plain in _BASIC or segment in record:
-                record.setdefault(segment, {}).setdefault(plain, display(value))
-    return record if _is_record(record, opened=opened) else None
+        builder.add(label, value)
+    return builder.record()
 
 
-def _is_record(record: Record, *, opened: bool) -> bool:
-    """Whether lines that look like a record are one: many texts have a colon.
+class _Builder:
+    """Puts elements into the segments that they belong to."""
 
-    What is *opened* by ``erc`` must tell who, what or when; a stub, which nothing opens, three of the four.
-    """
-    told = {label for label, value in record.get("erc", {}).items() if value and not missing_code(value)}
-    if opened:
-        return bool(told.intersection(("who", "what", "when"))) or any(name != "erc" for name in record)
-    return len(told.intersection(_SHORT_FORM)) >= 3
+    def __init__(self) -> None:
+        self._segments: dict[str, list[Element]] = {}
+        self._kind = "erc"
+        self._opened = False
+        self._is_over = False
+
+    def add(self, label: str, value: str) -> None:
+        if label == "":  # a blank line: what follows belongs to the record only where a segment's label says so
+            self._is_over = self._opened and any(self._segments.values())
+            return
+        dotted = _DOTTED.match(label)
+        if dotted:
+            self._opened = True
+            self._put(dotted["segment"], dotted["label"], value)
+        elif _SEGMENT.fullmatch(label):
+            self._open(label.lower(), value)
+        elif label == "set":
+            self._put_all("set", value, QUESTIONS)
+        elif label == "here" and "set" in self._segments:
+            self._put_all("set", value, ("here", "first", "total"))
+        elif label == "naa" and not value:
+            self._kind, self._opened = "naa", True
+            self._segments.setdefault("naa", [])
+        elif not self._is_over:
+            self._put(self._kind, label, value)
+
+    def _open(self, kind: str, value: str) -> None:
+        if kind == "erc" and self._segments.get("erc"):
+            self._is_over = True  # another record of a set: the first one answers
+            return
+        self._kind, self._opened, self._is_over = kind, True, False
+        self._segments.setdefault(kind, [])
+        if re.match(r"who\s*:", value) and "%0A" in value.upper():
+            for inner, told in _elements(re.sub("%0D|%0A", "\n", value, flags=re.IGNORECASE)):
+                self.add(inner, told)  # a whole record in one escaped value, as EZID's profile allows
+        elif value:
+            self._put_all(kind, value, QUESTIONS)
+
+    def _put_all(self, kind: str, value: str, labels: Iterable[str]) -> None:
+        """The abbreviated form: values without labels, in their order (7.3)."""
+        for label, part in zip(labels, value.split("|"), strict=False):
+            self._segments.setdefault(kind, []).append(Element(label, (parse_value(part),)))
+
+    def _put(self, kind: str, label: str, value: str) -> None:
+        element = Element(label, _values(label, value))
+        known = kind in self._segments or element.name in _KNOWN
+        if known:
+            self._segments.setdefault(kind, []).append(element)
+
+    def record(self) -> Erc | None:
+        segments = tuple(_without_repeats(kind, elements) for kind, elements in self._segments.items() if elements)
+        erc = Erc(segments, is_stub=not self._opened)
+        anchoring = erc.anchoring
+        if self._opened:
+            return erc if any(segment.kind != "set" for segment in segments) else None
+        told = set(QUESTIONS) - set(anchoring.unanswered()) if anchoring else set()
+        return erc if len(told) >= 3 else None
+
+
+_KNOWN = frozenset({*QUESTIONS, *_OTHER_LABELS, *(name for names in _DUBLIN_CORE.values() for name in names)})
+
+
+def _values(label: str, value: str) -> tuple[Value, ...]:
+    """The values between the pipes; a label that ends in ``json`` or ``xml`` holds one thing (2023, 5.3)."""
+    if label.lower().endswith(("json", "xml")):
+        return (Value(decoded(value)),)
+    return tuple(parse_value(part) for part in value.split("|", MOST_VALUES))
+
+
+def _without_repeats(kind: str, elements: Iterable[Element]) -> Segment:
+    """A story in which an element that came twice has the values of both."""
+    merged: dict[str, Element] = {}
+    for element in elements:
+        known = merged.get(element.label)
+        merged[element.label] = Element(element.label, known.values + element.values) if known else element
+    return Segment(kind, tuple(merged.values()))
 
 
 def _elements(text: str) -> Iterator[tuple[str, str]]:
-    """Labels and unfolded values of ANVL lines; a comment in column 1 is as if it were absent (7.1)."""
-    label, value = "", ""
-    for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+    """Labels and unfolded values; a blank line gives an empty label; a comment is as if it were absent (7.1)."""
+    label, parts = "", [""]
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n", MOST_LINES)[:MOST_LINES]
+    for line in lines:
         if line.startswith("#"):
             continue
         if line[:1] in (" ", "\t") and label and line.strip():
-            value = f"{value} {line.strip()}".strip()
+            parts.append(line.strip())
             continue
         if label:
-            yield label, value
-        found = _LINE.match(line)
-        label, value = (found["label"], found["value"].strip()) if found else ("", "")
+            yield label, " ".join(part for part in parts if part)
+        label, parts = "", [""]
+        if not line.strip():
+            yield "", ""
+        elif found := _LABEL.match(line):
+            label, parts = found["label"], [found["value"].strip()]
     if label:
-        yield label, value
-
-
-def _plain_label(label: str) -> str:
-    """A label without its qualifier, Dublin Core elements as their kernel equivalents (7.4, 7.5).
-
-    >>> _plain_label("who/published"), _plain_label("dc.title")
-    ('who', 'what')
-    """
-    plain = label.lower().partition("/")[0].removeprefix("dc.").removeprefix("dc:").strip()
-    return _DUBLIN_CORE.get(plain, plain)
-
-
-#: Keys of which a description has some, in whatever vocabulary; the part behind a prefix counts.
-_DESCRIPTIVE = frozenset(
-    {"who", "what", "when", "title", "name", "creator", "author", "contributor", "publisher", "date"}
-    | {"identifier", "description", "subject", "label", "headline", "about"}
-)
-
-
-def _from_json(text: str) -> Record | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, Mapping):
-        return None
-    segments = {
-        key.lower(): _strings(inner)
-        for key, inner in value.items()
-        if key.lower().startswith("erc") and isinstance(inner, Mapping)
-    }
-    if segments:
-        return segments if _is_record(segments, opened=True) else None
-    if "definition" in value or {"prefix", "target"} <= value.keys():
-        return {"registry": _strings(value)}
-    described = {re.split(r"[:./#]", str(key).lower())[-1] for key, inner in value.items() if inner}
-    status = value.get("status", value.get("code"))
-    is_error = described & {"error", "errors"} or (isinstance(status, int) and status >= 400)
-    if not described & _DESCRIPTIVE or is_error:
-        return None
-    return {"json": _strings(value)}
-
-
-def _strings(mapping: Mapping[str, Any]) -> dict[str, str]:
-    """The values as text, keys in lower case; what no text can hold is replaced."""
-    return {
-        _encodable(str(key).lower()): _encodable(
-            value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        )
-        for key, value in mapping.items()
-        if value is not None
-    }
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def display(value: str) -> str:
-    """A value as people read it: sort-friendly commas turned round, then its encoding undone (7.7, 7.8).
-
-    >>> display(", van Gogh, Vincent")
-    'Vincent van Gogh'
-    >>> display(",Howell, III, PhD, 1922-1987, Thurston")
-    'Thurston Howell, III, PhD, 1922-1987'
-    >>> display(", McCartney, Paul, Sir,")
-    'Sir Paul McCartney'
-    """
-    text = value.strip()
-    if text.startswith(",") and len(text) > 1:
-        parts = [part.strip() for part in text[1:].split(",")]
-        if parts[-1] == "":
-            text = " ".join(reversed(parts[:-1]))
-        elif len(parts) > 1:
-            text = f"{parts[-1]} {', '.join(parts[:-1])}"
-        else:
-            text = parts[0]
-    return _EXPANSION.sub(
-        lambda found: re.sub(r"\s", "", found["block"]) if found["block"] is not None else _EXPANSIONS[found[0]],
-        text,
-    )
-
-
-def missing_code(value: str) -> str | None:
-    """The code when a value is one for "there is none", with or without words behind it; else None.
-
-    >>> missing_code("(:unkn) Anonymous"), missing_code("(:etal)"), missing_code("1952")
-    ('unkn', None, None)
-    """
-    found = _CODE.match(value.strip())
-    return found["code"] if found and found["code"] in MISSING else None
+        yield label, " ".join(part for part in parts if part)

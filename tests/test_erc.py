@@ -1,15 +1,20 @@
-"""Records: ANVL, ERC and JSON."""
+"""Records: every point of the ERC (draft-kunze-ark-10, 7), and the other forms in which metadata come."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.answers import read_answer
-from crawler.erc import MISSING, display, missing_code, parse_record
+from crawler.erc import parse_erc
+from crawler.erc_dates import parse_dates
+from crawler.erc_values import MISSING, decoded, missing_code, parse_value
+from crawler.records import parse_record
+from crawler.structured import from_turtle, from_xml, from_yaml
 from tests.vectors import vectors
 
 
@@ -18,29 +23,107 @@ def test_record(vector: dict[str, Any]) -> None:
     assert parse_record(vector.get("type", "text/plain"), vector["text"]) == vector["record"]
 
 
+@pytest.mark.parametrize("vector", vectors("erc"))
+def test_erc(vector: dict[str, Any]) -> None:
+    """What a record answers, what it leaves unanswered and why, and whether it is whole."""
+    erc = parse_erc(vector["text"])
+    if vector["segments"] is None:
+        assert erc is None
+        return
+    assert erc is not None
+    assert erc.display() == vector["segments"]
+    assert erc.is_stub is vector.get("stub", False)
+    if "unanswered" in vector:
+        assert erc.anchoring is not None
+        assert erc.anchoring.unanswered() == vector["unanswered"]
+
+
+@pytest.mark.parametrize("vector", vectors("erc_values"))
+def test_value(vector: dict[str, Any]) -> None:
+    value = parse_value(vector["written"])
+    assert (value.text, value.code, value.sort_text) == (vector["text"], vector.get("code"), vector.get("sort"))
+
+
+@pytest.mark.parametrize("vector", vectors("erc_dates"))
+def test_dates(vector: dict[str, Any]) -> None:
+    dates = parse_dates(vector["written"])
+    assert (None if dates is None else str(dates)) == vector["normal"]
+
+
 @given(
-    st.binary(),
-    st.sampled_from(["text/plain", "application/json", "text/html", "application/xml; charset=nonsense", None, ""]),
+    st.binary() | st.text(alphabet="erc:who -|%{}!,.[](u\n#{}<>&*:", max_size=200).map(str.encode),
+    st.sampled_from(
+        [
+            *(
+                "text/plain",
+                "application/json",
+                "text/html",
+                "application/xml; charset=nonsense",
+                None,
+                "",
+                "text/turtle",
+            ),
+            *("text/yaml", "application/rdf+xml", "application/ld+json", "text/plain; charset=utf-16"),
+        ]
+    ),
 )
 def test_no_body_is_too_odd_to_be_read(body: bytes, content_type: str | None) -> None:
     read_answer(body, content_type)
 
 
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ("a %! b", "a | b"),
-        ("100%%", "100%"),
-        ("%{ http://a.b/\n c %}", "http://a.b/c"),
-        ("%5F", "%5F"),
-        (", Madonna", "Madonna"),
-        (",", ","),
-    ],
+@given(st.text())
+def test_what_the_encoding_does_not_know_stays(text: str) -> None:
+    assert decoded(text.replace("%", "")) == text.replace("%", "")
+
+
+@given(
+    st.text(alphabet=st.characters(exclude_characters="%|,[(\r\n", exclude_categories=["Cs", "Zs", "Cc"]), min_size=1)
 )
-def test_display_form(written: str, shown: str) -> None:
-    assert display(written) == shown
+def test_a_value_without_markers_is_pure_data(text: str) -> None:
+    assert parse_value(text).text == text.strip()
+
+
+@settings(max_examples=200)
+@given(st.lists(st.integers(1000, 2999), min_size=1, max_size=6))
+def test_dates_in_normal_form_stay_as_they_are(years: list[int]) -> None:
+    written = ",".join(map(str, years))
+    assert str(parse_dates(written)) == written
 
 
 @pytest.mark.parametrize("code", sorted(MISSING))
 def test_codes_of_missing_values(code: str) -> None:
     assert missing_code(f"(:{code}) in words") == code
+    assert missing_code(f"(:{code})") == code
+
+
+def test_an_alias_in_yaml_is_refused() -> None:
+    assert from_yaml("title: &a [x]\ncreator: *a\n") is None
+
+
+def test_entities_in_xml_are_not_expanded() -> None:
+    bomb = b'<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
+    markup = bomb + b'<r xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>x&b;</dc:title></r>'
+    assert from_xml(markup) == {"rdf": {"title": "x&b;"}}
+
+
+@pytest.mark.parametrize(
+    ("read", "body"),
+    [
+        (lambda text: parse_record("text/plain", text), "who: a\n b" * 60_000),
+        (lambda text: parse_record("text/plain", text), "erc:\n" + "who: " + "|" * 500_000),
+        (lambda text: parse_record("text/plain", text), "erc:\nwhat: " + "%{ " * 150_000),
+        (lambda text: parse_record("text/plain", text), "a" * 500_000),
+        (lambda text: parse_record("text/yaml", text), "[" * 60_000),
+        (lambda text: parse_record("application/json", text), "[" * 500_000),
+        (from_turtle, 'dc:title "' * 50_000),
+        (lambda text: parse_dates(text), "1999," * 100_000),
+        (lambda text: read_answer(text.encode(), "text/html"), "<dl><dt>who" * 40_000),
+        (lambda text: read_answer(text.encode(), "text/html"), "<table><tr><td>who<td>" * 20_000),
+        (lambda text: read_answer(text.encode(), "text/html"), "who:\n" * 100_000),
+    ],
+    ids=["folds", "pipes", "blocks", "no colon", "yaml", "json", "turtle", "dates", "lists", "tables", "lines"],
+)
+def test_a_body_made_to_be_slow_takes_no_long(read: Any, body: str) -> None:
+    started = time.perf_counter()
+    read(body)
+    assert time.perf_counter() - started < 5.0

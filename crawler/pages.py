@@ -1,0 +1,193 @@
+"""Pure: what an HTML page says about itself: which ARKs it names and where, what it tells under which labels."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning
+
+from crawler.erc import Record, parse_erc
+from crawler.observations import PageFacts
+from crawler.quirks import plain, quirks
+from crawler.structured import record_of
+from extractors.find import find_arks
+
+#: Bytes of markup that are parsed: a page made to be slow costs the square of its length.
+MARKUP_LIMIT = 2**17
+#: ARKs of one page that are kept; a list of a thousand parts is about none of them.
+MOST_ARKS = 60
+#: Places by which a page says what it is, in contrast to what it merely mentions.
+DECLARING = re.compile(
+    r"canonical|cite-as|describes|link header|json-ld|og:url|identifier|ark"
+    r"|(?:dc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*",
+    re.IGNORECASE,
+)
+
+_LINKS = ("canonical", "cite-as", "describes", "bookmark", "shortlink")
+_SELF_META = re.compile(r"(?:dc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*|identifier|ark|og:url", re.I)
+_REFRESH = re.compile(
+    r"""\s*\d*(?:\.\d*)?\s*(?:[;,]\s*(?:url\s*=)?|url\s*=)\s*['"]?(?P<url>[^'"\s][^'"]*)""", re.IGNORECASE
+)
+_HIDDEN = ("script", "style", "template", "noscript")
+_VALUE_CHARS = 500
+_MOST_LINES = 3_000
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What can be read in a page."""
+
+    title: str | None
+    text: str
+    """All of its readable text, white space folded."""
+    facts: PageFacts
+    record: Record | None
+    """An ERC that stands in its text, or what its JSON-LD describes; a page may hold either for a program's sake."""
+
+
+def read_page(markup: bytes, charset: str | None) -> Page:
+    """The page that *markup* is, as far as its first part tells. Never raises.
+
+    >>> page = read_page(b"<title>A map</title><link rel=canonical href='/ark:/12148/btv1b84'><p>Who: Rossi", None)
+    >>> page.title, page.facts.arks, dict(page.facts.told)
+    ('A map', (('ark:12148/btv1b84', 'canonical'),), {'who': 'Rossi'})
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
+        warnings.simplefilter("ignore", MarkupResemblesLocatorWarning)
+        soup = BeautifulSoup(markup[:MARKUP_LIMIT], "lxml", from_encoding=charset)
+    graph = list(_json_ld(soup))
+    named = list(_declared(soup, graph))
+    source = str(markup[:MARKUP_LIMIT], "utf-8", "replace")
+    for hidden in soup(_HIDDEN):
+        hidden.decompose()
+    title = soup.title.get_text(" ", strip=True) if soup.title else None
+    lines = soup.get_text("\n")
+    text = " ".join(lines.split())
+    named += [(str(mention.ark), "text") for mention in find_arks(text)]
+    canonical = soup.find("link", rel=lambda rel: rel is not None and "canonical" in rel.lower().split())
+    facts = PageFacts(
+        arks=tuple(dict.fromkeys(named))[:MOST_ARKS],
+        canonical=_attribute(canonical, "href") or None,
+        refresh=_refresh(soup),
+        challenge=quirks().challenge_in_page(source, title, text),
+        asks_password=soup.find("input", type="password") is not None,
+        told=_told(soup, lines),
+    )
+    return Page(title, text, facts, _record(lines, graph))
+
+
+def _attribute(tag: Any, name: str) -> str:
+    value = tag.get(name) if tag is not None else None
+    return " ".join(value) if isinstance(value, list) else str(value or "")
+
+
+def _declared(soup: Any, graph: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """The ARKs that a page's head names, with the place of each."""
+    for link in soup.find_all(["link", "a"], rel=True):
+        relations = [relation for relation in _attribute(link, "rel").lower().split() if relation in _LINKS]
+        if relations:
+            yield from _arks(_attribute(link, "href"), relations[0])
+    for meta in soup.find_all("meta"):
+        name = _attribute(meta, "name") or _attribute(meta, "property")
+        if _SELF_META.match(name):
+            yield from _arks(_attribute(meta, "content"), name)
+    for node in graph:
+        for key in ("@id", "identifier", "url", "sameAs", "mainEntityOfPage"):
+            if isinstance(node, dict) and node.get(key):
+                yield from _arks(json.dumps(node[key], ensure_ascii=False, default=str), "json-ld")
+
+
+def _arks(text: str, place: str) -> Iterator[tuple[str, str]]:
+    for mention in find_arks(text):
+        yield str(mention.ark), place
+
+
+def _json_ld(soup: Any) -> Iterator[Any]:
+    """The nodes of the page's JSON-LD, from the outermost in."""
+    for script in soup.find_all("script", type=re.compile(r"application/ld\+json", re.IGNORECASE), limit=10):
+        try:
+            found = json.loads(script.string or "")
+        except (ValueError, RecursionError):
+            continue
+        for node in found if isinstance(found, list) else [found]:
+            graph = node.get("@graph") if isinstance(node, dict) else None
+            yield from (graph[:50] if isinstance(graph, list) else [node])
+
+
+def _refresh(soup: Any) -> str | None:
+    meta = soup.find("meta", attrs={"http-equiv": re.compile(r"\s*refresh\s*\Z", re.IGNORECASE)})
+    return refresh_target(_attribute(meta, "content"))
+
+
+def refresh_target(value: str) -> str | None:
+    """Where a refresh leads, by the value of its header or meta element; None for one that reloads the page.
+
+    >>> refresh_target("5; URL='/item/7'"), refresh_target("30")
+    ('/item/7', None)
+    """
+    found = _REFRESH.match(value)
+    return found["url"].strip() if found else None
+
+
+def _record(lines: str, graph: Iterable[Any]) -> Record | None:
+    """An ERC in the page's lines, opened by its label; else what its JSON-LD describes."""
+    opening = re.search(r"^\s*(?:erc|erc\.who)\s*:", lines, re.MULTILINE)
+    if opening:
+        erc = parse_erc(lines[opening.start() :].lstrip())
+        if erc is not None and erc.anchoring is not None and len(erc.anchoring.elements) >= 2:
+            return erc.display()
+    described = [record for node in graph if (record := record_of(node, "json-ld")) is not None]
+    return max(described, key=lambda record: sum(map(len, record.values())), default=None)
+
+
+def _told(soup: Any, text: str) -> dict[str, str]:
+    """What stands under descriptive labels, by the kernel's names: in lists, in tables, behind colons."""
+    told: dict[str, str] = {}
+    for label, value in (*_pairs(soup), *_colon_lines(text), *_headed(soup)):
+        question = quirks().labels.get(plain(label).rstrip(" :"))
+        folded = " ".join(value.split())[:_VALUE_CHARS]
+        if question and folded:
+            told.setdefault(question, folded)
+    return told
+
+
+def _pairs(soup: Any) -> Iterator[tuple[str, str]]:
+    for term in soup.find_all("dt", limit=200):
+        definition = term.find_next_sibling("dd")
+        if definition is not None and not definition.find("dl") and not term.find("dl"):
+            yield term.get_text(" "), definition.get_text(" ")
+    for row in soup.find_all("tr", limit=200):
+        if row.find("table"):  # a frame around other tables
+            continue
+        cells = row.find_all(["th", "td"], recursive=False)
+        if len(cells) == 2:
+            yield cells[0].get_text(" "), cells[1].get_text(" ")
+
+
+def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
+    """Labels with a colon, each with the rest of its line or, where that is empty, with the next line."""
+    lines = [line.strip() for line in text.split("\n", _MOST_LINES)[:_MOST_LINES] if line.strip()]
+    for line, following in zip(lines, [*lines[1:], ""], strict=False):
+        label, colon, value = line.partition(":")
+        if colon and len(label) < 60:
+            yield label, value.strip() or ("" if _is_label(following) else following)
+
+
+def _headed(soup: Any) -> Iterator[tuple[str, str]]:
+    """What stands under a heading that announces a commitment."""
+    for heading in soup.find_all(re.compile(r"h[1-6]\Z"), limit=100):
+        label = plain(heading.get_text(" ")).rstrip(" :")
+        following = heading.find_next_sibling()
+        if quirks().labels.get(label) == "commitment" and following is not None:
+            yield label, following.get_text(" ")
+
+
+def _is_label(line: str) -> bool:
+    label, colon, _ = line.partition(":")
+    return bool(colon) and plain(label) in quirks().labels

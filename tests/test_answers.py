@@ -1,0 +1,178 @@
+"""What is read in a body when it comes: facts, likeness, and the data that supports judgements."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.answers import read_answer
+from crawler.likeness import TEXT_LIMIT, likeness, same_answer, same_page, sketch
+from crawler.notices import says_not_found
+from crawler.observations import ChainEnd, Hop, Observation, Question
+from crawler.pages import read_page
+from crawler.quirks import plain, quirks
+from tests.vectors import vectors
+
+URL = "https://r.example/ark:12x45/x5"
+
+
+@pytest.mark.parametrize("vector", vectors("pages"))
+def test_page(vector: dict[str, Any]) -> None:
+    facts = read_page(vector["markup"].encode(), "utf-8").facts
+    assert [list(named) for named in facts.arks] == vector["arks"]
+    for fact in ("canonical", "refresh", "challenge", "asks_password", "told"):
+        if fact in vector:
+            assert getattr(facts, fact) == vector[fact]
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "text"),
+    [
+        ("Università".encode("utf-16"), "text/plain; charset=utf-16", "Università"),
+        ("Università".encode("utf-16"), "text/plain", "Università"),
+        ("Università".encode("cp1252"), "text/plain; charset=windows-1252", "Università"),
+        ("\N{ZERO WIDTH NO-BREAK SPACE}Università".encode(), "text/plain; charset=utf8mb4", "Università"),
+        ("<p>Страница".encode("cp1251"), "text/html; charset=windows-1251", "Страница"),
+        (b"\xff\xd8\xff", "image/jpeg", None),
+        (b"", "text/plain", None),
+    ],
+)
+def test_characters(body: bytes, content_type: str, text: str | None) -> None:
+    assert read_answer(body, content_type).text == text
+
+
+def seen(body: str, **changed: Any) -> Observation:
+    hops = (Hop(URL, "GET", "", 200),)
+    answer = read_answer(body.encode(), "text/plain")
+    read = {"text": answer.text, "similarity": answer.similarity, "media_type": "text/plain"}
+    return Observation(
+        "ark:12x45/x5", URL, Question.OBJECT, URL, hops, ChainEnd.ANSWERED,
+        **{**read, **changed},
+    )  # fmt: skip
+
+
+def test_long_texts_are_compared_as_a_whole() -> None:
+    words = [
+        f"word{chr(97 + number % 26)}{chr(97 + number // 26 % 26)}{chr(97 + number // 676)}" for number in range(4_000)
+    ]
+    long = " ".join(words)
+    changed_behind = " ".join([*words[:2_000], *reversed(words[2_000:])])
+    assert len(seen(long).text or "") == len(seen(changed_behind).text or "") == TEXT_LIMIT
+    assert same_answer(seen(long), seen(long + " ark:/12x45/x5 at 10:15"))
+    assert seen(long).text == seen(changed_behind).text
+    assert not same_answer(seen(long), seen(changed_behind))
+
+
+def test_an_empty_body_is_not_one_that_could_not_be_read() -> None:
+    empty, unread = (seen("", text=None, body_bytes=0, body_complete=complete) for complete in (True, False))
+    assert same_answer(empty, empty)
+    assert not same_answer(empty, unread)
+    assert not same_answer(unread, unread)
+
+
+@given(st.text(max_size=400))
+def test_a_text_is_like_itself_whatever_it_was_asked_for(text: str) -> None:
+    one, other = sketch(text + " ark:/12x45/x5 10"), sketch(text + " ark:/12x45/zzzz 11")
+    assert one == other
+    assert one is None or likeness(one, one) == 1.0
+    assert same_page(text, text)
+
+
+@given(st.lists(st.text(alphabet="abcdefghij", min_size=3, max_size=6), min_size=3, max_size=60), st.data())
+def test_likeness_is_symmetric_and_a_share(words: list[str], data: st.DataObject) -> None:
+    one = sketch(" ".join(words)) or ""
+    other = sketch(" ".join(data.draw(st.permutations(words)))) or ""
+    assert likeness(one, other) == likeness(other, one)
+    assert 0.0 <= likeness(one, other) <= 1.0
+
+
+def test_the_data_about_servers_and_languages_is_well_formed() -> None:
+    told = tomllib.loads(files("crawler").joinpath("quirks.toml").read_text("utf-8"))
+    phrases = [phrase for words in told["not_found"].values() for phrase in words]
+    for kind in told["explained"].values():
+        phrases += kind
+    for table in (told["placeholder"]["phrase"], told["placeholder"]["word"], told["login"]["title"]):
+        phrases += table
+    for row in told["challenge"]:
+        assert row.keys() - {"name", "since"} <= {"header", "title", "text", "markup"}
+        assert all(": " in header for header in row.get("header", ()))
+        phrases += [*row.get("title", ()), *row.get("text", ()), *(sign.lower() for sign in row.get("markup", ()))]
+    assert [phrase for phrase in phrases if phrase != plain(phrase)] == []
+    assert all(row["since"] for row in [*told["challenge"], *told["host"]])
+    labels = [label for words in told["labels"].values() for label in words]
+    assert len(set(labels)) == len(labels), "a label that answers two questions"
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        *(
+            "Page not found",
+            "404 | Library",
+            "Error 404",
+            "Seite nicht gefunden",
+            "Page introuvable",
+            "Página no encontrada",
+        ),
+        *(
+            "Pagina non trovata",
+            "Página não encontrada",
+            "Pagina niet gevonden",
+            "Siden findes ikke",
+            "Sidan hittades inte",
+        ),
+        *(
+            "Sivua ei löydy",
+            "Nie znaleziono strony",
+            "Stránka nenalezena",
+            "A lap nem található",
+            "Страница не найдена",
+        ),
+        *(
+            "Η σελίδα δεν βρέθηκε",
+            "Sayfa bulunamadı",
+            "الصفحة غير موجودة",
+            "הדף לא נמצא",
+            "页面不存在",
+            "ページが見つかりません",
+        ),
+        *(
+            "페이지를 찾을 수 없습니다",
+            "ไม่พบหน้า",
+            "Không tìm thấy trang",
+            "Halaman tidak ditemukan",
+            "Сторінку не знайдено",
+        ),
+        *(
+            "This domain is for sale",
+            "Your search returned no results",
+            "We can\N{RIGHT SINGLE QUOTATION MARK}t find it",
+        ),
+    ],
+)
+def test_many_languages_say_that_something_is_not_there(title: str) -> None:
+    assert says_not_found(title)
+
+
+@pytest.mark.parametrize(
+    "title", ["Ms. 404", "404 p. : ill.", "Notebook of Ada Rossi", "Unknown master, about 1500", "10 results"]
+)
+def test_what_only_looks_like_it(title: str) -> None:
+    assert says_not_found(title) is None
+
+
+def test_each_challenge_is_known_by_each_of_its_signs() -> None:
+    for challenge in quirks().challenges:
+        for name, part in challenge.headers:
+            assert quirks().challenge_in_headers({name.title(): f"x {part}"}) == challenge.name
+        for title in challenge.titles:
+            assert quirks().challenge_in_page("", title.upper(), "") is not None
+        for text in challenge.texts:
+            assert quirks().challenge_in_page("", None, f"Please {text}.") is not None
+        for markup in challenge.markup:
+            assert quirks().challenge_in_page(f"<p>{markup.upper()}", None, "") is not None
