@@ -9,38 +9,38 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
-from crawler.answers import NOT_FOUND, same_page
-from crawler.erc import missing_code
-from crawler.observations import (
-    DESCRIBED,
-    ChainEnd,
-    CommitmentOutcome,
-    MetadataOutcome,
-    Observation,
-    Question,
-    ServiceVerdict,
-)
+from crawler.access import BLOCKED
+from crawler.answers import is_textual
+from crawler.commitment import judge_commitment
+from crawler.erc import QUESTIONS
+from crawler.erc_dates import parse_dates
+from crawler.erc_values import missing_code
+from crawler.likeness import last_part, likeness, same_answer, same_page
+from crawler.notices import asks_to_log_in, challenge_of
+from crawler.observations import ChainEnd, MetadataOutcome, Observation, ServiceVerdict
+from crawler.quirks import plain, quirks
+from crawler.records import STRUCTURED
 from crawler.resolving import INFLECTIONS, SUCCESSES
+from crawler.structured import KERNEL, kernel
+from crawler.subject import describes, subject_of
+from crawler.thump import thump_code
 from extractors.ark import Ark
 from extractors.find import find_arks
-from extractors.normalize import NotAnArk
 
-BLOCKED = frozenset({401, 403, 407, 429, 451, 999})
-_REFUSALS_OF_THE_QUESTION = frozenset({400, 404, 405, 406, 410, 414, 501})
-_LABELLED = re.compile(r"\b(?P<label>who|what|when|creator|author|title|date|publisher)\s*:", re.IGNORECASE)
+__all__ = ["BLOCKED", "judge_commitment", "judge_metadata"]
+
+#: Errors for the question; 502, 503 and 504 speak of the moment.
+_REFUSALS_OF_THE_QUESTION = frozenset({400, 404, 405, 406, 410, 414, 422, 500, 501})
+#: Questions that a page or a structured record must answer to pass for a description.
+ENOUGH_ANSWERS = 3
+#: A page at the object's own place is the object's when so much of its text is.
+MOSTLY_THE_SAME = 0.9
+_LABEL_WORDS = "who|what|when|creator|author|title|date|publisher"
+_LABELLED = re.compile(rf"\b(?P<label>{_LABEL_WORDS})\s*:\s*(?!(?:{_LABEL_WORDS}|where)\s*:)(?=\S)", re.IGNORECASE)
 _KERNEL = re.compile(r"\bwho\b.{1,300}\bwhat\b.{1,300}\bwhen\b", re.IGNORECASE)
-_NO_DESCRIPTION = re.compile(
-    NOT_FOUND.pattern + r"|\blog\s*in\b|\bsign\s+in\b|\bpassword\b|\bsearch\s+results\b", re.IGNORECASE
-)
-_NAMESPACE = re.compile(r"(?:https?://\S+?/)?ark:/?[0-9a-z]{5}/?", re.IGNORECASE)
 _ANY_ARK = re.compile(r"(?:https?://\S*?/)?ark:/?\S+", re.IGNORECASE)
-_PLACEHOLDER = re.compile(
-    r"\A\W*(?:none|null|n/?a|unknown|tba|to be (?:announced|defined)|our institution\b.*|lorem ipsum.*|)\W*\Z",
-    re.IGNORECASE | re.DOTALL,
-)
-_LEVEL = re.compile(r"not guaranteed|permanent\W+(?:dynamic|stable|unchanging)(?:\W+content)?", re.IGNORECASE)
+_INDIVIDUAL = frozenset({"where", "id", "@id", "identifier", "success", "pid", "ark", "_target"})
 
 
 def judge_metadata(
@@ -48,14 +48,14 @@ def judge_metadata(
 ) -> ServiceVerdict:
     """What the answer to ``?info``, ``??`` or ``?`` is, with the reasons (draft-kunze-ark-38, 5.1.2).
 
-    *control* is the answer to the same inflection for a name that can't exist at the same resolver.
+    *control* is the answer to an inflection for a name that can't exist at the same resolver.
     """
     asked = INFLECTIONS[answer.question]
     refusal = _refusal(answer, object_answer, asked)
     if refusal:
         return refusal
     if answer.record is not None:
-        return _judge_record(answer, object_answer, asked, control)
+        return _judge_record(answer, answer.record, object_answer, asked, control)
     return _judge_page(answer, object_answer, asked, control)
 
 
@@ -63,20 +63,34 @@ def _verdict(outcome: MetadataOutcome, *evidence: str, parsed: Mapping[str, Any]
     return ServiceVerdict(outcome.value, evidence, parsed or {})
 
 
+# -- refusals
+
+
 def _refusal(answer: Observation, object_answer: Observation, asked: str) -> ServiceVerdict | None:
     """The verdict when there is no successful answer to look at."""
     if answer.end is ChainEnd.ROBOTS:
         return _verdict(MetadataOutcome.BLOCKED, f"robots.txt forbids asking {asked}")
+    if answer.end is object_answer.end is ChainEnd.NON_WEB and _led_to(answer) == _led_to(object_answer):
+        return _verdict(MetadataOutcome.QUERY_IGNORED, f"{asked} led to the object's own address: {_led_to(answer)}")
     if answer.end is not ChainEnd.ANSWERED or answer.status is None:
-        return _verdict(MetadataOutcome.UNDETERMINED, f"{asked}: no answer ({answer.end.value})")
-    thump = _thump_code(answer)
+        words = answer.detail or answer.end.value
+        return _verdict(MetadataOutcome.UNDETERMINED, f"{asked}: no answer ({words})")
+    if challenge := challenge_of(answer):
+        return _verdict(MetadataOutcome.BLOCKED, f"{asked} was answered with a check for programs by {challenge}")
+    thump = thump_code(answer)
     if answer.status in SUCCESSES and thump is not None and thump >= 400:
         return _verdict(MetadataOutcome.UNSUPPORTED, f"{asked} was answered {answer.status}, but THUMP-Status {thump}")
+    if answer.status in SUCCESSES and "error" in (answer.record or {}):
+        return _verdict(
+            MetadataOutcome.UNSUPPORTED, f"{asked} was answered {answer.status}, but with a record of an error"
+        )
+    if answer.status in SUCCESSES and asks_to_log_in(answer):
+        return _verdict(MetadataOutcome.BLOCKED, f"{asked} was answered with a page to log in")
     if answer.status in SUCCESSES:
         return None
     if answer.status in BLOCKED:
         return _verdict(MetadataOutcome.BLOCKED, f"{asked} was answered {answer.status}")
-    works = object_answer.status in SUCCESSES
+    works = object_answer.status in SUCCESSES or object_answer.end is ChainEnd.NON_WEB
     if works and answer.status in _REFUSALS_OF_THE_QUESTION:
         return _verdict(
             MetadataOutcome.UNSUPPORTED,
@@ -85,39 +99,109 @@ def _refusal(answer: Observation, object_answer: Observation, asked: str) -> Ser
     return _verdict(MetadataOutcome.UNDETERMINED, f"{asked} was answered {answer.status}")
 
 
-def _thump_code(answer: Observation) -> int | None:
-    """The code of a THUMP-Status header (``0.6 200 OK``), which outweighs the HTTP status (2023, 5.2)."""
-    found = re.match(r"\s*\S+\s+(\d{3})\b", answer.hops[-1].headers.get("THUMP-Status", ""))
-    return int(found[1]) if found else None
+def _led_to(answer: Observation) -> str:
+    return (answer.hops[-1].location if answer.hops else None) or answer.detail
+
+
+# -- records
 
 
 def _judge_record(
-    answer: Observation, object_answer: Observation, asked: str, control: Observation | None
+    answer: Observation,
+    record: Mapping[str, Mapping[str, str]],
+    object_answer: Observation,
+    asked: str,
+    control: Observation | None,
 ) -> ServiceVerdict:
-    record = answer.record or {}
-    if "registry" in record or _names_only_a_namespace(record):
+    ark = Ark.parse(answer.ark)
+    subject = subject_of(answer, record, ark)
+    if "registry" in record or subject.names_namespace:
+        about = f" ({subject.names_namespace})" if subject.names_namespace else ""
         return _verdict(
             MetadataOutcome.REGISTRY_LEVEL,
-            f"{asked} gave a record about the NAAN or shoulder, not the object",
+            f"{asked} gave a record about the NAAN or shoulder{about}, not the object",
         )
-    if (
-        control is not None
-        and control.record is not None
-        and _told_the_same(record, control.record, _name(answer.asked_url), _name(control.asked_url))
-    ):
+    is_erc = "erc" in record
+    if (not is_erc or _is_markup(answer)) and (again := _again(answer, object_answer, asked)):
+        return again
+    if control is not None and control.record is not None and _told_the_same(answer, record, control):
         return _verdict(
             MetadataOutcome.ANSWERS_ANYTHING,
             f"{asked} gave a record, but the same one for a name that can't exist ({control.asked_url})",
         )
-    if "json" in record and (again := _again(answer, object_answer, asked)):
-        return again
-    kind = MetadataOutcome.STRUCTURED if "json" in record else MetadataOutcome.ERC
-    evidence = [f"{asked} gave {answer.media_type or 'an untyped body'} with " + _told(record)]
-    if _names(record, answer.ark):
-        evidence.append("the record names this ARK")
-    elif (other := _other_ark(record, answer.ark)) is not None:
-        evidence.append(f"the record names another ARK: {other}")
-    return _verdict(kind, *evidence, parsed=record.get("erc", record.get("json", {})))
+    answers = record["erc"] if is_erc else kernel(_flat(record))
+    told = [question for question in QUESTIONS if answers.get(question) and not missing_code(answers[question])]
+    if not set(told) - {"where"} or (not is_erc and len(told) < 2 and not subject.names_this):
+        return _verdict(
+            MetadataOutcome.UNDETERMINED,
+            f"{asked} gave {_kind(answer)} that answers none of who, what and when"
+            if not told
+            else f"{asked} gave {_kind(answer)} that tells too little to be a description: {', '.join(told)}",
+        )
+    outcome = MetadataOutcome.ERC if is_erc else MetadataOutcome.STRUCTURED
+    evidence = [
+        f"{asked} gave {_kind(answer)} with {', '.join(told)}",
+        *_about(subject, answer, object_answer, answers),
+    ]
+    if unanswered := [question for question in QUESTIONS if question not in told]:
+        evidence.append("it does not answer " + ", ".join(_reason(question, answers) for question in unanswered))
+    parsed = answers if is_erc else {**_flat(record), **answers}
+    dates = parse_dates(answers.get("when", ""))
+    return _verdict(outcome, *evidence, parsed={**parsed, "dates": str(dates)} if dates else parsed)
+
+
+def _about(subject: Any, answer: Observation, object_answer: Observation, answers: Mapping[str, str]) -> list[str]:
+    """Why the record is, or is not, about the ARK that was asked about; silence alone condemns none (2023, 5.2)."""
+    if subject.names_this:
+        return [f"the record names this ARK, by {subject.names_this}"]
+    if subject.names_other:
+        return [f"the record names another ARK: {subject.names_other}"]
+    if subject.names_base:
+        return ["the record names the ARK of the whole, not that of the part that was asked about"]
+    title, what = plain(object_answer.title or ""), plain(answers.get("what", ""))
+    if len(what) >= 5 and (what in title or (len(title) >= 5 and title in what)):
+        return ["the record's title is that of the object's page"]
+    return ["the record does not say which ARK it is about"]
+
+
+def _reason(question: str, answers: Mapping[str, str]) -> str:
+    code = missing_code(answers.get(question, ""))
+    return f"{question} (:{code})" if code else question
+
+
+def _kind(answer: Observation) -> str:
+    return answer.media_type or "an untyped body"
+
+
+def _flat(record: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    return {label: value for kind in STRUCTURED for label, value in record.get(kind, {}).items()}
+
+
+def _is_markup(answer: Observation) -> bool:
+    return "html" in (answer.media_type or "") or bool(answer.title)
+
+
+def _told_the_same(answer: Observation, record: Mapping[str, Any], control: Observation) -> bool:
+    """Whether two records differ in nothing but where the object is, what it is called, and numbers and clocks."""
+    names = (last_part(answer.asked_url), last_part(control.asked_url))
+
+    def told(of: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+        return sorted(
+            (segment, label, " ".join(re.sub(r"\d+", "", _ANY_ARK.sub("", nameless(value))).split()))
+            for segment, labels in of.items()
+            for label, value in labels.items()
+            if label not in _INDIVIDUAL and segment != "set"
+        )
+
+    def nameless(value: str) -> str:
+        for name in names:
+            value = value.replace(name, "") if name else value
+        return value
+
+    return told(record) == told(control.record or {})
+
+
+# -- pages
 
 
 def _judge_page(
@@ -126,30 +210,65 @@ def _judge_page(
     """The verdict about a successful answer that is no record: a page, or the object itself."""
     if again := _again(answer, object_answer, asked):
         return again
-    if control is not None and control.status in SUCCESSES and _same_answer(answer, control):
+    if control is not None and same_answer(answer, control):
         return _verdict(
             MetadataOutcome.ANSWERS_ANYTHING,
             f"{asked} gave a page, but the same one for a name that can't exist ({control.asked_url})",
         )
     if answer.text is None:
-        kind = answer.media_type or "an untyped body"
-        return _verdict(MetadataOutcome.UNDETERMINED, f"{asked} gave {kind}, which was not read")
-    text = answer.text
-    told = {word["label"].lower() for word in _LABELLED.finditer(text)}
-    same_title = bool(answer.title) and answer.title == object_answer.title
-    if told and same_title and told <= {word["label"].lower() for word in _LABELLED.finditer(object_answer.text or "")}:
+        return _verdict(MetadataOutcome.UNDETERMINED, f"{asked} gave {_kind(answer)}, {_why_unread(answer)}")
+    told = _told_by(answer)
+    if _tells_no_more(answer, object_answer, told):
         return _verdict(
             MetadataOutcome.QUERY_IGNORED, f"{asked} gave a page that tells what the object's own page tells"
         )
-    told |= {"who", "what", "when"} if _KERNEL.search(text) else set()
-    if len(told) >= 3 and _mentions(text, answer.ark) and not _NO_DESCRIPTION.search(f"{answer.title} {text[:60]}"):
-        return _verdict(MetadataOutcome.HTML, f"{asked} gave a page that tells {', '.join(sorted(told))}")
+    if _is_description(answer, told, control):
+        parsed = {question: answer.facts.told[question] for question in QUESTIONS if question in answer.facts.told}
+        words = f"{asked} gave a page that tells {', '.join(sorted(told))}"
+        return _verdict(MetadataOutcome.HTML, words, parsed=parsed)
     if lost := _lost_at(answer, asked):
         return _verdict(MetadataOutcome.QUERY_DROPPED, f"{asked} was lost in the redirect from {lost}")
     return _verdict(
         MetadataOutcome.UNDETERMINED,
         f"{asked} gave another page than the object, but no description could be read",
     )
+
+
+def _told_by(answer: Observation) -> set[str]:
+    """The questions that a page answers, under labels that people put before such answers."""
+    text = answer.text or ""
+    told = {KERNEL[word["label"].lower()] for word in _LABELLED.finditer(text)}
+    told |= {"who", "what", "when"} if _KERNEL.search(text) and not _LABELLED.search(text) else set()
+    if answer.facts.told:  # the page's own structure tells values from empty labels
+        told &= answer.facts.told.keys() if answer.facts.told.keys() & set(QUESTIONS) else told
+        told |= answer.facts.told.keys() & set(QUESTIONS)
+    return told
+
+
+def _is_description(answer: Observation, told: set[str], control: Observation | None) -> bool:
+    """Whether a page that is neither the object's nor everybody's describes the object."""
+    opening = plain(f"{answer.title or ''} {(answer.text or '')[:60]}")
+    if quirks().not_found.search(opening) or re.search(r"\b(?:log ?in|sign in|password|search results)\b", opening):
+        return False
+    ark = Ark.parse(answer.ark)
+    is_named = describes(answer, ark) or any(mention.ark == ark for mention in find_arks(answer.text or ""))
+    is_particular = control is not None and control.status is not None and control.status not in SUCCESSES
+    return len(told) >= ENOUGH_ANSWERS and (is_named or ark.name in (answer.text or "") or is_particular)
+
+
+def _tells_no_more(answer: Observation, object_answer: Observation, told: set[str]) -> bool:
+    """Whether a page with the object's title answers no question that the object's page doesn't.
+
+    A page that answers none at all is the object's when it stands where that does: its news may differ each time.
+    """
+    same_title = bool(answer.title) and answer.title == object_answer.title
+    return same_title and (bool(told) or _is_at_place_of(answer, object_answer)) and told <= _told_by(object_answer)
+
+
+def _why_unread(answer: Observation) -> str:
+    if not is_textual(answer.media_type):
+        return "which is no text"
+    return "which was not read to the end" if answer.body_bytes else "whose body could not be read"
 
 
 def _again(answer: Observation, object_answer: Observation, asked: str) -> ServiceVerdict | None:
@@ -159,14 +278,6 @@ def _again(answer: Observation, object_answer: Observation, asked: str) -> Servi
     if lost := _lost_at(answer, asked):
         return _verdict(MetadataOutcome.QUERY_DROPPED, f"{asked} was lost in the redirect from {lost}")
     return _verdict(MetadataOutcome.QUERY_IGNORED, f"{asked} gave the object's own answer again")
-
-
-def _same_answer(answer: Observation, control: Observation) -> bool:
-    return same_page(answer.text, control.text, _name(answer.asked_url), _name(control.asked_url))
-
-
-def _name(url: str) -> str:
-    return urlsplit(url).path.rpartition("/")[2]
 
 
 def _lost_at(answer: Observation, asked: str) -> str | None:
@@ -180,123 +291,30 @@ def _lost_at(answer: Observation, asked: str) -> str | None:
 
 
 def _is_object_again(answer: Observation, object_answer: Observation) -> bool:
-    """The same final URL apart from its query, or the same body, or a text that is nearly the same."""
+    """The same body; or a text that is nearly the same; or no text, of the object's own type and at its place."""
     if answer.body_sha256 and answer.body_sha256 == object_answer.body_sha256:
         return True
     if answer.text and (answer.text, answer.title) == (object_answer.text, object_answer.title):
         return True
+    is_at_its_place = _is_at_place_of(answer, object_answer)
     if answer.text is None or object_answer.text is None:
-        return False  # a body that was not read is no evidence
-    same_place = answer.final_url.partition("?")[0] == object_answer.final_url.partition("?")[0]
-    if same_place and answer.media_type == object_answer.media_type:
-        return same_page(answer.text, object_answer.text)
-    return bool(answer.text) and same_page(answer.text, object_answer.text)
+        is_unread = not is_textual(answer.media_type) and answer.media_type == object_answer.media_type
+        return is_unread and is_at_its_place
+    without_query = (answer.asked_url, answer.asked_url.partition("?")[0])
+    if is_at_its_place and _likewise(answer, object_answer):
+        return True
+    return bool(answer.text) and same_page(answer.text, object_answer.text, *without_query)
 
 
-def _told(record: Mapping[str, Mapping[str, str]]) -> str:
-    labels = [label for label in ("who", "what", "when", "where") if label in record.get("erc", {})]
-    return ", ".join(labels) if labels else f"{sum(len(segment) for segment in record.values())} fields"
+def _is_at_place_of(answer: Observation, object_answer: Observation) -> bool:
+    return answer.final_url.partition("?")[0] == object_answer.final_url.partition("?")[0]
 
 
-def _arks(text: str) -> list[Ark]:
-    return [mention.ark for mention in find_arks(text)]
-
-
-def _mentions(text: str, ark: str) -> bool:
-    return any(str(found) == ark for found in _arks(text))
-
-
-def _anchoring(record: Mapping[str, Mapping[str, str]]) -> str:
-    """What the record calls its object: ``where`` of the anchoring segment, or every value of a structured one."""
-    if "erc" in record:
-        return record["erc"].get("where", "")
-    return "\n".join(value for segment in record.values() for value in segment.values())
-
-
-def _names(record: Mapping[str, Mapping[str, str]], ark: str) -> bool:
-    return _mentions(_anchoring(record), ark)
-
-
-def _other_ark(record: Mapping[str, Mapping[str, str]], ark: str) -> str | None:
-    """Another ARK than *ark* in the anchoring ``where``; parts of one object are not others."""
-    try:
-        base = Ark.parse(ark).base
-    except NotAnArk:
-        return None
-    found = _arks(record.get("erc", {}).get("where", ""))
-    return next((str(other) for other in found if other.base != base), None)
-
-
-def _names_only_a_namespace(record: Mapping[str, Mapping[str, str]]) -> bool:
-    told = record.get("erc") or record.get("json") or {}
-    return any(_NAMESPACE.fullmatch(told.get(label, "").strip()) for label in ("what", "where"))
-
-
-def _told_the_same(record: Mapping[str, Any], control: Mapping[str, Any], *names: str) -> bool:
-    """Whether two records differ in nothing but where the object is, what it is called, and numbers and clocks."""
-
-    def told(of: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-        return sorted(
-            (segment, label, " ".join(re.sub(r"\d+", "", _ANY_ARK.sub("", _nameless(value))).split()))
-            for segment, labels in of.items()
-            for label, value in labels.items()
-            if label not in ("where", "id", "@id", "identifier")
-        )
-
-    def _nameless(value: str) -> str:
-        for name in names:
-            value = value.replace(name, "")
-        return value
-
-    return told(record) == told(control)
-
-
-def judge_commitment(answers: Mapping[Question, Observation], metadata: ServiceVerdict) -> ServiceVerdict:
-    """What the provider promises, as the genuine answers to ``?info`` and ``??`` state it (5.1.1).
-
-    An answer to ``?`` can't show that there is none; ``Not Guaranteed`` is a statement, not its absence.
-    """
-    asked = [question for question in (Question.INFO, Question.DOUBLE) if question in answers]
-    if not asked:
-        return ServiceVerdict(CommitmentOutcome.NOT_ASKED.value)
-    if MetadataOutcome(metadata.outcome) not in DESCRIBED:
-        return ServiceVerdict(
-            CommitmentOutcome.UNDETERMINED.value, ("no genuine metadata answer, so nothing could be read",)
-        )
-    for question in asked:
-        statement = _statement(answers[question].record or {})
-        if statement is not None:
-            return _judge_statement(statement, INFLECTIONS[question])
-    if all(answers[question].record is None for question in asked):
-        return ServiceVerdict(CommitmentOutcome.UNDETERMINED.value, ("a page was answered, not a record",))
-    return ServiceVerdict(
-        CommitmentOutcome.ABSENT.value,
-        (f"the record behind {INFLECTIONS[asked[-1]]} says nothing of a commitment",),
-    )
-
-
-def _statement(record: Mapping[str, Mapping[str, str]]) -> Mapping[str, str] | None:
-    if "erc-support" in record:
-        return record["erc-support"]
-    policy = record.get("erc", {}).get("policy")
-    return None if policy is None else {"what": policy}
-
-
-def _judge_statement(statement: Mapping[str, str], asked: str) -> ServiceVerdict:
-    what = statement.get("what", "").strip().rstrip(":")
-    code = missing_code(what)
-    if code in ("unap", "unal"):
-        return ServiceVerdict(
-            CommitmentOutcome.STATED.value,
-            (f"{asked} states on purpose that there is none",),
-            dict(statement),
-        )
-    if code or _PLACEHOLDER.match(what):
-        return ServiceVerdict(
-            CommitmentOutcome.PLACEHOLDER.value,
-            (f"{asked} gave a statement that says nothing: {what!r}",),
-            dict(statement),
-        )
-    level = _LEVEL.search(what)
-    words = f"{asked} states {level.group() if level else 'a commitment'}: {what}"
-    return ServiceVerdict(CommitmentOutcome.STATED.value, (words,), dict(statement))
+def _likewise(answer: Observation, object_answer: Observation) -> bool:
+    """Whether two answers of one type at one place are one by text, or by the sketch of it where it is long."""
+    if answer.media_type != object_answer.media_type:
+        return False
+    if same_answer(answer, object_answer) or same_page(answer.text, object_answer.text):
+        return True
+    sketches = (answer.similarity, object_answer.similarity)
+    return None not in sketches and likeness(*map(str, sketches)) >= MOSTLY_THE_SAME

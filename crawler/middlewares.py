@@ -6,40 +6,56 @@ What Scrapy turns into an exception although the server has answered keeps its s
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
-from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest, StopDownload
 
 from crawler.answers import is_textual
+from crawler.failures import failure_kind, failure_text
 from crawler.observations import ChainEnd, Hop
-from crawler.resolving import Follow, Stop, failure_end, next_step
+from crawler.quirks import quirks
+from crawler.resolving import Follow, Stop, next_step, url_fault
+from crawler.robots import RobotsUnreachable
 from extractors.formats import parse_content_type
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Headers, Response
-    from scrapy.robotstxt import RobotParser
 
 logger = logging.getLogger(__name__)
 
-#: Headers kept with every hop.
+#: Headers kept with every hop, besides those by which bot challenges are known; and how much of a value.
 KEPT_HEADERS = (
-    "Content-Type", "Content-Length", "Link", "THUMP-Status", "Retry-After", "Vary", "Last-Modified", "Server",
+    "Content-Type", "Content-Length", "Link", "THUMP-Status", "Retry-After", "Refresh", "Vary", "Last-Modified",
+    "Server",
 )  # fmt: skip
+HEADER_CHARS = 8192
 UNDECODABLE = "undecodable"
 #: Bytes of a robots.txt that are read, and of anything else without a limit of its own (RFC 9309, 2.5).
 ROBOTS_LIMIT = 500 * 2**10
 _NO_DOCUMENTS = ("image/", "audio/", "video/", "font/")
 
 
-class RobotsForbidden(IgnoreRequest):
-    """Raised when robots.txt forbids a request; nothing has been sent for it then."""
+class RunStopped(IgnoreRequest):
+    """Raised for what was still queued when the run was stopped: nothing was asked, so nothing is recorded."""
+
+
+class UnusableUrl(IgnoreRequest):
+    """Raised for a URL of which no request can be made; nothing has been looked up then."""
+
+
+class UsableUrls:
+    """Comes first, and holds back URLs over which the machinery would stumble in words of its own."""
+
+    def process_request(self, request: Request) -> None:
+        fault = url_fault(request.url)
+        if fault:
+            raise UnusableUrl(fault)
 
 
 class HopRecorder:
@@ -49,11 +65,18 @@ class HopRecorder:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
         self._max_hops = crawler.settings.getint("ARKAUDIT_MAX_HOPS")
+        signs = (name for challenge in quirks().challenges for name, _ in challenge.headers)
+        self._kept_headers = tuple(dict.fromkeys((*KEPT_HEADERS, *signs)))
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> HopRecorder:
         return cls(crawler)
+
+    def process_request(self, request: Request) -> None:
+        if getattr(self._crawler.spider, "is_stopping", False):
+            raise RunStopped("the run was stopped")
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         location = response.headers.get("Location")
@@ -65,7 +88,7 @@ class HopRecorder:
             location=None if location is None else location.decode("latin-1"),
             address=None if response.ip_address is None else str(response.ip_address),
             elapsed_s=_elapsed(request),
-            headers=_kept(response.headers),
+            headers=_kept(response.headers, self._kept_headers),
         )
         hops = (*request.meta.get("hops", ()), hop)
         request.meta["hops"] = hops
@@ -84,17 +107,16 @@ class HopRecorder:
                 return following
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        names = list(exception_names(exception))
-        end = failure_end(names)
-        hop = Hop(
-            url=request.url,
-            method=request.method,
-            at=_now(),
-            elapsed_s=_elapsed(request),
-            error=failure_words(exception),
-        )
+        if isinstance(exception, RunStopped) or isinstance(exception.__cause__, RunStopped):
+            request.errback = None
+            return
+        kind = failure_kind(list(exception_names(exception)))
+        error = failure_text(kind, failure_words(exception))
+        if isinstance(exception, RobotsUnreachable) and kind.end is not ChainEnd.REFUSED_ADDRESS:
+            error = f"when asked for robots.txt: {error}"
+        hop = Hop(url=request.url, method=request.method, at=_now(), elapsed_s=_elapsed(request), error=error)
         request.meta["hops"] = (*request.meta.get("hops", ()), hop)
-        request.meta["chain_end"], request.meta["chain_detail"] = end, hop.error
+        request.meta["chain_end"], request.meta["chain_detail"] = kind.end, error
 
 
 #: What belongs to one hop and not to the chain: the next host has its own slot, and counts its own bytes.
@@ -121,25 +143,12 @@ def exception_names(exception: BaseException) -> Iterator[str]:
 
 def failure_words(exception: BaseException) -> str:
     """What a failure says of itself: the words of the reasons inside it where Scrapy only lists them."""
+    if isinstance(exception, RobotsUnreachable) and exception.__cause__ is not None:
+        return failure_words(exception.__cause__)
     cause = exception.__cause__ or exception
     reasons: Any = getattr(cause, "reasons", None) or ()
     words = [str(reason.value) or type(reason.value).__name__ for reason in reasons if hasattr(reason, "value")]
     return "; ".join(words) or str(exception) or type(exception).__name__
-
-
-class ObeyRobots(RobotsTxtMiddleware):
-    """Scrapy's middleware, with a refusal that can be told apart and no noise about hosts that don't answer."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        # A traceback for each host without an answer helps nobody: the request that follows observes the failure.
-        logging.getLogger("scrapy.downloadermiddlewares.robotstxt").setLevel(logging.CRITICAL)
-
-    def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
-        try:
-            super().process_request_2(rp, request)
-        except IgnoreRequest as forbidden:
-            raise RobotsForbidden(f"robots.txt forbids {request.url}") from forbidden
 
 
 class TolerantCompression(HttpCompressionMiddleware):
@@ -199,9 +208,9 @@ def chain_of(request: Request) -> tuple[tuple[Hop, ...], ChainEnd, str]:
     )
 
 
-def _kept(headers: Headers) -> dict[str, str]:
-    found = {name: headers.getlist(name) for name in KEPT_HEADERS}
-    return {name: b", ".join(values).decode("latin-1") for name, values in found.items() if values}
+def _kept(headers: Headers, names: Sequence[str]) -> dict[str, str]:
+    found = {name: headers.getlist(name) for name in names}
+    return {name: b", ".join(values).decode("latin-1")[:HEADER_CHARS] for name, values in found.items() if values}
 
 
 def _elapsed(request: Request) -> float | None:

@@ -12,7 +12,8 @@ from enum import StrEnum
 from typing import Any
 
 from extractors.documents import Finding
-from extractors.find import Mention
+from extractors.mentions.doubts import Doubt
+from extractors.mentions.mention import Mention
 
 
 class Question(StrEnum):
@@ -24,8 +25,52 @@ class Question(StrEnum):
     SINGLE = "?"
     HYPHENS = "hyphens"
     """The object again, without the hyphens of its name: some resolvers take them for part of it."""
+    OTHER_LABEL = "other label form"
+    """The object again, with ``ark:`` for ``ark:/`` or the other way round: some resolvers know only one of them."""
+    WELL_KNOWN = "well-known"
+    """Under which path the resolver of this host is, by its own word (``/.well-known/ark``); once a host."""
+    AT_PATH = "at own path"
+    """The object again, under the path that the host itself names."""
+    AT_REGISTRY = "at registry"
+    """The object again, at the registry's target for its NAAN or shoulder, when the resolver as written fails."""
+    AT_GLOBAL = "at global"
+    """The object again, at the global resolver, when the resolver as written fails."""
+    CONFIRMED = "confirmed at global"
+    """The object of a compact ARK at the global resolver, after the registry's target, asked directly, knew none."""
     CONTROL = "control"
     CONTROL_INFO = "control ?info"
+    UPPER_LABEL = "upper-case label"
+    EXTRA_HYPHEN = "extra hyphen"
+    TRAILING_SLASH = "trailing slash"
+    TRAILING_DOT = "trailing dot"
+    UNKNOWN_QUALIFIER = "unknown qualifier"
+    QUALIFIED_INFO = "qualified ?info"
+    LONG_NAME = "255 characters"
+    POLICY_LINK = "policy link"
+    """The URL where a provider states its commitment in full, asked once a run; no ARK of its own."""
+
+
+#: Questions that ask for the object itself, the first that works deciding; the later ones only when it fails.
+ACCESS = (
+    Question.OBJECT,
+    Question.HYPHENS,
+    Question.OTHER_LABEL,
+    Question.CONFIRMED,
+    Question.AT_PATH,
+    Question.AT_REGISTRY,
+    Question.AT_GLOBAL,
+)
+#: Questions about the resolver, asked once a resolver and shoulder: does it treat equal ARKs alike? (2020, 7.1)
+CONFORMANCE = (
+    Question.OTHER_LABEL,
+    Question.UPPER_LABEL,
+    Question.EXTRA_HYPHEN,
+    Question.TRAILING_SLASH,
+    Question.TRAILING_DOT,
+    Question.UNKNOWN_QUALIFIER,
+    Question.QUALIFIED_INFO,
+    Question.LONG_NAME,
+)
 
 
 class ObjectOutcome(StrEnum):
@@ -188,6 +233,27 @@ class Hop:
 
 
 @dataclass(frozen=True, slots=True)
+class PageFacts:
+    """What a body says about itself, read when it came, so that no body need be kept."""
+
+    arks: tuple[tuple[str, str], ...] = ()
+    """ARKs in normal form and where each stands: ``canonical``, ``cite-as``, ``DC.identifier``, ``text`` …"""
+    canonical: str | None = None
+    refresh: str | None = None
+    """Where a ``<meta http-equiv=refresh>`` leads; it is recorded and judged, never followed."""
+    challenge: str | None = None
+    """Which known bot challenge the markup is; its name in ``quirks.toml``."""
+    asks_password: bool = False
+    """Whether the page has a field for a password."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """What a page tells under descriptive labels, by the kernel's names for them; ``commitment`` among them."""
+
+    def places_of(self, ark: str) -> tuple[str, ...]:
+        """Where the page names *ark*, a normal form; empty when it doesn't."""
+        return tuple(place for found, place in self.arks if found == ark)
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """One question asked of the world and its answer; unique by run, request URL, question and attempt."""
 
@@ -200,7 +266,10 @@ class Observation:
     """The URL whose target was sent first, byte for byte: `request_url` with the inflection, or the control's."""
     hops: tuple[Hop, ...]
     end: ChainEnd
+    detail: str = ""
+    """The words for how the chain ended, where there are any."""
     attempt: int = 1
+    """Which try this was; the one with the highest number is the answer."""
     media_type: str | None = None
     title: str | None = None
     text: str | None = None
@@ -210,6 +279,9 @@ class Observation:
     body_complete: bool = True
     record: Mapping[str, Any] | None = None
     """What was parsed from a metadata answer: segments of an ERC, or the JSON object."""
+    similarity: str | None = None
+    """A sketch of the whole readable text: how alike two answers are can be told without their bodies."""
+    facts: PageFacts = field(default_factory=PageFacts)
     remarks: tuple[str, ...] = ()
 
     @property
@@ -242,6 +314,8 @@ class CitedMention:
 
     mention: Mention
     request_url: str
+    doubt: Doubt | None = None
+    """What it was decided on, where other documents may decide it otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from scrapy import signals
 
 from crawler.addresses import AddressGuard, Routes
-from crawler.observations import DocumentRecord, Observation
+from crawler.observations import ChainEnd, DocumentRecord, ObjectOutcome, Observation
 from crawler.store import Recordable, StoreUnwritable
 from crawler.tls import probe
 
@@ -103,10 +103,16 @@ class TlsProbePipeline:
 
 
 def https_hosts(item: Recordable) -> Iterator[tuple[str, int]]:
-    """The https hosts that answered in an item's chain; none for what has no chain."""
-    if not isinstance(item, DocumentRecord | Observation):
-        return
-    for hop in item.hops:
+    """The https hosts of an item's chain that answered, or with which no secure connection could be made."""
+    match item:
+        case Observation():
+            has_failed = item.end is ChainEnd.TLS
+        case DocumentRecord():
+            has_failed = item.outcome == ObjectOutcome.TLS
+        case _:
+            return
+    for number, hop in enumerate(item.hops, start=1):
         parts = urlsplit(hop.url)
-        if parts.scheme.lower() == "https" and parts.hostname and hop.status is not None:
+        is_told = hop.status is not None or (has_failed and number == len(item.hops))
+        if parts.scheme.lower() == "https" and parts.hostname and is_told:
             yield parts.hostname, parts.port or 443

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from scrapy import Spider
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
 
@@ -18,12 +20,27 @@ from crawler.store import StoreUnwritable
 class Stage:
     """A spider and what it is started with, settled when its turn comes."""
 
-    spider: type[AuditSpider]
+    spider: type[Spider]
     arguments: Callable[[], Mapping[str, Any]]
 
 
 class RunInterrupted(Exception):
     """Raised when the run was stopped by a signal; what was in flight has been recorded."""
+
+
+class _Process(AsyncCrawlerProcess):
+    """Scrapy's process, quiet about what nobody else needs to hear, and one that stops at the first signal."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)  # sets the levels of its loggers itself
+        logging.getLogger("scrapy").setLevel(logging.ERROR)
+        logging.getLogger("twisted").setLevel(logging.CRITICAL)
+
+    async def stop(self) -> None:
+        for crawler in self.crawlers:
+            if isinstance(crawler.spider, AuditSpider):
+                crawler.spider.drop_what_is_queued()
+        await super().stop()
 
 
 def run_stages(stages: Sequence[Stage], settings: Mapping[str, Any], *, on_start: Callable[[Crawler], None]) -> None:
@@ -35,7 +52,7 @@ def run_stages(stages: Sequence[Stage], settings: Mapping[str, Any], *, on_start
     ours = Settings()
     ours.setmodule("crawler.settings", priority="project")
     ours.setdict({**settings, "SPIDER_MODULES": []}, priority="cmdline")  # stages name their classes
-    process = AsyncCrawlerProcess(ours)
+    process = _Process(ours)
     failures: list[BaseException] = []
 
     async def all_stages() -> None:

@@ -6,21 +6,19 @@ what is asked (draft-castelan-ark-uri, 7.1).
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
+import idna
+
 from crawler.observations import ChainEnd, Observation, Question
-from extractors.ark import BETANUMERIC, Ark
-from extractors.checkchar import Check, check
 from extractors.find import find_arks
 from extractors.normalize import LABEL
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 SUCCESSES = frozenset({200, 203, 204, 206, 226, 304})
-_NOT_FOUND = frozenset({400, 404, 410})
 INFLECTIONS: Mapping[Question, str] = {
     Question.OBJECT: "",
     Question.INFO: "?info",
@@ -31,6 +29,8 @@ INFLECTIONS: Mapping[Question, str] = {
 INFLECTED = (Question.INFO, Question.DOUBLE, Question.SINGLE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
+_AUTHORITY = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)", re.IGNORECASE)
+_HOST_NAME = re.compile(r"[A-Za-z0-9._-]{1,253}\Z")
 _UNSAFE = re.compile(r"[^\x21-\x7e]")
 
 
@@ -62,15 +62,39 @@ def request_url(repaired: str, resolver: str | None, global_resolver: str) -> st
 
 
 def sendable(url: str) -> str:
-    """*url* without its fragment, every character outside printable ASCII as UTF-8 escapes; nothing else changes.
+    """*url* as it can be asked: no fragment, no user and password, and only printable ASCII.
+
+    A host in another script becomes its ASCII form (RFC 5891), an empty port goes (RFC 3986, 6.2.3); elsewhere each
+    character outside printable ASCII becomes its UTF-8 escapes, and nothing else changes.
 
     >>> sendable("https://example.org/ark:12345/4б?info#f1")
     'https://example.org/ark:12345/4%D0%B1?info'
+    >>> sendable("https://me:secret@Bücher.example:/ark:12345/x5")
+    'https://xn--bcher-kva.example/ark:12345/x5'
     """
     without_fragment = url.split("#", 1)[0]
+    found = _AUTHORITY.match(without_fragment)
+    if found is None:
+        return _escaped(without_fragment)
+    authority = _host_and_port(found["authority"])
+    return f"{found['scheme']}://{authority}{_escaped(without_fragment[found.end() :])}"
+
+
+def _host_and_port(authority: str) -> str:
+    """The host in ASCII and a port where one is given; what names no host stays as it is, escaped."""
+    host_and_port = authority.rpartition("@")[2].removesuffix(":")
+    host, colon, port = host_and_port.partition(":")
+    if not host.isascii() or "%" in host:
+        try:
+            host = idna.encode(unquote(host), uts46=True).decode("ascii")
+        except UnicodeError:  # idna's own errors are of this kind
+            host = _escaped(host)
+    return _escaped(f"{host}{colon}{port}")
+
+
+def _escaped(text: str) -> str:
     return _UNSAFE.sub(
-        lambda found: "".join(f"%{octet:02X}" for octet in found[0].encode("utf-8", "surrogatepass")),
-        without_fragment,
+        lambda found: "".join(f"%{octet:02X}" for octet in found[0].encode("utf-8", "surrogatepass")), text
     )
 
 
@@ -114,51 +138,14 @@ def resolver_of(url: str) -> str:
     return url[: label.start()] if label else url
 
 
-def control_url(url: str, ark: Ark) -> str:
-    """A URL at the same resolver for a name that can't exist: what it answers is what a mere 200 is worth there.
+def label_of(url: str) -> str:
+    """The label form in a request URL, in lower case; nothing where there is none.
 
-    The name keeps the real one's length and beginning, and its check character is wrong where a zone is known; it
-    depends on resolver and NAAN only, so that an audit asks the same control again.
-
-    >>> control = control_url("https://n2t.net/ark:/12148/btv1b8449691v", Ark.parse("ark:12148/btv1b8449691v"))
-    >>> control == control_url("https://n2t.net/ark:/12148/btv1b8449691v", Ark.parse("ark:12148/btv1b8449691v"))
-    True
-    >>> len(control) == len("https://n2t.net/ark:/12148/btv1b8449691v")
-    True
+    >>> label_of("https://n2t.net/ARK:/12148/btv1b84"), label_of("https://example.org/brunner/06l")
+    ('ark:/', '')
     """
     label = LABEL.search(url)
-    assert label is not None, "a request URL holds an ARK"
-    kept = ark.shoulder or ""
-    digest = hashlib.sha256(f"{resolver_of(url)} {ark.naan} {kept}".encode()).digest()
-    letters = [letter for letter in BETANUMERIC if letter.isalpha()]
-    length = max(len(ark.name) - len(kept), 8)
-    invented = "".join(letters[octet % len(letters)] for octet in (digest * (length // 32 + 1))[:length])
-    name = kept + invented
-    if check(Ark(ark.naan, name)) is Check.PASSES:
-        name = name[:-1] + ("b" if name[-1] != "b" else "c")
-    return f"{url[: label.end()]}{ark.naan}/{name}"
-
-
-def next_question(answers: Mapping[Question, Observation], *, described: bool, legacy: bool) -> Question | None:
-    """What to ask about an ARK after *answers*, or None when there is nothing more to learn.
-
-    The object comes first; its metadata is asked for when the object's resolver answered at all; the legacy forms
-    ``??`` and ``?`` only when *legacy* and nothing has *described* the object yet (2023, 5.1.2: they are optional).
-    A name with hyphens that is not found is asked for once more without them: they are inert (2023, 3.2).
-    """
-    if Question.OBJECT not in answers:
-        return Question.OBJECT
-    asked = answers[Question.OBJECT]
-    if asked.end not in (ChainEnd.ANSWERED, ChainEnd.NON_WEB):
-        return None
-    if asked.status in _NOT_FOUND:
-        has_hyphens = asked_url(asked.request_url, Question.HYPHENS) != asked.request_url
-        return Question.HYPHENS if has_hyphens and Question.HYPHENS not in answers else None
-    if Question.INFO not in answers:
-        return Question.INFO
-    if described or not legacy:
-        return None
-    return next((question for question in (Question.DOUBLE, Question.SINGLE) if question not in answers), None)
+    return label[0].lower() if label else ""
 
 
 # -- what a chain amounts to
@@ -250,8 +237,10 @@ def resolved_location(base: str, location: str) -> str:
         else:
             target = _merged(path, reference)
         url = f"{scheme}://{authority}{target}"
-    if _HTTP.match(url):
-        _require_host(url)
+    url = sendable(url)
+    fault = url_fault(url) if _HTTP.match(url) else None
+    if fault:
+        raise BadLocation(fault)
     return url
 
 
@@ -269,47 +258,20 @@ def _merged(path: str, reference: str) -> str:
     return "/" + "/".join(kept) + question + query
 
 
-def _require_host(url: str) -> None:
+def url_fault(url: str) -> str | None:
+    """Why no request can be made of an http or https URL; None when one can.
+
+    >>> url_fault("https://n2t.net:port/ark:12148/x5"), url_fault("http://127.0.0.1:8000/")
+    ("Port could not be cast to integer value as 'port': https://n2t.net:port/ark:12148/x5", None)
+    """
     try:
         parts = urlsplit(url)
-        has_host, _ = bool(parts.hostname), parts.port
+        host, port = parts.hostname or "", parts.port
     except ValueError as problem:
-        raise BadLocation(f"{problem}: {url}") from None
-    if not has_host:
-        raise BadLocation(f"no host: {url}")
-
-
-#: Failures by the class names of the exception, its causes and its reasons; the first that is known decides.
-FAILURES: Mapping[str, ChainEnd] = {
-    "RobotsForbidden": ChainEnd.ROBOTS,
-    "AddressRefused": ChainEnd.REFUSED_ADDRESS,
-    "NameNotRouted": ChainEnd.REFUSED_ADDRESS,
-    "CannotResolveHostError": ChainEnd.DNS,
-    "DNSLookupError": ChainEnd.DNS,
-    "DownloadConnectionRefusedError": ChainEnd.REFUSED,
-    "ConnectionRefusedError": ChainEnd.REFUSED,
-    "DownloadTimeoutError": ChainEnd.TIMEOUT,
-    "SSL.Error": ChainEnd.TLS,
-    "ParseError": ChainEnd.PROTOCOL_ERROR,
-    "BadStatusLine": ChainEnd.PROTOCOL_ERROR,
-    "ConnectionLost": ChainEnd.RESET,
-    "ConnectionDone": ChainEnd.RESET,
-    "ConnectionAborted": ChainEnd.RESET,
-    "NoRouteError": ChainEnd.REFUSED,
-    "ConnectError": ChainEnd.REFUSED,
-    "ResponseNeverReceived": ChainEnd.RESET,
-    "ValueError": ChainEnd.PROTOCOL_ERROR,
-    "KeyError": ChainEnd.PROTOCOL_ERROR,  # Twisted's words for a transfer coding that it doesn't know
-}
-
-
-def failure_end(names: Collection[str]) -> ChainEnd:
-    """What a failure is, from the *names* of its exceptions, in whatever order they were raised.
-
-    >>> failure_end(["DownloadFailedError", "ResponseNeverReceived", "ConnectionLost"]).value
-    'reset'
-    """
-    return next((end for name, end in FAILURES.items() if name in names), ChainEnd.UNDETERMINED)
+        return f"{problem}: {url}"
+    if not host or port == 0:
+        return f"no {'port' if host else 'host'}: {url}"
+    return None if ":" in host or _HOST_NAME.match(host) else f"no name that a host can have: {url}"
 
 
 def requests_sent(observations: Iterable[Observation]) -> int:

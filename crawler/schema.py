@@ -13,12 +13,13 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    select,
 )
 
 #: ``PRAGMA application_id`` of our files ("ARKA"), so that a foreign SQLite file is refused and never written to.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``: raised by every change to the tables below.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 3
 
 tables = MetaData()
 
@@ -84,12 +85,15 @@ mention = Table(
     Column("mention_id", Integer, primary_key=True),
     Column("document_id", ForeignKey("document.document_id"), nullable=False),
     Column("ordinal", Integer, nullable=False),
+    Column("decided", Integer, nullable=False),
+    Column("citation", Integer, nullable=False),
     Column("ark_id", ForeignKey("ark.ark_id"), nullable=False),
     Column("as_written", Text, nullable=False),
     Column("repaired", Text, nullable=False),
     Column("request_url", Text),
     Column("resolver", Text),
     Column("inflection", Text, nullable=False),
+    Column("fragment", Text, nullable=False),
     Column("role", Text, nullable=False),
     Column("page", Integer),
     Column("place", Text, nullable=False),
@@ -99,8 +103,21 @@ mention = Table(
     Column("confidence", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Column("alternatives", JSON, nullable=False),
-    UniqueConstraint("document_id", "ordinal"),
+    Column("remarks", JSON, nullable=False),
+    Column("doubt", JSON(none_as_null=True)),
+    UniqueConstraint("document_id", "ordinal", "decided"),
     Index("mention_by_ark", "ark_id"),
+)
+_later = mention.alias("later")
+#: Of the rows about one place in a document, the one that was decided last.
+is_current_mention = ~(
+    select(_later.c.mention_id)
+    .where(
+        _later.c.document_id == mention.c.document_id,
+        _later.c.ordinal == mention.c.ordinal,
+        _later.c.decided > mention.c.decided,
+    )
+    .exists()
 )
 
 observation = Table(
@@ -115,6 +132,7 @@ observation = Table(
     Column("asked_url", Text, nullable=False),
     Column("at", Text, nullable=False),
     Column("chain_end", Text, nullable=False),
+    Column("detail", Text, nullable=False),
     Column("status", Integer),
     Column("final_url", Text, nullable=False),
     Column("hop_count", Integer, nullable=False),
@@ -126,6 +144,8 @@ observation = Table(
     Column("body_sha256", Text),
     Column("body_complete", Boolean, nullable=False),
     Column("record", JSON),
+    Column("similarity", Text),
+    Column("facts", JSON, nullable=False),
     Column("remarks", JSON, nullable=False),
     UniqueConstraint("run_id", "request_url", "question", "attempt"),
     Index("observation_by_ark", "ark_id"),

@@ -17,12 +17,19 @@ _SUFFIXES = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 def site_of(url: str) -> str:
     """The registered domain of a URL's host; host and port where there is none, as with an address.
 
+    Of a suffix that nobody has listed the last label counts, as the list itself says (its rule ``*``).
+
     >>> site_of("https://gallica.bnf.fr/ark:/12148/x"), site_of("http://127.0.0.1:8000/"), site_of("http://localhost/")
     ('bnf.fr', '127.0.0.1:8000', 'localhost')
+    >>> site_of("https://www.library.example/")
+    'library.example'
     """
     parts = urlsplit(url)
-    host = (parts.hostname or "").lower()
-    domain = "" if is_literal(host) else _SUFFIXES(host).top_domain_under_public_suffix
+    host = (parts.hostname or "").lower().rstrip(".")
+    found = None if is_literal(host) else _SUFFIXES(host)
+    if found is not None and not found.suffix and "." in host:
+        return ".".join(host.rsplit(".", 2)[-2:])
+    domain = found.top_domain_under_public_suffix if found is not None else ""
     return domain or parts.netloc.lower().rpartition("@")[2]
 
 

@@ -34,7 +34,8 @@ DOWNLOAD_HANDLERS = {
 }
 DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
-    "crawler.middlewares.ObeyRobots": 100,
+    "crawler.middlewares.UsableUrls": 10,
+    "crawler.robots.ObeyRobots": 100,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
     "crawler.middlewares.TolerantCompression": 590,
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
@@ -53,8 +54,8 @@ DOWNLOAD_FAIL_ON_DATALOSS = False  # default True. A truncated body has a status
 DOWNLOAD_MAXSIZE = 0  # default 1 GiB, an exception without a status; BodyBounds ends long bodies instead.
 DOWNLOAD_WARNSIZE = 0  # default 32 MiB. BodyBounds speaks of it.
 DOWNLOAD_VERIFY_CERTIFICATES = False  # the default: resolution is observed; a probe looks at the certificate apart.
-URLLENGTH_LIMIT = 8192  # default 2083. ARKs carry qualifiers.
-TWISTED_DNS_RESOLVER = "scrapy.resolver.CachingHostnameResolver"  # default is IPv4 only.
+URLLENGTH_LIMIT = 0  # default 2083, silently not sent. An ARK may be long (2023, 3.1); the host says if too long.
+TWISTED_DNS_RESOLVER = "crawler.names.TellingResolver"  # default is IPv4 only, and forgets why a name failed.
 
 # -- the machine
 
@@ -72,6 +73,9 @@ ARKAUDIT_ONLY_ROUTED = False  # a name without a route fails, and nothing is loo
 ARKAUDIT_ALLOW_ADDRESSES: list[str] = []  # networks that the guard lets through
 ARKAUDIT_CA_FILE: str | None = None  # certificates of authorities for the TLS probe
 ARKAUDIT_MAX_HOPS = 20  # redirects in a chain
+ARKAUDIT_ATTEMPTS = 3  # how often a question is put at most, where the failure may pass
+ARKAUDIT_BACKOFF = 2.0  # seconds before the second attempt, doubled for the next
+ARKAUDIT_LONGEST_WAIT = 60.0  # seconds; a host that wants a longer pause is not asked again
 ARKAUDIT_BODY_LIMIT = 2**20  # bytes on the wire that judging an answer needs
 ARKAUDIT_DECOMPRESSED_LIMIT = 128 * 2**20  # bytes that a compressed body may grow to
 ARKAUDIT_DOCUMENT_LIMIT = 64 * 2**20  # bytes of a document

@@ -20,18 +20,21 @@ from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import StaticPool
 
 from crawler import schema
+from crawler.mention_rows import DoubtfulMention, doubt_json, doubt_of, mention_of
 from crawler.observations import (
     ChainEnd,
     CitedMention,
     DocumentRecord,
     Hop,
     Observation,
+    PageFacts,
     Question,
     TlsResult,
     Verdict,
 )
 from extractors.ark import Ark
 from extractors.documents import Finding
+from extractors.mentions.mention import STANDS_WHOLE
 
 Recordable = DocumentRecord | Observation | TlsResult
 
@@ -50,6 +53,10 @@ class NotOurStore(StoreUnopenable):
 
 class NewerStore(StoreUnopenable):
     """Raised on opening a store that a newer version wrote."""
+
+
+class OlderStore(StoreUnopenable):
+    """Raised on opening a store whose tables an older version has made."""
 
 
 class StoreUnwritable(StoreError):
@@ -196,25 +203,28 @@ class Store:
                 {"run_id": run_id, "document_id": added, "subject": document.url, **asdict(finding)},
             )
         rows = [
-            self._mention_values(connection, added, ordinal, cited)
+            self._mention_values(connection, added, ordinal, 1, cited)
             for ordinal, cited in enumerate(document.mentions, start=1)
         ]
         if rows:
             connection.execute(insert(schema.mention), rows)
 
     def _mention_values(
-        self, connection: Connection, document_id: int, ordinal: int, cited: CitedMention
+        self, connection: Connection, document_id: int, ordinal: int, decided: int, cited: CitedMention
     ) -> dict[str, Any]:
         mention = cited.mention
         return {
             "document_id": document_id,
             "ordinal": ordinal,
+            "decided": decided,
+            "citation": mention.citation,
             "ark_id": self._ark_id(connection, mention.ark),
             "as_written": mention.as_written,
             "repaired": mention.repaired,
             "request_url": cited.request_url,
             "resolver": mention.resolver,
             "inflection": mention.inflection,
+            "fragment": mention.fragment,
             "role": mention.role.value,
             "page": mention.page,
             "place": mention.place,
@@ -224,6 +234,8 @@ class Store:
             "confidence": mention.confidence.token,
             "reason": mention.reason,
             "alternatives": list(mention.alternatives),
+            "remarks": [remark.value for remark in mention.remarks],
+            "doubt": doubt_json(cited.doubt) if cited.doubt is not None else None,
         }
 
     def _record_observation(self, connection: Connection, run_id: int, seen: Observation) -> None:
@@ -239,6 +251,7 @@ class Store:
                 "asked_url": seen.asked_url,
                 "at": seen.at,
                 "chain_end": seen.end.value,
+                "detail": seen.detail,
                 "status": seen.status,
                 "final_url": seen.final_url,
                 "hop_count": max(len(seen.hops) - 1, 0),
@@ -250,6 +263,8 @@ class Store:
                 "body_sha256": seen.body_sha256,
                 "body_complete": seen.body_complete,
                 "record": seen.record,
+                "similarity": seen.similarity,
+                "facts": _facts_json(seen.facts),
                 "remarks": list(seen.remarks),
             },
         )
@@ -299,12 +314,63 @@ class Store:
             select(schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier, schema.mention.c.request_url)
             .join_from(schema.mention, schema.ark)
             .join(schema.document, schema.document.c.document_id == schema.mention.c.document_id)
-            .where(schema.document.c.run_id == run_id)
+            .where(schema.document.c.run_id == run_id, schema.is_current_mention)
             .group_by(schema.ark.c.ark_id, schema.mention.c.request_url)
             .order_by(first)
         )
         with self._engine.connect() as connection:
             return [(Ark(row.naan, row.name, row.qualifier), row.request_url) for row in connection.execute(query)]
+
+    def readings(self, run_id: int) -> dict[str, list[Ark]]:
+        """What else the doubtful mentions of a run may stand for, by the URL that asks for the likeliest reading."""
+        mention, document = schema.mention, schema.document
+        query = (
+            select(mention.c.request_url, mention.c.alternatives)
+            .join(document, document.c.document_id == mention.c.document_id)
+            .where(document.c.run_id == run_id, schema.is_current_mention, mention.c.alternatives != [])
+            .order_by(mention.c.mention_id)
+        )
+        found: dict[str, dict[Ark, None]] = {}
+        with self._engine.connect() as connection:
+            for row in connection.execute(query):
+                found.setdefault(row.request_url, {}).update(dict.fromkeys(map(Ark.parse, row.alternatives)))
+        return {url: list(arks) for url, arks in found.items()}
+
+    def whole_arks(self, run_id: int) -> list[Ark]:
+        """The ARKs that stand whole somewhere in the documents of a run, in order."""
+        query = (
+            select(schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
+            .join_from(schema.mention, schema.ark)
+            .join(schema.document, schema.document.c.document_id == schema.mention.c.document_id)
+            .where(schema.document.c.run_id == run_id, schema.mention.c.reason == STANDS_WHOLE)
+            .distinct()
+            .order_by(schema.ark.c.ark)
+        )
+        with self._engine.connect() as connection:
+            return [Ark(row.naan, row.name, row.qualifier) for row in connection.execute(query)]
+
+    def doubtful_mentions(self, run_id: int) -> Iterator[DoubtfulMention]:
+        """The mentions of a run that were not certain when their document was read, in the order of the documents."""
+        mention, document = schema.mention, schema.document
+        query = (
+            select(mention, schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
+            .join_from(mention, schema.ark)
+            .join(document, document.c.document_id == mention.c.document_id)
+            .where(document.c.run_id == run_id, mention.c.doubt.is_not(None), mention.c.decided == 1)
+            .order_by(mention.c.mention_id)
+        )
+        with self._engine.connect() as connection:
+            for row in connection.execute(query):
+                yield DoubtfulMention(
+                    row.document_id, row.ordinal, row.request_url, mention_of(row), doubt_of(row.doubt)
+                )
+
+    def record_decisions(self, decided: Iterable[tuple[DoubtfulMention, CitedMention]]) -> None:
+        """Keep mentions that were decided again, each beside the row of its first reading; twice does no harm."""
+        with self._writing() as connection:
+            for first, cited in decided:
+                values = self._mention_values(connection, first.document_id, first.ordinal, 2, cited)
+                connection.execute(insert(schema.mention).values(values).on_conflict_do_nothing())
 
     def observations(self, run_id: int) -> Iterator[Observation]:
         """Every observation of a run, in the order in which they were made."""
@@ -316,6 +382,13 @@ class Store:
         )
         with self._engine.connect() as connection:
             yield from (_observation(row) for row in connection.execute(query))
+
+    def tls_results(self, run_id: int) -> Iterator[TlsResult]:
+        """What was seen of the certificates of a run's hosts."""
+        query = select(schema.tls_probe).where(schema.tls_probe.c.run_id == run_id)
+        with self._engine.connect() as connection:
+            for row in connection.execute(query):
+                yield TlsResult(row.host, row.port, row.trusted, row.reason, row.at)
 
     def counts(self, run_id: int) -> Mapping[str, int]:
         """How many documents and mentions a run has, and how many documents were read."""
@@ -329,7 +402,9 @@ class Store:
                 )
                 or 0,
                 "mentions": connection.scalar(
-                    select(func.count()).select_from(mention).where(mention.c.document_id.in_(of_run))
+                    select(func.count())
+                    .select_from(mention)
+                    .where(mention.c.document_id.in_(of_run), schema.is_current_mention)
                 )
                 or 0,
             }
@@ -362,6 +437,11 @@ def _refuse_foreign(path: Path) -> None:
         raise NewerStore(
             f"{path} was written by a newer arkaudit (schema {version}; this one knows {schema.SCHEMA_VERSION})"
         )
+    if 0 < version < schema.SCHEMA_VERSION:
+        raise OlderStore(
+            f"{path} was written by an older arkaudit (schema {version}; this one knows {schema.SCHEMA_VERSION});"
+            " it was left as it is: begin a new one"
+        )
 
 
 def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:
@@ -381,6 +461,14 @@ def _hop_json(hop: Hop) -> dict[str, Any]:
     return {**asdict(hop), "headers": dict(hop.headers)}
 
 
+def _facts_json(facts: PageFacts) -> dict[str, Any]:
+    return {**asdict(facts), "arks": [list(named) for named in facts.arks], "told": dict(facts.told)}
+
+
+def _facts(told: dict[str, Any]) -> PageFacts:
+    return PageFacts(**{**told, "arks": tuple((ark, place) for ark, place in told.get("arks", ()))})
+
+
 def _observation(row: Row[Any]) -> Observation:
     return Observation(
         ark=row.ark,
@@ -389,6 +477,7 @@ def _observation(row: Row[Any]) -> Observation:
         asked_url=row.asked_url,
         hops=tuple(Hop(**hop) for hop in row.hops),
         end=ChainEnd(row.chain_end),
+        detail=row.detail,
         attempt=row.attempt,
         media_type=row.media_type,
         title=row.title,
@@ -397,5 +486,7 @@ def _observation(row: Row[Any]) -> Observation:
         body_sha256=row.body_sha256,
         body_complete=row.body_complete,
         record=row.record,
+        similarity=row.similarity,
+        facts=_facts(row.facts),
         remarks=tuple(row.remarks),
     )

@@ -44,14 +44,26 @@ async def _handshake(
     context = ssl.create_default_context(cafile=ca_file)
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(*(route or (host.strip("[]"), port)), type=socket.SOCK_STREAM)
-    family, kind, protocol, _, address = found[0]
-    refusal = guard.refusal(str(address[0]))
-    if refusal and not routes.leads_to(str(address[0]), int(address[1])):
-        return None, f"not probed: {refusal}"
-    connection = socket.socket(family, kind, protocol)
-    connection.setblocking(False)
+    problem: OSError = OSError("the name has no address")
+    for family, kind, protocol, _, address in found:
+        refusal = guard.refusal(str(address[0]))
+        if refusal and not routes.leads_to(str(address[0]), int(address[1])):
+            return None, f"not probed: {refusal}"
+        connection = socket.socket(family, kind, protocol)
+        connection.setblocking(False)
+        try:
+            await loop.sock_connect(connection, address)
+        except OSError as unreachable:  # perhaps another address of the name can be reached
+            connection.close()
+            problem = unreachable
+            continue
+        return await _verified(connection, host, context)
+    raise problem
+
+
+async def _verified(connection: socket.socket, host: str, context: ssl.SSLContext) -> tuple[bool | None, str]:
+    """What the handshake over a new connection says; the connection is closed afterwards."""
     try:
-        await loop.sock_connect(connection, address)
         _, writer = await asyncio.open_connection(sock=connection, ssl=context, server_hostname=host.strip("[]"))
     except ssl.SSLCertVerificationError as problem:
         connection.close()

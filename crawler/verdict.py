@@ -5,14 +5,15 @@ Reports only read what is decided here. One observation is never called dead: a 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import replace
-from urllib.parse import urlsplit
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from crawler.answers import NOT_FOUND, same_page
-from crawler.inflection import BLOCKED, judge_commitment, judge_metadata
+from crawler.access import OUTCOME_OF_END, judge_object, status_outcome
+from crawler.commitment import about_policy, judge_commitment, policy_link
+from crawler.inflection import judge_metadata
 from crawler.observations import (
+    ACCESS,
+    CONFORMANCE,
     DESCRIBED,
     FAMILY_OF,
     ChainEnd,
@@ -25,48 +26,40 @@ from crawler.observations import (
     ServiceVerdict,
     Verdict,
 )
-from crawler.resolving import INFLECTED, SUCCESSES, requests_sent
+from crawler.remarks import EXPECTED_TO_RESOLVE, TlsResults, chain_remarks, metadata_remarks, tls_remarks
+from crawler.resolving import INFLECTED, requests_sent
+from extractors.ark import Ark
 
-#: What a chain that got no last answer means for the object; complete over the ends that are no answer.
-OUTCOME_OF_END: Mapping[ChainEnd, ObjectOutcome] = {
-    ChainEnd.NON_WEB: ObjectOutcome.NON_WEB,
-    ChainEnd.LOOP: ObjectOutcome.LOOP,
-    ChainEnd.TOO_MANY_REDIRECTS: ObjectOutcome.TOO_MANY_REDIRECTS,
-    ChainEnd.BAD_REDIRECT: ObjectOutcome.BAD_REDIRECT,
-    ChainEnd.DNS: ObjectOutcome.DNS,
-    ChainEnd.REFUSED: ObjectOutcome.REFUSED,
-    ChainEnd.TIMEOUT: ObjectOutcome.TIMEOUT,
-    ChainEnd.RESET: ObjectOutcome.RESET,
-    ChainEnd.TLS: ObjectOutcome.TLS,
-    ChainEnd.PROTOCOL_ERROR: ObjectOutcome.PROTOCOL_ERROR,
-    ChainEnd.ROBOTS: ObjectOutcome.ROBOTS,
-    ChainEnd.REFUSED_ADDRESS: ObjectOutcome.REFUSED_ADDRESS,
-    ChainEnd.SKIPPED: ObjectOutcome.SKIPPED,
-    ChainEnd.UNDETERMINED: ObjectOutcome.UNDETERMINED,
+__all__ = [
+    "OUTCOME_OF_END",
+    "Access",
+    "decide_access",
+    "family",
+    "judge",
+    "judge_object",
+    "skipped",
+    "status_outcome",
+    "unasked",
+]
+
+#: What the success of another way to ask means for the object, when the first way fails, and how it is told.
+WAYS: Mapping[Question, tuple[str, str]] = {
+    Question.HYPHENS: ("without its hyphens:", "the resolver takes hyphens for part of the name"),
+    Question.OTHER_LABEL: ("with the other form of the label:", "the resolver knows only the other form of the label"),
+    Question.CONFIRMED: ("at the global resolver:", "the registry's target does not know it, the global resolver does"),
+    Question.AT_PATH: ("under the path that the host names:", "the resolver has moved to another path of its host"),
+    Question.AT_REGISTRY: ("at the registry's target:", "the resolver as written fails; the registry's target works"),
+    Question.AT_GLOBAL: ("at the global resolver:", "the resolver as written fails; the global resolver works"),
 }
-
-#: Statuses below 500 that speak of the identifier; others speak of the request, and leave the object undetermined.
-_SAYS_BROKEN = frozenset({400, 404, 410, 414})
-_NOT_FOUND_PATH = re.compile(r"/(?:404|(?:page[-_]?)?not[-_]?found|errors?)(?:\.\w+)?/?\Z", re.IGNORECASE)
-
-
-def status_outcome(status: int) -> ObjectOutcome:
-    """What a last HTTP status means for the object, before its page has been looked at (2020, 7.1.2).
-
-    >>> [status_outcome(status).value for status in (200, 404, 403, 503, 408, 405)]
-    ['resolved', 'broken', 'blocked', 'server-error', 'timeout', 'undetermined']
-    """
-    if status in SUCCESSES:
-        return ObjectOutcome.RESOLVED
-    if status in BLOCKED:
-        return ObjectOutcome.BLOCKED
-    if status == 408:
-        return ObjectOutcome.TIMEOUT
-    if status in _SAYS_BROKEN:
-        return ObjectOutcome.BROKEN
-    if 500 <= status < 600:
-        return ObjectOutcome.SERVER_ERROR
-    return ObjectOutcome.UNDETERMINED
+#: Ways that lead past the resolver as written: their success is that the ARK works elsewhere.
+_ELSEWHERE = frozenset({Question.AT_PATH, Question.AT_REGISTRY, Question.AT_GLOBAL})
+#: Why nothing was asked about metadata, by the family of the object's outcome.
+_UNASKED_METADATA: Mapping[Family, str] = {
+    Family.WORKS: "nothing was asked about metadata",
+    Family.FAILS: "the object was not found, so nothing was asked about its metadata",
+    Family.UNREACHABLE: "the object's host gave no answer, so nothing was asked about metadata",
+    Family.NOT_JUDGED: "the object could not be asked for, so nothing was asked about its metadata",
+}
 
 
 def skipped(ark: str, request_url: str, reason: str) -> Verdict:
@@ -89,128 +82,163 @@ def unasked(ark: str, request_url: str) -> Verdict:
     return replace(skipped(ark, request_url, ""), object=why)
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What else a run knows that bears on the verdict about one ARK."""
+
+    control: Observation | None = None
+    """What the same resolver answers for a name that can't exist, under the same NAAN and shoulder where it can be."""
+    control_info: Observation | None = None
+    """The same, to an inflection."""
+    tls: TlsResults = field(default_factory=dict)
+    """What was seen of the certificates of hosts, by host and port."""
+    neighbours: int = 0
+    """How many ARKs of other objects ended at the same URL."""
+    earlier: Sequence[Observation] = ()
+    """Attempts at the same questions before those whose answers stand."""
+    policies: Mapping[str, Observation] = field(default_factory=dict)
+    """What came of asking for the pages where commitments stand in full, by the URL asked."""
+
+
 def judge(
     answers: Mapping[Question, Observation],
     *,
     control: Observation | None = None,
     control_info: Observation | None = None,
+    surroundings: Surroundings | None = None,
 ) -> Verdict:
     """The verdict on one ARK at one request URL, from the *answers* about it, of which the object's is one.
 
-    *control* and *control_info* are the answers of the same resolver for a name under the same NAAN that can't
-    exist, to the plain request and to ``?info``.
+    *control* and *control_info* are short for those of the `Surroundings`.
     """
-    asked = answers[Question.OBJECT]
-    metadata = _judge_metadata(answers, control_info)
-    found = judge_object(asked, control)
-    bare = answers.get(Question.HYPHENS)
-    remarks = asked.remarks
-    if found.outcome == ObjectOutcome.BROKEN and bare is not None:
-        without = judge_object(bare, control)
-        if family(without.outcome) is Family.WORKS:
-            found = replace(without, evidence=(*found.evidence, "without its hyphens:", *without.evidence))
-            remarks = (*remarks, "the resolver takes hyphens for part of the name")
-            asked = bare
+    around = surroundings or Surroundings(control, control_info)
+    access = decide_access(answers, around)
+    metadata, describing = _judge_metadata(answers, access, around)
+    asked = [answer for question, answer in answers.items() if question not in CONFORMANCE or question in ACCESS]
     return Verdict(
-        ark=asked.ark,
-        request_url=asked.request_url,
-        object=found,
+        ark=access.answer.ark,
+        request_url=access.answer.request_url,
+        object=access.verdict,
         metadata=metadata,
-        commitment=judge_commitment(answers, metadata),
-        final_url=asked.final_url if asked.end is ChainEnd.ANSWERED else None,
-        hops=asked.hops,
-        requests=requests_sent(answers.values()),
-        remarks=remarks,
+        commitment=_with_policy(judge_commitment(answers, metadata, describing), around),
+        final_url=access.answer.final_url if access.answer.end is ChainEnd.ANSWERED else None,
+        hops=access.answer.hops,
+        requests=requests_sent([*around.earlier, *asked]),
+        remarks=tuple(dict.fromkeys(_remarks(answers, access, describing, around))),
     )
 
 
-def judge_object(answer: Observation, control: Observation | None = None) -> ServiceVerdict:
-    """Whether the object was reached: by the chain, its last status, and what the *control* was told.
+# -- the object
 
-    A page that a name which can't exist is given too proves nothing. Only when it also speaks like a not-found page
-    is it called a soft 404; otherwise nobody knows.
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Which answer stands for the object, by which way it was had, and the verdict on it."""
+
+    way: Question
+    answer: Observation
+    verdict: ServiceVerdict
+
+    @property
+    def family(self) -> Family:
+        """The family of its outcome."""
+        return family(self.verdict.outcome)
+
+
+def decide_access(answers: Mapping[Question, Observation], around: Surroundings) -> Access:
+    """The first way by which the object is reached, or else the way as written, with what the others gave.
+
+    A way counts only while the one before it fails: what blocks a program is not mended by asking elsewhere.
     """
-    if answer.end is not ChainEnd.ANSWERED or answer.status is None:
-        return ServiceVerdict(OUTCOME_OF_END.get(answer.end, ObjectOutcome.UNDETERMINED).value, (_ended(answer),))
-    outcome = status_outcome(answer.status)
-    evidence = [_answered(answer)]
-    if outcome is not ObjectOutcome.RESOLVED:
-        if outcome is ObjectOutcome.BROKEN:
-            evidence.append(_attributed(answer))
-        return ServiceVerdict(outcome.value, tuple(evidence))
-    suspicion = _not_found_words(answer)
-    if control is not None and _is_same_page(answer, control):
-        evidence.append(f"a name that can't exist gets the same page ({control.asked_url})")
-        outcome = ObjectOutcome.SOFT_404 if suspicion else ObjectOutcome.UNDETERMINED
-    elif any(hop.status == 303 for hop in answer.hops):
-        outcome = ObjectOutcome.RELATED
-        evidence.append("a 303 on the way: what answers is related to the object, not the object")
-    if suspicion:
-        evidence.append(suspicion)
-    return ServiceVerdict(outcome.value, tuple(evidence))
+    first = _access(Question.OBJECT, answers[Question.OBJECT], around)
+    told = [*first.verdict.evidence]
+    if first.family in (Family.WORKS, Family.NOT_JUDGED):
+        return _with_evidence(first, told, around)
+    for way in ACCESS[1:]:
+        if way not in answers:
+            continue
+        other = _access(way, answers[way], around)
+        told += [WAYS[way][0], *other.verdict.evidence]
+        if other.family is Family.WORKS:
+            outcome = ObjectOutcome.WORKS_ELSEWHERE.value if way in _ELSEWHERE else other.verdict.outcome
+            found = replace(other, verdict=replace(other.verdict, outcome=outcome))
+            return _with_evidence(found, told, around)
+    return _with_evidence(first, told, around)
 
 
-def _judge_metadata(answers: Mapping[Question, Observation], control_info: Observation | None) -> ServiceVerdict:
-    """The best of what the inflections gave, in the order in which they were asked."""
-    object_answer = answers[Question.OBJECT]
-    verdicts = [
-        judge_metadata(answers[question], object_answer=object_answer, control=control_info)
+def _access(way: Question, answer: Observation, around: Surroundings) -> Access:
+    neighbours = around.neighbours if way is Question.OBJECT else 0
+    return Access(way, answer, judge_object(answer, around.control, neighbours=neighbours))
+
+
+def _with_evidence(access: Access, told: Sequence[str], around: Surroundings) -> Access:
+    evidence = (*told, *_about_attempts(access.answer, around.earlier))
+    return replace(access, verdict=replace(access.verdict, evidence=evidence))
+
+
+def _about_attempts(answer: Observation, earlier: Iterable[Observation]) -> Iterator[str]:
+    """How often a question was put, when more than once, and what the earlier attempts gave."""
+    before = [each for each in earlier if each.question is answer.question and each.attempt < answer.attempt]
+    if answer.attempt > 1:
+        gave = [str(each.status) if each.end is ChainEnd.ANSWERED else each.end.value for each in before]
+        yield f"asked {answer.attempt} times" + (f"; before: {', '.join(gave)}" if gave else "")
+
+
+# -- metadata
+
+
+def _judge_metadata(
+    answers: Mapping[Question, Observation], access: Access, around: Surroundings
+) -> tuple[ServiceVerdict, tuple[Question, ...]]:
+    """The best of what the inflections gave, in the order in which they were asked, and which of them describe."""
+    verdicts = {
+        question: judge_metadata(
+            answers[question], object_answer=_object_of(answers[question], answers, access), control=around.control_info
+        )
         for question in INFLECTED
         if question in answers
-    ]
+    }
     if not verdicts:
-        return ServiceVerdict(MetadataOutcome.NOT_ASKED.value, ("the object itself gave no answer",))
-    best = next((verdict for verdict in verdicts if verdict.outcome in DESCRIBED), None)
-    first = best or verdicts[0]
-    others = tuple(words for verdict in verdicts if verdict is not first for words in verdict.evidence)
-    return replace(first, evidence=first.evidence + others)
+        words = _UNASKED_METADATA[access.family]
+        return ServiceVerdict(MetadataOutcome.NOT_ASKED.value, (words,)), ()
+    describing = tuple(question for question, verdict in verdicts.items() if verdict.outcome in DESCRIBED)
+    first = verdicts[describing[0]] if describing else next(iter(verdicts.values()))
+    others = tuple(words for verdict in verdicts.values() if verdict is not first for words in verdict.evidence)
+    return replace(first, evidence=first.evidence + others), describing
 
 
-def _is_same_page(answer: Observation, control: Observation) -> bool:
-    if control.end is not ChainEnd.ANSWERED or control.status not in SUCCESSES:
-        return False
-    if answer.body_sha256 is not None and answer.body_sha256 == control.body_sha256:
-        return True
-    if answer.body_bytes == control.body_bytes == 0 and answer.body_complete and control.body_complete:
-        return True
-    names = (answer.asked_url, control.asked_url, _last_part(answer.asked_url), _last_part(control.asked_url))
-    return answer.text is not None and same_page(answer.text, control.text, *names)
+def _object_of(answer: Observation, answers: Mapping[Question, Observation], access: Access) -> Observation:
+    """The answer for the object at the URL whose inflection was asked: comparing others would prove nothing."""
+    base = answer.asked_url.partition("?")[0]
+    return next((answers[way] for way in ACCESS if way in answers and answers[way].asked_url == base), access.answer)
 
 
-def _last_part(url: str) -> str:
-    return urlsplit(url).path.rpartition("/")[2]
+def _with_policy(commitment: ServiceVerdict, around: Surroundings) -> ServiceVerdict:
+    """A commitment with what is known of the page where it stands in full."""
+    link = policy_link(commitment.parsed)
+    seen = around.policies.get(link) if link else None
+    if commitment.outcome != CommitmentOutcome.STATED or seen is None:
+        return commitment
+    return replace(commitment, evidence=(*commitment.evidence, about_policy(seen)))
 
 
-def _not_found_words(answer: Observation) -> str | None:
-    """Why the page looks like one for things that are not there, if it does."""
-    for where, text in (("title", answer.title), ("text", (answer.text or "")[:400])):
-        found = NOT_FOUND.search(text or "")
-        if found:
-            return f"the page's {where} says {found.group()!r}"
-    path = urlsplit(answer.final_url).path
-    if len(answer.hops) > 1 and _NOT_FOUND_PATH.search(path):
-        return f"the chain ends at {path!r}"
-    return None
+# -- remarks
 
 
-def _answered(answer: Observation) -> str:
-    last = answer.hops[-1]
-    redirects = len(answer.hops) - 1
-    way = "" if not redirects else f" after {redirects} redirect{'s' if redirects > 1 else ''}"
-    return f"{last.url} answered {last.status}{way}"
-
-
-def _attributed(answer: Observation) -> str:
-    if len(answer.hops) == 1:
-        return "the resolver itself says so"
-    return f"said by the landing host {urlsplit(answer.final_url).netloc}; the resolver knew where to send us"
-
-
-def _ended(answer: Observation) -> str:
-    if not answer.hops:
-        return answer.end.value
-    last = answer.hops[-1]
-    return f"{last.url}: {last.error or last.location or answer.end.value}"
+def _remarks(
+    answers: Mapping[Question, Observation], access: Access, describing: Sequence[Question], around: Surroundings
+) -> Iterator[str]:
+    yield from answers[Question.OBJECT].remarks
+    if access.way in WAYS:
+        yield WAYS[access.way][1]
+    yield from chain_remarks(access.answer)
+    yield from tls_remarks(answers[Question.OBJECT].hops, around.tls)
+    if access.way is not Question.OBJECT:
+        yield from tls_remarks(access.answer.hops, around.tls)
+    for question in describing[:1]:
+        yield from metadata_remarks(answers[question], access.answer)
+    if access.family is not Family.WORKS and Ark.parse(access.answer.ark).naan in EXPECTED_TO_RESOLVE:
+        yield "this NAAN is for terms and agents that are expected to resolve: that it doesn't is unusual"
 
 
 def family(outcome: str) -> Family:

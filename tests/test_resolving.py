@@ -10,22 +10,17 @@ from hypothesis import strategies as st
 
 from crawler.observations import ChainEnd, Hop, Observation, Question
 from crawler.resolving import (
-    FAILURES,
     BadLocation,
     Follow,
     Stop,
-    control_url,
-    failure_end,
-    next_question,
     next_step,
     request_target,
+    request_url,
     requests_sent,
     resolved_location,
-    resolver_of,
     sendable,
+    url_fault,
 )
-from extractors.ark import Ark
-from extractors.checkchar import Check, check
 from tests.vectors import vectors
 
 URL = "https://n2t.net/ark:/12x45/x5"
@@ -50,6 +45,21 @@ def test_whatever_is_sent_is_printable_ascii(tail: str) -> None:
     target = request_target(sendable("https://n2t.net/" + tail))
     assert all("!" <= char <= "~" for char in target)
     assert "#" not in target
+
+
+@pytest.mark.parametrize("vector", vectors("sendable"))
+def test_what_is_sent_for_a_url(vector: dict[str, Any]) -> None:
+    assert sendable(vector["url"]) == vector["sent"]
+    assert sendable(vector["sent"]) == vector["sent"]
+    assert (url_fault(vector["sent"]) is None) != vector.get("impossible", False)
+
+
+@given(st.text(), st.text())
+def test_no_url_is_too_odd_to_be_made_sendable(authority: str, tail: str) -> None:
+    url = request_url(f"https://{authority}/ark:/12x45/{tail}", f"https://{authority}/", "https://n2t.net/")
+    assert all("!" <= char <= "~" for char in url)
+    assert sendable(url) == url
+    url_fault(url)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -108,52 +118,6 @@ def observation(
 ) -> Observation:
     hop = Hop(url, "GET", "2026-11-21T00:00:00.000+00:00", status)
     return Observation("ark:12x45/x5", url, question, url, (hop,), end)
-
-
-def test_questions_go_from_the_object_to_the_legacy_forms() -> None:
-    answers: dict[Question, Observation] = {}
-    asked = []
-    while (question := next_question(answers, described=False, legacy=True)) is not None:
-        asked.append(question)
-        answers[question] = observation(question)
-    assert asked == [Question.OBJECT, Question.INFO, Question.DOUBLE, Question.SINGLE]
-
-
-@pytest.mark.parametrize(("described", "legacy"), [(True, True), (False, False), (True, False)])
-def test_legacy_forms_are_asked_only_where_info_gave_nothing(described: bool, legacy: bool) -> None:
-    answers = {question: observation(question) for question in (Question.OBJECT, Question.INFO)}
-    assert next_question(answers, described=described, legacy=legacy) is None
-
-
-def test_what_is_not_found_is_not_asked_to_describe_itself() -> None:
-    answers = {Question.OBJECT: observation(Question.OBJECT, status=404)}
-    assert next_question(answers, described=False, legacy=True) is None
-
-
-def test_a_name_with_hyphens_that_is_not_found_is_asked_for_without_them() -> None:
-    answers = {Question.OBJECT: observation(Question.OBJECT, status=404, url="https://my-resolver.org/ark:/12x45/x-5")}
-    assert next_question(answers, described=False, legacy=True) is Question.HYPHENS
-    answers[Question.HYPHENS] = observation(Question.HYPHENS, status=404)
-    assert next_question(answers, described=False, legacy=True) is None
-
-
-@given(st.sampled_from(["12148", "13960", "67531"]), st.from_regex(r"[a-z0-9]{4,20}", fullmatch=True))
-def test_a_control_is_another_name_of_the_same_resolver_and_naan(naan: str, name: str) -> None:
-    ark = Ark(naan, name)
-    url = control_url(f"https://n2t.net/{ark}", ark)
-    control = Ark.parse(url)
-    assert resolver_of(url) == "https://n2t.net/"
-    assert control.naan == naan
-    assert control != ark
-    assert check(control) is not Check.PASSES
-
-
-def test_every_named_failure_has_its_end() -> None:
-    assert {failure_end([name]) for name in FAILURES} == {
-        ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS, ChainEnd.DNS, ChainEnd.REFUSED, ChainEnd.TIMEOUT, ChainEnd.TLS,
-        ChainEnd.PROTOCOL_ERROR, ChainEnd.RESET,
-    }  # fmt: skip
-    assert failure_end(["SomethingNew"]) is ChainEnd.UNDETERMINED
 
 
 def test_what_our_own_rules_held_back_was_not_sent() -> None:

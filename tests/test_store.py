@@ -11,7 +11,7 @@ from sqlalchemy import text
 from crawler.judging import judge_run
 from crawler.observations import ChainEnd, CitedMention, DocumentRecord, Hop, Observation, Question, TlsResult
 from crawler.schema import SCHEMA_VERSION
-from crawler.store import NewerStore, NotOurStore, Store, StoreUnopenable, StoreUnwritable
+from crawler.store import NewerStore, NotOurStore, OlderStore, Store, StoreUnopenable, StoreUnwritable
 from extractors.ark import Ark
 from extractors.documents import Finding
 from extractors.find import find_arks
@@ -128,12 +128,13 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path)
     assert path.read_bytes() == before
 
 
-def test_a_store_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("version", "refusal"), [(SCHEMA_VERSION + 1, NewerStore), (SCHEMA_VERSION - 1, OlderStore)])
+def test_a_store_of_another_version_is_refused(tmp_path: Path, version: int, refusal: type[StoreUnopenable]) -> None:
     path = tmp_path / "audit.db"
     Store.open(path).close()
     with sqlite3.connect(path) as raw:
-        raw.execute(f"pragma user_version={SCHEMA_VERSION + 1}")
-    with pytest.raises(NewerStore):
+        raw.execute(f"pragma user_version={version}")
+    with pytest.raises(refusal):
         Store.open(path)
 
 

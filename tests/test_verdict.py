@@ -2,59 +2,193 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
 
+from crawler.access import OUTCOME_OF_END, WORTH, Signs, Told, judge_object, status_outcome
 from crawler.answers import read_answer
+from crawler.inflection import judge_commitment, judge_metadata
 from crawler.observations import (
+    ACCESS,
+    DESCRIBED,
     FAMILY_OF,
     GRAVITY,
     ChainEnd,
     Family,
     Hop,
+    MetadataOutcome,
     ObjectOutcome,
     Observation,
     Question,
+    TlsResult,
+    Verdict,
 )
-from crawler.verdict import OUTCOME_OF_END, judge, skipped, status_outcome
+from crawler.verdict import WAYS, Surroundings, judge, skipped
+from extractors.ark import Ark
 from tests.vectors import vectors
 
 URL = "https://r.example/ark:12x45/x5"
+ELSEWHERE = {
+    Question.AT_GLOBAL: "https://global.example/ark:12x45/x5",
+    Question.CONFIRMED: "https://global.example/ark:12x45/x5",
+    Question.AT_REGISTRY: "https://registered.example/ark:12x45/x5",
+}
+CONTROLS = {"control": Question.CONTROL, "control_info": Question.CONTROL_INFO}
 
 
-def observation(question: Question, told: dict[str, Any]) -> Observation:
+def observation(question: Question, told: dict[str, Any], url: str = URL) -> Observation:
     """An observation from a vector's few words; by default one answer of 200."""
-    asked = told.get("asked", URL + ("" if question is Question.OBJECT else question.value.replace("hyphens", "")))
+    inflection = question.value if question.value.startswith("?") else ""
+    ark = str(Ark.parse(url))
+    asked = told.get("asked", ELSEWHERE.get(question, url) + inflection)
     if "end" in told:
-        hop = Hop(asked, "GET", "", None, error=told["end"])
-        return Observation("ark:12x45/x5", URL, question, asked, (hop,), ChainEnd(told["end"]))
+        hop = Hop(asked, "GET", "", None, error=told["end"], location=told.get("location"))
+        return Observation(ark, url, question, asked, (hop,), ChainEnd(told["end"]), attempt=told.get("attempt", 1))
     chain = told.get("chain", [200])
     urls = told.get("urls", [asked, *(f"https://land.example/{number}" for number in range(1, len(chain)))])
     headers = told.get("headers", {})
     hops = tuple(Hop(url, "GET", "", status, headers=headers) for url, status in zip(urls, chain, strict=True))
-    answer = read_answer(told.get("body", "").encode(), told.get("type", "text/plain"))
+    body = told.get("body", "").encode()
+    answer = read_answer(body, told.get("type", "text/plain"))
     return Observation(
-        "ark:12x45/x5", URL, question, asked, hops, ChainEnd.ANSWERED,
+        ark, url, question, asked, hops, ChainEnd.ANSWERED,
+        attempt=told.get("attempt", 1),
         media_type=told.get("type", "text/html"),
-        title=told.get("title"),
+        title=told.get("title", answer.title),
         text=told.get("text", answer.text),
+        body_bytes=told.get("bytes", len(body) if "body" in told else None),
+        body_complete=told.get("complete", True),
         record=answer.record,
+        similarity=answer.similarity,
+        facts=answer.facts,
     )  # fmt: skip
+
+
+def judged(vector: dict[str, Any]) -> Verdict:
+    """The verdict on a vector."""
+    url = vector.get("url", URL)
+    answers = {Question(name): observation(Question(name), told, url) for name, told in vector["answers"].items()}
+    controls = {name: observation(question, vector[name], url) for name, question in CONTROLS.items() if name in vector}
+    return judge(
+        answers,
+        surroundings=Surroundings(
+            **controls,
+            neighbours=vector.get("neighbours", 0),
+            earlier=[observation(Question(name), told, url) for name, told in vector.get("earlier", [])],
+            tls={
+                (host, 443): TlsResult(host, 443, False, reason, "") for host, reason in vector.get("tls", {}).items()
+            },
+        ),
+    )
 
 
 @pytest.mark.parametrize("vector", vectors("verdicts"))
 def test_verdict(vector: dict[str, Any]) -> None:
-    answers = {Question(name): observation(Question(name), told) for name, told in vector["answers"].items()}
-    controls = {
-        name: observation(question, vector[name])
-        for name, question in (("control", Question.CONTROL), ("control_info", Question.CONTROL_INFO))
-        if name in vector
-    }
-    verdict = judge(answers, **controls)
+    verdict = judged(vector)
     told = {service: getattr(verdict, service).outcome for service in ("object", "metadata", "commitment")}
     assert told == {service: vector[service] for service in told}
     assert verdict.object.evidence, "a verdict without a reason"
+    words = [*verdict.object.evidence, *verdict.metadata.evidence, *verdict.commitment.evidence, *verdict.remarks]
+    assert [each for each in vector.get("says", []) if not any(each in sentence for sentence in words)] == []
+    assert [each for each in vector.get("never_says", []) if any(each in sentence for sentence in words)] == []
+    for service, parsed in vector.get("parsed", {}).items():
+        assert getattr(verdict, service).parsed == parsed
+
+
+@pytest.mark.parametrize("vector", vectors("verdicts"))
+def test_judging_again_gives_the_same(vector: dict[str, Any]) -> None:
+    assert judged(vector) == judged(vector)
+
+
+def test_what_a_success_is_worth_is_decided_for_every_case() -> None:
+    assert set(WORTH) == set(product(Told, Signs, (False, True)))
+    assert set(WORTH.values()) == {ObjectOutcome.RESOLVED, ObjectOutcome.SOFT_404, ObjectOutcome.UNDETERMINED}
+
+
+@pytest.mark.parametrize("declares", [False, True])
+@pytest.mark.parametrize("told", Told)
+def test_more_signs_of_absence_never_make_a_success_worth_more(told: Told, declares: bool) -> None:
+    worth = {ObjectOutcome.RESOLVED: 2, ObjectOutcome.UNDETERMINED: 1, ObjectOutcome.SOFT_404: 0}
+    row = [worth[WORTH[told, signs, declares]] for signs in Signs]
+    assert row == sorted(row, reverse=True) or told is Told.THE_SAME
+
+
+def test_every_way_to_an_object_has_words() -> None:
+    assert set(WAYS) == set(ACCESS) - {Question.OBJECT}
+
+
+def test_every_case_of_answer_control_and_inflection_has_a_verdict() -> None:
+    """The full product of what may come back: no combination is without a verdict, a reason and a request."""
+    object_answers: list[dict[str, Any]] = [
+        *(
+            {"chain": [status]}
+            for status in (200, 204, 206, 300, 304, 400, 401, 403, 404, 410, 418, 451, 500, 503, 999)
+        ),
+        *({"end": end.value} for end in ChainEnd if end is not ChainEnd.ANSWERED),
+        {"type": "text/html", "body": "<title>Page not found</title>"},
+        {"body": "", "complete": False},
+        {"type": "application/json", "body": '{"prefix": "12x45", "target": "https://r.example/${content}"}'},
+    ]
+    inflected: list[dict[str, Any] | None] = [
+        None,
+        {"chain": [200], "body": "erc:\nwho: A\nwhat: B\n"},
+        {"chain": [404]},
+        {"end": "timeout"},
+        {"type": "text/html", "body": "<p>Who: A<p>What: B<p>When: 1"},
+    ]
+    controls: list[dict[str, Any] | None] = [None, {"chain": [200]}, {"chain": [404]}, {"end": "dns"}]
+    for first, way, second, control in product(object_answers, [None, *WAYS], inflected, controls):
+        answers = {Question.OBJECT: observation(Question.OBJECT, first)}
+        if way is not None:
+            answers[way] = observation(way, {"text": "An item"})
+        if second is not None:
+            answers[Question.INFO] = observation(Question.INFO, second)
+        seen = None if control is None else observation(Question.CONTROL, {"asked": URL + "zz", **control})
+        verdict = judge(answers, control=seen)
+        assert verdict.object.evidence
+        assert verdict.metadata.evidence
+        assert verdict.object.outcome in set(ObjectOutcome)
+        assert verdict.metadata.outcome in set(MetadataOutcome)
+        assert (verdict.metadata.outcome == "not-asked") == (second is None)
+        family = FAMILY_OF[ObjectOutcome(judge_object(answers[Question.OBJECT], seen).outcome)]
+        if way is not None and family in (Family.FAILS, Family.UNREACHABLE):
+            assert FAMILY_OF[ObjectOutcome(verdict.object.outcome)] is Family.WORKS
+
+
+def test_the_questions_of_a_second_resolver_are_held_against_its_own_object() -> None:
+    page = {
+        "type": "text/html",
+        "body": "<title>A</title><p>A long page about the notebook of Ada Rossi, forty leaves.",
+    }
+    answers = {
+        Question.OBJECT: observation(Question.OBJECT, {"end": "refused"}),
+        Question.AT_GLOBAL: observation(Question.AT_GLOBAL, page),
+        Question.INFO: observation(Question.INFO, {**page, "asked": ELSEWHERE[Question.AT_GLOBAL] + "?info"}),
+    }
+    verdict = judge(answers)
+    assert (verdict.object.outcome, verdict.metadata.outcome) == ("works-elsewhere", "query-ignored")
+    assert verdict.final_url == ELSEWHERE[Question.AT_GLOBAL]
+
+
+def test_an_answer_can_be_judged_while_others_are_still_to_come() -> None:
+    answer = observation(
+        Question.INFO, {"body": "erc: A | B | 1952 | ark:12x45/x5\nerc-support:\nwhat: Not Guaranteed\n"}
+    )
+    metadata = judge_metadata(answer, object_answer=observation(Question.OBJECT, {}))
+    assert metadata.outcome in DESCRIBED
+    assert judge_commitment({Question.INFO: answer}, metadata).outcome == "stated"
+
+
+def test_attempts_are_counted_and_told() -> None:
+    first = observation(Question.OBJECT, {"end": "timeout"})
+    second = replace(observation(Question.OBJECT, {"chain": [503]}), attempt=2)
+    third = replace(observation(Question.OBJECT, {"text": "An item"}), attempt=3)
+    verdict = judge({Question.OBJECT: third}, surroundings=Surroundings(earlier=(first, second)))
+    assert verdict.requests == 3
+    assert "asked 3 times; before: timeout, 503" in verdict.object.evidence
 
 
 def test_every_end_of_a_chain_has_an_outcome() -> None:

@@ -1,26 +1,39 @@
-"""Asks about every ARK: its object, its metadata, and what a name that can't exist is told."""
+"""Asks about every ARK: its object, its metadata, and what a name that can't exist is told. It decides nothing."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from crawler.answers import read_answer
-from crawler.inflection import judge_metadata
-from crawler.middlewares import chain_of
-from crawler.observations import DESCRIBED, MetadataOutcome, Observation, Question
-from crawler.resolving import INFLECTED, SUCCESSES, asked_url, control_url, next_question, resolver_of
+from crawler.attempts import Patience, next_attempt
+from crawler.conformance import SHOULDERS_A_RESOLVER, forms
+from crawler.controls import ENOUGH_NAMES, Neighbourhood, Shoulders, control_url, place_of
+from crawler.observations import ACCESS, CONFORMANCE, ChainEnd, Observation, Question
+from crawler.observing import Described, described_by, observe
+from crawler.paths import origin_of, resolver_path
+from crawler.questions import Known, Places, is_reached, next_question, question_url, reached
+from crawler.readings import Reading, Wait, meant_by, next_reading, readings_of
+from crawler.resolving import INFLECTED, INFLECTIONS, label_of, names_skipped_ark, sendable
 from crawler.spiders.auditing import AuditSpider
 from extractors.ark import Ark
+from extractors.naan import Registry
 
-#: Flags of a response that was not read to its end.
-_INCOMPLETE = frozenset({"download_stopped", "dataloss", "body-timeout", "undecodable"})
+Target = tuple[Ark, str]
+
+#: After so many attempts in a row that a host left without an answer, it is not asked anything twice.
+GIVEN_UP_AFTER = 5
+#: So many ARKs are asked for in the other label form in vain before a resolver counts as indifferent to it.
+LABELS_TRIED = 3
+_PRIORITY = {Question.OBJECT: 0, **dict.fromkeys(CONFORMANCE, -1), Question.OTHER_LABEL: 1}
+_DESCRIPTIVE = frozenset(INFLECTED)
+_ABOUT_RESOLVER = frozenset({Question.CONTROL, Question.CONTROL_INFO, Question.POLICY_LINK, *CONFORMANCE})
 
 
 @dataclass(slots=True)
@@ -29,12 +42,33 @@ class Case:
 
     ark: Ark
     request_url: str
+    first_url: str
+    """Where the object is asked for: there, or straight at the registry's target."""
+    places: Places
+    readings: tuple[Reading, ...] = ()
+    """What its mention may stand for, itself first; empty when it is just a reading of another's."""
+    meant: tuple[Reading, ...] = ()
+    """What may have been meant, where its check character fails."""
     answers: dict[Question, Observation] = field(default_factory=dict)
 
     @property
-    def neighbourhood(self) -> tuple[str, str]:
-        """What a control speaks for: the resolver and the NAAN."""
-        return resolver_of(self.request_url), self.ark.naan
+    def answer(self) -> Observation | None:
+        """The answer by which the object was reached, or else the first; None while that is on its way."""
+        return reached(self.answers) or self.answers.get(Question.OBJECT)
+
+    def waits_for(self, url: str) -> bool:
+        """Whether the answer at *url* is about a reading of this one."""
+        return url != self.request_url and any(each.url == url for each in (*self.readings, *self.meant))
+
+
+@dataclass(slots=True)
+class Resolver:
+    """What was learned in this run of one resolver."""
+
+    labels_taken: set[str] = field(default_factory=set)
+    labels_tried: Counter[str] = field(default_factory=Counter)
+    sampled: int = 0
+    """How many of its shoulders have been looked at for conformance."""
 
 
 class ArksSpider(AuditSpider):
@@ -42,39 +76,90 @@ class ArksSpider(AuditSpider):
 
     name = "arks"
 
-    def __init__(self, *, targets: Iterable[tuple[Ark, str]], legacy: bool = True, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *,
+        targets: Iterable[Target],
+        readings: Mapping[str, Sequence[Ark]] | None = None,
+        registry: Registry | None = None,
+        resolver: str = "https://n2t.net/",
+        direct: bool = False,
+        legacy: bool = True,
+        conformance: bool = True,
+        conformance_from: int = ENOUGH_NAMES,
+        patience: Patience | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
-        self._targets = targets
+        self._targets = [(ark, url) for ark, url in targets if not ark.is_skipped]
+        self._registry = registry or Registry.builtin()
+        self._resolver = resolver
+        self._direct = direct
         self._legacy = legacy
-        self._controls: set[tuple[tuple[str, str], Question]] = set()
+        self._patience = patience or Patience()
+        self._shoulders = Shoulders.among((ark for ark, _ in self._targets), self._registry)
+        self._readings = readings or {}
+        self._cases: dict[str, Case] = {}
+        self._waiting: dict[str, Case] = {}
+        """Cases whose next question depends on the answer about another reading."""
+        self._controls: dict[Neighbourhood, Observation] = {}
+        self._paths: dict[str, str | None] = {}
+        """The path of a host's resolver by its own word, None for hosts that say nothing."""
+        self._waiting_for_path: dict[str, list[Case]] = {}
+        self._policies: set[str] = set()
+        neighbours = Counter(self._shoulders.neighbourhood(url, ark) for ark, url in self._targets)
+        self._to_sample = {each for each, arks in neighbours.items() if conformance and arks >= conformance_from}
+        self._resolvers: defaultdict[str, Resolver] = defaultdict(Resolver)
+        self._asked: set[tuple[Neighbourhood, Question]] = set()
+        self._unanswered: Counter[str] = Counter()
 
     async def start(self) -> AsyncIterator[Request]:
         for ark, url in self._targets:
-            if not ark.is_skipped:
-                yield self._ask(Case(ark, url), Question.OBJECT, asked_url(url, Question.OBJECT))
+            for request in self._begin(ark, url):
+                yield request
 
-    def _ask(self, case: Case, question: Question, url: str) -> Request:
+    def _begin(self, ark: Ark, url: str) -> Iterator[Request]:
+        """The first question about a target; one that was asked about as another's reading goes on from there."""
+        readings = readings_of(ark, url, self._readings.get(url, ()))
+        case = self._cases.get(url)
+        if case is None:
+            yield self._open(ark, url, readings)
+            return
+        case.readings, case.meant = readings, meant_by(readings[0])
+        if Question.OBJECT in case.answers:
+            yield from self._next(case, described_by(case.answers))
+
+    def _open(self, ark: Ark, url: str, readings: tuple[Reading, ...] = ()) -> Request:
+        places = Places.of(ark, url, registry=self._registry, global_resolver=self._resolver)
+        first_url = url
+        if self._direct and places.at_registry and not places.at_global:
+            first_url, places = places.at_registry, Places(at_global=url, is_target=True)
+        meant = meant_by(readings[0]) if readings else ()
+        self._cases[url] = Case(ark, url, first_url, places, readings, meant)
+        return self._ask(self._cases[url], Question.OBJECT, first_url)
+
+    def _ask(self, case: Case, question: Question, url: str, *, attempt: int = 1) -> Request:
         return Request(
-            url,
+            sendable(url),
             callback=self.answered,
             errback=self.failed,
-            cb_kwargs={"case": case, "question": question, "asked": url},
+            cb_kwargs={"case": case, "question": question, "asked": url, "attempt": attempt},
             dont_filter=True,  # two ARKs may land on one page, and a loop comes by twice
-            priority=0 if question is Question.OBJECT else 1,  # finish what was begun
+            priority=_PRIORITY.get(question, 1),  # finish what was begun
             meta={
                 "verbatim_url": True,
-                "cookiejar": f"{question} {url}",  # cookies live inside one chain: some hosts loop without them
+                "cookiejar": f"{question} {attempt} {url}",  # cookies live inside one chain: some hosts loop without
                 "text_only": True,
                 "body_limit": self.settings.getint("ARKAUDIT_BODY_LIMIT"),
             },
         )
 
     async def answered(
-        self, response: Response, case: Case, question: Question, asked: str
+        self, response: Response, case: Case, question: Question, asked: str, attempt: int
     ) -> AsyncIterator[Observation | Request]:
         request = response.request
         assert request is not None
-        for outcome in self._observed(case, question, asked, request, response):
+        for outcome in self._observed(case, question, asked, attempt, request, response):
             yield outcome
 
     async def failed(self, failure: Failure) -> AsyncIterator[Observation | Request]:
@@ -83,56 +168,122 @@ class ArksSpider(AuditSpider):
             yield outcome
 
     def _observed(
-        self, case: Case, question: Question, asked: str, request: Request, response: Response | None
+        self, case: Case, question: Question, asked: str, attempt: int, request: Request, response: Response | None
     ) -> Iterator[Observation | Request]:
-        """The observation, and the requests that it calls for."""
-        observation = observe(case, question, asked, request, response)
-        yield observation
-        if question in (Question.CONTROL, Question.CONTROL_INFO):
+        """The observation, and the requests that it calls for: the same once more, or the next."""
+        seen = observe(case.ark, case.request_url, question, asked, attempt, request, response)
+        yield seen
+        host = urlsplit(seen.final_url).netloc
+        self._unanswered[host] = self._unanswered[host] + 1 if seen.end in (ChainEnd.TIMEOUT, ChainEnd.RESET) else 0
+        wait_s = next_attempt(seen, self._patience, is_host_silent=self._unanswered[host] >= GIVEN_UP_AFTER)
+        if wait_s is not None:
+            self.ask_later(self._ask(case, question, asked, attempt=attempt + 1), wait_s)
             return
-        case.answers[question] = observation
-        described = self._is_described(case)
-        if question in (Question.OBJECT, Question.HYPHENS) and observation.status in SUCCESSES:
-            yield from self._control(case, Question.CONTROL)
-        if question is Question.INFO and described:
-            yield from self._control(case, Question.CONTROL_INFO)
-        following = next_question(case.answers, described=described, legacy=self._legacy)
-        if following is not None:
-            yield self._ask(case, following, asked_url(case.request_url, following))
-
-    def _is_described(self, case: Case) -> bool:
-        inflected = [case.answers[each] for each in case.answers if each in INFLECTED]
-        verdicts = (judge_metadata(each, object_answer=case.answers[Question.OBJECT]) for each in inflected)
-        return any(MetadataOutcome(verdict.outcome) in DESCRIBED for verdict in verdicts)
-
-    def _control(self, case: Case, question: Question) -> Iterator[Request]:
-        """The control's request, once a neighbourhood."""
-        if (case.neighbourhood, question) in self._controls:
+        if question is Question.CONTROL:
+            self._controls[self._neighbourhood(case)] = seen
+        if question is Question.WELL_KNOWN:
+            yield from self._heard_of_path(origin_of(asked), resolver_path(seen))
             return
-        self._controls.add((case.neighbourhood, question))
-        url = control_url(case.request_url, case.ark)
-        asked_for = Question.INFO if question is Question.CONTROL_INFO else Question.OBJECT
-        yield self._ask(case, question, asked_url(url, asked_for))
+        is_way = question is Question.OTHER_LABEL and not is_reached(case.answers[Question.OBJECT])
+        if question in _ABOUT_RESOLVER and not is_way:
+            return
+        case.answers[question] = seen
+        self._learn(question, seen)
+        described = described_by(case.answers)
+        yield from self._about_resolver(case, question, described)
+        yield from self._next(case, described)
+        for other in [each for each in self._waiting.values() if each.waits_for(case.request_url)]:
+            del self._waiting[other.request_url]
+            yield from self._next(other, described_by(other.answers))
 
+    def _next(self, case: Case, described: Described) -> Iterator[Request]:
+        """The next question about an ARK: the spellings that mean the same, other readings, other places, metadata."""
+        following = next_question(case.answers, self._known(case, described), case.places, first_url=case.first_url)
+        if following is not Question.HYPHENS and not _DESCRIPTIVE.intersection(case.answers):
+            reading = self._reading(case)
+            if reading is not None:
+                self._waiting[case.request_url] = case
+                if isinstance(reading, Reading):
+                    yield self._open(reading.ark, reading.url)
+                return
+        if following is None or (not case.readings and reached(case.answers) is None):
+            return
+        if following is Question.OTHER_LABEL:
+            self._resolvers[place_of(case.first_url)].labels_tried[label_of(case.first_url)] += 1
+        if following is Question.WELL_KNOWN:
+            waiting = self._waiting_for_path.setdefault(origin_of(case.first_url), [])
+            waiting.append(case)
+            if len(waiting) > 1:
+                return
+        if following is Question.DOUBLE and described.by is not None:
+            self._asked.add((self._neighbourhood(case), Question.DOUBLE))
+        own_path = self._paths.get(origin_of(case.first_url))
+        url = question_url(following, case.first_url, case.answers, case.places, own_path=own_path)
+        yield self._ask(case, following, url)
 
-def observe(case: Case, question: Question, asked: str, request: Request, response: Response | None) -> Observation:
-    """The observation of *question*: the chain that *request* ended, and what its last answer says."""
-    hops, end, _ = chain_of(request)
-    body = b"" if response is None else response.body
-    content_type = hops[-1].headers.get("Content-Type") if hops else None
-    answer = read_answer(body, content_type)
-    return Observation(
-        ark=str(case.ark),
-        request_url=case.request_url,
-        question=question,
-        asked_url=asked,
-        hops=hops,
-        end=end,
-        media_type=answer.media_type,
-        title=answer.title,
-        text=answer.text,
-        body_bytes=None if response is None else len(body),
-        body_sha256=hashlib.sha256(body).hexdigest() if body else None,
-        body_complete=response is not None and not _INCOMPLETE.intersection(response.flags),
-        record=answer.record,
-    )
+    def _heard_of_path(self, origin: str, path: str | None) -> Iterator[Request]:
+        """Go on with all that waited for the path of a host's resolver."""
+        self._paths[origin] = path
+        for case in self._waiting_for_path.pop(origin, []):
+            yield from self._next(case, described_by(case.answers))
+
+    def _reading(self, case: Case) -> Reading | Wait | None:
+        """The reading of a case's mention that is to be asked about before anything else."""
+        begun = [self._cases[each.url] for each in (*case.readings, *case.meant) if each.url in self._cases]
+        heard = {each.request_url: each.answer for each in begun}
+        controls = {each.request_url: self._controls.get(self._neighbourhood(each)) for each in begun}
+        return next_reading(case.readings, case.meant, heard, controls)
+
+    # -- what is known of a resolver, and asked about it
+
+    def _learn(self, question: Question, seen: Observation) -> None:
+        """Which label forms a resolver takes: the one that it was seen to take is not tried otherwise again."""
+        if question in (Question.OBJECT, Question.OTHER_LABEL) and is_reached(seen):
+            self._resolvers[place_of(seen.asked_url)].labels_taken.add(label_of(seen.asked_url))
+
+    def _known(self, case: Case, described: Described) -> Known:
+        neighbourhood, label = self._neighbourhood(case), label_of(case.first_url)
+        resolver = self._resolvers[place_of(case.first_url)]
+        is_in_vain = resolver.labels_tried[label] >= LABELS_TRIED and not resolver.labels_taken
+        return Known(
+            described=described.by is not None,
+            stated=described.states_commitment,
+            legacy=self._legacy,
+            has_asked_both=(neighbourhood, Question.DOUBLE) in self._asked,
+            own_path=self._paths.get(origin_of(case.first_url)),
+            has_asked_path=origin_of(case.first_url) in self._paths,
+            takes_label=label in resolver.labels_taken or is_in_vain,
+        )
+
+    def _neighbourhood(self, case: Case) -> Neighbourhood:
+        living = reached(case.answers)
+        return self._shoulders.neighbourhood(living.asked_url if living else case.first_url, case.ark)
+
+    def _about_resolver(self, case: Case, question: Question, described: Described) -> Iterator[Request]:
+        """The control, once a neighbourhood; the question that was answered with a description, of the control too;
+        and the other forms of one ARK."""
+        living, neighbourhood = reached(case.answers), self._neighbourhood(case)
+        if living is None:
+            return
+        control = control_url(living.asked_url, case.ark, self._registry)
+        if control is None:
+            return
+        if question in ACCESS and self._is_first(neighbourhood, Question.CONTROL):
+            yield self._ask(case, Question.CONTROL, control)
+        if question in INFLECTED and described.by is question and self._is_first(neighbourhood, Question.CONTROL_INFO):
+            yield self._ask(case, Question.CONTROL_INFO, control + INFLECTIONS[question])
+        policy = described.policy_url
+        if policy is not None and policy not in self._policies and not names_skipped_ark(policy):
+            self._policies.add(policy)
+            yield self._ask(case, Question.POLICY_LINK, policy)
+        resolver = self._resolvers[neighbourhood.place]
+        if question is Question.OBJECT and neighbourhood in self._to_sample and resolver.sampled < SHOULDERS_A_RESOLVER:
+            self._to_sample.discard(neighbourhood)
+            resolver.sampled += 1
+            for form, url in forms(case.first_url, case.ark):
+                yield self._ask(case, form, url)
+
+    def _is_first(self, neighbourhood: Neighbourhood, question: Question) -> bool:
+        is_first = (neighbourhood, question) not in self._asked
+        self._asked.add((neighbourhood, question))
+        return is_first

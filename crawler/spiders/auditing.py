@@ -1,12 +1,17 @@
-"""What both spiders have: the store they write to, and how they stop when it can't be written."""
+"""What both spiders have: the store they write to, how they wait, and how they stop at once."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Self
 
 import scrapy
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DontCloseSpider
+from twisted.python.failure import Failure
 
+from crawler.middlewares import RunStopped
 from crawler.store import Store, StoreUnwritable
 
 
@@ -22,10 +27,65 @@ class AuditSpider(scrapy.Spider):
         self.store_failure: StoreUnwritable | None = None
         self.probed_hosts = probed_hosts if probed_hosts is not None else set()
         """Hosts whose certificate was looked at in this run, by either spider."""
+        self._stopped = asyncio.Event()
+        self._later: set[asyncio.TimerHandle] = set()
         self._stopping: asyncio.Task[None] | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider._stay_for_what_waits, signal=signals.spider_idle)
+        return spider
+
+    # -- waiting
+
+    async def pause(self, seconds: float) -> None:
+        """Wait for so long, or until the run is stopped."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._stopped.wait()
+        except TimeoutError:
+            return
+
+    def ask_later(self, request: Request, wait_s: float) -> None:
+        """Send *request* after so many seconds, unless the run is stopped before."""
+
+        def ask() -> None:
+            self._later.discard(timer)
+            if self.crawler.engine is not None and not self.is_stopping:
+                self.crawler.engine.crawl(request)
+
+        if not self.is_stopping:
+            timer = asyncio.get_running_loop().call_later(wait_s, ask)
+            self._later.add(timer)
+
+    def _stay_for_what_waits(self) -> None:
+        if self._later and not self.is_stopping:
+            raise DontCloseSpider
+
+    # -- stopping
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether nothing more may be sent."""
+        return self._stopped.is_set()
 
     def stop(self, *, reason: str) -> None:
         """Send nothing more, and end when what is in flight is done."""
+        self.drop_what_is_queued()
         engine = self.crawler.engine
         if engine is not None and self._stopping is None:
             self._stopping = asyncio.ensure_future(engine.close_spider_async(reason=reason))
+
+    def drop_what_is_queued(self) -> None:
+        """Let nothing that waits for its turn be sent any more; Scrapy would send all that a host's queue holds."""
+        self._stopped.set()
+        for timer in self._later:
+            timer.cancel()
+        self._later.clear()
+        if self.crawler.engine is None:
+            return
+        for slot in self.crawler.engine.downloader.slots.values():
+            while slot.queue:
+                _, waiting = slot.queue.popleft()
+                waiting.errback(Failure(RunStopped("the run was stopped")))  # type: ignore[no-untyped-call]

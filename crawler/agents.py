@@ -1,0 +1,233 @@
+"""What Twisted and Scrapy make of a request, put right: exact targets, guarded addresses, long headers, told timeouts.
+
+Scrapy's own agents rebuild the target from a parsed URL and so lose a bare ``?``, which is a question of its own
+(draft-kunze-ark-10, 6). The seams used here are private to Scrapy 2.19, to which the project is pinned; tests that
+read request lines from raw sockets guard them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from scrapy.core.downloader.handlers.http11 import (
+    _BindAddressAgent,
+    _LenientHTTP11ClientFactory,
+    _LenientHTTP11ClientProtocol,
+    _LenientHTTPClientParser,
+    _ScrapyAgent,
+    _ScrapyProxyAgent,
+    _TunnelingAgent,
+)
+from scrapy.exceptions import DownloadTimeoutError
+from scrapy.utils._download_handlers import make_response
+from twisted.internet.defer import CancelledError
+from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.error import ConnectingCancelledError, DNSLookupError
+from twisted.python.failure import Failure
+from twisted.web._newclient import _contentLength
+
+from crawler.addresses import AddressGuard, Routes, is_literal
+from crawler.names import NameServerSilent
+from crawler.resolving import request_target
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
+    from twisted.internet.defer import Deferred
+    from twisted.internet.interfaces import IAddress
+    from twisted.web._newclient import HTTP11ClientProtocol
+    from twisted.web._newclient import Request as TxRequest
+    from twisted.web.client import URI, Agent
+    from twisted.web.iweb import IResponse
+
+#: Flag of a response whose body had not arrived when the time was up: its status still counts.
+BODY_TIMEOUT = "body-timeout"
+#: Bytes of an answer's status line and headers; a single header may take them all.
+HEAD_LIMIT = 2**20
+
+
+class HeadTooLong(ValueError):
+    """Raised inside the parser when the headers of an answer never end."""
+
+
+class NotConnectedInTime(DownloadTimeoutError):
+    """Raised when the time was up before a connection was made."""
+
+
+class NoAnswerInTime(DownloadTimeoutError):
+    """Raised when the time was up and the host, though connected, had said nothing."""
+
+
+class AddressRefused(Exception):
+    """Raised when a connection was made to an address that may not be reached; nothing has been sent then."""
+
+
+class NameNotRouted(Exception):
+    """Raised when only routed names may be reached and this one is not; nothing has been looked up then."""
+
+
+class _BoundedParser(_LenientHTTPClientParser):
+    """Takes headers of any length up to `HEAD_LIMIT`, all together; Twisted hangs up on a line over 16 KiB."""
+
+    MAX_LENGTH = HEAD_LIMIT
+    _head_bytes = 0
+
+    def lineReceived(self, line: bytes) -> None:
+        self._head_bytes += len(line)
+        if self._head_bytes > HEAD_LIMIT:
+            raise HeadTooLong(f"more than {HEAD_LIMIT} bytes of headers")
+        super().lineReceived(line)
+
+    def allHeadersReceived(self) -> None:
+        """A length or coding of the body that makes no sense is passed over: the status counts all the same."""
+        try:
+            _contentLength(self.connHeaders)
+        except ValueError:
+            self.connHeaders.removeHeader(b"content-length")
+        codings = self.connHeaders.getRawHeaders(b"transfer-encoding")
+        if codings and codings[0].lower() not in self._transferDecoders:
+            self.connHeaders.removeHeader(b"transfer-encoding")
+        super().allHeadersReceived()  # type: ignore[no-untyped-call]
+
+    def lineLengthExceeded(self, line: bytes) -> None:
+        raise HeadTooLong(f"a header of more than {HEAD_LIMIT} bytes")
+
+
+class _BoundedProtocol(_LenientHTTP11ClientProtocol):
+    """Parses answers with `_BoundedParser`; like Scrapy's own, it can only swap the class of the parser."""
+
+    def request(self, request: TxRequest) -> Deferred[IResponse]:
+        response = super().request(request)
+        assert self._parser is not None
+        self._parser.__class__ = _BoundedParser
+        return response
+
+
+class GuardedFactory(_LenientHTTP11ClientFactory):
+    """Looks at the address that was really connected to, before anything is sent."""
+
+    def __init__(self, guard: AddressGuard, routes: Routes, quiescent: Callable[..., None], metadata: str) -> None:
+        super().__init__(quiescent, metadata)  # type: ignore[no-untyped-call]
+        self._guard = guard
+        self._routes = routes
+
+    def buildProtocol(self, addr: IAddress | None) -> HTTP11ClientProtocol:
+        host, port = getattr(addr, "host", ""), getattr(addr, "port", 0)
+        refusal = self._guard.refusal(host)
+        if refusal and not self._routes.leads_to(host, port):
+            raise AddressRefused(refusal)
+        return _BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
+
+
+class _Exact:
+    """Mixed into an agent: sends *target* as the request target."""
+
+    target: bytes
+    routes: Routes
+    guard: AddressGuard
+
+    def _requestWithEndpoint(self, *args: Any, **kwargs: Any) -> Any:
+        if "requestPath" in kwargs:
+            kwargs["requestPath"] = self.target
+        else:
+            args = (*args[:-1], self.target)
+        return super()._requestWithEndpoint(*args, **kwargs)  # type: ignore[misc]
+
+
+class _DirectAgent(_Exact, _BindAddressAgent):
+    """Connects to where the routes lead; the URL's own host stays in SNI and in the Host header."""
+
+    def _getEndpoint(self, uri: URI) -> Any:
+        host = uri.host.decode("ascii")
+        target = self.routes.target(host, uri.port)
+        if target is None:
+            if self.routes.only and not is_literal(host):
+                raise NameNotRouted(f"{host}:{uri.port} has no route, and only routed names may be reached")
+            # An address in the URL is refused before a connection is tried; a name, when it is connected.
+            if is_literal(host) and (refusal := self.guard.refusal(host)) and not self.routes.leads_to(host, uri.port):
+                raise AddressRefused(refusal)
+            return super()._getEndpoint(uri)  # type: ignore[no-untyped-call]
+        factory = self._endpointFactory
+        endpoint = HostnameEndpoint(
+            factory._reactor, *target, timeout=factory._connectTimeout, bindAddress=factory._bindAddress
+        )
+        if uri.scheme != b"https":
+            return endpoint
+        creator = factory._policyForHTTPS.creatorForNetloc(uri.host, uri.port)
+        return wrapClientTLS(creator, endpoint)  # type: ignore[arg-type]
+
+
+class _TunnelAgent(_Exact, _TunnelingAgent):
+    """Through a proxy to https: the tunnel's target is the URL's own host."""
+
+
+class _ProxyAgent(_Exact, _ScrapyProxyAgent):
+    """Through a proxy to http: the target is the whole URL."""
+
+
+_EXACT: dict[type[Agent], type[_Exact]] = {
+    _BindAddressAgent: _DirectAgent,
+    _TunnelingAgent: _TunnelAgent,
+    _ScrapyProxyAgent: _ProxyAgent,
+}
+
+
+class ExactScrapyAgent(_ScrapyAgent):
+    """Scrapy's own agent, with our agents inside."""
+
+    routes: Routes
+    guard: AddressGuard
+    _reader: Any = None
+
+    def _get_agent(self, request: Request, timeout: float) -> Agent:
+        agent = super()._get_agent(request, timeout)
+        exact = _EXACT[type(agent)]
+        # Scrapy itself swaps the class of the response parser like this: its agents are built in one long method.
+        agent.__class__ = exact  # type: ignore[assignment]
+        target = request_target(request.url)
+        if exact is _ProxyAgent:
+            scheme, rest = request.url.split("://", 1)
+            target = f"{scheme}://{rest.split('/', 1)[0].split('?', 1)[0]}{target}"
+        agent.target = target.encode("ascii")  # type: ignore[attr-defined]
+        agent.routes, agent.guard = self.routes, self.guard  # type: ignore[attr-defined]
+        return agent
+
+    def _cb_timeout(self, result: Any, request: Request, url: str, timeout: float) -> Any:
+        try:
+            return super()._cb_timeout(result, request, url, timeout)
+        except DownloadTimeoutError:
+            raise _late(result, f"{timeout:g} seconds") from None
+
+    def _cb_bodyready(self, txresponse: Any, request: Request) -> Any:
+        result = super()._cb_bodyready(txresponse, request)
+        self._reader = getattr(txresponse, "_bodyProtocol", None)
+        return result
+
+    def _cb_bodydone(self, result: Any, url: str) -> Response:
+        if result.get("ip_address") is None:  # Scrapy forgets it where the body isn't read
+            result["ip_address"] = getattr(result["txresponse"], "_scrapy_ip_address", None)
+        return super()._cb_bodydone(result, url)
+
+    def answer_so_far(self, request: Request) -> Response | None:
+        """What had arrived of the answer when the time was up, if its headers had."""
+        if self._txresponse is None:
+            return None
+        return make_response(
+            request.url,
+            int(self._txresponse.code),
+            self._headers_from_twisted_response(self._txresponse),
+            body=self._reader._bodybuf.getvalue() if self._reader is not None else b"",
+            flags=[BODY_TIMEOUT],
+            ip_address=getattr(self._txresponse, "_scrapy_ip_address", None),
+        )
+
+
+def _late(result: Any, words: str) -> Exception:
+    """How far a request had come when the time was up, from what cancelling it gave."""
+    if isinstance(result, Failure):
+        if isinstance(result.value, DNSLookupError):
+            return NameServerSilent(words)
+        if isinstance(result.value, ConnectingCancelledError | CancelledError):
+            return NotConnectedInTime(words)
+    return NoAnswerInTime(words)

@@ -1,0 +1,137 @@
+"""Pure: which of several readings of a damaged ARK lives, by what the resolver answers about each.
+
+The likeliest is asked first, and the next only when that helps. A longer form that gets what a shorter one gets does
+not truly exist: many resolvers hand what they don't know on to the target (suffix pass-through).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from crawler.access import judge_object
+from crawler.likeness import same_answer
+from crawler.observations import FAMILY_OF, Family, ObjectOutcome, Observation
+from extractors.ark import Ark
+
+
+class Standing(StrEnum):
+    """What an answer means for the existence of one form."""
+
+    UNASKED = "unasked"
+    LIVES = "lives"
+    FAILS = "fails"
+    UNKNOWN = "unknown"
+    """Nobody can say: the host gave no answer, keeps programs out, or tells the same of a name that can't exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One reading of a mention, and what the resolver answered about it; the likeliest reading comes first."""
+
+    ark: Ark
+    answer: Observation | None = None
+    """The last answer to the object question at this form's own URL; None while it has not been asked."""
+    control: Observation | None = None
+    """What the same resolver answers for a name that can't exist."""
+
+    @property
+    def standing(self) -> Standing:
+        """Whether this form exists, as far as the answer shows."""
+        if self.answer is None:
+            return Standing.UNASKED
+        family = FAMILY_OF[ObjectOutcome(judge_object(self.answer, self.control).outcome)]
+        return {Family.WORKS: Standing.LIVES, Family.FAILS: Standing.FAILS}.get(family, Standing.UNKNOWN)
+
+    @property
+    def knows_itself(self) -> bool:
+        """Whether the page that answers names this very form: then nothing was passed through."""
+        return self.answer is not None and bool(self.answer.facts.places_of(str(self.ark)))
+
+    def extends(self, other: Form) -> bool:
+        """Whether *other* is the beginning of this form."""
+        return str(self.ark) != str(other.ark) and str(self.ark).startswith(str(other.ark))
+
+
+@dataclass(frozen=True, slots=True)
+class Arbitration:
+    """Which form lives, if one does, and why, in words for a librarian."""
+
+    form: Form | None
+    evidence: tuple[str, ...]
+
+
+def next_form(forms: Sequence[Form]) -> Form | None:
+    """The form to ask about next, or None when no further answer would change the arbitration.
+
+    *forms* stand in the order of likelihood. The first that lives ends the search, except that a form which goes on
+    where it ends is asked too, and so is its own beginning while the page does not name it: a truncated ARK often
+    lives, and so does one with a word too many.
+
+    >>> forms = [Form(Ark.parse("ark:12148/bpt6k1073")), Form(Ark.parse("ark:12148/bpt6k107371t"))]
+    >>> next_form(forms) is forms[0]
+    True
+    """
+    unasked = [form for form in forms if form.standing is Standing.UNASKED]
+    living = [form for form in forms if form.standing is Standing.LIVES]
+    if not living:
+        is_unknown = any(form.standing is Standing.UNKNOWN for form in forms)
+        return None if is_unknown or not unasked else unasked[0]
+    longest = max(living, key=_length)
+    longer = (form for form in unasked if any(form.extends(other) for other in living))
+    shorter = (form for form in unasked if longest.extends(form) and not longest.knows_itself)
+    return next(longer, None) or next(shorter, None)
+
+
+def arbitrate(forms: Sequence[Form]) -> Arbitration:
+    """Which of *forms* lives: the longest that truly exists, or None when none does or nobody can say.
+
+    A longer form exists truly when the page names it, or when it gets another answer than the shorter ones get.
+    """
+    living = sorted((form for form in forms if form.standing is Standing.LIVES), key=_length)
+    if not living:
+        standings = {form.standing for form in forms}
+        nobody_knows = Standing.UNKNOWN in standings or standings <= {Standing.UNASKED}
+        words = "none of the readings could be settled" if nobody_knows else "none of the readings lives"
+        return Arbitration(None, (words, *_told(forms)))
+    chosen, *longer = living
+    evidence: list[str] = []
+    for form in longer:
+        if form.extends(chosen) and not form.knows_itself and _gets_the_same(form, chosen):
+            evidence.append(f"{form.ark} gets the answer of {chosen.ark}: what is too much was passed through")
+        else:
+            chosen = form
+    return Arbitration(chosen, (f"{chosen.ark} lives", *evidence, *_told([form for form in forms if form != chosen])))
+
+
+def did_you_mean(asked: Form, suggestions: Sequence[Form]) -> Form | None:
+    """The first of *suggestions* that lives, when *asked* fails: a mistyped ARK's likely intention, never more.
+
+    >>> did_you_mean(Form(Ark.parse("ark:12148/x5")), []) is None
+    True
+    """
+    if asked.standing is not Standing.FAILS:
+        return None
+    return next((form for form in suggestions if form.standing is Standing.LIVES), None)
+
+
+def _gets_the_same(longer: Form, shorter: Form) -> bool:
+    """Whether two forms get one answer; a target with the surplus at its end is the same target handed on."""
+    if longer.answer is None or shorter.answer is None:
+        return False
+    return same_answer(longer.answer, shorter.answer)
+
+
+def _length(form: Form) -> int:
+    return len(str(form.ark))
+
+
+def _told(forms: Sequence[Form]) -> tuple[str, ...]:
+    words = {
+        Standing.UNASKED: "was not asked",
+        Standing.LIVES: "lives too",
+        Standing.FAILS: "does not live",
+        Standing.UNKNOWN: "could not be settled",
+    }
+    return tuple(f"{form.ark} {words[form.standing]}" for form in forms)

@@ -1,0 +1,103 @@
+"""Pure: whether a question is asked again within a run, and how long to wait before."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from crawler.observations import ChainEnd, Observation, Question
+
+#: Statuses that speak of this moment, and not of what was asked for.
+PASSING_STATUSES = frozenset({429, 502, 503, 504})
+_PASSING_ENDS = frozenset({ChainEnd.TIMEOUT, ChainEnd.RESET})
+#: Questions on which a verdict about the object rests; the others are asked twice at most.
+_DECISIVE = frozenset(
+    {
+        Question.OBJECT,
+        Question.HYPHENS,
+        Question.OTHER_LABEL,
+        Question.CONFIRMED,
+        Question.AT_PATH,
+        Question.AT_REGISTRY,
+        Question.AT_GLOBAL,
+    }
+)
+_SECONDS = re.compile(r"[0-9]{1,9}\Z")
+_SPOKEN = re.compile(r"(?:(?P<h>[0-9]{1,6})\s*h)?\s*(?:(?P<m>[0-9]{1,6})\s*m)?\s*(?:(?P<s>[0-9]{1,9})\s*s)?\Z", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often a question is asked, and how long that may take."""
+
+    attempts: int = 3
+    """How often at most; 1 means never again."""
+    backoff_s: float = 2.0
+    """Seconds before the second attempt; each further wait is twice as long."""
+    longest_wait_s: float = 60.0
+    """A host that wants a longer pause is not asked again in this run."""
+
+    def backoff(self, attempt: int) -> float:
+        """The seconds after the attempt with this number, which is 1 for the first.
+
+        >>> [Patience(backoff_s=2).backoff(attempt) for attempt in (1, 2, 3)]
+        [2.0, 4.0, 8.0]
+        """
+        return self.backoff_s * float(2 ** (attempt - 1))
+
+
+def next_attempt(answer: Observation, patience: Patience, *, is_host_silent: bool = False) -> float | None:
+    """The seconds to wait before the question of *answer* is put once more, or None when that answer stands.
+
+    Only what may pass is tried again: timeouts, broken connections, 429, 502, 503 and 504. The host's own wish
+    (Retry-After, RFC 9110, 10.2.3) is heeded; one beyond our patience is on record with the answer, and not waited
+    for. *is_host_silent* says that the last few questions to this host were given up on: then one attempt is enough.
+    """
+    most = patience.attempts if answer.question in _DECISIVE else min(patience.attempts, 2)
+    if is_host_silent or answer.attempt >= most or not may_pass(answer.end, answer.status):
+        return None
+    header = answer.hops[-1].headers.get("Retry-After") if answer.hops else None
+    return wait_s(header, answer.attempt, patience, at=answer.at)
+
+
+def wait_s(retry_after: str | None, attempt: int, patience: Patience, *, at: str) -> float | None:
+    """The seconds to wait after an *attempt* that was answered *at* a moment; None when that is beyond *patience*."""
+    wish = retry_after_s(retry_after, at=at)
+    seconds = max(patience.backoff(attempt), wish or 0.0)
+    return seconds if seconds <= patience.longest_wait_s else None
+
+
+def may_pass(end: ChainEnd, status: int | None) -> bool:
+    """Whether a chain that ended so may end otherwise in a moment.
+
+    >>> may_pass(ChainEnd.ANSWERED, 503), may_pass(ChainEnd.ANSWERED, 500), may_pass(ChainEnd.DNS, None)
+    (True, False, False)
+    """
+    return end in _PASSING_ENDS or (end is ChainEnd.ANSWERED and status in PASSING_STATUSES)
+
+
+def retry_after_s(header: str | None, *, at: str) -> float | None:
+    """The seconds that a Retry-After asks for, counted from the moment *at* (ISO 8601); None when it says nothing.
+
+    It is seconds or a date; ``3s``, ``1m`` and ``1m30s`` are seen as well.
+
+    >>> [retry_after_s(text, at="2026-11-21T10:00:00+00:00") for text in ("120", "1m30s", "soon", None)]
+    [120.0, 90.0, None, None]
+    >>> retry_after_s("Sat, 21 Nov 2026 10:00:20 GMT", at="2026-11-21T10:00:00.000+00:00")
+    20.0
+    """
+    text = (header or "").strip()
+    if _SECONDS.match(text):
+        return float(text)
+    spoken = _SPOKEN.match(text) if text else None
+    if spoken:
+        hours, minutes, seconds = (int(spoken[unit] or 0) for unit in "hms")
+        return float(hours * 3600 + minutes * 60 + seconds)
+    try:
+        date, moment = parsedate_to_datetime(text), datetime.fromisoformat(at)
+        date = date if date.tzinfo else date.replace(tzinfo=UTC)
+        return max((date - moment).total_seconds(), 0.0)
+    except (ValueError, TypeError, OverflowError):
+        return None

@@ -1,0 +1,137 @@
+"""Pure: names that can't exist, and what each of them speaks for: what they are told is what a mere 200 is worth."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from crawler.resolving import resolver_of
+from extractors.ark import BETANUMERIC, Ark, shoulder_of
+from extractors.checkchar import Check, check
+from extractors.naan import Registry
+from extractors.normalize import LABEL
+
+#: A shoulder that nobody has registered is one from so many names on; a digit at the start of a few is chance.
+ENOUGH_NAMES = 3
+#: So many invented characters make it all but impossible that a name exists by chance,
+_INVENTED = 10
+#: and so many do where a wrong check character rules it out.
+_INVENTED_CHECKED = 4
+_CONSONANTS = "".join(letter for letter in BETANUMERIC if letter.isalpha())
+_HEXADECIMAL = re.compile(r"[0-9a-f-]{16,}\Z")
+_PREFIX = re.compile(r"[A-Za-z]+(?=[0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """The names that one control speaks for: those of one resolver, NAAN and shoulder."""
+
+    place: str
+    """The resolver, as a URL up to the label, or to the path where there is no label."""
+    naan: str
+    shoulder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shoulders:
+    """Which shoulder an ARK belongs to: a registered one, or one that several of the ARKs at hand have."""
+
+    registry: Registry
+    known: frozenset[tuple[str, str]] = field(default_factory=frozenset)
+
+    @classmethod
+    def among(cls, arks: Iterable[Ark], registry: Registry) -> Shoulders:
+        """The shoulders of *arks*.
+
+        >>> arks = [Ark("12148", f"btv1b{number}") for number in range(3)] + [Ark("12148", "cb1z")]
+        >>> shoulders = Shoulders.among(arks, Registry.builtin())
+        >>> [shoulders.of(ark) for ark in arks[2:]]
+        ['btv1', '']
+        """
+        seen = Counter((ark.naan, shoulder) for ark in set(arks) if (shoulder := shoulder_of(ark.name)))
+        return cls(registry, frozenset(found for found, names in seen.items() if names >= ENOUGH_NAMES))
+
+    def of(self, ark: Ark) -> str:
+        """The shoulder of *ark*, or nothing when it has none that is known."""
+        entry = self.registry.entry(ark)
+        if entry is not None and entry.shoulder:
+            return entry.shoulder
+        shoulder = shoulder_of(ark.name) or ""
+        return shoulder if (ark.naan, shoulder) in self.known else ""
+
+    def neighbourhood(self, url: str, ark: Ark) -> Neighbourhood:
+        """What a control for *ark*, asked for at *url*, speaks for."""
+        return Neighbourhood(place_of(url), ark.naan, self.of(ark))
+
+
+def place_of(url: str) -> str:
+    """The resolver that a request URL is for, also where the URL holds no label.
+
+    >>> place_of("https://n2t.net/r/ark:/12148/btv1b84"), place_of("https://example.org/brunner/06l?v=1")
+    ('https://n2t.net/r/', 'https://example.org/')
+    """
+    if LABEL.search(url):
+        return resolver_of(url)
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}/"
+
+
+def control_ark(ark: Ark, place: str) -> Ark:
+    """A name under the NAAN and shoulder of *ark* that can't exist at *place*.
+
+    It has the real one's shape: a digit stands for a digit and a letter for a letter, in the alphabet of its kind;
+    its check character is wrong where one is known. The same name comes out again for the same ARK and place.
+
+    >>> real = Ark.parse("ark:12148/btv1b8449691v")
+    >>> control = control_ark(real, "https://n2t.net/")
+    >>> control == control_ark(real, "https://n2t.net/"), control.shoulder, len(control.name) == len(real.name)
+    (True, 'btv1', True)
+    """
+    prefix = _PREFIX.match(ark.name)
+    kept = ark.shoulder or (prefix[0] if prefix else "")
+    shape = ark.name[len(kept) :]
+    least = _INVENTED_CHECKED if check(ark) in (Check.PASSES, Check.FAILS) else _INVENTED
+    shape += (shape[-1:] if shape[-1:].isalnum() else "x") * max(0, least - sum(map(str.isalnum, shape)))
+    seed = hashlib.sha256(f"{place} {ark.naan} {kept} {len(shape)}".encode()).digest()
+    octets = _octets(seed)
+    is_hexadecimal = bool(_HEXADECIMAL.match(ark.name))
+    name = kept + "".join(_stand_in(character, next(octets), is_hexadecimal=is_hexadecimal) for character in shape)
+    invented = Ark(ark.naan, name)
+    if check(invented) is Check.PASSES or invented.name == ark.name:
+        return Ark(ark.naan, name[:-1] + ("b" if name[-1] != "b" else "c"))
+    return invented
+
+
+def _octets(seed: bytes) -> Iterator[int]:
+    while True:
+        yield from seed
+        seed = hashlib.sha256(seed).digest()
+
+
+def _stand_in(character: str, octet: int, *, is_hexadecimal: bool) -> str:
+    """Another character of the same kind; what is neither letter nor digit stays."""
+    if character.isdigit():
+        return str(octet % 10)
+    if not character.isalpha():
+        return character
+    letters = "abcdef" if is_hexadecimal else _CONSONANTS
+    letter = letters[octet % len(letters)]
+    return letter.upper() if character.isupper() else letter
+
+
+def control_url(url: str, ark: Ark, registry: Registry) -> str | None:
+    """The URL that asks where *url* does for a name that can't exist; None where no such URL can be made.
+
+    >>> control_url("https://n2t.net/ark:/12148/btv1b8449691v", Ark.parse("ark:12148/btv1b8449691v"),
+    ...             Registry.builtin()).startswith("https://n2t.net/ark:/12148/btv1")
+    True
+    """
+    invented = control_ark(ark, place_of(url))
+    label = LABEL.search(url)
+    if label is not None:
+        return f"{url[: label.end()]}{invented.naan}/{invented.name}"
+    return registry.target(invented) if url == registry.target(ark) else None

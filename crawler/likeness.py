@@ -1,0 +1,130 @@
+"""Pure: how alike two answers are, told without their bodies: by digest, by text, or by a sketch of the whole text."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from heapq import nsmallest
+from urllib.parse import urlsplit
+
+from rapidfuzz import fuzz
+
+from crawler.observations import ChainEnd, Observation
+from crawler.resolving import SUCCESSES
+
+#: Characters of readable text that are kept with an observation, as evidence and for comparing answers.
+TEXT_LIMIT = 8_000
+#: Two answers at least this alike (in percent) are the same page with another name in it,
+SAME_PAGE = 95.0
+#: unless they differ in more words than this: a long frame around a short record makes all of a site's pages alike.
+FEW_WORDS = 3
+#: Hashes in a sketch: of two texts, the share of hashes in common is about the share of phrases in common.
+SKETCH_HASHES = 32
+#: Phrases of this many words are hashed.
+_PHRASE_WORDS = 3
+#: Sketches this alike are of the same page; one hash in thirty-two may differ.
+SAME_SKETCH = 0.96
+
+_ANY_ARK = re.compile(r"(?:https?://\S*?/)?ark:/?\S+", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def sketch(text: str) -> str | None:
+    """A similarity signature: the smallest hashes of the text's phrases, in hexadecimal; None for a text without words.
+
+    ARKs, numbers and clocks don't count, so a page that only repeats what it was asked keeps its sketch.
+
+    >>> one = sketch("Nothing is known here of ark:/1/x5, asked for at 10:15")
+    >>> one is not None and one == sketch("Nothing is known here of ark:/1/zzz, asked for at 11:47")
+    True
+    """
+    words = _WORD.findall(_ANY_ARK.sub(" ", text).lower())
+    if not words:
+        return None
+    length = min(_PHRASE_WORDS, len(words))
+    phrases = {" ".join(words[at : at + length]) for at in range(len(words) - length + 1)}
+    hashes = nsmallest(SKETCH_HASHES, {zlib.crc32(phrase.encode("utf-8", "replace")) for phrase in phrases})
+    return "".join(f"{value:08x}" for value in hashes)
+
+
+def likeness(one: str, other: str) -> float:
+    """The share of phrases that two sketched texts have in common, from 0 to 1, estimated.
+
+    >>> likeness("0000000a0000000b", "0000000a0000000c")
+    0.3333333333333333
+    """
+    first, second = ({each[at : at + 8] for at in range(0, len(each), 8)} for each in (one, other))
+    smallest = set(sorted(first | second)[:SKETCH_HASHES])
+    return len(smallest & first & second) / len(smallest) if smallest else 1.0
+
+
+def same_page(one: str | None, other: str | None, *names: str) -> bool:
+    """Whether two texts say the same once ARKs and the given *names* are taken out of both.
+
+    Numbers count little: clocks and counters differ each time. A text that was cut off says nothing of its rest.
+
+    >>> same_page("Nothing at ark:/1/x5", "Nothing at ark:/1/zzz")
+    True
+    >>> same_page("Record of a map of Lyon, 1784", "Nothing here")
+    False
+    """
+    first, second = (_without_names(text or "", names) for text in (one, other))
+    if not first or not second:
+        return first == second
+    if min(len(one or ""), len(other or "")) >= TEXT_LIMIT:
+        return False
+    differing = set(_WORD.findall(first)) ^ set(_WORD.findall(second))
+    return len(differing) <= FEW_WORDS and fuzz.ratio(first, second) >= SAME_PAGE
+
+
+def same_answer(one: Observation, other: Observation) -> bool:
+    """Whether two successful answers are one: the same body, the same place, or the same text but for what was asked.
+
+    What could not be read of a body proves nothing.
+    """
+    if any(each.end is not ChainEnd.ANSWERED or each.status not in SUCCESSES for each in (one, other)):
+        return False
+    if one.body_sha256 is not None and one.body_sha256 == other.body_sha256:
+        return True
+    if _both_empty(one, other) or same_place(one, other):
+        return True
+    if one.text is None or other.text is None:
+        return _same_unread(one, other)
+    if min(len(one.text), len(other.text)) >= TEXT_LIMIT:
+        sketches = (one.similarity, other.similarity)
+        return None not in sketches and likeness(*map(str, sketches)) >= SAME_SKETCH
+    names = (one.asked_url, other.asked_url, last_part(one.asked_url), last_part(other.asked_url))
+    return same_page(one.text, other.text, *names)
+
+
+def same_place(one: Observation, other: Observation) -> bool:
+    """Whether two chains of redirects end at one URL, query included: that often is what names the object."""
+    return len(one.hops) > 1 and len(other.hops) > 1 and one.final_url == other.final_url
+
+
+def last_part(url: str) -> str:
+    """The last segment of a URL's path: a name, mostly.
+
+    >>> last_part("https://n2t.net/ark:/12148/btv1b84?info")
+    'btv1b84'
+    """
+    return urlsplit(url).path.rpartition("/")[2]
+
+
+def _both_empty(one: Observation, other: Observation) -> bool:
+    """Whether both bodies are known to be empty; what was cut off or could not be decoded is not."""
+    return one.body_bytes == other.body_bytes == 0 and one.body_complete and other.body_complete
+
+
+def _same_unread(one: Observation, other: Observation) -> bool:
+    """Whether two bodies that were not read, pictures for instance, are one by all that their headers tell."""
+    first, second = (each.hops[-1].headers for each in (one, other))
+    told = [name for name in ("Content-Type", "Content-Length", "Last-Modified") if name in first]
+    return one.text is other.text is None and "Content-Length" in told and all(first[n] == second.get(n) for n in told)
+
+
+def _without_names(text: str, names: tuple[str, ...]) -> str:
+    for name in names:
+        if name:
+            text = text.replace(name, " ")
+    return " ".join(_ANY_ARK.sub(" ", text).split())

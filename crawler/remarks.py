@@ -1,0 +1,106 @@
+"""Pure: what is worth saying of a chain beside its verdict: conformance, safety, and what changed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from urllib.parse import urlsplit
+
+from crawler.observations import ChainEnd, Hop, Observation, TlsResult
+from crawler.scope import site_of
+from extractors.normalize import LABEL
+
+#: Redirects that every client follows; more are allowed, and not all do (2020, 7.1.3).
+MANY_REDIRECTS = 5
+_TLS_WORDS: Mapping[str, str] = {
+    "expired": "has expired",
+    "not-yet-valid": "is not valid yet",
+    "self-signed": "is signed by nobody but itself",
+    "unknown-issuer": "is signed by an authority that nobody knows",
+    "wrong-host": "is for another host",
+}
+#: NAANs of terms and agents: they are expected to resolve to a definition (2023, table 2).
+EXPECTED_TO_RESOLVE = frozenset({"99152", "99166"})
+
+TlsResults = Mapping[tuple[str, int], TlsResult]
+
+
+def chain_remarks(answer: Observation) -> Iterator[str]:
+    """What the way to an object shows: permanent redirects, a lost lock, another domain, many steps."""
+    hops = answer.hops
+    for hop, following in pairwise(hops):
+        if hop.status in (301, 308) and is_resolvers(hop, following):
+            yield f"the resolver {_host(hop.url)} redirects with {hop.status}, and should with 302 or 307"
+        if _scheme(hop.url) == "https" and _scheme(following.url) == "http":
+            yield f"from https to plain http: {_host(hop.url)} leads to http://{_host(following.url)}"
+        if _scheme(hop.url) == "http" and _scheme(following.url) == "https" and _host(hop.url) == _host(following.url):
+            yield f"https works: {_host(hop.url)} itself leads there from http"
+    if any(hop.status == 303 for hop in hops[:-1]) and answer.end is ChainEnd.ANSWERED:
+        yield "a 303 on the way: what answers is related to the object"
+    yield from _domain_remarks(hops)
+    if len(hops) - 1 > MANY_REDIRECTS:
+        yield f"{len(hops) - 1} redirects; a client need not follow more than {MANY_REDIRECTS}"
+
+
+def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
+    """What is wrong with the certificates of the hosts on the way, each once; the object was reached all the same."""
+    told = set()
+    for hop in hops:
+        parts = urlsplit(hop.url)
+        if parts.scheme.lower() != "https" or not parts.hostname:
+            continue
+        host = (parts.hostname, parts.port or 443)
+        result = tls.get(host)
+        if result is not None and result.trusted is False and host not in told:
+            told.add(host)
+            yield f"the certificate of {host[0]} {_TLS_WORDS.get(result.reason, 'does not hold')} ({result.reason})"
+
+
+def metadata_remarks(answer: Observation, object_answer: Observation) -> Iterator[str]:
+    """That another site than the object's describes it, which is no contradiction (2023, 5.1)."""
+    if object_answer.end is not ChainEnd.ANSWERED:
+        return
+    describing, holding = site_of(answer.final_url), site_of(object_answer.final_url)
+    if describing != holding:
+        yield f"the description is given by {describing}, the object by {holding}"
+
+
+def is_resolvers(hop: Hop, following: Hop) -> bool:
+    """Whether a redirect is a resolver's own: its URL asks for an ARK, and leads to more than the same URL elsewhere.
+
+    >>> is_resolvers(Hop("http://n2t.net/ark:/1/x", "GET", ""), Hop("https://n2t.net/ark:/1/x", "GET", ""))
+    False
+    """
+    if not LABEL.search(hop.url):
+        return False
+    asked, led = (url.split("://", 1)[-1].partition("/")[2].rstrip("/") for url in (hop.url, following.url))
+    same_host = _host(hop.url).removeprefix("www.") == _host(following.url).removeprefix("www.")
+    return asked != led or not (same_host or site_of(hop.url) == site_of(following.url))
+
+
+def _domain_remarks(hops: Sequence[Hop]) -> Iterator[str]:
+    """That the last redirect of all led to another registered domain than the one before, as when a site has moved.
+
+    A resolver's own redirect is meant to: only what happens behind it is told, and a resolver that left for another
+    domain before it had been asked anything.
+    """
+    for number, (hop, following) in enumerate(pairwise(hops)):
+        before, after = site_of(hop.url), site_of(following.url)
+        if before == after:
+            continue
+        is_first = number == 0
+        moved = not LABEL.search(hop.url) or _path(hop.url) == _path(following.url)
+        if moved or is_first:
+            yield f"the registered domain changes from {before} to {after}"
+
+
+def _host(url: str) -> str:
+    return (urlsplit(url).hostname or "").lower()
+
+
+def _scheme(url: str) -> str:
+    return url.partition(":")[0].lower()
+
+
+def _path(url: str) -> str:
+    return url.split("://", 1)[-1].partition("/")[2]

@@ -1,0 +1,106 @@
+"""Obeys robots.txt, also when it can't be had: what a host doesn't let us know, we don't take (RFC 9309, 2.3.1)."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from scrapy import Request
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.misc import build_from_crawler
+
+from crawler.agents import BODY_TIMEOUT, NoAnswerInTime
+from crawler.attempts import PASSING_STATUSES, Patience, wait_s
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.robotstxt import RobotParser
+
+
+class RobotsForbidden(IgnoreRequest):
+    """Raised when robots.txt forbids a request; nothing has been sent for it then."""
+
+
+class RobotsUnavailable(IgnoreRequest):
+    """Raised when robots.txt exists for all that we know, and the host can't give it: nothing may be asked."""
+
+
+class RobotsUnreachable(IgnoreRequest):
+    """Raised when the host gave no answer for robots.txt; the cause is the failure, which is the host's."""
+
+
+class ObeyRobots(RobotsTxtMiddleware):
+    """Scrapy's middleware, with refusals that can be told apart, and with the errors of robots.txt taken seriously.
+
+    4xx means that there are no rules. 429 and 5xx mean that all is forbidden (2.3.1.4): asked for a few more times,
+    then for the rest of the run. A host that gives no answer at all is observed as just that, and is asked again.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        settings = crawler.settings
+        self._patience = Patience(
+            settings.getint("ARKAUDIT_ATTEMPTS"),
+            settings.getfloat("ARKAUDIT_BACKOFF"),
+            settings.getfloat("ARKAUDIT_LONGEST_WAIT"),
+        )
+        self._rules: dict[str, asyncio.Task[RobotParser | None]] = {}
+
+    async def robot_parser(self, request: Request) -> RobotParser | None:
+        """The rules of the host of *request*, asked for once; None when there are none."""
+        parts = urlsplit(request.url)
+        host = parts.netloc.lower()
+        if host not in self._rules:
+            self._rules[host] = asyncio.ensure_future(self._fetch(f"{parts.scheme}://{parts.netloc}/robots.txt"))
+        rules = self._rules[host]
+        try:
+            return await asyncio.shield(rules)
+        except RobotsUnreachable:
+            if self._rules.get(host) is rules:
+                del self._rules[host]
+            raise
+
+    def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
+        """Raise `RobotsForbidden` when the rules forbid *request*."""
+        try:
+            super().process_request_2(rp, request)
+        except IgnoreRequest as forbidden:
+            raise RobotsForbidden(request.url) from forbidden
+
+    async def _fetch(self, url: str) -> RobotParser | None:
+        attempt = 1
+        while True:
+            response = await self._answer(url)
+            if response.status < 500 and response.status != 429:
+                body = response.body if 200 <= response.status < 300 else b""
+                parser: RobotParser = build_from_crawler(self._parserimpl, self.crawler, body)
+                return parser
+            pause_s = self._pause_s(response, attempt)
+            if pause_s is None:
+                times = f", asked {attempt} times" if attempt > 1 else ""
+                raise RobotsUnavailable(f"{url} answered {response.status}{times}")
+            await getattr(self.crawler.spider, "pause", asyncio.sleep)(pause_s)
+            attempt += 1
+
+    async def _answer(self, url: str) -> Response:
+        meta = {"dont_obey_robotstxt": True, "dont_merge_cookies": True}
+        request = Request(url, priority=self.DOWNLOAD_PRIORITY, meta=meta, callback=NO_CALLBACK)
+        assert self.crawler.engine is not None
+        try:
+            response = await self.crawler.engine.download_async(request)
+            if BODY_TIMEOUT in response.flags:
+                raise NoAnswerInTime(f"only the beginning of {url} came")
+        except Exception as failure:
+            raise RobotsUnreachable(url) from failure
+        return response
+
+    def _pause_s(self, response: Response, attempt: int) -> float | None:
+        if response.status not in PASSING_STATUSES or attempt >= self._patience.attempts:
+            return None
+        header = (response.headers.get("Retry-After") or b"").decode("latin-1")
+        return wait_s(header, attempt, self._patience, at=datetime.now(UTC).isoformat())

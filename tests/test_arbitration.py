@@ -1,0 +1,60 @@
+"""Which reading of a damaged ARK lives, and which is asked about next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.arbitration import Form, Standing, arbitrate, did_you_mean, next_form
+from crawler.observations import Observation, Question
+from extractors.ark import Ark
+from tests.test_verdict import observation
+from tests.vectors import vectors
+
+
+def answer_about(ark: str, told: dict[str, Any] | None) -> Observation | None:
+    """The answer to the object question about *ark*, None while it has not been asked."""
+    return None if told is None else observation(Question.OBJECT, told, f"https://r.example/{ark}")
+
+
+def form(ark: str, told: dict[str, Any] | None, control: Observation | None = None) -> Form:
+    return Form(Ark.parse(ark), answer_about(ark, told), control)
+
+
+@pytest.mark.parametrize("vector", vectors("arbitration"))
+def test_arbitration(vector: dict[str, Any]) -> None:
+    control = observation(Question.CONTROL, vector["control"]) if "control" in vector else None
+    forms = [form(ark, told, control) for ark, told in vector["forms"]]
+    following = next_form(forms)
+    decided = arbitrate(forms)
+    assert (following and str(following.ark)) == vector["next"]
+    assert (decided.form and str(decided.form.ark)) == vector["lives"]
+    assert vector.get("says", "") in " ".join(decided.evidence)
+
+
+@given(st.lists(st.sampled_from([{"chain": [404]}, {"text": "Map"}, {"chain": [403]}, {"end": "dns"}]), max_size=6))
+def test_asking_ends_and_asks_nothing_twice(answers: list[dict[str, Any]]) -> None:
+    names = [f"ark:12x45/x5{'b' * number}" for number in range(len(answers))]
+    forms = [form(name, None) for name in names]
+    for _ in answers:
+        following = next_form(forms)
+        if following is None:
+            break
+        at = forms.index(following)
+        assert forms[at].standing is Standing.UNASKED
+        forms[at] = form(names[at], answers[at])
+    assert next_form(forms) is None
+    living = arbitrate(forms).form
+    assert living is None or living.standing is Standing.LIVES
+
+
+def test_a_suggestion_that_resolves_may_have_been_meant() -> None:
+    failing, living, unasked = (form(ark, told) for ark, told in (
+        ("ark:12x45/x5l", {"chain": [404]}), ("ark:12x45/x51", {"text": "Map"}), ("ark:12x45/x5i", None),
+    ))  # fmt: skip
+    assert did_you_mean(failing, [unasked, living]) is living
+    assert did_you_mean(failing, [unasked]) is None
+    assert did_you_mean(form("ark:12x45/x5l", {"end": "dns"}), [living]) is None

@@ -1,0 +1,61 @@
+"""Whether a question is asked again, and after how long: a table, and what may stand in a Retry-After."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.attempts import Patience, next_attempt, retry_after_s
+from crawler.observations import ChainEnd, Hop, Observation, Question
+from tests.vectors import vectors
+
+NOON = "2026-11-21T12:00:00.000+00:00"
+URL = "https://n2t.net/ark:/12x45/x5"
+PATIENCE = Patience(attempts=3, backoff_s=2.0, longest_wait_s=60.0)
+
+
+def answer(told: str | int, attempt: int, retry_after: str | None, question: str) -> Observation:
+    headers = {"Retry-After": retry_after} if retry_after is not None else {}
+    status = told if isinstance(told, int) else None
+    hop = Hop(URL, "GET", NOON, status, headers=headers)
+    end = ChainEnd.ANSWERED if isinstance(told, int) else ChainEnd(told)
+    return Observation("ark:12x45/x5", URL, Question(question), URL, (hop,), end, attempt=attempt)
+
+
+@pytest.mark.parametrize("vector", vectors("attempts"))
+def test_whether_and_when_a_question_is_put_again(vector: dict[str, Any]) -> None:
+    seen = answer(vector["told"], vector.get("attempt", 1), vector.get("retry_after"), vector.get("question", "object"))
+    assert next_attempt(seen, PATIENCE, is_host_silent=vector.get("silent", False)) == vector["wait_s"]
+
+
+def test_every_status_and_end_that_may_pass_is_named() -> None:
+    statuses = {status for status in range(100, 1000) if next_attempt(answer(status, 1, None, "object"), PATIENCE)}
+    ends = {end for end in ChainEnd if next_attempt(answer(end.value, 1, None, "object"), PATIENCE)}
+    assert statuses == {429, 502, 503, 504}
+    assert ends == {ChainEnd.TIMEOUT, ChainEnd.RESET}
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("0", 0), ("120", 120), (" 7 ", 7), ("3s", 3), ("1m", 60), ("1m30s", 90), ("1M 30S", 90), ("2h", 7200),
+        ("Sat, 21 Nov 2026 12:00:30 GMT", 30), ("Saturday, 21-Nov-26 12:00:30 GMT", 30),
+        ("Sat, 21 Nov 2026 11:00:00 GMT", 0), ("Sat, 21 Nov 2026 13:00:30 +0100", 30),
+        ("", None), ("soon", None), ("-5", None), ("3d", None), ("1.5", None), ("9" * 5000, None), (None, None),
+    ],
+)  # fmt: skip
+def test_what_a_retry_after_asks_for(header: str | None, seconds: float | None) -> None:
+    assert retry_after_s(header, at=NOON) == seconds
+
+
+@given(st.text())
+def test_no_retry_after_is_too_odd(header: str) -> None:
+    assert (retry_after_s(header, at=NOON) or 0) >= 0
+
+
+def test_the_waits_of_one_question_are_bounded() -> None:
+    waits = [next_attempt(answer(503, attempt, None, "object"), Patience(10, 2.0, 60.0)) for attempt in range(1, 11)]
+    assert waits == [2, 4, 8, 16, 32, None, None, None, None, None]

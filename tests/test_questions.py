@@ -1,0 +1,158 @@
+"""What is asked about an ARK next, and of whom: decided without a network."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.controls import Shoulders, control_ark, control_url
+from crawler.observations import ACCESS, ChainEnd, Hop, Observation, Question
+from crawler.questions import Known, Places, is_resolvers_own, next_question, question_url, reached, same_host
+from extractors.ark import Ark
+from extractors.checkchar import Check, check
+from extractors.naan import Entry, Registry, Target
+from tests.vectors import vectors
+
+ARK = Ark("12x45", "x5")
+URL = "https://written.example/ark:/12x45/x5"
+GLOBAL = "https://n2t.net/"
+REGISTRY = Registry((Entry("12x45", targets=(Target("https://registered.example/ark:/${content}"),)),), "a test")
+EVERYWHERE = Places("https://registered.example/ark:/12x45/x5", "https://n2t.net/ark:/12x45/x5")
+
+
+def answer(told: str | int, *, question: Question = Question.OBJECT, url: str = URL, at: str = "") -> Observation:
+    """An observation that ended with a status or a token of `ChainEnd`, at another URL if given."""
+    status = told if isinstance(told, int) else None
+    end = ChainEnd.ANSWERED if isinstance(told, int) else ChainEnd(told)
+    hops = (Hop(url, "GET", "2026-11-21T00:00:00.000+00:00", 302),) if at else ()
+    last = Hop(at or url, "GET", "2026-11-21T00:00:00.000+00:00", status)
+    return Observation("ark:12x45/x5", url, question, url, (*hops, last), end)
+
+
+def asked(
+    told: Mapping[str, str | int], *, known: Known | None = None, places: Places = EVERYWHERE, url: str = URL
+) -> list[str]:
+    """The questions in their order, when each is answered as *told* by its token; what isn't told, with 404."""
+    answers: dict[Question, Observation] = {}
+    while (question := next_question(answers, known or Known(), places, first_url=url)) is not None:
+        assert question not in answers, "asked twice"
+        where = question_url(question, url, answers, places)
+        answers[question] = answer(told.get(question.value, 404), question=question, url=where)
+    return [question.value for question in answers]
+
+
+@pytest.mark.parametrize("vector", vectors("questions"))
+def test_what_is_asked(vector: dict[str, Any]) -> None:
+    known = Known(**vector.get("known", {}))
+    places = EVERYWHERE if "places" not in vector else Places(**vector["places"])
+    url = vector.get("url", URL)
+    assert asked(vector["told"], known=known, places=places, url=url) == vector["asked"]
+
+
+@pytest.mark.parametrize("status", [404, 500, 503])
+def test_what_the_landing_host_says_is_not_asked_elsewhere(status: int) -> None:
+    answers = {Question.OBJECT: answer(status, at="https://landing.example/x5")}
+    following = next_question(answers, Known(), EVERYWHERE, first_url=URL)
+    assert following in (None, Question.INFO)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([each.value for each in Question]), st.sampled_from([200, 302, 403, 404, 500, "dns", "timeout"])
+    )
+)
+def test_questions_come_to_an_end_and_none_is_put_twice(told: dict[str, str | int]) -> None:
+    assert len(asked(told)) <= len(ACCESS) + 3
+
+
+def test_a_redirect_to_its_own_https_is_still_the_resolver() -> None:
+    assert is_resolvers_own(answer(404, at="http://www.written.example/ark:/12x45/x5"))
+    assert not is_resolvers_own(answer(404, at="https://landing.example/x5"))
+
+
+def test_hosts_are_told_apart_by_name_and_addresses_by_port() -> None:
+    assert same_host("http://n2t.net/", "https://n2t.net:443/")
+    assert not same_host("http://n2t.net.example/", "http://n2t.net/")
+    assert not same_host("http://n2t.net:port/", "http://n2t.net/")
+
+
+@pytest.mark.parametrize(
+    ("url", "places"),
+    [
+        (URL, EVERYWHERE),
+        ("https://n2t.net/ark:/12x45/x5", Places(EVERYWHERE.at_registry, None)),
+        ("http://www.n2t.net/ark:/12x45/x5", Places(EVERYWHERE.at_registry, "https://n2t.net/ark:/12x45/x5")),
+        ("https://registered.example/ark:/12x45/x5", Places(None, EVERYWHERE.at_global, is_target=True)),
+    ],
+)
+def test_an_ark_is_not_asked_for_twice_in_one_place(url: str, places: Places) -> None:
+    assert Places.of(ARK, url, registry=REGISTRY, global_resolver=GLOBAL) == places
+
+
+def test_the_global_resolver_is_given_the_ark_as_it_was_found() -> None:
+    places = Places.of(ARK, "https://gone.example/r/ark:12x45/x-5", registry=REGISTRY, global_resolver=GLOBAL)
+    assert places.at_global == "https://n2t.net/ark:12x45/x-5"
+
+
+def test_metadata_are_asked_for_where_the_object_is() -> None:
+    without = "https://written.example/ark:/12x45/x5"
+    answers = {
+        Question.OBJECT: answer(404, url="https://written.example/ark:/12x45/x-5"),
+        Question.HYPHENS: answer(200, question=Question.HYPHENS, url=without),
+    }
+    assert reached(answers) is answers[Question.HYPHENS]
+    first = "https://written.example/ark:/12x45/x-5"
+    assert next_question(answers, Known(), EVERYWHERE, first_url=first) is Question.INFO
+    assert question_url(Question.INFO, first, answers, EVERYWHERE) == f"{without}?info"
+
+
+@given(
+    st.sampled_from(["12148", "13960", "67531", "99166"]),
+    st.from_regex(r"[A-Za-z0-9=~*+@_$:.]{0,8}[a-z0-9]{4,20}", fullmatch=True),
+)
+def test_a_control_is_another_name_of_the_same_resolver_and_naan(naan: str, name: str) -> None:
+    ark = Ark(naan, name.replace(".", ""))
+    url = control_url(f"https://n2t.net/{ark}", ark, Registry.builtin())
+    assert url is not None
+    control = Ark.parse(url)
+    assert url.startswith("https://n2t.net/ark:")
+    assert control.naan == naan
+    assert control != ark
+    assert control.shoulder == ark.shoulder
+    assert check(control) is not Check.PASSES
+    assert len(control.name) >= len(ark.name)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("metadc2846", r"metadc\d{10}"),
+        ("B7CX", r"B\d[BCDFGHJKMNPQRSTVWXZ]{9}"),
+        ("550e8400e29b41d4a716446655440000", r"5[0-9a-f]{31}"),
+        ("1:1:C4H8", r"1:\d:[BCDFGHJKMNPQRSTVWXZ]\d[BCDFGHJKMNPQRSTVWXZ]\d{6}"),
+    ],
+)
+def test_a_control_has_the_shape_of_the_names_around_it(name: str, shape: str) -> None:
+    found = control_ark(Ark("12x45", name), "https://n2t.net/").name
+    assert re.fullmatch(shape, found), found
+
+
+def test_a_target_without_a_label_has_a_control_too() -> None:
+    registry = Registry((Entry("12x45", targets=(Target("https://registered.example/item/${value}"),)),), "a test")
+    url = registry.target(ARK)
+    assert url is not None
+    control = control_url(url, ARK, registry)
+    assert control is not None
+    assert control.startswith("https://registered.example/item/x5")
+    assert control_url("https://registered.example/elsewhere", ARK, registry) is None
+
+
+def test_a_lone_name_has_no_shoulder_of_its_own_and_a_registered_one_has() -> None:
+    registry = Registry((Entry("12x45", "b9"),), "a test")
+    shoulders = Shoulders.among([Ark("12x45", name) for name in ("b9x", "c2x", "d3a", "d3b", "d3c")], registry)
+    assert [shoulders.of(Ark("12x45", name)) for name in ("b9x", "c2x", "d3a")] == ["b9", "", "d3"]

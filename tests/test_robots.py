@@ -1,0 +1,81 @@
+"""robots.txt as RFC 9309 has it, also where it can't be had."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tests.loopback import RawServer, check_rows, outcomes, reply
+
+PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
+FORBIDDING = reply(body="User-agent: *\nDisallow: /", media_type="text/plain")
+
+
+@pytest.mark.parametrize("status", ["404 Not Found", "401 Unauthorized", "403 Forbidden", "410 Gone"])
+def test_without_rules_everything_may_be_asked(status: str) -> None:
+    with RawServer(lambda _: PAGE, robots=reply(status, body="User-agent: *\nDisallow: /")) as server:
+        check_rows(f"{server.url}/ark:/12x45/x5")
+        assert "/ark:/12x45/x5" in server.targets
+
+
+@pytest.mark.parametrize(
+    ("status", "times"),
+    [("500 Internal Server Error", 1), ("503 Service Unavailable", 3), ("429 Too Many Requests", 3)],
+)
+def test_rules_that_can_not_be_had_forbid_everything_for_now(status: str, times: int) -> None:
+    with RawServer(lambda _: PAGE, robots=reply(status)) as server:
+        rows = check_rows(*(f"{server.url}/ark:/12x45/{name}" for name in ("x5", "y6")))
+        assert server.targets == []
+        assert len(server.request_lines) == times
+    assert outcomes(rows) == ["robots", "robots"]
+    assert f"answered {status[:3]}" in rows[0]["hops"][-1]["error"]
+
+
+def test_rules_that_come_at_the_second_attempt_are_obeyed() -> None:
+    class Recovering(RawServer):
+        @property
+        def _robots(self) -> bytes:
+            return reply("503 Service Unavailable") if len(self.request_lines) < 2 else FORBIDDING
+
+        @_robots.setter
+        def _robots(self, _: bytes) -> None:
+            return
+
+    with Recovering(lambda _: PAGE) as server:
+        [row] = check_rows(f"{server.url}/ark:/12x45/x5")
+        assert server.targets == []
+    assert outcomes([row]) == ["robots"]
+    assert "robots.txt forbids it" in row["hops"][-1]["error"]
+
+
+def test_a_host_without_an_answer_is_observed_as_that() -> None:
+    lock, asked = threading.Lock(), 0
+
+    class Silent(RawServer):
+        @property
+        def _robots(self) -> bytes | None:
+            nonlocal asked
+            with lock:
+                asked += 1
+            return None
+
+        @_robots.setter
+        def _robots(self, _: bytes) -> None:
+            return
+
+    with Silent(lambda _: PAGE) as server:
+        [row] = check_rows(f"{server.url}/ark:/12x45/x5")
+        assert server.targets == []
+    assert outcomes([row]) == ["reset"]
+    assert "when asked for robots.txt: the host hung up" in row["hops"][-1]["error"]
+    assert asked >= 3, "each attempt asks for the rules again"
+
+
+def test_rules_behind_a_redirect_count() -> None:
+    with RawServer(lambda _: FORBIDDING) as rules:
+        moved = reply("301 Moved Permanently", Location=f"{rules.url}/rules.txt")
+        with RawServer(lambda _: PAGE, robots=moved) as server:
+            [row] = check_rows(f"{server.url}/ark:/12x45/x5")
+            assert server.targets == []
+    assert outcomes([row]) == ["robots"]

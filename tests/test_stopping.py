@@ -1,0 +1,81 @@
+"""One Ctrl-C, or a disk that is full, and nothing more is sent; what was observed is kept."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.loopback import ON_LOOPBACK, RawServer, reply
+
+PAGE = reply(body="<title>An object</title>")
+
+
+def arks(server: RawServer, *, count: int) -> list[str]:
+    return [f"{server.url}/ark:/12x45/x{number}" for number in range(count)]
+
+
+def test_after_one_ctrl_c_nothing_more_is_sent(tmp_path: Path) -> None:
+    with RawServer(lambda _: PAGE) as server:
+        command = [sys.executable, "-m", "arkaudit", "check", *ON_LOOPBACK, "--delay", "0.2"]
+        with subprocess.Popen(
+            [*command, "--store", tmp_path / "a.db", *arks(server, count=60)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as running:
+            while len(server.targets) < 3:
+                time.sleep(0.02)
+            running.send_signal(signal.SIGINT)
+            begun, sent = time.monotonic(), len(server.targets)
+            running.communicate(timeout=60)
+        assert time.monotonic() - begun < 10
+        assert len(server.targets) <= sent + 2, "what was queued is not sent"
+    with sqlite3.connect(tmp_path / "a.db") as raw:
+        assert raw.execute("select state from run").fetchall() == [("interrupted",)]
+        observed = raw.execute("select count(*) from observation where question = 'object'").fetchone()[0]
+    assert sent - 1 <= observed <= len(server.targets), "what was asked is kept, and nothing else"
+
+
+def test_after_one_ctrl_c_no_attempt_is_waited_for(tmp_path: Path) -> None:
+    with RawServer(lambda _: reply("503 Service Unavailable", Retry_After="40")) as server:
+        command = [sys.executable, "-m", "arkaudit", "check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/x5"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+            while not server.targets:
+                time.sleep(0.02)
+            time.sleep(0.5)
+            begun = time.monotonic()
+            running.send_signal(signal.SIGINT)
+            running.communicate(timeout=60)
+        assert time.monotonic() - begun < 10
+
+
+SMALL = """
+import crawler.store as s, sys
+before = s._set_pragmas
+def small(connection, record):
+    before(connection, record)
+    pages = connection.execute('pragma page_count').fetchone()[0]
+    connection.execute(f'pragma max_page_count={pages + 4}')
+s._set_pragmas = small
+from arkaudit.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_after_a_full_disk_nothing_more_is_sent(tmp_path: Path) -> None:
+    from crawler.store import Store
+
+    Store.open(tmp_path / "a.db").close()
+    page = reply(body=f"<title>An object</title>{'forty leaves ' * 600}")
+    with RawServer(lambda _: page) as server:
+        done = subprocess.run(
+            [sys.executable, "-c", SMALL, "check", *ON_LOOPBACK, "--delay", "0.1", "--store", tmp_path / "a.db",
+             *arks(server, count=100)],
+            capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 3, done.stderr
+        assert len(server.targets) < 40
+    assert "kept" in done.stderr

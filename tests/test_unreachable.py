@@ -1,0 +1,252 @@
+"""Failures apart, over real sockets: each with its own outcome, and words that say what happened."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import socket
+import sqlite3
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply
+
+PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
+FAST = ("--timeout", "1.5", "--attempts", "1")
+
+
+@contextmanager
+def listening(handle: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A port of which each connection is given to *handle*; the URL of an ARK there."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=handle, args=(connection,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield f"127.0.0.1:{listener.getsockname()[1]}/ark:/12x45/x5"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+def reset(connection: socket.socket) -> None:
+    connection.recv(65536)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+def hang(connection: socket.socket) -> None:
+    with connection, suppress(OSError):
+        connection.settimeout(20)
+        while connection.recv(65536):
+            pass
+
+
+def hang_up(connection: socket.socket) -> None:
+    with connection:
+        connection.recv(65536)
+
+
+def speak_no_http(connection: socket.socket) -> None:
+    with connection:
+        connection.recv(65536)
+        connection.sendall(b"220 mail.example ESMTP ready\r\n\r\n")
+
+
+def send_headers_for_ever(connection: socket.socket) -> None:
+    with connection:
+        connection.recv(65536)
+        with suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\n")
+            while True:
+                connection.sendall(b"X-More: " + b"x" * 60_000 + b"\r\n")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "handle", "outcome", "words"),
+    [
+        ("http", reset, "reset", "broke off the connection"),
+        ("http", hang_up, "reset", "hung up without an answer"),
+        ("http", hang, "timeout", "connected, but no answer in time"),
+        ("https", hang, "timeout", "connected, but no answer in time"),
+        ("http", speak_no_http, "protocol-error", "no HTTP"),
+        ("https", speak_no_http, "tls", "no secure connection could be made (wrong version number)"),
+        ("http", send_headers_for_ever, "protocol-error", "the headers of the answer never end"),
+    ],
+)
+def test_a_failure_has_its_own_outcome_and_words(
+    scheme: str, handle: Callable[[socket.socket], None], outcome: str, words: str
+) -> None:
+    with listening(handle) as place:
+        [row] = check_rows(*FAST, f"{scheme}://{place}")
+    assert outcomes([row]) == [outcome]
+    assert words in row["hops"][-1]["error"]
+    assert any(words in told for told in row["object"]["evidence"])
+
+
+def test_a_connection_that_is_refused() -> None:
+    [row] = check_rows(*FAST, "http://127.0.0.1:9/ark:/12x45/x5")
+    assert outcomes([row]) == ["refused"]
+    assert "the host refused the connection" in row["hops"][-1]["error"]
+
+
+def test_a_connection_that_nobody_takes() -> None:
+    # A queue of one that is full: what connects now waits for ever.
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
+        waiting = [socket.socket() for _ in range(4)]
+        for each in waiting:
+            each.setblocking(False)
+            each.connect_ex(full.getsockname())
+        [row] = check_rows(*FAST, f"http://127.0.0.1:{full.getsockname()[1]}/ark:/12x45/x5")
+        for each in waiting:
+            each.close()
+    assert outcomes([row]) == ["timeout"]
+    assert "no connection in time" in row["hops"][-1]["error"]
+
+
+NAMES = """
+import socket, sys, time
+def look_up(host, *_, **__):
+    known = {"missing.example": socket.EAI_NONAME, "failing.example": socket.EAI_AGAIN, "slow.example": None}
+    if known.get(host, 0) is None:
+        time.sleep(3)
+    raise socket.gaierror(known.get(host) or socket.EAI_NONAME, "told by the test")
+socket.getaddrinfo = look_up
+from arkaudit.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_names_that_can_not_be_looked_up_are_told_apart() -> None:
+    hosts = {
+        "missing.example": "there is no such name",
+        "failing.example": "its name server failed",
+        "slow.example": "the name could not be looked up in time",
+        f"{'a' * 70}.example": "there is no such name",
+    }
+    urls = [f"http://{host}/ark:/12x45/x5" for host in hosts]
+    done = subprocess.run(
+        [sys.executable, "-c", NAMES, "check", "--delay", "0", *FAST, *urls],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    rows = json_lines(done.stdout)
+    assert outcomes(rows) == ["dns"] * len(hosts), done.stderr
+    for row, words in zip(rows, hosts.values(), strict=True):
+        assert words in row["hops"][-1]["error"]
+    assert [line for line in done.stderr.splitlines() if not line.startswith("ARKs: ")] == []
+
+
+def test_a_host_that_has_ipv6_only_works(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    with RawServer(lambda _: PAGE, address="::1", tls=authority.issue_cert("six.example", "::1")) as server:
+        literal, named = check_rows(
+            "--allow-address", "::1", "--ca-file", tmp_path / "ca.pem", "--store", tmp_path / "a.db",
+            "--connect-to", f"six.example:443=[::1]:{server.port}",
+            f"{server.url}/ark:/12x45/x5", "https://six.example/ark:/12x45/x5",
+        )  # fmt: skip
+        assert {f"Host: [::1]:{server.port}", "Host: six.example"} <= {
+            line for head in server.heads for line in head.split("\r\n")
+        }
+    assert [row["hops"][-1]["address"] for row in (literal, named)] == ["::1", "::1"]
+    with sqlite3.connect(tmp_path / "a.db") as raw:
+        probed = set(raw.execute("select host, reason from tls_probe"))
+    assert probed == {("::1", "ok"), ("six.example", "ok")}
+
+
+def self_signed(folder: Path, *, days: tuple[int, int]) -> trustme.LeafCert:
+    """A certificate that nobody but itself vouches for, valid from and to so many days from now."""
+    now, key = datetime.datetime.now(datetime.UTC), ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "n2t.net")])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now + datetime.timedelta(days=days[0]))
+        .not_valid_after(now + datetime.timedelta(days=days[1]))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("n2t.net")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return trustme.LeafCert(private, certificate.public_bytes(pem), [])
+
+
+def test_a_self_signed_certificate_is_told_from_an_unknown_issuer(tmp_path: Path) -> None:
+    with RawServer(lambda _: PAGE, tls=self_signed(tmp_path, days=(-10, 10))) as server:
+        [row] = check_rows(
+            "--connect-to", f"n2t.net:443=127.0.0.1:{server.port}", "--store", tmp_path / "a.db", "ark:/12x45/x5"
+        )
+    assert row["hops"][-1]["status"] == 200
+    with sqlite3.connect(tmp_path / "a.db") as raw:
+        assert raw.execute("select reason from tls_probe").fetchall() == [("self-signed",)]
+
+
+def test_a_host_without_a_handshake_is_probed_for_the_reason(tmp_path: Path) -> None:
+    with listening(speak_no_http) as place:
+        check_rows(*FAST, "--store", tmp_path / "a.db", f"https://{place}")
+    with sqlite3.connect(tmp_path / "a.db") as raw:
+        [(trusted, reason)] = raw.execute("select trusted, reason from tls_probe").fetchall()
+    assert trusted is None
+    assert reason.startswith("no handshake: ")
+
+
+def test_nothing_but_results_is_said_about_certificates() -> None:
+    with RawServer(lambda _: PAGE, tls=trustme.CA().issue_cert("another.example")) as server:
+        done = subprocess.run(
+            [sys.executable, "-m", "arkaudit", "check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/x5"],
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+    assert [line for line in done.stderr.splitlines() if not line.startswith("ARKs: ")] == []
+
+
+# -- the proxy is ours
+
+
+def through_proxy(proxy: str, *urls: str) -> list[dict[str, Any]]:
+    clean = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    done = subprocess.run(
+        [sys.executable, "-m", "arkaudit", "check", "--delay", "0", *FAST, "--allow-address", "127.0.0.0/8", *urls],
+        capture_output=True, text=True, check=False, timeout=60,
+        env={**clean, "http_proxy": proxy, "https_proxy": proxy},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_dead_proxy_is_not_the_fault_of_the_host() -> None:
+    rows = through_proxy("http://127.0.0.1:9", "http://r.example/ark:/12x45/x5", "https://r.example/ark:/12x45/x5")
+    assert outcomes(rows) == ["undetermined", "undetermined"]
+    for row in rows:
+        assert "our own proxy failed" in row["hops"][-1]["error"]
+        assert "http://127.0.0.1:9" in row["hops"][-1]["error"]
+
+
+def test_a_proxy_that_does_not_connect_us_is_not_the_fault_of_the_host() -> None:
+    with RawServer(lambda _: reply("502 Bad Gateway")) as proxy:
+        [row] = through_proxy(proxy.url, "https://r.example/ark:/12x45/x5")
+        assert proxy.request_lines[0] == "CONNECT r.example:443 HTTP/1.1"
+    assert outcomes([row]) == ["undetermined"]
+    assert "our own proxy failed" in row["hops"][-1]["error"]
