@@ -37,10 +37,12 @@ class RawServer:
         respond: Responder,
         *,
         tls: trustme.LeafCert | None = None,
+        address: str = "127.0.0.1",
         robots: bytes = reply("404 Not Found"),
     ) -> None:
         self._respond = respond
         self._robots = robots
+        self._address = address
         self._context: ssl.SSLContext | None = None
         if tls is not None:
             self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -51,7 +53,8 @@ class RawServer:
         """When each request arrived, by a clock that only goes forward."""
 
     def __enter__(self) -> Self:
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        family = socket.AF_INET6 if ":" in self._address else socket.AF_INET
+        self._listener = socket.create_server((self._address, 0), family=family)
         self.port: int = self._listener.getsockname()[1]
         self._thread = threading.Thread(target=self._accept, daemon=True)
         self._thread.start()
@@ -66,7 +69,8 @@ class RawServer:
 
     @property
     def url(self) -> str:
-        return f"{'https' if self._context else 'http'}://127.0.0.1:{self.port}"
+        host = f"[{self._address}]" if ":" in self._address else self._address
+        return f"{'https' if self._context else 'http'}://{host}:{self.port}"
 
     @property
     def targets(self) -> list[str]:
@@ -124,11 +128,14 @@ def run_command(
 
 
 def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    inherited = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    return {**inherited, "ARKAUDIT_CACHE": str(Path(__file__).parent / "no-cache")}  # no copy of the registry
 
 
 #: What every test that sends requests adds: nothing leaves loopback, and nobody waits.
-ON_LOOPBACK = ("--delay", "0", "--timeout", "5", "--only-routed", "--allow-address", "127.0.0.0/8")
+ON_LOOPBACK = (
+    "--delay", "0", "--backoff", "0", "--timeout", "5", "--only-routed", "--allow-address", "127.0.0.0/8",
+)  # fmt: skip
 
 
 def check_rows(*arguments: str | Path, **environment: str) -> list[dict[str, Any]]:

@@ -183,7 +183,7 @@ def test_one_request_at_a_time_also_without_a_delay() -> None:
 
     with RawServer(respond) as server:
         check_rows(*(f"{server.url}/ark:/12x45/x{number}" for number in range(12)))
-        assert len(server.targets) == 12
+        assert len(server.targets) == 12 + 3 + 1, "each once, three in the other label form, and the resolver's path"
         assert most == 1
 
 

@@ -1,0 +1,348 @@
+"""How ARKs are asked about over real sockets: again, elsewhere, in other readings, and never more than needed."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
+
+PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
+RECORD = "erc:\nwho: Rossi, Ada\nwhat: Notebook {name}\nwhen: 1952\nwhere: ark:/12x45/{name}\n"
+STATED = "erc-support:\nwho: A library\nwhat: Permanent: Stable Content\nwhen: 2020\nwhere: https://library.example/\n"
+Rows = list[tuple[Any, ...]]
+
+
+def observed(store: Path, columns: str = "question, attempt, chain_end, status") -> Rows:
+    with sqlite3.connect(store) as raw:
+        return raw.execute(f"select {columns} from observation order by observation_id").fetchall()
+
+
+def flaky(first: bytes | None, *, times: int, then: bytes = PAGE) -> Callable[[str], bytes | None]:
+    """Answers each target *times* times with *first*, afterwards with *then*."""
+    asked: Counter[str] = Counter()
+
+    def respond(target: str) -> bytes | None:
+        asked[target] += 1
+        return first if asked[target] <= times else then
+
+    return respond
+
+
+def knowing(*names: str, page: bytes = PAGE) -> Callable[[str], bytes]:
+    """Answers for ARKs of these names, whatever else is in the target, and for nothing else."""
+
+    def respond(target: str) -> bytes:
+        return page if target.partition("?")[0].rpartition("/")[2] in names else reply("404 Not Found")
+
+    return respond
+
+
+# -- once more
+
+
+@pytest.mark.parametrize(
+    ("first", "end"),
+    [
+        (reply("503 Service Unavailable"), ("answered", 503)),
+        (reply("429 Too Many Requests"), ("answered", 429)),
+        (reply("502 Bad Gateway"), ("answered", 502)),
+        (reply("504 Gateway Timeout"), ("answered", 504)),
+        (None, ("reset", None)),
+    ],
+    ids=["503", "429", "502", "504", "a connection broken off"],
+)
+def test_what_may_pass_is_asked_again_and_each_attempt_is_a_row(
+    first: bytes | None, end: tuple[str, int | None], tmp_path: Path
+) -> None:
+    with RawServer(flaky(first, times=1)) as server:
+        check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:/12x45/x5")
+    rows = [row for row in observed(tmp_path / "a.db") if row[0] == "object"]
+    assert rows == [("object", 1, *end), ("object", 2, "answered", 200)]
+
+
+def test_three_attempts_are_enough_and_the_verdict_says_how_often(tmp_path: Path) -> None:
+    with RawServer(lambda _: reply("503 Service Unavailable")) as server:
+        [row] = check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:/12x45/x5")
+        assert server.targets == ["/ark:/12x45/x5"] * 3
+    assert outcomes([row]) == ["server-error"]
+    assert any("3 times" in words for words in row["object"]["evidence"])
+
+
+@pytest.mark.parametrize("status", ["500 Internal Server Error", "404 Not Found", "403 Forbidden"])
+def test_what_will_not_pass_is_not_asked_again(status: str, tmp_path: Path) -> None:
+    with RawServer(lambda _: reply(status)) as server:
+        check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:/12x45/x5")
+        assert server.targets.count("/ark:/12x45/x5") == 1
+
+
+def test_attempts_are_spaced_and_a_retry_after_is_heeded_by_the_whole_host() -> None:
+    def respond(target: str) -> bytes:
+        first = target.endswith("/x0") and server.targets.count(target) == 1
+        return reply("503 Service Unavailable", Retry_After="2s") if first else reply("404 Not Found")
+
+    with RawServer(respond) as server:
+        check_rows(*(f"{server.url}/ark:/12x45/x{number}" for number in range(5)))
+        moments = dict(zip(server.request_lines, server.times, strict=True))
+        busy = next(at for line, at in zip(server.request_lines, server.times, strict=True) if "/x0" in line)
+        after = [at - busy for line, at in moments.items() if "/x" in line and at > busy]
+    assert len(after) >= 5
+    assert min(after) >= 1.9
+
+
+def test_a_back_off_grows() -> None:
+    with RawServer(lambda _: reply("503 Service Unavailable")) as server:
+        done = run_command("check", *ON_LOOPBACK, "--backoff", "0.4", f"{server.url}/ark:/12x45/x5")
+        assert done.returncode == 0, done.stderr
+        first, second, third = (
+            at for line, at in zip(server.request_lines, server.times, strict=True) if "/x5" in line
+        )
+    assert second - first >= 0.38
+    assert third - second >= 0.78
+
+
+def test_a_retry_after_beyond_our_patience_is_kept_and_not_waited_for(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    with RawServer(lambda _: reply("503 Service Unavailable", Retry_After="3600")) as server:
+        check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:/12x45/x5")
+        assert server.targets == ["/ark:/12x45/x5"]
+    assert time.monotonic() - begun < 30
+    [(hops,)] = [row[1:] for row in observed(tmp_path / "a.db", "question, hops") if row[0] == "object"]
+    assert json.loads(hops)[0]["headers"]["Retry-After"] == "3600"
+
+
+def test_a_host_that_never_answers_is_not_asked_three_times_about_each() -> None:
+    with RawServer(lambda _: None) as server:
+        check_rows(*(f"{server.url}/ark:/12x45/x{number}" for number in range(10)))
+        assert len(server.targets) < 30
+
+
+# -- elsewhere
+
+
+def routed(**servers: RawServer) -> list[str]:
+    return [f"--connect-to={name.replace('_', '.')}:80=127.0.0.1:{server.port}" for name, server in servers.items()]
+
+
+def with_registry(folder: Path, target: str) -> dict[str, str]:
+    """The environment of a command whose copy of the registry sends NAAN 12x45 to *target*."""
+    record = {
+        "what": "12345x",
+        "where": "https://library.example/",
+        "target": {"url": target, "http_code": 302},
+        "when": "2020-01-01T00:00:00+00:00",
+        "rtype": "PublicNAAN",
+        "who": {"name": "A library", "acronym": None},
+        "na_policy": {"orgtype": "NP", "policy": "NR", "tenure": "2020", "policy_url": None},
+        "test_identifier": None,
+    }
+    source = folder / "records.json"
+    source.write_text(json.dumps({"metadata": {}, "data": [{**record, "what": "98765"}]}))
+    done = run_command("registry", "update", source, ARKAUDIT_CACHE=str(folder / "cache"))
+    assert done.returncode == 0, done.stderr
+    return {"ARKAUDIT_CACHE": str(folder / "cache")}
+
+
+def test_a_dead_resolver_is_replaced_by_the_registrys_target(tmp_path: Path) -> None:
+    cache = with_registry(tmp_path, "http://registered.example/ark:/${content}")
+
+    with RawServer(knowing("x5")) as registered, RawServer(knowing("x5")) as everywhere:
+        [row] = check_rows(
+            "--resolver", "http://global.example/", *routed(registered_example=registered, global_example=everywhere),
+            "--connect-to=gone.example:80=127.0.0.1:9", "http://gone.example/ark:/98765/x5", **cache,
+        )  # fmt: skip
+        assert everywhere.targets == [], "nobody else is asked than needed"
+        assert registered.targets[0] == "/ark:/98765/x5"
+        assert "/ark:/98765/x5?info" in registered.targets
+    assert outcomes([row]) == ["works-elsewhere"]
+
+
+def test_what_the_registrys_target_does_not_know_is_confirmed_at_the_global_resolver(tmp_path: Path) -> None:
+    cache = with_registry(tmp_path, "http://registered.example/ark:/${content}")
+
+    with RawServer(knowing()) as registered, RawServer(knowing("x5")) as everywhere:
+        routes = routed(registered_example=registered, global_example=everywhere)
+        options = ("--resolver", "http://global.example/", *routes)
+        [direct] = check_rows("--direct", *options, "ark:/98765/x5", **cache)
+        assert registered.targets[0] == "/ark:/98765/x5"
+        assert everywhere.targets[0] == "/ark:/98765/x5"
+        [split] = check_rows(*options, "http://registered.example/ark:/98765/x5", **cache)
+    assert outcomes([direct, split]) == ["resolved", "resolved"]
+
+
+def test_compact_arks_go_straight_to_the_registrys_target_when_told_to(tmp_path: Path) -> None:
+    cache = with_registry(tmp_path, "http://registered.example/item/${value}")
+
+    def respond(target: str) -> bytes:
+        return PAGE if "/x5" in target and "?" not in target else reply("404 Not Found")
+
+    with RawServer(respond) as registered, RawServer(respond) as everywhere:
+        routes = routed(registered_example=registered, global_example=everywhere)
+        [row] = check_rows("--direct", "--resolver", "http://global.example/", *routes, "ark:/98765/x5y7z", **cache)
+        assert everywhere.targets == []
+        assert registered.targets[0] == "/item/x5y7z"
+        controls = [target for target in registered.targets if "x5y7z" not in target]
+        assert len(controls) == 1
+        assert controls[0].startswith("/item/x5")
+    assert outcomes([row]) == ["resolved"]
+
+
+def test_what_a_landing_host_does_not_find_is_asked_nowhere_else() -> None:
+    with RawServer(lambda _: reply("404 Not Found")) as landing, RawServer(lambda _: PAGE) as everywhere:
+        with RawServer(lambda target: reply("302 Found", Location=f"http://landing.example{target}")) as resolver:
+            routes = routed(landing_example=landing, r_example=resolver, global_example=everywhere)
+            [row] = check_rows("--resolver", "http://global.example/", *routes, "http://r.example/ark:/12x45/x5")
+        assert everywhere.targets == []
+    assert outcomes([row]) == ["broken"]
+
+
+def test_a_resolver_that_knows_one_label_form_only_is_asked_in_that(tmp_path: Path) -> None:
+    def respond(target: str) -> bytes:
+        return knowing("x5")(target) if target.startswith("/ark:/") else reply("404 Not Found")
+
+    with RawServer(respond) as server:
+        [row] = check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:12x45/x5")
+        assert "/ark:/12x45/x5?info" in server.targets
+        assert "/ark:12x45/x5?info" not in server.targets
+    assert outcomes([row]) == ["resolved"]
+
+
+def test_without_its_hyphens_a_name_is_asked_for_its_metadata_too() -> None:
+    with RawServer(knowing("x5y7")) as server:
+        [row] = check_rows(f"{server.url}/ark:/12x45/x5-y7")
+        assert "/ark:/12x45/x5y7?info" in server.targets
+        assert "/ark:/12x45/x5-y7?info" not in server.targets
+    assert outcomes([row]) == ["resolved"]
+
+
+def test_a_resolver_that_moved_within_its_host_is_found_by_the_hosts_own_word(tmp_path: Path) -> None:
+    def respond(target: str) -> bytes:
+        if target == "/.well-known/ark":
+            return reply(body="/index.php/ids/", media_type="text/plain")
+        return knowing("x5", "y6")(target) if target.startswith("/index.php/ids/") else reply("404 Not Found")
+
+    with RawServer(respond) as server:
+        rows = check_rows(
+            "--store", tmp_path / "a.db", *(f"{server.url}/ark:/12x45/{name}" for name in ("x5", "y6", "z7"))
+        )
+        assert server.targets.count("/.well-known/ark") == 1, "once a host"
+        assert {f"/index.php/ids/ark:/12x45/{name}" for name in ("x5", "y6", "z7")} <= set(server.targets)
+        assert "/index.php/ids/ark:/12x45/x5?info" in server.targets
+    assert outcomes(rows) == ["works-elsewhere", "works-elsewhere", "broken"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply(body="<p>Not here", status="200 OK"),
+        reply(body="not a path", media_type="text/plain"),
+        reply(body="/", media_type="text/plain"),
+    ],
+)
+def test_a_host_that_names_no_other_path_is_asked_no_further(answer: bytes) -> None:
+    with RawServer(lambda target: answer if "well-known" in target else reply("404 Not Found")) as server:
+        [row] = check_rows(f"{server.url}/ark:/12x45/x5")
+        assert server.targets == ["/ark:/12x45/x5", "/ark:12x45/x5", "/.well-known/ark"]
+    assert outcomes([row]) == ["broken"]
+
+
+def test_where_a_commitment_is_stated_in_full_is_asked_once_a_run(tmp_path: Path) -> None:
+    with RawServer(lambda _: reply("404 Not Found")) as library:
+        where = f"{library.url}/policy"
+
+        def respond(target: str) -> bytes:
+            name = target.partition("?")[0].rpartition("/")[2]
+            statement = STATED.replace("https://library.example/", where)
+            record = reply(body=f"{RECORD.format(name=name)}\n{statement}", media_type="text/plain")
+            return knowing("x5", "y6", page=record if "?" in target else PAGE)(target)
+
+        with RawServer(respond) as server:
+            check_rows("--store", tmp_path / "a.db", *(f"{server.url}/ark:/12x45/{name}" for name in ("x5", "y6")))
+        assert library.targets == ["/policy"]
+    assert ("policy link", 1, "answered", 404) in observed(tmp_path / "a.db")
+
+
+# -- no more than needed
+
+
+def budget(respond: Callable[[str], bytes], store: Path) -> tuple[float, Counter[str]]:
+    """Questions an ARK, for a hundred of one shoulder, and how often each was put."""
+    with RawServer(respond) as server:
+        arks = [f"{server.url}/ark:/12x45/b7{number:03}k" for number in range(100)]
+        rows = check_rows("--conformance", "--store", store, *arks)
+    assert len(rows) == 100
+    questions = Counter(row[0] for row in observed(store))
+    return sum(questions.values()) / 100, questions
+
+
+def test_a_hundred_healthy_arks_that_describe_themselves_take_two_questions_and_a_bit(tmp_path: Path) -> None:
+    def respond(target: str) -> bytes:
+        name = target.partition("?")[0].rpartition("/")[2]
+        if not name.startswith("b7") or not name[2:5].isdigit() or len(name) != 6:
+            return reply("404 Not Found")
+        if target.endswith("?info"):
+            return reply(body=RECORD.format(name=name), media_type="text/plain")
+        return reply(body=f"<title>Notebook {name}</title><p>ark:/12x45/{name}")
+
+    average, questions = budget(respond, tmp_path / "a.db")
+    assert average <= 2.2, questions
+    assert questions["object"] == questions["?info"] == 100
+    assert questions["control"] == questions["control ?info"] == questions["??"] == 1
+
+
+def test_a_hundred_healthy_arks_that_do_not_take_four_questions_and_a_bit(tmp_path: Path) -> None:
+    def respond(target: str) -> bytes:
+        name = target.partition("?")[0].rpartition("/")[2]
+        return reply(body=f"<title>Notebook {name}</title>") if name.startswith("b7") else reply("404 Not Found")
+
+    average, questions = budget(respond, tmp_path / "a.db")
+    assert average <= 4.2, questions
+    assert questions["control"] == 1
+
+
+def test_a_record_with_a_commitment_is_not_asked_for_one_again() -> None:
+    def respond(target: str) -> bytes:
+        record = reply(body=f"{RECORD.format(name='x5')}\n{STATED}", media_type="text/plain")
+        return knowing("x5", page=record if "?" in target else PAGE)(target)
+
+    with RawServer(respond) as server:
+        [row] = check_rows(f"{server.url}/ark:/12x45/x5")
+        assert "/ark:/12x45/x5??" not in server.targets
+    assert row["commitment"]["outcome"] == "stated"
+
+
+# -- other readings
+
+
+def test_the_other_reading_of_a_doubtful_line_break_is_asked_only_when_the_first_fails(tmp_path: Path) -> None:
+    with RawServer(knowing("n3kp7w", "b7x5")) as server:
+        # The first is cut short by a line break behind which a word follows that may belong to it.
+        text = f"See {server.url}/ark:/12x45/n3kp\n7w and {server.url}/ark:/12x45/b7x5 for more."
+        (tmp_path / "letter.txt").write_text(text)
+        done = run_command("run", *ON_LOOPBACK, tmp_path / "letter.txt", "--store", tmp_path / "a.db")
+        assert done.returncode == 0, done.stderr
+        with sqlite3.connect(tmp_path / "a.db") as raw:
+            mentions = raw.execute("select request_url, alternatives from mention").fetchall()
+        asked = {target.partition("?")[0] for target in server.targets}
+    assert "/ark:/12x45/n3kp7w" in asked
+    others = [alternative for _, found in mentions for alternative in json.loads(found)]
+    assert others, "the line break leaves a doubt"
+
+
+def test_what_may_have_been_meant_is_asked_where_a_check_character_fails(tmp_path: Path) -> None:
+    # btv1b8449961v is btv1b8449691v with two characters swapped.
+    def respond(target: str) -> bytes:
+        return PAGE if "btv1b8449691v" in target else reply("404 Not Found")
+
+    with RawServer(respond) as server:
+        check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:/12148/btv1b8449961v")
+        assert "/ark:/12148/btv1b8449691v" in server.targets
+    arks = observed(tmp_path / "a.db", "request_url, question")
+    assert (f"{server.url}/ark:/12148/btv1b8449691v", "object") in arks

@@ -1,0 +1,202 @@
+"""Exactness on the wire: every inflection and every odd character, over http, https, redirects and proxies."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import string
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+import trustme
+
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
+
+#: Everything printable that can stand in a path, each once; what extraction emits is a part of this.
+ODD = "".join(sorted(set(string.printable) - set(string.whitespace) - set("#?%"))) + "%7d%7D%2e%zz%"
+URLS = tuple(f"ark:/12x45/{name}" for name in (f"x{ODD}", "x/./../y//z.b.a", "=~*+@_$:", "caf%C3%A9%20x", "x--y."))
+INFLECTIONS = ("", "?info", "??", "?")
+PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
+
+#: Asks about ARKs at exactly these URLs, whatever a reader of documents would make of them.
+ASK = """
+import json, sys
+from rich.console import Console
+from arkaudit.audits import audit
+from arkaudit.config import load
+from crawler.store import Store
+from extractors.ark import Ark
+told = json.load(sys.stdin)
+with Store.open(None) as store:
+    targets = [(Ark("12x45", f"x{number}"), url) for number, url in enumerate(told["urls"])]
+    run_id, _ = audit(load(None, told["config"]), store, command="check", targets=targets, console=Console(stderr=True))
+    print(json.dumps([seen.asked_url for seen in store.observations(run_id)]))
+"""
+
+
+def ask(urls: list[str], *, proxy: str | None = None, connect_to: list[str] | None = None) -> list[str]:
+    """Asks about each URL; returns every URL that the store says was asked first in a chain."""
+    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    if proxy:
+        environment |= {"http_proxy": proxy, "https_proxy": proxy}
+    config = {
+        "politeness.delay": 0, "politeness.backoff": 0, "politeness.timeout": 5, "politeness.attempts": 1,
+        "network.only_routed": proxy is None, "network.allow_addresses": ["127.0.0.0/8"],
+        "network.connect_to": connect_to or [],
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", ASK], input=json.dumps({"urls": urls, "config": config}),
+        capture_output=True, text=True, check=False, timeout=120, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return [str(url) for url in json.loads(done.stdout)]
+
+
+@contextmanager
+def tunnel(to: RawServer) -> Iterator[tuple[str, list[str]]]:
+    """A proxy that connects whoever asks to one server; its URL, and the first lines that it was sent."""
+    listener, lines = socket.create_server(("127.0.0.1", 0)), []
+
+    def pipe(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+        for each in (source, sink):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def serve(client: socket.socket) -> None:
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += client.recv(65536)
+        lines.append(head.decode("latin-1").partition("\r\n")[0])
+        server = socket.create_connection(("127.0.0.1", to.port))
+        client.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
+        threading.Thread(target=pipe, args=(client, server), daemon=True).start()
+        pipe(server, client)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", lines
+    finally:
+        listener.close()
+
+
+def expected(prefix: str = "") -> set[str]:
+    return {f"{prefix}/{url}{inflection}" for url in URLS for inflection in INFLECTIONS}
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_each_character_arrives_as_it_was_asked(scheme: str) -> None:
+    tls = trustme.CA().issue_cert("127.0.0.1") if scheme == "https" else None
+    with RawServer(lambda _: PAGE, tls=tls) as server:
+        told = ask([f"{server.url}/{url}" for url in URLS])
+        assert expected() <= set(server.targets)
+        assert {url.removeprefix(server.url) for url in told} == set(server.targets), "the store says what was sent"
+
+
+def test_each_character_of_a_location_is_followed_as_it_came() -> None:
+    with RawServer(lambda _: PAGE) as landing:
+        with RawServer(lambda target: reply("302 Found", Location=f"{landing.url}/land{target}")) as resolver:
+            ask([f"{resolver.url}/{url}" for url in URLS])
+        assert expected("/land") <= set(landing.targets)
+
+
+def test_each_character_passes_a_proxy_as_it_was_asked() -> None:
+    with RawServer(lambda _: PAGE) as proxy:
+        ask([f"http://resolver.example/{url}" for url in URLS], proxy=proxy.url)
+        assert expected("http://resolver.example") <= set(proxy.targets)
+
+
+def test_each_character_passes_a_tunnel_as_it_was_asked() -> None:
+    with RawServer(lambda _: PAGE, tls=trustme.CA().issue_cert("resolver.example")) as server:
+        with tunnel(server) as (proxy, lines):
+            ask([f"https://resolver.example/{url}" for url in URLS], proxy=proxy)
+        assert expected() <= set(server.targets)
+        assert set(lines) == {"CONNECT resolver.example:443 HTTP/1.1"}
+        assert all("Host: resolver.example\r\n" in head for head in server.heads)
+
+
+def test_a_user_and_a_password_are_never_sent() -> None:
+    with RawServer(lambda _: PAGE) as server:
+        [row] = check_rows(f"http://me:secret@127.0.0.1:{server.port}/ark:/12x45/x5")
+        assert server.targets[0] == "/ark:/12x45/x5"
+        assert not any("secret" in head or "Authorization" in head for head in server.heads)
+    assert "secret" not in json.dumps({**row, "asked": ""})
+    assert outcomes([row]) != ["dns"]
+
+
+def test_a_host_in_another_script_is_asked_for_in_ascii() -> None:
+    with RawServer(lambda _: PAGE) as server:
+        route = f"--connect-to=xn--bcher-kva.example:80=127.0.0.1:{server.port}"
+        check_rows(route, "http://b\N{LATIN SMALL LETTER U WITH DIAERESIS}cher.example/ark:/12x45/x5")
+        assert all("Host: xn--bcher-kva.example\r\n" in head for head in server.heads)
+        assert server.targets[0] == "/ark:/12x45/x5"
+
+
+def test_a_host_with_an_empty_port_is_asked_at_the_schemes_own() -> None:
+    with RawServer(lambda _: PAGE) as server:
+        [row] = check_rows(f"--connect-to=r.example:80=127.0.0.1:{server.port}", "http://r.example:/ark:/12x45/x5")
+        assert "Host: r.example\r\n" in server.heads[0]
+    assert row["final_url"] == "http://r.example/ark:/12x45/x5"
+
+
+def test_a_long_url_is_sent_and_the_host_says_whether_it_is_too_long() -> None:
+    name = "x5" * 10_000
+    with RawServer(lambda target: reply("414 URI Too Long") if len(target) > 8_000 else PAGE) as server:
+        [row] = check_rows(f"{server.url}/ark:/12x45/{name}")
+        assert server.targets[0] == f"/ark:/12x45/{name}"
+    assert row["hops"][-1]["status"] == 414
+
+
+def test_a_long_header_is_read(tmp_path: Path) -> None:
+    long = "l" * 200_000
+    with RawServer(
+        lambda _: reply(body="<title>An object</title>", Link=f"<https://x.example/{long}>; rel=next")
+    ) as server:
+        [row] = check_rows(f"{server.url}/ark:/12x45/x5")
+    assert row["hops"][-1]["status"] == 200
+    assert 1_000 < len(row["hops"][-1]["headers"]["Link"]) < 10_000, "kept as far as anybody needs it"
+
+
+@pytest.mark.parametrize("url", ["http://n2t.net:99999/ark:/12x45/x5", "http://n2t.net:port/ark:/12x45/x5"])
+def test_a_url_that_can_not_be_is_told(url: str) -> None:
+    done = run_command("check", *ON_LOOPBACK, url)
+    assert done.returncode == 0, done.stderr
+    for line in done.stdout.splitlines():
+        row = json.loads(line)
+        if row["hops"]:
+            assert "no request can be made of this URL" in row["hops"][-1]["error"]
+
+
+def test_a_slow_body_keeps_its_status_and_what_came_of_it() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9000\r\n\r\n"
+
+    class Trickling(RawServer):
+        def _serve(self, connection: socket.socket) -> None:
+            with connection, suppress(OSError):
+                line = connection.recv(65536).decode("latin-1").partition("\r\n")[0]
+                self.request_lines.append(line)
+                if line.split(" ")[1].endswith("/robots.txt"):
+                    connection.sendall(reply("404 Not Found"))
+                    return
+                connection.sendall(head + b"<title>Notebook of Ada Rossi</title>")
+                for _ in range(100):
+                    threading.Event().wait(0.2)
+                    connection.sendall(b".")
+
+    with Trickling(lambda _: None) as server:
+        [row] = check_rows("--timeout", "1.5", f"{server.url}/ark:/12x45/x5")
+    assert row["hops"][-1]["status"] == 200
+    assert row["hops"][-1]["address"] == "127.0.0.1"

@@ -1,0 +1,139 @@
+"""Every animal of the zoo gets the verdict that it deserves, and every verdict the requests that led to it."""
+
+from __future__ import annotations
+
+import csv
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import trustme
+
+from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
+from tests.loopback import json_lines, run_command
+from tests.zoo import Animal, Asked, Zoo, animals
+
+ANIMALS = animals()
+SERVICES = ("object", "metadata", "commitment")
+#: Outcomes that no server on loopback can bring about.
+NOT_OF_A_SERVER = {ObjectOutcome.INVALID, ObjectOutcome.TIMEOUT}
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One run over the whole zoo: what was printed, what was kept, and what the servers saw."""
+
+    rows: dict[str, dict[str, Any]]
+    store: Path
+    requests: list[Asked]
+
+
+@pytest.fixture(scope="module")
+def visit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
+    folder = tmp_path_factory.mktemp("zoo")
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(folder / "ca.pem"))
+    with Zoo(ANIMALS, authority) as zoo:
+        common = [
+            "check", "--from", "-", "--store", folder / "zoo.db", "--delay", "0", "--timeout", "3", "--backoff", "0.2",
+            "--allow-address", "127.0.0.0/8", "--allow-address", "::1/128", "--ca-file", folder / "ca.pem",
+            "--resolver", "http://global.example/", *(f"--connect-to={route}" for route in zoo.routes),
+        ]  # fmt: skip
+        rows: dict[str, dict[str, Any]] = {}
+        # A name that leads nowhere must be looked up to be missed; nothing else may be.
+        for lost in (False, True):
+            asked = [animal.url for animal in ANIMALS if (animal.place == "nowhere") is lost]
+            done = run_command(*common, *([] if lost else ["--only-routed"]), stdin="\n".join(asked))
+            assert done.returncode == 0, done.stderr
+            rows |= {row["asked"]: row for row in json_lines(done.stdout)}
+        yield Visit(rows, folder / "zoo.db", zoo.requests)
+
+
+def deserved(animal: Animal) -> Any:
+    """The animal as a parameter, expected to fail where it is known what is wrong."""
+    marks = [pytest.mark.xfail(strict=True, reason=animal.known)] if animal.known else []
+    return pytest.param(animal, id=f"{animal.name}: {animal.why}", marks=marks)
+
+
+@pytest.mark.parametrize("animal", [deserved(animal) for animal in ANIMALS])
+def test_verdict(animal: Animal, visit: Visit) -> None:
+    row = visit.rows[animal.url]
+    wrong = [
+        f"{service} is {row[service]['outcome']}, not {getattr(animal, service)}: {row[service]['evidence']}"
+        for service in SERVICES
+        if row[service]["outcome"] not in getattr(animal, service).split("|")
+    ]
+    assert not wrong
+    assert row["object"]["evidence"], "a verdict without a reason"
+    words = " ".join([*row["remarks"], *(words for service in SERVICES for words in row[service]["evidence"])])
+    assert [each for each in animal.says if each not in words] == []
+    assert [each for each in animal.unsaid if each in words] == []
+    if animal.final is not None:
+        assert row["final_url"] == animal.final
+    asked = [seen.target for seen in visit.requests if seen.host in animal.hosts]
+    assert not set(animal.never) & set(asked)
+    if animal.at_most is not None:
+        assert asked.count("/" + animal.ark) <= animal.at_most
+
+
+def test_every_ark_has_a_verdict_in_the_order_asked(visit: Visit) -> None:
+    assert len(ANIMALS) >= 60
+    assert len({animal.url for animal in ANIMALS}) == len(ANIMALS)
+    assert set(visit.rows) == {animal.url for animal in ANIMALS}
+    for row in visit.rows.values():
+        for service in SERVICES:
+            assert row[service]["outcome"], row["asked"]
+
+
+def test_the_zoo_shows_every_outcome() -> None:
+    for service, outcomes in (
+        ("object", ObjectOutcome),
+        ("metadata", MetadataOutcome),
+        ("commitment", CommitmentOutcome),
+    ):
+        shown = {token for animal in ANIMALS for token in getattr(animal, service).split("|")}
+        assert shown >= {str(outcome) for outcome in outcomes} - {str(each) for each in NOT_OF_A_SERVER}
+
+
+def test_the_store_has_the_requests_that_were_sent_and_no_others(visit: Visit, tmp_path: Path) -> None:
+    recorded, unanswered = set(), set()
+    for run in ("1", "2"):
+        done = run_command("report", "--store", visit.store, "--run", run, "--out", tmp_path / run)
+        assert done.returncode == 0, done.stderr
+        requests = _csv(tmp_path / run / "tables" / "requests.csv")
+        judged = _csv(tmp_path / run / "tables" / "arks.csv")
+        asked = {row["request_url"] for row in requests}
+        assert judged
+        assert [row["ark"] for row in judged if row["request_url"] not in asked] == []
+        for row in requests:
+            (recorded if row["status"] else unanswered).add((urlsplit(row["url"]).hostname, _target(row["url"])))
+    sent = {(seen.host, seen.target) for seen in visit.requests}
+    assert recorded <= sent
+    assert sent <= recorded | unanswered
+
+
+def _csv(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _target(url: str) -> str:
+    rest = url.split("://", 1)[1]
+    return "/" + rest.partition("/")[2]
+
+
+def test_objects_are_asked_for_by_get(visit: Visit) -> None:
+    assert {seen.method for seen in visit.requests} == {"GET"}
+
+
+@pytest.mark.parametrize(
+    "animal", [each for each in ANIMALS if each.tls not in (None, "none")], ids=lambda each: each.name
+)
+def test_a_certificate_has_its_reason(animal: Animal, visit: Visit) -> None:
+    with sqlite3.connect(visit.store) as raw:
+        found = raw.execute("select reason from tls_probe where host = ?", (animal.host,)).fetchall()
+    assert found == [(animal.tls,)]
