@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -14,14 +13,20 @@ from arkaudit import __version__
 from arkaudit.config import Config
 from arkaudit.progress import RunProgress
 from arkaudit.seeds import Seeds
+from crawler.deciding import decide_doubts, record_registry_findings
 from crawler.judging import judge_run
+from crawler.maptr import dns_look_up, with_resolvers
 from crawler.observations import Verdict
 from crawler.process import RunInterrupted, Stage, run_stages
+from crawler.reading import DocumentWorker
+from crawler.registry import cache_folder
+from crawler.registry import load as load_registry
 from crawler.spiders.arks import ArksSpider
-from crawler.spiders.documents import DocumentsSpider, DocumentWorker, document_name
+from crawler.spiders.documents import DocumentsSpider, document_name
 from crawler.store import Store, StoreUnwritable
 from extractors.ark import Ark
 from extractors.extraction import extract
+from extractors.naan import Registry
 from extractors.worker import Worker
 
 #: What one document may take to be parsed. Bombs use all of it, so it is also what they cost.
@@ -29,6 +34,15 @@ PARSING_S = 60.0
 PARSING_BYTES = 2**30
 
 Target = tuple[Ark, str]
+
+
+class AuditInterrupted(RunInterrupted):
+    """Raised by `audit` when a signal ended it; what had been observed is judged and kept."""
+
+    def __init__(self, run_id: int, verdicts: list[Verdict]) -> None:
+        super().__init__()
+        self.run_id = run_id
+        self.verdicts = verdicts
 
 
 def document_worker() -> DocumentWorker:
@@ -50,9 +64,8 @@ def audit(
     """One run: the documents of *seeds* if given, then (with *resolve*) the ARKs they cite, or *targets*.
 
     Returns the run's number and its verdicts, which are in the store. Raises `crawler.store.StoreUnwritable` or
-    `crawler.process.RunInterrupted` when it could not finish; what was observed until then has been recorded.
+    `AuditInterrupted` when it could not finish; what was observed until then has been recorded.
     """
-    quiet_logging()
     named = [*seeds.urls, *map(document_name, seeds.files)] if seeds else []
     run_id = store.begin_run(
         command=command,
@@ -62,11 +75,18 @@ def audit(
         user_agent=config.user_agent,
         seeds=named,
     )
+    registry = load_registry(cache_folder())
     state = "failed"
     probed: set[tuple[str, int]] = set()
 
     def cited() -> list[Target]:
-        return list(targets) if targets is not None else store.cited_arks(run_id)
+        if targets is not None:
+            return list(targets)
+        decide_doubts(store, run_id, resolver=config.resolver)
+        record_registry_findings(store, run_id, registry)
+        if not resolve:
+            return []
+        return [(ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark)]
 
     try:
         with document_worker() as worker, RunProgress(console) as progress:
@@ -94,7 +114,14 @@ def audit(
                     "run_id": run_id,
                     "probed_hosts": probed,
                     "targets": asked,
+                    "readings": {} if targets is not None else store.readings(run_id),
+                    "registry": _with_dns(registry, asked) if config.resolve.maptr else registry,
+                    "resolver": config.resolver,
+                    "direct": config.resolve.direct,
                     "legacy": config.resolve.legacy_inflections,
+                    "conformance": config.resolve.conformance,
+                    "conformance_from": config.resolve.conformance_from,
+                    "patience": config.patience,
                 }
 
             def started(crawler: Crawler) -> None:
@@ -108,9 +135,10 @@ def audit(
         state = "finished"
     except (KeyboardInterrupt, RunInterrupted):
         state = "interrupted"
-        raise
     finally:
-        verdicts = _end(store, run_id, cited if resolve else list, state)
+        verdicts = _end(store, run_id, cited, state)
+    if state == "interrupted":
+        raise AuditInterrupted(run_id, verdicts)
     return run_id, verdicts
 
 
@@ -126,10 +154,9 @@ def _end(store: Store, run_id: int, targets: Callable[[], list[Target]], state: 
     return verdicts
 
 
-def quiet_logging() -> None:
-    """Scrapy speaks only of what nobody else reports."""
-    logging.getLogger("scrapy").setLevel(logging.ERROR)
-    logging.getLogger("twisted").setLevel(logging.CRITICAL)
+def _with_dns(registry: Registry, asked: Sequence[Target]) -> Registry:
+    """The copy of the NAAN registry with what the DNS knows besides."""
+    return with_resolvers(registry, (ark.naan for ark, _ in asked if not ark.is_skipped), dns_look_up())
 
 
 def _now() -> str:

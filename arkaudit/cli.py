@@ -15,12 +15,11 @@ from rich.console import Console
 
 from arkaudit import __version__
 from arkaudit.config import ConfigError
-from arkaudit.exits import EXIT_MISTAKE, EXIT_UNFINISHED, end, end_for, errors, exit_on, say
+from arkaudit.exits import EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, errors, exit_on, say
 from arkaudit.options import config_of, crawl_options, fail_on_option, request_options
 from arkaudit.seeds import Seeds, UserMistake
 from crawler.observations import DocumentRecord
-from extractors.documents import Finding
-from extractors.find import Mention, NamespaceMention, scan
+from extractors.documents import ABOUT_CITATIONS, Finding
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -85,14 +84,20 @@ def extract(
     type=click.Path(path_type=Path, allow_dash=True),
     help="Read them from a file, one a line.",
 )
-@click.option("--format", "form", type=click.Choice(["jsonl", "table"]), default="jsonl", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["jsonl", "table"]), help="[default: jsonl; plain text with --explain]"
+)
+@click.option("--explain", is_flag=True, help="Tell each step: what was asked, what came back, what it means.")
+@click.option("--conformance", is_flag=True, help="Ask each resolver for one ARK in up to eight other forms as well.")
 @click.option("--store", "store_file", type=click.Path(path_type=Path), help="Keep every request and answer here.")
 @fail_on_option
 @request_options
 def check(
     arks: tuple[str, ...],
     from_file: Path | None,
-    form: str,
+    form: str | None,
+    explain: bool,
+    conformance: bool,
     store_file: Path | None,
     fail_on: str,
     config_file: Path | None,
@@ -102,35 +107,29 @@ def check(
 
     \b
     arkaudit check ark:12148/btv1b8449691v
+    arkaudit check ark:12148/btv1b8449691v --explain --conformance
     arkaudit check --from arks.txt --format table --store audit.db
     """  # fmt: skip
-    from arkaudit import audits, rows
-    from crawler.store import Store
-    from crawler.verdict import unasked
+    from arkaudit.checking import Check, checked
+    from arkaudit.explaining import print_explanations
+    from arkaudit.rows import print_verdicts, write_jsonl
 
-    config = config_of(config_file, options)
+    if explain and form == "table":
+        raise UserMistake("an explanation does not fit into a table: give --explain alone, or with --format jsonl")
+    config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
     asked = [*arks, *_lines(from_file)]
     if not asked:
         raise UserMistake("nothing to check: give ARKs, or --from FILE")
-    found = [_one_mention(text) for text in asked]
-    targets = _targets([mention for mention in found if isinstance(mention, Mention)], config.resolver)
-    with Store.open(store_file) as store:
-        _, verdicts = audits.audit(
-            config, store, command="check", targets=list(dict.fromkeys(targets.values())), console=errors
-        )
-    by_target = {(verdict.ark, verdict.request_url): verdict for verdict in verdicts}
-    printed = []
-    for text, mention in zip(asked, found, strict=True):
-        if isinstance(mention, Mention):
-            ark, url = targets[mention]
-            printed.append(rows.verdict_row(text, by_target.get((str(ark), url)) or unasked(str(ark), url)))
-        else:
-            printed.append(rows.invalid_row(text, mention))
-    if form == "jsonl":
-        rows.write_jsonl(printed, sys.stdout)
+    done: Check = checked(asked, config, store_file, explain=explain, console=errors)
+    if form == "table":
+        print_verdicts(done.rows, Console())
+    elif explain and form is None:
+        print_explanations(done.rows, Console())
     else:
-        rows.print_verdicts(printed, Console())
-    exit_on(fail_on, (row["object"]["outcome"] for row in printed))
+        write_jsonl(done.rows, sys.stdout)
+    if done.was_interrupted:
+        end(EXIT_INTERRUPTED, INTERRUPTED)
+    exit_on(fail_on, (row["object"]["outcome"] for row in done.rows))
 
 
 @cli.command(short_help="Crawl documents and record the ARKs that they cite.")
@@ -228,6 +227,51 @@ def report(store_file: Path, out: Path | None, run_id: int | None, fail_on: str)
     exit_on(fail_on, outcomes)
 
 
+@cli.group(short_help="Who assigns ARKs under a NAAN, and where they resolve.")
+def registry() -> None:
+    """Who assigns ARKs under a NAAN or shoulder, and where they resolve: a copy of the public NAAN registry.
+
+    \b
+    arkaudit registry update                      fetch the newest copy
+    arkaudit registry show 12148                  what it says of a NAAN
+    """
+
+
+@registry.command("update", short_help="Fetch the newest copy of the NAAN registry.")
+@click.argument("source", metavar="[URL|FILE]", required=False)
+@request_options
+def registry_update(source: str | None, config_file: Path | None, **options: Any) -> None:
+    """Bring the copy in the user's cache up to date, from the public registry or from a URL or file.
+
+    What is no registry never replaces the copy. The environment variable ARKAUDIT_CACHE says where else to keep it.
+
+    \b
+    arkaudit registry update
+    arkaudit registry update naan_records.json
+    """
+    from arkaudit.naan_registry import bring_up_to_date
+
+    bring_up_to_date(source, config_of(config_file, options))
+
+
+@registry.command("show", short_help="What the registry says of a NAAN, a shoulder or an ARK.")
+@click.argument("asked", metavar="NAAN|NAAN/SHOULDER|ARK")
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def registry_show(asked: str, form: str) -> None:
+    """Print who assigns under a NAAN or shoulder since when, where it resolves, and how old that knowledge is.
+
+    Exits with 1 when the registry has nothing about it. Without a copy, a few well-known NAANs are built in.
+
+    \b
+    arkaudit registry show 12148
+    arkaudit registry show 99166/w6
+    arkaudit registry show ark:/12148/btv1b8449691v --format json
+    """
+    from arkaudit.naan_registry import show
+
+    show(asked, form, Console())
+
+
 @cli.command(short_help="The whole audit at work on this machine's loopback.")
 @click.option(
     "--out",
@@ -289,28 +333,8 @@ def _report_findings(document: str, findings: Sequence[Finding], to: TextIO | No
             row = {"document": document, "kind": finding.kind, "detail": finding.detail}
             to.write(json.dumps(row, ensure_ascii=False) + "\n")
             to.flush()
-        if finding.kind != "namespace-mention":
+        if finding.kind not in ABOUT_CITATIONS:
             say(escaped(f"{document}: {finding.kind}: {finding.detail}"))
-
-
-def _one_mention(text: str) -> Mention | str:
-    """The ARK of a line of input, or why it holds none."""
-    from extractors.documents import Block, Role
-    from extractors.wraps import Evidence
-
-    found = list(scan(Block(text.strip(), Role.LINK_TARGET), Evidence()))
-    mention = next((each for each in found if isinstance(each, Mention)), None)
-    if mention is not None:
-        return mention
-    if any(isinstance(each, NamespaceMention) for each in found):
-        return "names a NAAN, not an object"
-    return "holds no ARK"
-
-
-def _targets(mentions: Sequence[Mention], resolver: str) -> dict[Mention, Any]:
-    from crawler.resolving import request_url
-
-    return {each: (each.ark, request_url(each.repaired, each.resolver, resolver)) for each in mentions}
 
 
 def _lines(path: Path | None) -> list[str]:
@@ -333,7 +357,8 @@ def _writable(path: Path) -> TextIO:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command.
 
-    Exit codes: 0 done; 1 done, with a finding at or above ``--fail-on``; 2 the user's mistake; 3 unfinished.
+    Exit codes: 0 done; 1 done, with a finding at or above ``--fail-on``; 2 the user's mistake; 3 unfinished;
+    130 interrupted.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # names of files may hold what no text can
@@ -348,6 +373,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (UserMistake, ConfigError) as mistake:
         end(EXIT_MISTAKE, str(mistake))
     except (KeyboardInterrupt, click.Abort):
-        end(EXIT_UNFINISHED, "interrupted; what was observed until then is kept")
+        end(EXIT_INTERRUPTED, INTERRUPTED)
     except Exception as failure:
         end_for(failure)

@@ -11,6 +11,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from arkaudit import __version__
 from crawler.addresses import AddressGuard, Routes
+from crawler.attempts import Patience
+from crawler.controls import ENOUGH_NAMES
 
 #: Without any delay, Scrapy's downloader takes all that is queued for a host at once, whatever the concurrency.
 _LEAST_DELAY_S = 0.001
@@ -63,6 +65,12 @@ class Politeness(_Section):
     """Seconds between two requests to a host; less only for hosts of one's own."""
     timeout: float = Field(30.0, gt=0, le=3600)
     """Seconds for one request, from connecting to the last byte that is needed."""
+    attempts: int = Field(3, ge=1, le=10)
+    """How often a question is put at most, where the failure may pass: a timeout, 429, 503 …"""
+    backoff: float = Field(2.0, ge=0, le=3600)
+    """Seconds before the second attempt; each further wait is twice as long."""
+    longest_wait: float = Field(60.0, ge=0, le=86400)
+    """Seconds; a host that asks for a longer pause (Retry-After) is not asked again in this run."""
     user_agent: Header | None = None
     contact: Header | None = None
     """An address or URL where the operator can be reached; part of the User-Agent."""
@@ -95,6 +103,14 @@ class Resolve(_Section):
     """Redirects in a chain; at least 5 (draft-castelan-ark-uri, 7.1.3)."""
     legacy_inflections: bool = True
     """Whether ``??`` and ``?`` are asked where ``?info`` gave nothing."""
+    conformance: bool = True
+    """Whether a resolver is asked for one ARK of a shoulder in other forms, which it must treat alike."""
+    conformance_from: int = Field(ENOUGH_NAMES, ge=1)
+    """How many ARKs of a shoulder it takes for that: it costs at most eight questions a resolver and shoulder."""
+    maptr: bool = False
+    """Whether resolvers that the registry doesn't know are looked up in the DNS (NAPTR records under ark.arpa)."""
+    direct: bool = False
+    """Whether what would be asked of the global resolver, compact ARKs above all, is asked of the registry's target."""
 
 
 class Config(_Section):
@@ -117,6 +133,12 @@ class Config(_Section):
         contact = f"; {self.politeness.contact}" if self.politeness.contact else ""
         return f"arkaudit/{__version__} (+{HOME}{contact})"
 
+    @property
+    def patience(self) -> Patience:
+        """How often a question is put, and how long that may take."""
+        polite = self.politeness
+        return Patience(polite.attempts, polite.backoff, polite.longest_wait)
+
     def settings(self) -> dict[str, Any]:
         """The settings of Scrapy that follow from it."""
         network = self.network
@@ -132,6 +154,9 @@ class Config(_Section):
             "ARKAUDIT_ALLOW_ADDRESSES": network.allow_addresses,
             "ARKAUDIT_CA_FILE": str(network.ca_file) if network.ca_file else None,
             "ARKAUDIT_MAX_HOPS": self.resolve.max_hops,
+            "ARKAUDIT_ATTEMPTS": self.politeness.attempts,
+            "ARKAUDIT_BACKOFF": self.politeness.backoff,
+            "ARKAUDIT_LONGEST_WAIT": self.politeness.longest_wait,
         }
 
 

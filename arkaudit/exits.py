@@ -12,6 +12,9 @@ from rich.console import Console
 from crawler.observations import GRAVITY, ObjectOutcome
 
 EXIT_FINDING, EXIT_MISTAKE, EXIT_UNFINISHED = 1, 2, 3
+EXIT_INTERRUPTED = 130  # what shells report of a program that Ctrl-C has ended
+
+INTERRUPTED = "interrupted; what was observed until then is kept"
 
 errors = Console(stderr=True, soft_wrap=True)
 """Everything but results goes here."""
@@ -39,7 +42,7 @@ def end(code: int, text: str) -> NoReturn:
 
 def end_for(failure: Exception) -> NoReturn:
     """End with the exit code of a failure that has one; anything else is a bug, and shows where it is."""
-    from arkaudit.rows import OutputClosed
+    from arkaudit.rows import OutputClosed, OutputUnwritable
     from crawler.process import RunInterrupted
     from crawler.store import StoreUnopenable, StoreUnwritable
     from reports.exports import ReportUnwritable
@@ -47,12 +50,20 @@ def end_for(failure: Exception) -> NoReturn:
 
     match failure:
         case OutputClosed():
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains as it ends
+            _forget_output()
             sys.exit(0)
+        case OutputUnwritable():
+            _forget_output()
+            end(EXIT_UNFINISHED, str(failure))
         case StoreUnopenable() | StoreUnreadable() | ReportUnwritable():
             end(EXIT_MISTAKE, str(failure))
         case StoreUnwritable():
             end(EXIT_UNFINISHED, f"the run could not finish: {failure}; what was observed until then is kept")
         case RunInterrupted():
-            end(EXIT_UNFINISHED, "interrupted; what was observed until then is kept")
+            end(EXIT_INTERRUPTED, INTERRUPTED)
     raise failure
+
+
+def _forget_output() -> None:
+    """Send the rest of the output nowhere, or Python complains about it as it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import pickle
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
 
 from rich.console import Console
 from scrapy import signals
@@ -12,39 +18,123 @@ from scrapy.crawler import Crawler
 
 from arkaudit.audits import audit, document_worker
 from arkaudit.config import Config
+from arkaudit.progress import ReadingProgress
 from arkaudit.seeds import Seeds
 from crawler.observations import DocumentRecord
-from crawler.spiders.documents import document_name, extract_killably
+from crawler.process import RunInterrupted
+from crawler.reading import read_member
+from crawler.spiders.documents import document_name
 from crawler.store import Store
+from extractors.archives.members import Limits, Member
+from extractors.archives.walk import archive_kind, members
+from extractors.ark import Ark
 from extractors.documents import Finding
-from extractors.find import Mention
+from extractors.extraction import Extraction, with_evidence
+from extractors.mentions.doubts import Doubt
+from extractors.mentions.mention import STANDS_WHOLE, Mention
+from extractors.wraps.evidence import Evidence
+
+#: The name of standard input as a document.
+STANDARD_INPUT = "-"
+#: What is read of a document; an archive on standard input goes into a file first.
+_INPUT_BYTES = Limits().member_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What one document gave."""
+    """What one document gave; an archive as such has only findings."""
 
     name: str
     mentions: Sequence[Mention]
     findings: Sequence[Finding]
+    doubts: Sequence[Doubt] = ()
+
+    @classmethod
+    def of(cls, name: str, read: Extraction) -> Document:
+        """The document that *read* was made of."""
+        return cls(name, read.mentions, read.findings, read.doubts)
+
+    def decided_on(self, evidence: Evidence) -> Document:
+        """The document with what was doubtful in it decided in the light of all documents."""
+        return Document(self.name, with_evidence(self.mentions, self.doubts, evidence), self.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalDocuments:
+    """The documents in local files and archives, always in the same order; each iteration reads them anew.
+
+    One document at a time is in memory. What can't be opened, and what is wrong with an archive as such, is a
+    `Document` without mentions.
+    """
+
+    files: Sequence[Path]
+    standard_input: BinaryIO | None = None
+    """Seekable; it comes first."""
+
+    def __iter__(self) -> Iterator[Member | Document]:
+        if self.standard_input is not None:
+            yield from _documents(self.standard_input, STANDARD_INPUT, path="")
+        for path in self.files:
+            name = document_name(path)
+            try:
+                with path.open("rb") as stream:
+                    yield from _documents(stream, name, path=path.name)
+            except OSError as problem:
+                yield Document(name, (), (Finding("unreadable", str(problem.strerror or problem)),))
 
 
 def documents(seeds: Seeds, *, standard_input: bool, config: Config, console: Console) -> Iterator[Document]:
-    """Every document, as soon as it has been read: standard input first, then files, then URLs."""
+    """Every document: standard input first, then files, then URLs; none before all of them have been read.
+
+    What is doubtful in one is decided on what stands whole in any of them, so that their order changes nothing. An
+    interrupt ends the reading: what was read until then is given, and then the interrupt.
+    """
+    whole: set[Ark] = set()
+    interrupt: BaseException | None = None
+    with tempfile.TemporaryFile() as kept, ReadingProgress(console) as progress:
+        try:
+            for document in _read(seeds, standard_input=standard_input, config=config, console=console):
+                whole.update(mention.ark for mention in document.mentions if mention.reason == STANDS_WHOLE)
+                pickle.dump(document, kept)
+                progress.read(len(document.mentions))
+        except (KeyboardInterrupt, RunInterrupted) as stopped:
+            interrupt = stopped
+        evidence = Evidence.of(whole)
+        kept.seek(0)
+        for _ in range(progress.documents):
+            document = pickle.load(kept)
+            yield document.decided_on(evidence)
+    if interrupt is not None:
+        raise interrupt
+
+
+def _read(seeds: Seeds, *, standard_input: bool, config: Config, console: Console) -> Iterator[Document]:
     with document_worker() as worker:
-        if standard_input:
-            read = extract_killably(worker, sys.stdin.buffer.read(), name="")
-            yield Document("-", read.mentions, read.findings)
-        for path in seeds.files:
-            try:
-                data = path.read_bytes()
-            except OSError as problem:
-                yield Document(document_name(path), (), (Finding("unreadable", str(problem.strerror or problem)),))
-                continue
-            read = extract_killably(worker, data, name=path.name)
-            yield Document(document_name(path), read.mentions, read.findings)
+        for document in LocalDocuments(seeds.files, seekable_input() if standard_input else None):
+            if isinstance(document, Member):
+                yield Document.of(document.name, read_member(worker, document))
+            else:
+                yield document
     if seeds.urls:
         yield from _fetched(Seeds(seeds.urls, ()), config, console)
+
+
+def seekable_input() -> BinaryIO:
+    """Standard input, to be read more than once: as much of a document as is read, or an archive in a file."""
+    stream = sys.stdin.buffer
+    start = stream.read(_INPUT_BYTES + 1)
+    if len(start) <= _INPUT_BYTES or archive_kind(start) is None:
+        return io.BytesIO(start)
+    kept = tempfile.TemporaryFile()  # noqa: SIM115  gone with the process
+    kept.write(start)
+    shutil.copyfileobj(stream, kept)
+    return kept
+
+
+def _documents(stream: BinaryIO, name: str, *, path: str) -> Iterator[Member | Document]:
+    stream.seek(0)
+    for found in members(stream, name=name, path=path):
+        yield found if isinstance(found, Member) else Document(name, (), (found,))
 
 
 def _fetched(seeds: Seeds, config: Config, console: Console) -> Iterator[Document]:
@@ -70,5 +160,7 @@ def _fetched(seeds: Seeds, config: Config, console: Console) -> Iterator[Documen
             console=console,
         )
     order = {url: number for number, url in enumerate(seeds.urls)}
-    for record in sorted(records, key=lambda record: order.get(record.url, len(order))):
-        yield Document(record.url, [cited.mention for cited in record.mentions], record.findings)
+    last = len(order)
+    for record in sorted(records, key=lambda each: order.get(each.url, order.get(each.found_on or "", last))):
+        doubts = [cited.doubt for cited in record.mentions if cited.doubt is not None]
+        yield Document(record.url, [cited.mention for cited in record.mentions], record.findings, doubts)

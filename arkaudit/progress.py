@@ -78,12 +78,14 @@ class RunProgress:
                 self._done += 1
                 self._citations += len(item.mentions)
             case Observation():
-                self._done += item.question is Question.OBJECT
+                self._done += item.question is Question.OBJECT and item.attempt == 1
+                if self._total is not None:  # other readings of a doubtful ARK are asked about as well
+                    self._total = max(self._total, self._done)
                 self._requests += len(item.hops)
             case _:
                 return
         if self._task is not None:
-            self._bar.update(self._task, completed=self._done, description=self._line())
+            self._bar.update(self._task, total=self._total, completed=self._done, description=self._line())
         if not self._console.is_terminal and time.monotonic() - self._last_line >= LINE_EVERY_S:
             self._last_line = time.monotonic()
             self._console.print(self._line(), highlight=False)
@@ -92,3 +94,34 @@ class RunProgress:
         of = "" if self._total is None else f" of {self._total}"
         told = f"{self._citations} citations" if self._stage == "documents" else f"{self._requests} requests"
         return f"{self._stage}: {self._done}{of}, {told}"
+
+
+class ReadingProgress:
+    """How many documents were read, and how many mentions of ARKs are in them."""
+
+    def __init__(self, console: Console) -> None:
+        self.documents = 0
+        self._mentions = 0
+        self._console = console
+        self._is_live = console.is_terminal
+        self._status = console.status("reading")
+        self._last_line = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if self._is_live:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._status.stop()
+
+    def read(self, mentions: int) -> None:
+        """One more document was read."""
+        self.documents += 1
+        self._mentions += mentions
+        line = f"{self.documents} documents read, {self._mentions} mentions of ARKs"
+        if self._is_live:
+            self._status.update(line)
+        elif time.monotonic() - self._last_line >= LINE_EVERY_S:
+            self._last_line = time.monotonic()
+            self._console.print(line, highlight=False)

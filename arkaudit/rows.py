@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, TextIO
 
@@ -14,14 +15,15 @@ from rich.table import Table
 from rich.text import Text
 
 from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
-from extractors.find import Mention
+from extractors.mentions.mention import Mention
 from reports.display import defused, escaped
 
 Row = Mapping[str, Any]
 
 MENTION_COLUMNS = (
     "document", "ark", "as_written", "repaired", "role", "page", "place", "spans", "context", "repairs",
-    "resolver", "inflection", "confidence", "reason", "alternatives",
+    "resolver", "inflection", "fragment", "confidence", "reason", "alternatives", "check", "suggestions", "spelling",
+    "citation",
 )  # fmt: skip
 
 
@@ -40,9 +42,14 @@ def mention_row(document: str, mention: Mention) -> dict[str, Any]:
         "repairs": list(mention.repairs),
         "resolver": mention.resolver,
         "inflection": mention.inflection,
+        "fragment": mention.fragment,
         "confidence": mention.confidence.token,
         "reason": mention.reason,
         "alternatives": list(mention.alternatives),
+        "check": mention.check.value,
+        "suggestions": list(mention.suggestions),
+        "spelling": [remark.value for remark in mention.remarks],
+        "citation": mention.citation,
     }
 
 
@@ -84,10 +91,18 @@ class OutputClosed(Exception):
     """Raised when whoever reads our output has seen enough, as `head` does; no failure."""
 
 
+class OutputUnwritable(Exception):
+    """Raised when results can't be written where they were sent, as when a disk is full."""
+
+
 def write_jsonl(rows: Iterable[Row], to: TextIO) -> None:
-    """One JSON object a line, as each row comes. Raises `OutputClosed`."""
+    """One JSON object a line, as each row comes; in ASCII where *to* has another encoding than UTF-8.
+
+    Raises `OutputClosed` and `OutputUnwritable`.
+    """
+    is_utf8 = (to.encoding or "utf-8").lower().replace("-", "") in ("utf8", "utf8sig")
     for row in rows:
-        _write(json.dumps(row, ensure_ascii=False) + "\n", to)
+        _write(json.dumps(row, ensure_ascii=not is_utf8) + "\n", to)
 
 
 def _write(text: str, to: TextIO) -> None:
@@ -96,12 +111,29 @@ def _write(text: str, to: TextIO) -> None:
         to.flush()
     except BrokenPipeError:
         raise OutputClosed from None
+    except OSError as problem:
+        raise OutputUnwritable(f"the results can't be written: {problem.strerror or problem}") from None
+
+
+@contextmanager
+def whole(console: Console) -> Iterator[None]:
+    """Whatever is printed on *console* meanwhile is written at the end, in one piece.
+
+    Raises `OutputClosed` and `OutputUnwritable`, where Rich would end the program.
+    """
+    to, page = console.file, io.StringIO()
+    console.file = page
+    try:
+        yield
+    finally:
+        console.file = to
+    _write(page.getvalue(), to)  # type: ignore[arg-type]
 
 
 def write_mentions_csv(rows: Iterable[Row], to: TextIO) -> None:
     """A header and one line a mention; lists are joined, and cells that a spreadsheet would run are defused.
 
-    Raises `OutputClosed`.
+    Raises `OutputClosed` and `OutputUnwritable`.
     """
     _write(_csv_line(MENTION_COLUMNS), to)
     for row in rows:
@@ -129,7 +161,8 @@ def print_mentions(rows: Iterable[Row], console: Console) -> None:
         where = f"p. {row['page']}" if row["page"] else row["place"] or row["role"]
         cells = (row["document"], where, row["ark"], row["as_written"], ", ".join(row["repairs"]), row["confidence"])
         table.add_row(*(Text(escaped(str(cell))) for cell in cells))
-    console.print(table)
+    with whole(console):
+        console.print(table)
 
 
 def print_verdicts(rows: Sequence[Row], console: Console) -> None:
@@ -139,7 +172,8 @@ def print_verdicts(rows: Sequence[Row], console: Console) -> None:
         outcomes = (row[service]["outcome"] for service in ("object", "metadata", "commitment"))
         why = "; ".join(row["object"]["evidence"])
         table.add_row(*(Text(escaped(cell)) for cell in (row["asked"], *outcomes, why)))
-    console.print(table)
+    with whole(console):
+        console.print(table)
 
 
 def _table(*headings: str) -> Table:

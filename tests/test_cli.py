@@ -18,9 +18,9 @@ from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outco
 
 ROW = {
     "document", "ark", "as_written", "repaired", "role", "page", "place", "spans", "context", "repairs", "resolver",
-    "inflection", "confidence", "reason", "alternatives",
+    "inflection", "fragment", "confidence", "reason", "alternatives", "check", "suggestions", "spelling", "citation",
 }  # fmt: skip
-VERBS = ("run", "crawl", "check", "extract", "report", "demo")
+VERBS = ("run", "crawl", "check", "extract", "report", "registry", "demo")
 
 
 @pytest.fixture
@@ -372,7 +372,8 @@ def test_whatever_a_server_answers_each_line_has_its_row() -> None:
     assert len(rows) == len(ODD_ANSWERS)
     told = dict(zip(ODD_ANSWERS, outcomes(rows), strict=True))
     assert {why: outcome for why, outcome in told.items() if outcome == "undetermined"} == {}
-    assert told["a length that is no number"] == "protocol-error"
+    assert told["a length that is no number"] == told["two lengths"] == "resolved"
+    assert told["an unknown transfer coding"] == "resolved"
     assert told["words that are no status line"] == "protocol-error"
     assert told["nothing"] == "reset"
     assert told["a Location that is no URL"] == "bad-redirect"

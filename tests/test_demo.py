@@ -37,7 +37,7 @@ EXPECTED = {
     "slow.example": ("timeout", "not-asked", "not-asked"),
     "pretend.example": ("soft-404", "query-ignored", "undetermined"),
     "guarded.example": ("blocked", "blocked", "undetermined"),
-    "plain.example": ("resolved", "html", "undetermined"),
+    "plain.example": ("resolved", "html", "placeholder"),
 }
 
 

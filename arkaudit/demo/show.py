@@ -20,6 +20,7 @@ store = "{store}"
 
 [politeness]
 delay = 0
+backoff = 0
 timeout = {timeout}
 contact = "demo@{host}"
 

@@ -1,0 +1,159 @@
+"""What `arkaudit check` tells: the way to a verdict in plain words, and its output where output is difficult."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from arkaudit.explaining import _ASKED
+from crawler.conformance import FORMS
+from crawler.observations import ACCESS, CONFORMANCE, Question
+from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
+
+ERC = "erc:\nwho: Rossi, Ada\nwhat: Notebook\nwhen: 1952\nerc-support:\nwho: Archive\nwhat: Not Guaranteed\n"
+COMMAND = [sys.executable, "-m", "arkaudit", "check", *ON_LOOPBACK]
+
+
+def respond(target: str) -> bytes | None:
+    if target == "/ark:/12x45/here":
+        return reply("302 Found", Location="/items/7")
+    if target.startswith("/items/7"):
+        return reply(body="<title>Notebook of Ada Rossi</title><p>Forty leaves.</p>")
+    if target == "/ark:/12x45/here?info":
+        return reply(body=ERC, media_type="text/plain")
+    return reply("404 Not Found")
+
+
+def test_an_explanation_tells_each_step_in_plain_words_no_wider_than_the_terminal() -> None:
+    with RawServer(respond) as server:
+        done = run_command("check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/here", "--explain", COLUMNS="72")
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stdout.split())
+    assert "for the object." in told
+    assert "sent us on to /items/7 (302)" in told
+    assert "a page with the title “Notebook of Ada Rossi”" in told
+    assert "for an object that can't exist" in told
+    assert "knows nothing of this name (404)" in told
+    assert "to describe the object" in told
+    assert "The object (resolved):" in told
+    assert "The promise to keep it (stated):" in told
+    assert max(len(line) for line in done.stdout.splitlines() if "http" not in line) <= 72
+
+
+def test_an_explanation_belongs_to_the_row_in_json() -> None:
+    with RawServer(respond) as server:
+        done = run_command(
+            "check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/gone", "nothing", "--explain", "--format", "jsonl"
+        )
+    row, invalid = json_lines(done.stdout)
+    steps = [step for step in row["explanation"] if "asked" in step]
+    assert steps[0]["url"] == f"{server.url}/ark:/12x45/gone"
+    assert any("404" in line for line in steps[0]["came"])
+    assert "the resolver itself" in steps[0]["means"]
+    assert row["explanation"][-1]["conclusion"]
+    assert "explanation" not in invalid
+
+
+def test_a_line_without_an_ark_is_explained_too() -> None:
+    done = run_command("check", *ON_LOOPBACK, "nothing", "--explain")
+    assert "holds no ARK" in done.stdout
+
+
+def test_every_question_about_an_ark_has_words() -> None:
+    assert set(_ASKED) == set(Question) - (set(CONFORMANCE) - set(ACCESS))
+
+
+def test_an_explanation_is_no_table() -> None:
+    done = run_command("check", "ark:12x45/x", "--explain", "--format", "table")
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("options", [["--format", "table"], ["--explain"], []], ids=["table", "explained", "rows"])
+def test_a_reader_that_has_seen_enough_is_no_failure(options: list[str]) -> None:
+    lines = "\n".join(f"ark:/12345/x{number}" for number in range(3))
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    try:
+        done = subprocess.run(
+            [*COMMAND, *options, "--from", "-"], input=lines, stdout=write_end, stderr=subprocess.PIPE, text=True,
+            check=False, timeout=60,
+        )  # fmt: skip
+    finally:
+        os.close(write_end)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("options", [["--format", "table"], ["--explain"], []], ids=["table", "explained", "rows"])
+def test_results_that_can_not_be_written_are_said_in_one_line(options: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, *options, "ark:/12345/x5"], stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            timeout=60,
+        )  # fmt: skip
+    assert done.returncode == 3
+    assert "the results can't be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8", "utf-16"])
+def test_rows_are_json_whatever_the_encoding_of_the_stream(encoding: str) -> None:
+    asked = "nothing: caffè, \N{GREEK SMALL LETTER ALPHA}, \N{GRINNING FACE}"
+    done = subprocess.run(
+        [*COMMAND, asked], capture_output=True, check=False, timeout=60,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )  # fmt: skip
+    assert json.loads(done.stdout.decode(encoding))["asked"] == asked
+
+
+def test_what_is_judged_is_printed_when_the_check_is_interrupted() -> None:
+    def slow(target: str) -> bytes | None:
+        time.sleep(5)
+        return respond(target)
+
+    here, waiting = "http://quick.example/ark:/12x45/here", "http://slack.example/ark:/12x45/slow"
+    with RawServer(respond) as quick, RawServer(slow) as slack:
+        hosts = {"quick.example": quick, "slack.example": slack}
+        routes = [f"--connect-to={name}:80=127.0.0.1:{server.port}" for name, server in hosts.items()]
+        command = [*COMMAND, "--timeout", "30", *routes, here, waiting]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+            waited = time.monotonic() + 20
+            while time.monotonic() < waited and len(quick.targets) < 4:
+                time.sleep(0.05)
+            time.sleep(0.5)
+            running.send_signal(signal.SIGINT)
+            printed, said = running.communicate(timeout=40)
+    assert running.returncode == 130, said
+    assert "interrupted" in said
+    rows = {row["asked"]: row["object"]["outcome"] for row in json_lines(printed)}
+    assert rows[here] == "resolved"
+
+
+def test_a_resolver_is_asked_for_other_forms_on_demand_only_and_each_has_its_line(tmp_path: Path) -> None:
+    with RawServer(respond) as server:
+        url = f"{server.url}/ark:/12x45/here"
+        without = run_command("check", *ON_LOOPBACK, url)
+        assert not [target for target in server.targets if target.startswith("/ARK:")]
+        done = run_command(
+            "check", *ON_LOOPBACK, url, "--explain", "--conformance", "--store", tmp_path / "a.db", COLUMNS="200"
+        )
+        assert (without.returncode, done.returncode) == (0, 0), done.stderr
+        assert "/ARK:/12x45/here" in server.targets
+        assert any(len(target) > 255 for target in server.targets)
+    assert "with the label in capitals (refused): answered 404, though it means the same ARK." in done.stdout
+    report = run_command("report", "--store", tmp_path / "a.db", "--out", tmp_path / "report")
+    assert report.returncode == 0, report.stderr
+    with (tmp_path / "report" / "tables" / "conformance.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["form"].split(" (")[0] for row in rows] == [words.split(" (")[0] for words in FORMS.values()]
+    assert {row["resolver"] for row in rows} == {f"{server.url}/"}
