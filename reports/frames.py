@@ -33,6 +33,7 @@ from crawler.schema import (
     ark,
     document,
     finding,
+    is_current_mention,
     mention,
     observation,
     run,
@@ -40,7 +41,7 @@ from crawler.schema import (
     verdict,
 )
 from extractors.documents import Role
-from extractors.wraps import Confidence
+from extractors.wraps.wrap import Confidence
 
 
 class StoreUnreadable(Exception):
@@ -58,6 +59,7 @@ class Frames:
     arks: pd.DataFrame
     """Every ARK that the run mentions, asks about or judges."""
     mentions: pd.DataFrame
+    """One row a place that cites an ARK, as decided last; those with one `citation_id` are one citation."""
     observations: pd.DataFrame
     hops: pd.DataFrame
     """One row a hop of an observation."""
@@ -137,6 +139,7 @@ MENTIONS: Selection = {
     mention.c.document_id: INTEGER,
     document.c.url.label("document"): TEXT,
     mention.c.ordinal: INTEGER,
+    mention.c.citation: INTEGER,
     mention.c.ark_id: INTEGER,
     ark.c.ark: TEXT,
     ark.c.naan: TEXT,
@@ -150,6 +153,7 @@ MENTIONS: Selection = {
     mention.c.confidence: CONFIDENCE,
     mention.c.reason: TEXT,
     mention.c.alternatives: TEXT,
+    mention.c.remarks: TEXT,
 }
 OBSERVATIONS: Selection = {
     observation.c.observation_id: INTEGER,
@@ -289,6 +293,10 @@ def _check_format(connection: Connection, store: Path) -> None:
         raise StoreUnreadable(
             f"{store}: was written by a newer arkaudit (its schema is {version}, ours {SCHEMA_VERSION})"
         )
+    if version < SCHEMA_VERSION:
+        raise StoreUnreadable(
+            f"{store}: was written by an older arkaudit (its schema is {version}, ours {SCHEMA_VERSION})"
+        )
 
 
 def _chosen_run(connection: Connection, store: Path, run_id: int | None) -> int | None:
@@ -303,11 +311,17 @@ def _chosen_run(connection: Connection, store: Path, run_id: int | None) -> int 
     return connection.scalar(newest) if found is None else found
 
 
+def _with_citations(mentions: pd.DataFrame) -> pd.DataFrame:
+    """*mentions* with the key of the citation that each is a place of: that of the first such mention."""
+    first = mentions.groupby(["document_id", "citation"])["mention_id"].transform("min")
+    return mentions.assign(citation_id=first.astype("Int64"))
+
+
 def _frames(connection: Connection, run_id: int | None) -> Frames:
     def load(selection: Selection, query: Select[Any]) -> pd.DataFrame:
         return _frame(connection, selection, query)
 
-    cited = select(mention.c.ark_id).join(document).where(document.c.run_id == run_id)
+    cited = select(mention.c.ark_id).join(document).where(document.c.run_id == run_id, is_current_mention)
     touched = [cited, *(select(t.c.ark_id).where(t.c.run_id == run_id) for t in (observation, verdict))]
     observations = load(
         OBSERVATIONS,
@@ -318,9 +332,14 @@ def _frames(connection: Connection, run_id: int | None) -> Frames:
         documents=load(DOCUMENTS, _rows(DOCUMENTS).where(document.c.run_id == run_id)),
         findings=load(FINDINGS, _rows(FINDINGS).where(finding.c.run_id == run_id)),
         arks=load(ARKS, _rows(ARKS).where(or_(*(ark.c.ark_id.in_(ids) for ids in touched)))),
-        mentions=load(
-            MENTIONS,
-            _rows(MENTIONS).join_from(mention, document).join(ark).where(document.c.run_id == run_id),
+        mentions=_with_citations(
+            load(
+                MENTIONS,
+                _rows(MENTIONS)
+                .join_from(mention, document)
+                .join(ark)
+                .where(document.c.run_id == run_id, is_current_mention),
+            )
         ),
         observations=observations.drop(columns="hops"),
         hops=_hops(observations),

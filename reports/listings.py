@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import pandas as pd
 
 from crawler.observations import Family
-from reports.frames import Frames, joined
+from extractors.ark import Ark
+from extractors.checkchar import Check
+from extractors.suggestions import suggestions
+from extractors.wraps.evidence import Evidence
+from reports.frames import JOINT, Frames, joined
 from reports.standing import cited_urls
 
 #: Who needs attention comes first.
@@ -18,11 +22,11 @@ ATTENTION: Final = (Family.FAILS, Family.UNREACHABLE, Family.NOT_JUDGED, Family.
 _ARKS: Final = [
     *("ark", "naan", "request_url", "object", "family", "metadata", "commitment", "permanence", "guarantor"),
     *("final_url", "hop_count", "request_count", "citations", "documents", "first_document"),
-    *("object_evidence", "metadata_evidence", "commitment_evidence", "remarks"),
+    *("check", "suggestions", "object_evidence", "metadata_evidence", "commitment_evidence", "remarks"),
 ]
 _CITATIONS: Final = [
-    *("document", "page", "place", "role", "as_written", "ark", "repaired", "repairs", "confidence"),
-    *("reason", "alternatives", "request_url", "object"),
+    *("document", "citation", "page", "place", "role", "as_written", "ark", "repaired", "repairs", "confidence"),
+    *("reason", "alternatives", "spelling", "request_url", "object"),
 ]
 _FINDINGS: Final = ["subject", "kind", "detail"]
 _REQUESTS: Final = [
@@ -38,7 +42,10 @@ def arks(frames: Frames) -> pd.DataFrame:
     """
     rows = cited_urls(frames)
     promises = rows["commitment_parsed"]
+    checks = _checks(rows["ark"])
     rows = rows.assign(
+        check=rows["ark"].map(lambda ark: checks[ark][0]).astype("str"),
+        suggestions=rows["ark"].map(lambda ark: checks[ark][1]).astype("str"),
         permanence=promises.map(_permanence).astype("str"),
         guarantor=promises.map(_guarantor).astype("str"),
         attention=rows["family"].map(ATTENTION.index).astype("Int64"),
@@ -51,6 +58,7 @@ def citations(frames: Frames) -> pd.DataFrame:
     """One row a mention; ordered by document, then as they stand in it."""
     outcomes = frames.verdicts[["ark_id", "request_url", "object"]]
     rows = frames.mentions.merge(outcomes, on=["ark_id", "request_url"], how="left")
+    rows = rows.rename(columns={"remarks": "spelling"})
     return rows.sort_values(["document", "ordinal"], ignore_index=True)[_CITATIONS]
 
 
@@ -63,6 +71,18 @@ def requests(frames: Frames) -> pd.DataFrame:
     """One row a hop of a question about an ARK; ordered by ARK, URL, question, attempt and hop."""
     rows = frames.hops.rename(columns={"ordinal": "hop"})[_REQUESTS]
     return rows.sort_values(["ark", "request_url", "question", "attempt", "hop"], ignore_index=True)
+
+
+def _checks(arks: Iterable[str]) -> Mapping[str, tuple[str, str]]:
+    """What the check character of each ARK says in the light of all of them, and what may have been meant."""
+    parsed = {form: Ark.parse(form) for form in sorted(set(arks))}
+    evidence = Evidence.of(parsed.values())
+    checks = {}
+    for form, ark in parsed.items():
+        check = evidence.zones.check(ark)
+        meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows) if check is Check.FAILS else ()
+        checks[form] = (check.value, JOINT.join(str(suggestion.ark) for suggestion in meant))
+    return checks
 
 
 def _permanence(promise: Any) -> str | None:

@@ -90,7 +90,7 @@ def documents(frames: Frames) -> pd.DataFrame:
     judged = cited.merge(frames.verdicts, on=["ark_id", "request_url"], how="left")
     repaired = frames.mentions.assign(repaired=frames.mentions["repairs"].fillna("").ne(""))
     counts = (
-        repaired.groupby("document_id").agg(citations=("mention_id", "size"), repaired=("repaired", "sum")),
+        repaired.groupby("document_id").agg(citations=("citation_id", "nunique"), repaired=("repaired", "sum")),
         family_counts(best(judged, ["document_id", "ark_id"]), "document_id").set_index("document_id"),
         frames.findings.groupby("document_id").agg(findings=("finding_id", "size")),
     )

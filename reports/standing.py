@@ -59,7 +59,7 @@ def cited_urls(frames: Frames) -> pd.DataFrame:
     """One row an ARK and URL that was cited, asked or both, with its verdict if any; in no stated order."""
     pair = ["ark_id", "ark", "naan", "request_url"]
     cited = frames.mentions.groupby(pair, dropna=False, as_index=False).agg(
-        citations=("mention_id", "size"),
+        citations=("citation_id", "nunique"),
         documents=("document_id", "nunique"),
         first_document=("document", "first"),
     )
@@ -97,5 +97,5 @@ def family_counts(standings: pd.DataFrame, by: str) -> pd.DataFrame:
 def citation_counts(frames: Frames, by: str) -> pd.DataFrame:
     """One row a group of mentions: how many citations, in how many documents; ordered by *by*."""
     groups = frames.mentions.groupby(by)
-    counts = groups.agg(citations=("mention_id", "size"), documents=("document_id", "nunique"))
+    counts = groups.agg(citations=("citation_id", "nunique"), documents=("document_id", "nunique"))
     return counts.astype("Int64").reset_index()

@@ -53,11 +53,13 @@ def _document_measures(frames: Frames) -> Iterator[Measure]:
 def _citation_measures(frames: Frames) -> Iterator[Measure]:
     mentions = frames.mentions
     judged = mentions.merge(frames.verdicts, on=["ark_id", "request_url"], how="left")
-    yield "citations", len(mentions), "Places in documents that name an ARK; a link and its text are two."
-    yield from _family_measures("citations", families(judged["object"]))
-    repaired = int(mentions["repairs"].fillna("").ne("").sum())
+    citations = mentions["citation_id"].nunique()
+    yield "citations", citations, "Citations of an ARK in a document; a link and its text are one."
+    yield "places", len(mentions), "Where they stand: link targets, texts, metadata."
+    yield from _family_measures("citations", families(judged.drop_duplicates("citation_id")["object"]))
+    repaired = mentions.loc[mentions["repairs"].fillna("").ne(""), "citation_id"].nunique()
     yield "citations repaired", repaired, "Broken by typesetting or markup, and made whole again."
-    ambiguous = int(mentions["confidence"].eq("ambiguous").sum())
+    ambiguous = mentions.loc[mentions["confidence"].eq("ambiguous"), "citation_id"].nunique()
     yield "citations ambiguous", ambiguous, "More than one reading is possible; the alternatives are kept."
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from reports import listings, overviews
+from reports import conformance, listings, overviews
 from reports import summary as summaries
 from reports.display import ColumnType
 from reports.frames import Frames
@@ -55,8 +55,10 @@ TRUTH, MOMENT = ColumnType.TRUTH, ColumnType.MOMENT
 
 _NAAN: Final = Column("naan", NAAN, "Name Assigning Authority Number, as it stands in the normal form")
 _ARKS: Final = Column("arks", COUNT, "distinct ARKs of this row", "ARKs")
-_CITATIONS: Final = Column("citations", COUNT, "mentions of these ARKs in documents", "citations")
-_DOCUMENTS: Final = Column("documents", COUNT, "documents that mention them", "documents")
+_CITATIONS: Final = Column(
+    "citations", COUNT, "citations of these ARKs in documents; a link and its text are one", "citations"
+)
+_DOCUMENTS: Final = Column("documents", COUNT, "documents that cite them", "documents")
 _FAMILIES: Final = (
     Column("works", COUNT, "ARKs that lead to their object or to the provider's words about it", "ARKs"),
     Column("fails", COUNT, "ARKs for which the provider answers, and not with the object", "ARKs"),
@@ -154,6 +156,26 @@ RESOLVERS: Final = TableDefinition(
     ),
 )
 
+CONFORMANCE: Final = TableDefinition(
+    "conformance",
+    "Other spellings",
+    "One row a resolver, shoulder and form. Equal spellings of an ARK are one ARK, and a resolver must treat "
+    "them alike: asked about one ARK that resolves, where the audit was told to.",
+    conformance.conformance,
+    (
+        Column("resolver", URL, "resolver that was asked: the address before the ARK"),
+        _NAAN,
+        Column("shoulder", TEXT, "shoulder of the ARK that was asked about; empty when it has none"),
+        Column("form", TEXT, "form in which the ARK was asked for"),
+        Column("asked_url", URL, "URL that was asked"),
+        Column("status", COUNT, "HTTP status of the last answer; empty when there was none", "HTTP status"),
+        Column("final_url", URL, "URL that the chain of redirects ended at"),
+        Column("treatment", TOKEN, "same, other, refused or undetermined, beside the form as found"),
+        Column("conforms", TRUTH, "whether the specifications ask for this; empty where they leave it open"),
+        Column("reason", TEXT, "what was seen"),
+    ),
+)
+
 DOCUMENTS: Final = TableDefinition(
     "documents",
     "By document",
@@ -165,7 +187,7 @@ DOCUMENTS: Final = TableDefinition(
         Column("found_on", URL, "document that led here; empty for a starting point"),
         Column("outcome", TOKEN, "what became of the request for the document"),
         Column("media_type", TEXT, "media type of the document"),
-        Column("citations", COUNT, "mentions of ARKs in the document", "citations"),
+        Column("citations", COUNT, "citations of ARKs in the document", "citations"),
         _ARKS,
         *_FAMILIES,
         Column("repaired", COUNT, "citations that typesetting or markup had broken", "citations"),
@@ -192,9 +214,11 @@ ARKS: Final = TableDefinition(
         Column("final_url", URL, "URL that the object's chain of redirects ended at"),
         Column("hop_count", COUNT, "redirects between the first request for the object and the last", "redirects"),
         Column("request_count", COUNT, "requests that this verdict rests on", "requests"),
-        Column("citations", COUNT, "mentions of this ARK with this URL", "citations"),
-        Column("documents", COUNT, "documents with such a mention", "documents"),
-        Column("first_document", URL, "document with the first such mention"),
+        Column("citations", COUNT, "citations of this ARK with this URL", "citations"),
+        Column("documents", COUNT, "documents with such a citation", "documents"),
+        Column("first_document", URL, "document with the first such citation"),
+        Column("check", TOKEN, "what its check character says: passes, fails, none or unknown"),
+        Column("suggestions", TEXT, "ARKs that may have been meant where the check character fails"),
         Column("object_evidence", TEXT, "why the object outcome is what it is"),
         Column("metadata_evidence", TEXT, "why the metadata outcome is what it is"),
         Column("commitment_evidence", TEXT, "why the commitment outcome is what it is"),
@@ -210,6 +234,7 @@ CITATIONS: Final = TableDefinition(
     listings.citations,
     (
         Column("document", URL, "URL or path of the document"),
+        Column("citation", COUNT, "which citation of the document; a link and its text are one", "number from 1"),
         Column("page", COUNT, "page of a paginated document", "page number from 1"),
         Column("place", TEXT, "element and attribute, or rectangle on the page in points"),
         Column("role", TOKEN, "text, link-target, metadata, link-annotation or structured-data"),
@@ -220,6 +245,7 @@ CITATIONS: Final = TableDefinition(
         Column("confidence", TOKEN, "certain, likely or ambiguous"),
         Column("reason", TEXT, "rule behind the least sure decision"),
         Column("alternatives", TEXT, "ARKs that the other decisions would have given"),
+        Column("spelling", TEXT, "how its spelling departs from the specifications"),
         _REQUEST_URL,
         _OBJECT,
     ),
@@ -246,7 +272,7 @@ REQUESTS: Final = TableDefinition(
     (
         Column("ark", ARK, "ARK that was asked about"),
         Column("request_url", URL, "URL of the object question that the request belongs to"),
-        Column("question", TOKEN, "object, ?info, ??, ?, control or control ?info"),
+        Column("question", TOKEN, "what was asked: object, ?info, ??, ?, control, another form of the ARK …"),
         Column("attempt", COUNT, "which attempt at this question", "number from 1"),
         Column("hop", COUNT, "which request of the chain", "number from 1"),
         Column("url", URL, "URL that was requested"),
@@ -265,6 +291,7 @@ TABLES: Final = (
     SHARED_NAANS,
     NAANS,
     RESOLVERS,
+    CONFORMANCE,
     DOCUMENTS,
     ARKS,
     CITATIONS,

@@ -42,6 +42,9 @@ MENTION = {
     "confidence": "certain",
     "reason": "the label",
     "alternatives": [],
+    "decided": 1,
+    "fragment": "",
+    "remarks": [],
 }
 VERDICT = {
     "run_id": 2,
@@ -56,7 +59,15 @@ VERDICT = {
     "request_count": 1,
     "remarks": [],
 }
-OBSERVATION = {"run_id": 2, "attempt": 1, "at": MOMENT, "body_complete": True, "remarks": []}
+OBSERVATION = {
+    "run_id": 2,
+    "attempt": 1,
+    "at": MOMENT,
+    "detail": "",
+    "body_complete": True,
+    "facts": {},
+    "remarks": [],
+}
 
 GUIDE = "https://library.example/guide.html"
 CLOSED = "https://library.example/closed.pdf"
@@ -117,6 +128,7 @@ def mention_row(document_id: int, ordinal: int, ark_id: int, request_url: str | 
     return {
         "document_id": document_id,
         "ordinal": ordinal,
+        "citation": ordinal + 1,
         "ark_id": ark_id,
         "as_written": written,
         "repaired": written,

@@ -247,6 +247,12 @@ def test_a_newer_schema_is_refused_with_both_numbers(tmp_path: Path) -> None:
         load_frames(path)
 
 
+def test_an_older_schema_is_refused_with_both_numbers(tmp_path: Path) -> None:
+    path = write_store(tmp_path / "store.sqlite", {}, version=schema.SCHEMA_VERSION - 1)
+    with pytest.raises(StoreUnreadable, match=rf"older arkaudit .*{schema.SCHEMA_VERSION - 1}"):
+        load_frames(path)
+
+
 def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreUnreadable, match="has no run 7"):
         load_frames(write_world(tmp_path / "world.sqlite"), run_id=7)

@@ -100,6 +100,7 @@ def test_the_summary_counts_citations_by_their_own_url_and_arks_by_their_best(
         ("documents not readable", 1),
         ("documents not reached", 1),
         ("citations", 11),
+        ("places", 11),
         ("citations: works", 3),
         ("citations: fails", 3),
         ("citations: unreachable", 1),
@@ -286,7 +287,7 @@ def test_tables_of_an_empty_store_are_empty_and_have_the_same_dtypes(
 ) -> None:
     empty = tables_of(load_frames(write_store(tmp_path / "empty.sqlite", {})))
     assert {name: len(table) for name, table in empty.items() if len(table)} == {
-        "summary": 21,
+        "summary": 22,
         "shared_naans": 4,
     }
     assert set(empty["summary"]["value"]) == {0}
@@ -357,7 +358,7 @@ def frames_of(world: Mapping[str, Any]) -> Frames:
         return load_frames(write_store(Path(folder) / "store.sqlite", rows))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(worlds)
 def test_sums_agree_across_tables(world: Mapping[str, Any]) -> None:
     tables = tables_of(frames_of(world))
@@ -382,7 +383,7 @@ def test_sums_agree_across_tables(world: Mapping[str, Any]) -> None:
     assert shared == tables["shared_naans"].set_index("naan").loc["99999", "arks"]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(worlds)
 def test_an_ark_fails_only_when_every_url_that_was_asked_fails(world: Mapping[str, Any]) -> None:
     naans = overviews.naans(frames_of(world))
@@ -391,3 +392,37 @@ def test_an_ark_fails_only_when_every_url_that_was_asked_fails(world: Mapping[st
         outcomes.setdefault(ark, set()).add(FAMILY_OF[ObjectOutcome(services["object"])])
     assert naans["fails"].sum() == sum(families == {Family.FAILS} for families in outcomes.values())
     assert naans["works"].sum() == sum(Family.WORKS in families for families in outcomes.values())
+
+
+def test_a_link_and_its_visible_text_are_one_citation_with_two_places(tmp_path: Path) -> None:
+    url = "https://n2t.net/ark:12148/btv1b84"
+    rows = {
+        schema.run: [{"run_id": 2}],
+        schema.ark: [ark_row(1, url)],
+        schema.document: [{"document_id": 1, "url": "https://library.example/"}],
+        schema.mention: [
+            mention_row(1, 1, 1, url, citation=1, role="link-target"),
+            mention_row(1, 2, 1, url, citation=1, repairs=["line wrap"]),
+            mention_row(1, 3, 1, url, citation=2),
+        ],
+    }
+    tables = tables_of(load_frames(write_store(tmp_path / "cited.sqlite", rows)))
+    measures = dict(listed(tables["summary"], "measure", "value"))
+    assert (measures["citations"], measures["places"], measures["citations repaired"]) == (2, 3, 1)
+    assert listed(tables["arks"], "ark", "citations") == [("ark:12148/btv1b84", 2)]
+
+
+def test_a_place_that_was_decided_again_counts_as_it_was_decided_last(tmp_path: Path) -> None:
+    url = "https://n2t.net/ark:12148/btv1b84"
+    rows = {
+        schema.run: [{"run_id": 2}],
+        schema.ark: [ark_row(1, url), ark_row(2, "ark:12148/btv1b8449691v")],
+        schema.document: [{"document_id": 1, "url": "https://library.example/"}],
+        schema.mention: [
+            mention_row(1, 1, 1, url, confidence="ambiguous"),
+            mention_row(1, 1, 2, "https://n2t.net/ark:12148/btv1b8449691v", decided=2, confidence="certain"),
+        ],
+    }
+    tables = tables_of(load_frames(write_store(tmp_path / "again.sqlite", rows)))
+    assert listed(tables["citations"], "ark", "confidence") == [("ark:12148/btv1b8449691v", "certain")]
+    assert listed(tables["arks"], "ark") == [("ark:12148/btv1b8449691v",)]
