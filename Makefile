@@ -1,12 +1,14 @@
 # make demo   sets everything up and runs the whole audit on real documents, over a web on loopback
 # make test   sets everything up and runs the tests
+# make properties  looks for new counterexamples to what the tests say of any text, for as long as that takes
+# make bench  measures speed, each figure beside a named baseline in the same run
 # make lint   format, style, types, and which way imports point
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format build clean
+.PHONY: demo test properties bench lint format build clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed
@@ -14,6 +16,13 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -q
+
+properties: $(VENV)/installed
+	$(BIN)/python -m pytest -q --hypothesis-profile=search -m hypothesis
+
+# Every benchmark runs, also behind one that misses its floor.
+bench: $(VENV)/installed
+	@failed=0; for each in scan find growth html_pages pdf; do $(BIN)/python -m benchmarks.$$each || failed=1; done; exit $$failed
 
 lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
