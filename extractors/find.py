@@ -24,19 +24,23 @@ __all__ = ["STANDS_WHOLE", "Mention", "NamespaceMention", "find_arks", "scan"]
 
 _GAP = r"(?:-?\n)?"  # a wrap, as a tape has it
 _BLANK = rf"[\ {ODD_BLANK}]"
+_PERCENT = r"%(?:25)*"
+_A, _R, _K = (
+    rf"(?: {letter} | {_PERCENT} {code} )" for letter, code in (("a", "[46]1"), ("r", "[57]2"), ("k", "[46]b"))
+)
 _LABEL = regex.compile(
     rf"""
     (?: (?<! [\p{{L}}\p{{N}}--{UNSPACED}] )
-      | (?<= % (?:25)* [0-9a-f]{{2}} )
+      | (?<= {_PERCENT} [0-9a-f]{{2}} )
       | (?<= [0-9]{{5}} / [^\s/]{{3,100}} ) (?= ark:/?[0-9]{{5}}/ )   # one glued to the other
       | (?<= (?<! [^\s\f] ) [0-9]{{1,3}} )     # 12ark:/…, the mark of a footnote
       | (?<= (?<! \p{{L}} ) ark )                # ARKark:/…, where a heading is glued to its value
     )
-    (?P<word> a {_GAP} r {_GAP} k )
+    (?P<word> {_A} {_GAP} {_R} {_GAP} {_K} )
     (?: {_GAP} {_BLANK}?                       # French typography: a thin space before the colon
-        (?P<colon> : | %(?:25)*3a )
-        (?P<slashes> (?: {_GAP} [\n\ {ODD_BLANK}]{{0,2}} (?: / | %(?:25)*2f ) ){{0,3}} )
-      | (?<= info:ark ) (?P<slashes> / )
+        (?P<colon> : | {_PERCENT} 3a )
+        (?P<slashes> (?: {_GAP} [\n\ {ODD_BLANK}]{{0,2}} (?: / | {_PERCENT} 2f ) ){{0,3}} )
+      | (?<= info (?: : | {_PERCENT} 3a ) ark ) (?P<slashes> / | {_PERCENT} 2f )
       | (?P<mapped> /?\+=? | _ )               # ark+=12148=btv1b8 in pairtrees, ark_12148_btv1b8 in file names
     )
     {_GAP} {_BLANK}?
@@ -44,7 +48,8 @@ _LABEL = regex.compile(
     """,
     regex.VERBOSE | regex.IGNORECASE | regex.VERSION1,
 )
-_LETTERS = re.compile(r"[aA](?:-?\n)?[rR](?:-?\n)?[kK]")
+#: Where a label may begin: wider than `_LABEL`, at the speed of `re`, which leaps from one first letter to the next.
+_LETTERS = re.compile(r"[aA%](?:(?<=%)(?:25)*[46]1)?(?:-?\n)?(?:[rR]|%(?:25)*[57]2)(?:-?\n)?(?:[kK]|%(?:25)*[46][bB])")
 _BEFORE_CHARS = 100
 _LONG_BEFORE_CHARS = 700
 _BEHIND_CHARS = 120

@@ -67,7 +67,8 @@ class Reader:
         colon, slashes = label["colon"] or ":", label["slashes"] or ""
         self._mapped = label["mapped"]
         self._is_encoded = "%" in colon or "%" in slashes
-        self._written_label = label["word"].replace("-", "").replace(WRAP, "") + ":" + "/" * _slashes(slashes)
+        word = unquote(re.sub("%(?:25)+", "%", label["word"])).replace("-", "").replace(WRAP, "")
+        self._written_label = word + ":" + "/" * _slashes(slashes)
         self._pieces = Pieces(tape)
         self._notes = Notes()
         self._inflection = ""
