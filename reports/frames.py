@@ -322,7 +322,9 @@ def _frames(connection: Connection, run_id: int | None) -> Frames:
         return _frame(connection, selection, query)
 
     cited = select(mention.c.ark_id).join(document).where(document.c.run_id == run_id, is_current_mention)
-    touched = [cited, *(select(t.c.ark_id).where(t.c.run_id == run_id) for t in (observation, verdict))]
+    judged = select(verdict.c.ark_id).where(
+        verdict.c.run_id == run_id
+    )  # what was only asked as another reading is no ARK
     observations = load(
         OBSERVATIONS,
         _rows(OBSERVATIONS).join_from(observation, ark).where(observation.c.run_id == run_id),
@@ -331,7 +333,7 @@ def _frames(connection: Connection, run_id: int | None) -> Frames:
         run=load(RUN, _rows(RUN).where(run.c.run_id == run_id)),
         documents=load(DOCUMENTS, _rows(DOCUMENTS).where(document.c.run_id == run_id)),
         findings=load(FINDINGS, _rows(FINDINGS).where(finding.c.run_id == run_id)),
-        arks=load(ARKS, _rows(ARKS).where(or_(*(ark.c.ark_id.in_(ids) for ids in touched)))),
+        arks=load(ARKS, _rows(ARKS).where(or_(ark.c.ark_id.in_(cited), ark.c.ark_id.in_(judged)))),
         mentions=_with_citations(
             load(
                 MENTIONS,

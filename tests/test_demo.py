@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sqlite3
 import subprocess
@@ -150,3 +151,9 @@ def test_the_main_table_is_printed_and_the_page_holds_the_chart(shown: Shown) ->
         "documents.csv",
         "arks.csv",
     }
+
+
+def test_the_report_counts_the_arks_that_the_documents_cite_and_no_others(shown: Shown) -> None:
+    with (shown.report / "tables" / "naans.csv").open(encoding="utf-8-sig") as table:
+        counted = sum(int(row["arks"]) for row in csv.DictReader(table))
+    assert counted == len({entry["ark"] for document in TRUTH.values() for entry in document["arks"]})
