@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from extractors.documents import Role
@@ -240,6 +240,8 @@ def test_what_may_hold_an_ark_is_never_passed_over(page):
     assert comparable(reading.blocks) == comparable(blocks_by_events(page))
 
 
+@example("%253aark:/12345/x5")
+@example("aark:/12345/x5aark:/12345/x5")
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
 def test_whatever_is_found_in_a_text_was_not_passed_over(text):
     if find_arks(text):
