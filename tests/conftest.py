@@ -1,4 +1,6 @@
-"""How properties are tested: with the same examples every time, or in search of new ones."""
+"""How properties are tested: with the same examples every time, or in search of new ones. And who heeds Ctrl-C."""
+
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -8,3 +10,7 @@ settings.register_profile(
 )
 settings.register_profile("search", max_examples=3_000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("same")
+
+# What a shell starts in the background is deaf to Ctrl-C, and so would be all that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

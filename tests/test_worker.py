@@ -1,5 +1,6 @@
 """The killable process: what it returns, how it dies, and that the next call finds it well again."""
 
+import contextlib
 import errno
 import gc
 import os
@@ -239,17 +240,22 @@ if __name__ == "__main__":
 """
 
 
+@contextlib.contextmanager
 def run_script(tmp_path, ending):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.format(ending=ending))
-    return subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, script],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    )
+    ) as parent:
+        try:
+            yield parent
+        finally:
+            parent.kill()
 
 
 def wait_for_end(pid, *, patience_s=20):
