@@ -103,7 +103,8 @@ class HopRecorder:
             case Follow(url):
                 meta = {key: value for key, value in request.meta.items() if key not in _PER_HOP}
                 following = request.replace(url=url, dont_filter=True, meta=meta)
-                following.headers.pop("Cookie", None)  # the jar knows which cookies the next host may see
+                for name in ("Cookie", "Proxy-Authorization"):  # the jar, and the proxy, know what is for the next host
+                    following.headers.pop(name, None)
                 return following
 
     def process_exception(self, request: Request, exception: Exception) -> None:
@@ -119,8 +120,10 @@ class HopRecorder:
         request.meta["chain_end"], request.meta["chain_detail"] = kind.end, error
 
 
-#: What belongs to one hop and not to the chain: the next host has its own slot, and counts its own bytes.
-_PER_HOP = frozenset({"download_slot", "download_latency", "body_bytes_received"})
+#: What belongs to one hop and not to the chain: the next host has its own slot and proxy, and counts its own bytes.
+_PER_HOP = frozenset(
+    {"download_slot", "download_latency", "body_bytes_received", "proxy", "_scheme_proxy", "_auth_proxy"}
+)
 
 
 def exception_names(exception: BaseException) -> Iterator[str]:

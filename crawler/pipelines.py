@@ -75,6 +75,7 @@ class TlsProbePipeline:
         )
         self._ca_file: str | None = settings.get("ARKAUDIT_CA_FILE")
         self._timeout_s = settings.getfloat("DOWNLOAD_TIMEOUT")
+        self._may_be_proxied = settings.getbool("HTTPPROXY_ENABLED")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> TlsProbePipeline:
@@ -93,6 +94,7 @@ class TlsProbePipeline:
                 routes=self._routes,
                 ca_file=self._ca_file,
                 timeout_s=self._timeout_s,
+                may_be_proxied=self._may_be_proxied,
             )
             try:
                 spider.store.record(spider.run_id, [result])
