@@ -29,6 +29,7 @@ from twisted.web._newclient import _contentLength
 
 from crawler.addresses import AddressGuard, Routes
 from crawler.endpoints import AddressRefused, GuardedEndpoint
+from crawler.flags import BODY_TIMEOUT
 from crawler.names import NameServerSilent
 from crawler.resolving import request_target
 
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from twisted.web.client import URI, Agent
     from twisted.web.iweb import IResponse
 
-#: Flag of a response whose body had not arrived when the time was up: its status still counts.
-BODY_TIMEOUT = "body-timeout"
 #: Bytes of an answer's status line and headers; a single header may take them all.
 HEAD_LIMIT = 2**20
 

@@ -18,7 +18,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.error import ConnectError
 
 from crawler.addresses import AddressGuard, Routes
-from crawler.agents import BODY_TIMEOUT, BoundedFactory, ExactScrapyAgent, NotConnectedInTime
+from crawler.agents import BoundedFactory, ExactScrapyAgent, NotConnectedInTime
 from crawler.attempts import retry_after_s
 from crawler.names import TellingResolver
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-
-__all__ = ["BODY_TIMEOUT", "ExactDownloadHandler", "ProxyFailed"]
 
 #: By these a host says that it is asked too fast, or is too busy: with a Retry-After, for how long.
 _BUSY = frozenset({429, 503})

@@ -148,7 +148,6 @@ class ArksSpider(AuditSpider):
             priority=_PRIORITY.get(question, 1),  # finish what was begun
             meta={
                 "verbatim_url": True,
-                "cookiejar": f"{question} {attempt} {url}",  # cookies live inside one chain: some hosts loop without
                 "text_only": True,
                 "body_limit": self.settings.getint("ARKAUDIT_BODY_LIMIT"),
             },

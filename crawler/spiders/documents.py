@@ -84,7 +84,6 @@ class DocumentsSpider(AuditSpider):
                 dont_filter=True,  # new ones are told here, by a stated form; a redirect must never be lost
                 meta={
                     "verbatim_url": True,
-                    "dont_merge_cookies": True,
                     "documents_only": True,
                     "body_limit": self.settings.getint("ARKAUDIT_DOCUMENT_LIMIT"),
                 },
@@ -109,7 +108,7 @@ class DocumentsSpider(AuditSpider):
             hops=hops,
             media_type=media_type,
             charset=charset,
-            is_cut="download_stopped" in response.flags or "dataloss" in response.flags,
+            flags=response.flags,
         )
         async for row in self._reader.rows(source):
             yield row.record
