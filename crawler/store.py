@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import StaticPool
 
 from crawler import schema
+from crawler.frontier import DOCUMENTS, Settled, add_leads, settle
+from crawler.leads import Lead
 from crawler.mention_rows import DoubtfulMention, doubt_json, doubt_of, mention_of
 from crawler.observations import (
     ChainEnd,
@@ -36,7 +38,7 @@ from extractors.ark import Ark
 from extractors.documents import Finding
 from extractors.mentions.mention import STANDS_WHOLE
 
-Recordable = DocumentRecord | Observation | TlsResult
+Recordable = DocumentRecord | Observation | TlsResult | Settled
 
 
 class StoreError(Exception):
@@ -117,12 +119,30 @@ class Store:
             self._ark_ids.clear()
             raise StoreUnwritable(f"{self.path or 'the store in memory'}: {problem.orig}") from problem
 
+    def transaction(self) -> AbstractContextManager[Connection]:
+        """One transaction, for what keeps tables of its own in the store. Raises `StoreUnwritable` as it ends."""
+        return self._writing()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection to read with; what it gives is to be taken whole before anything else is asked of the store."""
+        with self._engine.connect() as connection:
+            yield connection
+
     # -- runs
 
     def begin_run(
-        self, *, command: str, at: str, version: str, resolver: str, user_agent: str, seeds: Iterable[str]
+        self,
+        *,
+        command: str,
+        at: str,
+        version: str,
+        resolver: str,
+        user_agent: str,
+        seeds: Iterable[str],
+        plan: Mapping[str, Any] | None = None,
     ) -> int:
-        """A new run; returns its number."""
+        """A new run; returns its number. *plan* is what it must have in common with a command that goes on with it."""
         with self._writing() as connection:
             done = connection.execute(
                 insert(schema.run).values(
@@ -133,6 +153,7 @@ class Store:
                     resolver=resolver,
                     user_agent=user_agent,
                     seeds=list(seeds),
+                    plan=None if plan is None else dict(plan),
                 )
             )
             key = done.inserted_primary_key
@@ -147,16 +168,27 @@ class Store:
     # -- what was observed
 
     def record(self, run_id: int, items: Iterable[Recordable]) -> None:
-        """Record all *items* in one transaction; those that are there already stay as they are."""
+        """Record all *items* in one transaction, and what they mean for the frontier.
+
+        Those that are there already stay as they are.
+        """
+        leads: list[Lead] = []
+        settled: list[Settled] = []
         with self._writing() as connection:
             for item in items:
                 match item:
                     case DocumentRecord():
                         self._record_document(connection, run_id, item)
+                        leads += item.leads
+                        settled += [Settled(DOCUMENTS, item.settles)] if item.settles is not None else []
                     case Observation():
                         self._record_observation(connection, run_id, item)
                     case TlsResult():
                         _add(connection, schema.tls_probe, {"run_id": run_id, **asdict(item)})
+                    case Settled():
+                        settled.append(item)
+            add_leads(connection, run_id, DOCUMENTS, leads)
+            settle(connection, run_id, settled)
 
     def record_findings(self, run_id: int, subject: str, findings: Iterable[Finding]) -> None:
         """Record findings that belong to no document, such as a seed that is none."""
