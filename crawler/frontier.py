@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select, update
 from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from crawler.leads import Kind, Lead
 from crawler.schema import frontier
@@ -86,30 +87,46 @@ class Frontier:
         with self._store.reading() as connection:
             return list(connection.scalars(query))
 
-    def claim(self, host: str, most: int) -> list[Entry]:
-        """Claim up to *most* entries that wait at *host*, in the order of their discovery."""
+    def claim(self, shares: Mapping[str, int]) -> list[Entry]:
+        """Claim up to so many entries of each host, in the order of their discovery; one transaction."""
+        with self._store.transaction() as connection:
+            rows = [
+                row
+                for host, most in shares.items()
+                for row in connection.execute(self._claiming(self._waiting_at(host, most)))
+            ]
+        return sorted((_entry(row) for row in rows), key=lambda entry: entry.entry_id)
+
+    def claim_again(self) -> list[Entry]:
+        """Claim what was claimed before and has no outcome: after a crash, all that was in hand; in that order."""
+        with self._store.transaction() as connection:
+            rows = connection.execute(self._claiming(frontier.c.state == State.CLAIMED)).all()
+        return sorted((_entry(row) for row in rows), key=lambda entry: entry.entry_id)
+
+    def _waiting_at(self, host: str, most: int) -> ColumnElement[bool]:
         waiting = (
             select(frontier.c.frontier_id)
             .where(self._ours, _is(State.WAITING), frontier.c.host == host)
             .order_by(frontier.c.frontier_id)
             .limit(most)
         )
+        return frontier.c.frontier_id.in_(waiting)
+
+    def _claiming(self, which: ColumnElement[bool]) -> ReturningUpdate[Any]:
         until = (datetime.now(UTC) + CLAIM).isoformat(timespec="milliseconds")
-        claim = (
+        return (
             update(frontier)
-            .where(frontier.c.frontier_id.in_(waiting))
+            .where(self._ours, which)
             .values(state=State.CLAIMED.value, attempts=frontier.c.attempts + 1, claimed_until=until)
             .returning(frontier)
         )
-        with self._store.transaction() as connection:
-            rows = connection.execute(claim).all()
-        return sorted((_entry(row) for row in rows), key=lambda entry: entry.entry_id)
 
-    def unsettled(self) -> list[Entry]:
-        """What was claimed and has no outcome: after a crash, all that was in hand, in the order of discovery."""
-        query = select(frontier).where(self._ours, frontier.c.state == State.CLAIMED).order_by(frontier.c.frontier_id)
+    def find(self, canonical: str) -> Lead | None:
+        """The lead with this canonical form, whatever its state; None when there is none."""
+        query = select(frontier).where(self._ours, frontier.c.canonical == canonical)
         with self._store.reading() as connection:
-            return [_entry(row) for row in connection.execute(query)]
+            row = connection.execute(query).one_or_none()
+        return None if row is None else _entry(row).lead
 
     def leads(self) -> Iterator[Lead]:
         """Everything that was ever to be asked for, settled or not, in the order of discovery; a page at a time."""

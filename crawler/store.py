@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, create_engine, event, func, select, text, update
+from sqlalchemy import URL, Connection, bindparam, create_engine, event, func, select, text, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.engine import Engine, Row
 from sqlalchemy.exc import DatabaseError
@@ -39,6 +39,8 @@ from extractors.documents import Finding
 from extractors.mentions.mention import STANDS_WHOLE
 
 Recordable = DocumentRecord | Observation | TlsResult | Settled
+#: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
+_PAGE = 500
 
 
 class StoreError(Exception):
@@ -405,15 +407,41 @@ class Store:
                 connection.execute(insert(schema.mention).values(values).on_conflict_do_nothing())
 
     def observations(self, run_id: int) -> Iterator[Observation]:
-        """Every observation of a run, in the order in which they were made."""
+        """Every observation of a run, in the order in which they were made; a page at a time."""
+        seen = schema.observation
         query = (
-            select(schema.observation, schema.ark.c.ark)
-            .join_from(schema.observation, schema.ark)
-            .where(schema.observation.c.run_id == run_id)
-            .order_by(schema.observation.c.observation_id)
+            select(seen, schema.ark.c.ark)
+            .join_from(seen, schema.ark)
+            .where(seen.c.run_id + 0 == run_id, seen.c.observation_id > bindparam("last"))  # + 0: not by that index
+            .order_by(seen.c.observation_id)
+            .limit(_PAGE)
         )
-        with self._engine.connect() as connection:
-            yield from (_observation(row) for row in connection.execute(query))
+        with self.reading() as connection:
+            first = connection.scalar(select(func.min(seen.c.observation_id)).where(seen.c.run_id == run_id))
+        last = (first or 1) - 1
+        while first is not None:
+            with self.reading() as connection:
+                rows = connection.execute(query, {"last": last}).all()
+            if not rows:
+                return
+            last = rows[-1].observation_id
+            yield from map(_observation, rows)
+
+    def observations_at(
+        self, run_id: int, request_url: str, question: Question | None = None, attempt: int | None = None
+    ) -> list[Observation]:
+        """What a run observed for one URL of an object question, by attempts; or the one answer to one of these."""
+        seen = schema.observation
+        query = (
+            select(seen, schema.ark.c.ark)
+            .join_from(seen, schema.ark)
+            .where(seen.c.run_id == run_id, seen.c.request_url == request_url)
+            .order_by(seen.c.attempt, seen.c.observation_id)
+        )
+        if question is not None:
+            query = query.where(seen.c.question == question.value, seen.c.attempt == attempt)
+        with self.reading() as connection:
+            return [_observation(row) for row in connection.execute(query)]
 
     def tls_results(self, run_id: int) -> Iterator[TlsResult]:
         """What was seen of the certificates of a run's hosts."""

@@ -26,8 +26,8 @@ def pages(*paths: str, host: str = "library.example") -> list[Lead]:
     return [Lead.to_page(f"https://{host}/{path}") for path in paths]
 
 
-def urls(frontier: Frontier, host: str = "library.example", most: int = 100) -> list[str]:
-    return [entry.lead.url for entry in frontier.claim(host, most)]
+def urls(frontier: Frontier, host: str = "library.example", *, most: int = 100) -> list[str]:
+    return [entry.lead.url for entry in frontier.claim({host: most})]
 
 
 def test_what_is_added_is_claimed_once_in_the_order_of_discovery() -> None:
@@ -53,7 +53,7 @@ def test_each_octet_of_an_arks_url_counts() -> None:
         frontier = Frontier(store, begun(store), ARKS)
         frontier.add(leads)
         assert list(frontier.leads()) == leads
-        assert [entry.lead for entry in frontier.claim("library.example", 9)] == leads
+        assert [entry.lead for entry in frontier.claim({"library.example": 9})] == leads
 
 
 def test_runs_and_spiders_have_each_their_own() -> None:
@@ -70,11 +70,11 @@ def test_what_a_document_leads_to_and_that_it_is_done_are_recorded_with_it() -> 
         frontier = Frontier(store, run_id, DOCUMENTS)
         [seed] = pages("")
         frontier.add([seed])
-        frontier.claim("library.example", 1)
+        frontier.claim({"library.example": 1})
         leads = tuple(leads_to_pages([f"{SITE}/b", f"{SITE}/a", f"{SITE}/b#x"], depth=1, found_on=seed.url))
         store.record(run_id, [DocumentRecord(seed.url, None, AT, "read", leads=leads, settles=seed.canonical)])
         assert frontier.counts() == {State.WAITING: 2, State.CLAIMED: 0, State.DONE: 1}
-        found = frontier.claim("library.example", 9)
+        found = frontier.claim({"library.example": 9})
     assert [(each.lead.url, each.lead.depth, each.lead.found_on) for each in found] == [
         (f"{SITE}/b", 1, seed.url),
         (f"{SITE}/a", 1, seed.url),
@@ -87,7 +87,7 @@ def test_when_a_document_can_not_be_recorded_nothing_of_it_is(tmp_path: Path) ->
         frontier = Frontier(store, run_id, DOCUMENTS)
         [seed] = pages("")
         frontier.add([seed])
-        frontier.claim("library.example", 1)
+        frontier.claim({"library.example": 1})
         with store.transaction() as connection:
             count = connection.exec_driver_sql("pragma page_count").scalar_one()
         store._engine.raw_connection().execute(f"pragma max_page_count={count + 2}")
@@ -103,11 +103,11 @@ def test_after_a_crash_what_was_claimed_is_known(tmp_path: Path) -> None:
         run_id = begun(store)
         frontier = Frontier(store, run_id, DOCUMENTS)
         frontier.add(pages("a", "b", "c"))
-        frontier.claim("library.example", 2)
+        frontier.claim({"library.example": 2})
         store.record(run_id, [Settled(DOCUMENTS, f"{SITE}/a")])
     with Store.open(tmp_path / "a.db") as store:
         frontier = Frontier(store, run_id, DOCUMENTS)
-        assert [(entry.lead.url, entry.attempts) for entry in frontier.unsettled()] == [(f"{SITE}/b", 1)]
+        assert [(entry.lead.url, entry.attempts) for entry in frontier.claim_again()] == [(f"{SITE}/b", 2)]
         assert urls(frontier) == [f"{SITE}/c"]
 
 
@@ -116,9 +116,9 @@ def test_hosts_come_in_the_order_in_which_they_were_come_by() -> None:
         frontier = Frontier(store, begun(store), DOCUMENTS)
         frontier.add([*pages("a", host="b.example"), *pages("a", "b", host="a.example"), Lead.to_file("thesis.pdf")])
         assert frontier.hosts() == ["b.example", "a.example", ""]
-        frontier.claim("b.example", 1)
+        frontier.claim({"b.example": 1})
         assert frontier.hosts() == ["a.example", ""]
-        assert frontier.claim("", 1)[0].lead.kind is Kind.FILE
+        assert frontier.claim({"": 1})[0].lead.kind is Kind.FILE
 
 
 def test_claiming_looks_at_no_more_rows_than_it_takes() -> None:
@@ -127,7 +127,7 @@ def test_claiming_looks_at_no_more_rows_than_it_takes() -> None:
         frontier = Frontier(store, begun(store), DOCUMENTS)
         frontier.add(pages("a"))
         event.listen(store._engine, "before_cursor_execute", lambda *told: statements.append((told[2], told[3])))
-        frontier.claim("library.example", 5)
+        frontier.claim({"library.example": 5})
         [(sql, values)] = statements
         with store.reading() as connection:
             steps = [row[3] for row in connection.exec_driver_sql(f"explain query plan {sql}", values)]
