@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
 from sqlalchemy import URL, Connection, bindparam, create_engine, event, func, select, text, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.engine import Engine, Row
@@ -37,6 +38,9 @@ from crawler.observations import (
 from extractors.ark import Ark
 from extractors.documents import Finding
 from extractors.mentions.mention import STANDS_WHOLE
+
+#: States of a run. One that is running although nobody has its store open has crashed.
+RUNNING, FINISHED = "running", "finished"
 
 Recordable = DocumentRecord | Observation | TlsResult | Settled
 #: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
@@ -63,33 +67,58 @@ class OlderStore(StoreUnopenable):
     """Raised on opening a store whose tables an older version has made."""
 
 
+class StoreBusy(StoreUnopenable):
+    """Raised on opening a store that another process has open; one process writes a store."""
+
+
 class StoreUnwritable(StoreError):
     """Raised when an open store can't be written any more, as when the disk is full; what it has, it keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run, as far as it matters to who may go on with it."""
+
+    run_id: int
+    command: str
+    started_at: str
+    state: str
+    plan: Mapping[str, Any] | None
+    """What decides what it asks; none in a run that nobody can go on with."""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it came to its end."""
+        return self.state == FINISHED
 
 
 class Store:
     """An open store. Use `Store.open`, and as a context manager."""
 
-    def __init__(self, engine: Engine, path: Path | None) -> None:
+    def __init__(self, engine: Engine, path: Path | None, lock: FileLock | None = None) -> None:
         self._engine = engine
         self.path = path
+        self._lock = lock
         self._ark_ids: dict[Ark, int] = {}
 
     @classmethod
     def open(cls, path: Path | None) -> Store:
         """The store at *path*, created if it is not there; None is a store in memory, gone when it is closed.
 
-        Raises `StoreUnopenable`, or one of its kinds; nothing has been written then.
+        It is this process's alone until it is closed or the process ends, however it ends; others may read. Raises
+        `StoreUnopenable`, or one of its kinds; nothing has been written then.
         """
+        lock = None
         if path is not None:
             _refuse_foreign(path)
+            lock = _locked(path)
         engine = create_engine(
             URL.create("sqlite", database=str(path) if path else None),
             poolclass=StaticPool,
             connect_args={"check_same_thread": False},
         )
         event.listen(engine, "connect", _set_pragmas)
-        store = cls(engine, path)
+        store = cls(engine, path, lock)
         try:
             with store._writing() as connection:
                 if connection.scalar(text("PRAGMA user_version")) == 0:
@@ -110,6 +139,10 @@ class Store:
     def close(self) -> None:
         """Close the file; everything recorded is in it."""
         self._engine.dispose()
+        if self._lock is not None:
+            with suppress(OSError):
+                Path(self._lock.lock_file).unlink()  # while it is ours; who waits for it sees that it is gone
+            self._lock.release()
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
@@ -150,7 +183,7 @@ class Store:
                 insert(schema.run).values(
                     command=command,
                     started_at=at,
-                    state="running",
+                    state=RUNNING,
                     version=version,
                     resolver=resolver,
                     user_agent=user_agent,
@@ -161,6 +194,20 @@ class Store:
             key = done.inserted_primary_key
             assert key is not None
             return int(key[0])
+
+    def runs(self, command: str) -> list[Run]:
+        """The runs that a command has made, the newest first."""
+        query = select(schema.run).where(schema.run.c.command == command).order_by(schema.run.c.run_id.desc())
+        with self.reading() as connection:
+            return [
+                Run(row.run_id, row.command, row.started_at, row.state, row.plan) for row in connection.execute(query)
+            ]
+
+    def go_on_with_run(self, run_id: int) -> None:
+        """Note that a run that did not finish is running again."""
+        with self._writing() as connection:
+            values = {"ended_at": None, "state": RUNNING}
+            connection.execute(update(schema.run).where(schema.run.c.run_id == run_id).values(values))
 
     def end_run(self, run_id: int, *, at: str, state: str) -> None:
         """Note how and when a run ended: ``finished``, ``interrupted`` or ``failed``."""
@@ -502,6 +549,18 @@ def _refuse_foreign(path: Path) -> None:
             f"{path} was written by an older arkaudit (schema {version}; this one knows {schema.SCHEMA_VERSION});"
             " it was left as it is: begin a new one"
         )
+
+
+def _locked(path: Path) -> FileLock:
+    """The lock of the store at *path*, which ends with this process. Raises `StoreUnopenable`."""
+    lock = FileLock(f"{path}.lock", timeout=0.1)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise StoreBusy(f"another arkaudit is at work on {path}; wait for its end, or take another store") from None
+    except OSError as problem:
+        raise StoreUnopenable(f"the store can't be written: {problem}") from problem
+    return lock
 
 
 def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:

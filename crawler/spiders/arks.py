@@ -34,7 +34,7 @@ from extractors.naan import Registry
 Target = tuple[Ark, str]
 
 #: So many ARKs are open at a host at a time: enough that it is asked without a break while some wait for others.
-ARKS_A_HOST = 500
+ARKS_A_HOST = 100
 #: After so many attempts in a row that a host left without an answer, it is not asked anything twice.
 GIVEN_UP_AFTER = 5
 #: So many ARKs are asked for in the other label form in vain before a resolver counts as indifferent to it.
