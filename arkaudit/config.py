@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from arkaudit import __version__
 from crawler.addresses import AddressGuard, Routes
 from crawler.attempts import Patience
 from crawler.controls import ENOUGH_NAMES
+from crawler.credentials import Credential, Credentials, Origin, masked
 
 #: Without any delay, Scrapy's downloader takes all that is queued for a host at once, whatever the concurrency.
 _LEAST_DELAY_S = 0.001
 
 HOME = "https://pypi.org/project/arkaudit/"
+
+
+_HOST = re.compile(r"(?:https?://)?(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+#: Headers that belong to the connection, or that something else of the configuration is for.
+_NOT_OURS = frozenset({"connection", "content-length", "cookie", "host", "proxy-authorization", "transfer-encoding"})
 
 
 class ConfigError(Exception):
@@ -40,6 +49,8 @@ def _http_url(text: str) -> str:
         is_plain = bool(parts.hostname) and parts.port != 0 and not set(text) & set("?#")
     except ValueError:
         is_plain = False
+    if masked(text) != text:
+        raise ValueError("credentials in a URL are sent to nobody; they belong into a [hosts] section")
     if not is_plain or parts.scheme.lower() not in ("http", "https"):
         raise ValueError(f"not the http or https URL of a resolver: {text!r}")
     return text
@@ -52,6 +63,51 @@ def _printable(text: str) -> str:
 
 
 Header = Annotated[str, AfterValidator(_printable)]
+
+
+def _secret(value: Any) -> Any:
+    """The value itself, or that of the environment variable which it names (``{ env = "TOKEN" }``)."""
+    if not isinstance(value, dict):
+        return value
+    match value:
+        case {"env": str(name), **others} if not others:
+            if name not in os.environ:
+                raise ValueError(f"there is no environment variable {name}")
+            return os.environ[name]
+    raise ValueError('neither a text nor { env = "NAME" }')
+
+
+def _sendable_secret(secret: SecretStr) -> SecretStr:
+    value = secret.get_secret_value()
+    if not value or value.strip() != value or not value.isprintable() or not value.isascii():
+        raise ValueError("what is sent as a header must be printable ASCII, with nothing blank around it")
+    return secret
+
+
+def _header_names(headers: dict[str, Any]) -> dict[str, Any]:
+    for name in headers:
+        if not _TOKEN.fullmatch(name) or name.lower() in _NOT_OURS:
+            raise ValueError(f"not a header that can be given: {name!r}")
+    return headers
+
+
+def _cookie_names(cookies: dict[str, Any]) -> dict[str, Any]:
+    for name, value in cookies.items():
+        if not _TOKEN.fullmatch(name) or set(value.get_secret_value()) & set(' ";,\\'):
+            raise ValueError(f"not a cookie that can be sent: {name!r}")
+    return cookies
+
+
+def _hosts(hosts: dict[str, Any]) -> dict[str, Any]:
+    for name in hosts:
+        if not _HOST.fullmatch(name):
+            raise ValueError(f"not a host: {name!r}; a name, with its port or scheme where need be")
+        Origin.named(name)
+    return {name.lower(): told for name, told in hosts.items()}
+
+
+#: A value that is never shown: pydantic prints asterisks.
+Secret = Annotated[SecretStr, BeforeValidator(_secret), AfterValidator(_sendable_secret)]
 
 
 class _Section(BaseModel):
@@ -74,6 +130,15 @@ class Politeness(_Section):
     user_agent: Header | None = None
     contact: Header | None = None
     """An address or URL where the operator can be reached; part of the User-Agent."""
+
+
+class Host(_Section):
+    """How a host of one's own is treated; it is named by ``name``, ``name:port`` or ``scheme://name:port``."""
+
+    headers: Annotated[dict[str, Secret], AfterValidator(_header_names)] = {}
+    """Headers that it asks for, such as Authorization; sent to this scheme (https, by default), name and port only."""
+    cookies: Annotated[dict[str, Secret], AfterValidator(_cookie_names)] = {}
+    """Cookies that it asks for, likewise."""
 
 
 class Network(_Section):
@@ -122,6 +187,8 @@ class Config(_Section):
     resolver: Annotated[str, AfterValidator(_http_url)] = "https://n2t.net/"
     politeness: Politeness = Politeness()
     network: Network = Network()
+    hosts: Annotated[dict[str, Host], AfterValidator(_hosts)] = {}
+    """Hosts of one's own."""
     crawl: Crawl = Crawl()
     resolve: Resolve = Resolve()
 
@@ -139,6 +206,20 @@ class Config(_Section):
         polite = self.politeness
         return Patience(polite.attempts, polite.backoff, polite.longest_wait)
 
+    @property
+    def credentials(self) -> Credentials:
+        """What hosts of one's own are sent besides."""
+        return Credentials(
+            {
+                Origin.named(name): Credential(
+                    {header: secret.get_secret_value() for header, secret in host.headers.items()},
+                    {cookie: secret.get_secret_value() for cookie, secret in host.cookies.items()},
+                )
+                for name, host in self.hosts.items()
+                if host.headers or host.cookies
+            }
+        )
+
     def settings(self) -> dict[str, Any]:
         """The settings of Scrapy that follow from it."""
         network = self.network
@@ -153,6 +234,7 @@ class Config(_Section):
             "ARKAUDIT_ONLY_ROUTED": network.only_routed,
             "ARKAUDIT_ALLOW_ADDRESSES": network.allow_addresses,
             "ARKAUDIT_CA_FILE": str(network.ca_file) if network.ca_file else None,
+            "ARKAUDIT_CREDENTIALS": self.credentials,
             "ARKAUDIT_MAX_HOPS": self.resolve.max_hops,
             "ARKAUDIT_ATTEMPTS": self.politeness.attempts,
             "ARKAUDIT_BACKOFF": self.politeness.backoff,

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from crawler.credentials import masked
+
 
 class UserMistake(Exception):
     """Raised for what the user can put right: one clear line."""
@@ -37,6 +39,9 @@ class Seeds:
 
 
 def _checked_url(text: str) -> str:
+    if masked(text) != text:
+        advice = "they belong into a [hosts] section of the configuration"
+        raise UserMistake(f"credentials in a URL are sent to nobody, {advice}: {masked(text)!r}")
     try:
         parts = urlsplit(text)
         if parts.hostname and (parts.port is None or parts.port > 0):
