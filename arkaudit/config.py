@@ -6,7 +6,7 @@ import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
@@ -154,6 +154,16 @@ class Network(_Section):
     """Networks (CIDR) among the private ones that may be reached."""
 
 
+class Log(_Section):
+    """What is written down while a command works."""
+
+    file: Path | None = None
+    """Where to; without it, on standard error."""
+    level: Literal["debug", "info", "warning", "error"] | None = None
+    """The least that is: by default warnings, and with a file info. With debug, each request."""
+    format: Literal["text", "json"] = "text"
+
+
 class Crawl(_Section):
     """How far a crawl goes."""
 
@@ -191,6 +201,7 @@ class Config(_Section):
     """Hosts of one's own."""
     crawl: Crawl = Crawl()
     resolve: Resolve = Resolve()
+    log: Log = Log()
 
     @property
     def user_agent(self) -> str:
@@ -285,7 +296,7 @@ def _file_values(path: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as problem:
         raise ConfigError(f"{path} is not TOML: {problem}") from None
     folder = path.parent
-    for section, key in ((None, "store"), (None, "out"), ("network", "ca_file")):
+    for section, key in ((None, "store"), (None, "out"), ("network", "ca_file"), ("log", "file")):
         inner = values.get(section, {}) if section else values
         if isinstance(inner, dict) and isinstance(inner.get(key), str):
             inner[key] = folder / inner[key]

@@ -66,8 +66,7 @@ TWISTED_DNS_RESOLVER = "crawler.names.TellingResolver"  # default is IPv4 only, 
 CONCURRENT_ITEMS = 1  # default 100: starts a hundred tasks for each response and halves the speed.
 TELNETCONSOLE_ENABLED = False  # default True. No listening sockets.
 REMOTE_CONTROL_ENABLED = False  # default True since 2.19. No listening sockets.
-LOG_LEVEL = "WARNING"  # default DEBUG. The command reports progress itself.
-LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+LOG_INSTALL_ROOT_HANDLER = False  # default True. The command says where its log goes (arkaudit/logs.py).
 STATS_DUMP = False  # default True.
 
 # -- ours

@@ -41,7 +41,8 @@ def folder(tmp_path: Path, authority: trustme.CA) -> Iterator[Path]:
 def audit(verb: str, folder: Path, *arguments: str | Path, **environment: str) -> str:
     """What a command said, after it was looked through for secrets."""
     done = run_command(
-        verb, "-c", folder / "arkaudit.toml", *ON_LOOPBACK, "--attempts", "1", *arguments,
+        verb, "-c", folder / "arkaudit.toml", *ON_LOOPBACK, "--attempts", "1", "--log-file", folder / "a.log",
+        "--log-level", "debug", *arguments,
         **{"OWN_KEY": "k3y-open-sesame", **environment},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -121,7 +121,6 @@ def fetch_registry(url: str, conditions: Mapping[str, str], settings: Mapping[st
         "DOWNLOAD_HANDLERS": {**DOWNLOAD_HANDLERS, "https": handler},
         "ITEM_PIPELINES": {},  # nothing is recorded: this is no part of an audit
         "ARKAUDIT_DECOMPRESSED_LIMIT": REGISTRY_LIMIT,
-        "LOG_LEVEL": "ERROR",  # what went wrong is delivered, in our words
     }
     run_stages([Stage(RegistrySpider, lambda: arguments)], {**settings, **ours}, on_start=lambda crawler: None)
     return answers[0] if answers else RegistryAnswer((), ChainEnd.UNDETERMINED, "the request was never sent")
