@@ -140,10 +140,14 @@ def check(
 def crawl(seeds: tuple[str, ...], store_file: Path, config_file: Path | None, **options: Any) -> None:
     """Crawl documents and record the ARKs that they cite, without resolving any.
 
-    A seed is a URL, crawled within its site, or a file or folder.
+    A seed is a URL, crawled within its site; a source, which is a list of documents: a sitemap, an OAI-PMH repository,
+    an Atom or RSS feed, a IIIF collection or manifest, a list of URLs; or a file, a folder or a WARC. Its content tells
+    what it is; page:, sitemap:, oai:, feed:, iiif: or list: before it orders how it is read.
 
     \b
     arkaudit crawl https://www.example.org/ --store audit.db
+    arkaudit crawl oai:https://repository.example.org/oai --oai-set maps
+    arkaudit crawl list:urls.txt --max-time 2h
     """
     from arkaudit import audits
     from crawler.store import Store

@@ -1,0 +1,94 @@
+"""Pure: what a crawl goes by. A *lead* is a URL to ask for, with where it was found and how far it may lead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from extractors.documents import Finding
+
+
+class SourceKind(StrEnum):
+    """What a document is as a source of further ones; before a seed (``oai:https://…``) it is an order."""
+
+    PAGE = "page"
+    SITEMAP = "sitemap"
+    OAI = "oai"
+    FEED = "feed"
+    IIIF = "iiif"
+    LIST = "list"
+
+
+class Reach(StrEnum):
+    """How far a document leads."""
+
+    SITE = "site"
+    """Its links are followed within the scope of the crawl."""
+    ITEM = "item"
+    """One that a source lists, such as a landing page: only documents that it links to are asked for."""
+    LEAF = "leaf"
+    """It leads nowhere: a document on a content host, or one of an item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """A URL to ask for."""
+
+    url: str
+    """As it is sent."""
+    found_on: str | None = None
+    """The document that led here; None for a seed."""
+    depth: int = 0
+    """Steps from the seed; turning a page of a list is none."""
+    reach: Reach = Reach.SITE
+    source: SourceKind | None = None
+    """How it is to be read: by the user's order, or as a further part of such a source; None: its content tells."""
+    part: int = 0
+    """For a further part of a source, how many came before it."""
+
+    @property
+    def is_seed(self) -> bool:
+        """Whether the user has named it."""
+        return self.found_on is None
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether it comes before whatever waits: a resumption token of OAI-PMH may expire."""
+        return self.source is SourceKind.OAI and self.part > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What a source lists."""
+
+    url: str
+    """As it is sent."""
+    found_on: str | None = None
+    """The document within the source that names it, such as a record; None for the source itself."""
+    is_elsewhere: bool = True
+    """Whether it is asked for wherever it is; otherwise only within the scope of the crawl."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A document within a source: the metadata of one OAI record."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReading:
+    """What one document is as a source."""
+
+    kind: SourceKind
+    items: tuple[Item, ...] = ()
+    """What it lists, in order."""
+    further: tuple[str, ...] = ()
+    """Where the source goes on: the next page, the sitemaps of an index, nested collections."""
+    records: tuple[Record, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    is_faulty: bool = False
+    """Whether it says that it can't give what it was asked for, or says nothing at all."""
+    is_document: bool = True
+    """Whether it is also read as a document itself; one of records is not, or each would be read twice."""
