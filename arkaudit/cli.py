@@ -19,6 +19,7 @@ from arkaudit.exits import EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end
 from arkaudit.options import config_of, crawl_options, fail_on_option, request_options
 from arkaudit.seeds import Seeds, UserMistake
 from crawler.observations import DocumentRecord
+from crawler.sources.gate import ABOUT_LINKS
 from extractors.documents import ABOUT_CITATIONS, Finding
 
 
@@ -337,7 +338,7 @@ def _report_findings(document: str, findings: Sequence[Finding], to: TextIO | No
             row = {"document": document, "kind": finding.kind, "detail": finding.detail}
             to.write(json.dumps(row, ensure_ascii=False) + "\n")
             to.flush()
-        if finding.kind not in ABOUT_CITATIONS:
+        if finding.kind not in ABOUT_CITATIONS | ABOUT_LINKS:
             say(escaped(f"{document}: {finding.kind}: {finding.detail}"))
 
 

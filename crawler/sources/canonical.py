@@ -9,6 +9,7 @@ question of its own.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from w3lib.url import canonicalize_url
@@ -29,6 +30,7 @@ _CAMPAIGN_PARAMETER = re.compile(
 )
 
 
+@lru_cache(maxsize=2**15)
 def same_document(url: str) -> str:
     """The form in which *url* is compared: two URLs with one form are asked for once. Raises ValueError for no URL.
 
@@ -51,6 +53,8 @@ def names_session(url: str) -> bool:
     >>> names_session("http://example.org/a;jsessionid=1A2B"), names_session("http://example.org/?sid=12")
     (True, False)
     """
+    if ";" not in url and "?" not in url and "/(" not in url:  # most
+        return False
     parts = urlsplit(url)
     return _SESSION_IN_PATH.search(parts.path) is not None or any(
         _SESSION_PARAMETER.fullmatch(each) for each in parts.query.split("&")

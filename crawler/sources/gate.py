@@ -35,6 +35,8 @@ _SERVED_SUFFIXES = frozenset({".js", ".mjs", ".svg", ".svgz"})
 #: Further parts of one source: a list without end must end somewhere.
 MOST_PARTS = 100_000
 _LENGTH_OF_EXAMPLE = 300
+#: Findings about links that were not followed, and about what pages ask of crawlers: a page has them by the dozen.
+ABOUT_LINKS = frozenset({"noindex", "nofollow-page", *map(str, Rule)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,11 @@ class Gate:
         self._scope = scope
         self._rules = rules
         self._traps = traps
+        self._listed: set[int] = set()
+        """What parts of sources have listed, and where sources went on: to tell those that go in circles."""
+        self._further: set[str] = set()
+        self.left_out: Counter[str] = Counter()
+        """Links that were not followed, by the kind of the finding that tells so."""
 
     def remember(self, url: str) -> None:
         """Take note of a URL that is asked for, as from the frontier of a crawl that is resumed."""
@@ -112,7 +119,9 @@ class Gate:
         if nofollow and found:
             words = f"links not followed: {len(found)}, as the page asks ({nofollow})"
             findings.append(Finding("nofollow-page", f"{words}; --ignore-nofollow is for one's own sites"))
+            self.left_out["nofollow-page"] += len(found)
         leads, refused = self._followed(lead, [] if nofollow else found, url)
+        self.left_out.update(refused.counts)
         return Passed(tuple(leads), (*findings, *refused.findings()))
 
     def source(self, lead: Lead, read: SourceReading) -> Passed:
@@ -126,8 +135,9 @@ class Gate:
             return Passed(findings=read.findings)
         reach = Reach.ITEM if lead.is_seed else lead.reach
         further = [url for url in read.further if reach is Reach.ITEM or self._is_near(url)]
-        if further and lead.part >= MOST_PARTS:
-            findings.append(Finding("source-limit", f"it goes on beyond {MOST_PARTS} parts; left out: {len(further)}"))
+        fault = self._fault_of_chain(lead, read, further)
+        if fault is not None:
+            findings.append(fault)
             further = []
         leads = [Lead(url, lead.url, lead.depth, reach, read.kind, lead.part + 1) for url in further]
         refused = _Refused()
@@ -135,7 +145,23 @@ class Gate:
             is_in_reach = (reach is Reach.ITEM and item.is_elsewhere) or self._is_near(item.url)
             if is_in_reach and self._is_wanted(item.url) and not self._is_refused(item.url, refused):
                 leads.append(Lead(item.url, item.found_on or lead.url, lead.depth + 1, reach))
+        self.left_out.update(refused.counts)
         return Passed(tuple(leads), (*findings, *refused.findings()))
+
+    def _fault_of_chain(self, lead: Lead, read: SourceReading, further: Sequence[str]) -> Finding | None:
+        """Why a source that goes on is not read further: it goes in circles, or without end."""
+        listed = hash((read.kind, read.listed, read.items))
+        is_known = lead.part > 0 and listed in self._listed and bool(read.listed or read.items)
+        self._listed.add(listed)
+        if further and lead.part >= MOST_PARTS:
+            return Finding("source-limit", f"it goes on beyond {MOST_PARTS} parts; left out: {len(further)}")
+        if further and is_known:
+            return Finding("source-loop", "it lists again what it has listed before, and is not read further")
+        is_chain = read.kind in (SourceKind.OAI, SourceKind.FEED)
+        if is_chain and any(url == lead.url or url in self._further for url in further):
+            return Finding("source-loop", "it goes on where it has been before, and is not read further")
+        self._further.update(further)
+        return None
 
     def _leads_nowhere(self, lead: Lead) -> bool:
         return lead.reach is Reach.LEAF or (self._rules.depth is not None and lead.depth >= self._rules.depth)

@@ -87,6 +87,9 @@ class SourceReading:
     further: tuple[str, ...] = ()
     """Where the source goes on: the next page, the sitemaps of an index, nested collections."""
     records: tuple[Record, ...] = ()
+    listed: tuple[str, ...] = ()
+    """Names of what it holds beside its items, such as the identifiers of all records: two parts of a source that list
+    the same are one and the same part."""
     findings: tuple[Finding, ...] = ()
     is_faulty: bool = False
     """Whether it says that it can't give what it was asked for, or says nothing at all."""

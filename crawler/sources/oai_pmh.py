@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import quote, unquote_plus, urlsplit
 
 from lxml import etree
@@ -79,38 +79,63 @@ def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
     """What the answer of the repository at *url* holds: each record is a document, and where it goes on."""
     if _argument(url, "verb").lower() not in _RECORD_VERBS:  # an error or a greeting: the harvest begins behind it
         return SourceReading(SourceKind.OAI, further=(harvest_url(url, selection),), is_document=False)
-    records: list[Record] = []
-    items: list[Item] = []
-    findings: list[Finding] = []
-    deleted = without_metadata = 0
-    token = ""
+    found = _Found()
     for element in elements(data, _RECORD, _ERROR, _TOKEN):
         if element.tag == _ERROR:
-            findings.append(_fault(element))
+            found.faults.append(_fault(element))
         elif element.tag == _TOKEN:
-            token = text_of(element)
-        elif _is_deleted(element):
-            deleted += 1
-        elif (found := _record(element, url, len(records) + 1)) is None:
-            without_metadata += 1
+            found.token = text_of(element)
         else:
-            records.append(found[0])
-            items += found[1]
-    if deleted:
-        findings.append(Finding("oai-deleted", f"records that the repository has deleted: {deleted}"))
-    if without_metadata:
-        findings.append(Finding("oai-no-metadata", f"records without metadata: {without_metadata}"))
-    if token and token == _argument(url, "resumptionToken"):
-        findings.append(Finding("oai-loop", "the resumption token leads back to itself; the harvest ends here"))
-        token = ""
-    is_faulty = any(each.kind == "oai-error" and each.detail.split(":")[0] not in _NO_FAULT for each in findings)
-    if not (records or deleted or without_metadata or findings):
-        findings.append(Finding("oai-error", "it is an answer without records and without an error"))
-        is_faulty = True
-    further = (next_url(url, token),) if token else ()
+            found.add(element, url)
+    if not found.listed and not found.faults:
+        found.faults.append(Finding("oai-error", "it is an answer without records and without an error"))
     return SourceReading(
-        SourceKind.OAI, tuple(items), further, tuple(records), tuple(findings), is_faulty=is_faulty, is_document=False
+        SourceKind.OAI,
+        items=tuple(found.items),
+        further=(next_url(url, found.token),) if found.token else (),
+        records=tuple(found.records),
+        listed=tuple(found.listed),
+        findings=(*found.remarks(), *found.faults),
+        is_faulty=any(fault.detail.partition(":")[0] not in _NO_FAULT for fault in found.faults),
+        is_document=False,
     )
+
+
+@dataclass(slots=True)
+class _Found:
+    """What an answer holds, as far as it was read."""
+
+    records: list[Record] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
+    listed: list[str] = field(default_factory=list)
+    faults: list[Finding] = field(default_factory=list)
+    token: str = ""
+    deleted: int = 0
+    without_metadata: int = 0
+
+    def add(self, record: Element, url: str) -> None:
+        """Take one record."""
+        header = record.find(_HEADER)
+        told = (text_of(child) for child in header if local_name(child) == "identifier") if header is not None else ()
+        identifier = next(iter(told), "")
+        self.listed.append(identifier)
+        holder = record.find(_METADATA)
+        metadata = next((each for each in holder if isinstance(each.tag, str)), None) if holder is not None else None
+        if header is not None and header.get("status") == "deleted":
+            self.deleted += 1
+        elif metadata is None:
+            self.without_metadata += 1
+        else:
+            name = _name(identifier, url, len(self.listed))
+            self.records.append(Record(name, etree.tostring(metadata, encoding="utf-8", with_tail=False)))
+            self.items += _items(metadata, name, url)
+
+    def remarks(self) -> Iterator[Finding]:
+        """What became of the records that are no documents."""
+        if self.deleted:
+            yield Finding("oai-deleted", f"records that the repository has deleted: {self.deleted}")
+        if self.without_metadata:
+            yield Finding("oai-no-metadata", f"records without metadata: {self.without_metadata}")
 
 
 def _fault(error: Element) -> Finding:
@@ -118,31 +143,14 @@ def _fault(error: Element) -> Finding:
     return Finding("oai-error", f"{code}: {words[:500]}" if words else code)
 
 
-def _is_deleted(record: Element) -> bool:
-    header = record.find(_HEADER)
-    return header is not None and header.get("status") == "deleted"
-
-
-def _record(record: Element, url: str, number: int) -> tuple[Record, list[Item]] | None:
-    """The metadata of a record as a document, and what it leads to; None for a record without any."""
-    holder = record.find(_METADATA)
-    metadata = next((child for child in holder if isinstance(child.tag, str)), None) if holder is not None else None
-    if metadata is None:
-        return None
-    header = record.find(_HEADER)
-    told = (
-        next((text_of(child) for child in header if local_name(child) == "identifier"), "")
-        if header is not None
-        else ""
-    )
-    name = _name(told, url, number)
+def _items(metadata: Element, name: str, url: str) -> list[Item]:
+    """What the metadata of the record *name* leads to, each once."""
     places: dict[str, bool] = {}
     for place, is_own in _places(metadata):
         found = absolute(url, place)
         if found is not None:
             places[found] = places.get(found, False) or is_own
-    items = [Item(place, name, is_elsewhere=is_own) for place, is_own in places.items()]
-    return Record(name, etree.tostring(metadata, encoding="utf-8", with_tail=False)), items
+    return [Item(place, name, is_elsewhere=is_own) for place, is_own in places.items()]
 
 
 def _name(identifier: str, url: str, number: int) -> str:

@@ -90,6 +90,8 @@ def absolute(base: str, link: str) -> str | None:
     (None, 'https://a.example/ark:/12148/x?')
     """
     link = link.strip()
+    if not link:
+        return None
     try:
         url = urljoin(base, link)
     except ValueError:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from crawler.sources.canonical import names_session, same_document
@@ -39,7 +40,7 @@ WORDS = {
     Rule.PATH_LENGTH: "more than 30 steps in its path",
     Rule.REPEATED_PATH: "its path repeats itself",
     Rule.CALENDAR: "a calendar: more than two years ahead, or 2,000 of its pages were asked for",
-    Rule.FACETS: "facets of a search combined: 200 combinations were asked for, or one facet stands there three times",
+    Rule.FACETS: "facets of a search: 200 combinations of them were asked for, or 500 of parameters, or one is thrice",
     Rule.ENDLESS_LIST: "a page of a list beyond number 100,000, or beyond entry 10,000,000",
     Rule.SESSION: "the same document under another session id",
     Rule.DEPTH: "more than 50 steps from the seed; give --depth to go on",
@@ -53,6 +54,7 @@ MOST_DEPTH = 50
 MOST_LINKS = 20_000
 MOST_CALENDAR_PAGES = 2_000
 MOST_COMBINATIONS = 200
+MOST_NAME_SETS = 500
 YEARS_AHEAD = 2
 MOST_PAGES, MOST_ENTRIES = 100_000, 10_000_000
 
@@ -94,8 +96,10 @@ class Traps:
     year: int
     """Of the day on which the crawl began."""
     _calendars: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
-    _facets: defaultdict[tuple[str, str], set[tuple[str, ...]]] = field(default_factory=lambda: defaultdict(set))
-    _combined: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    _facets: defaultdict[tuple[str, str], dict[tuple[str, ...], set[str]]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    """By host and path, the names that came together in a query, each with some of the URLs where they did."""
     _sessions: dict[str, str] = field(default_factory=dict)
     """The first URL with a session id, by the form in which it is compared."""
 
@@ -128,11 +132,9 @@ class Traps:
         if is_calendar_page(parts):
             self._calendars[parts.netloc, _NUMBER.sub("#", url)].add(url)
         if parts.query and (facets := facets_of(parts.query)):
-            place = parts.netloc, parts.path
-            if self._combines(place, facets):
-                self._combined[place].add(url)
-            else:
-                self._facets[place].add(facets)
+            urls = self._facets[parts.netloc, parts.path].setdefault(facets, set())
+            if len(urls) < MOST_COMBINATIONS:
+                urls.add(url)
 
     def _is_endless_calendar(self, url: str, parts: SplitResult) -> bool:
         if not is_calendar_page(parts):
@@ -147,20 +149,31 @@ class Traps:
         facets = facets_of(parts.query)
         if any(facets.count(name) > 2 for name in set(facets)):
             return True
-        place = parts.netloc, parts.path
-        known = self._combined.get(place, ())
-        return len(known) >= MOST_COMBINATIONS and url not in known and self._combines(place, facets)
-
-    def _combines(self, place: tuple[str, str], facets: tuple[str, ...]) -> bool:
-        """Whether *facets* bring together what stands apart elsewhere at *place*, or hold one facet twice.
-
-        Parameters of which each only ever adds to the one before (a newspaper, its year, its day) are no facets.
-        """
-        names = set(facets)
-        if len(names) < len(facets):
+        known = self._facets.get((parts.netloc, parts.path), {})
+        if url in known.get(facets, ()):
+            return False
+        if facets not in known and len(known) >= MOST_NAME_SETS:
             return True
-        within = [set(known) for known in self._facets.get(place, ()) if names.issuperset(known)]
-        return any(not (one <= other or other <= one) for one in within for other in within)
+        if not combines(facets, known):
+            return False
+        return sum(len(urls) for names, urls in known.items() if combines(names, known)) >= MOST_COMBINATIONS
+
+
+def combines(facets: tuple[str, ...], known: Iterable[tuple[str, ...]]) -> bool:
+    """Whether *facets* bring together what stands apart among those that are *known*, or hold one facet twice.
+
+    Parameters of which each only ever adds to those before (a newspaper, its year, its day) are no facets.
+
+    >>> combines(("subject", "year"), [("subject",), ("year",)]), combines(("aid", "day"), [("aid",), ("aid", "day")])
+    (True, False)
+    """
+    names = set(facets)
+    if len(names) < len(facets):
+        return True
+    if len(names) < 2:
+        return False
+    within = sorted((set(each) for each in known if names.issuperset(each)), key=len)
+    return any(not smaller <= larger for smaller, larger in pairwise(within))
 
 
 def repeats_itself(steps: list[str]) -> bool:

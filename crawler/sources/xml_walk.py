@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator
 from typing import Any, TypeAlias
@@ -14,6 +13,10 @@ Element: TypeAlias = Any
 
 _HEAD_BYTES = 2**16
 _BLANKS_BEFORE_MARKUP = re.compile(rb"\A(?:\xef\xbb\xbf)?[\t\n\r ]+(?=<)")
+_PIECE_BYTES = 2**18
+_BARE_AMPERSAND = re.compile(
+    rb"(?P<cdata><!\[CDATA\[.*?(?:\]\]>|\Z))|&(?!(?:[A-Za-z_][A-Za-z0-9_.-]*|#[0-9]+|#x[0-9A-Fa-f]+);)", re.DOTALL
+)
 #: Strangers write this: nothing from outside, no entity but the five, and libxml2's own limits.
 _SAFELY: Any = {
     "recover": True,
@@ -48,20 +51,33 @@ def root_name(data: bytes) -> tuple[str, str] | None:
 def elements(data: bytes, *tags: str) -> Iterator[Element]:
     """The elements with these tags (``{namespace}name``, or ``{*}name``) as they end; each is whole, then emptied.
 
-    >>> [element.text for element in elements(b"<a><loc>1</loc><b><loc>2</loc></b>", "{*}loc")]
-    ['1', '2']
+    What is still open when *data* ends was cut off: it is not given, for half a URL leads somewhere else.
+
+    >>> [element.text for element in elements(b"<a><loc>1&2</loc><b><loc>3</loc></b><loc>4", "{*}loc")]
+    ['1&2', '3']
     """
-    source = io.BytesIO(_BLANKS_BEFORE_MARKUP.sub(b"", data))
-    walk: Any = etree.iterparse(source, events=("end",), tag=tags, **_SAFELY)
-    try:
-        for _, element in walk:
+    parser: Any = etree.XMLPullParser(events=("end",), tag=tags, **_SAFELY)
+    data = _with_ampersands(_BLANKS_BEFORE_MARKUP.sub(b"", data))
+    for start in range(0, len(data), _PIECE_BYTES):
+        try:
+            parser.feed(data[start : start + _PIECE_BYTES])
+        except etree.XMLSyntaxError:  # what came before the fault has been given
+            return
+        for _, element in parser.read_events():
             yield element
             element.clear()
             parent = element.getparent()
             while parent is not None and element.getprevious() is not None:
                 del parent[0]
-    except etree.XMLSyntaxError:  # what came before the fault has been given
-        return
+
+
+def _with_ampersands(data: bytes) -> bytes:
+    """*data* with each bare ampersand escaped: with the rest of its "reference", libxml2 would pass over it.
+
+    >>> _with_ampersands(b"<a>x?1&2&amp;3</a><![CDATA[x?1&2]]>")
+    b'<a>x?1&amp;2&amp;3</a><![CDATA[x?1&2]]>'
+    """
+    return _BARE_AMPERSAND.sub(lambda found: found[0] if found["cdata"] else b"&amp;", data)
 
 
 def local_name(element: Element) -> str:

@@ -27,7 +27,7 @@ from crawler.sources.leads import Lead, SourceKind, SourceReading
 from crawler.sources.plan import CrawlPlan
 from crawler.sources.reader import SourceReader, SourceWorker
 from crawler.spiders.auditing import AuditSpider
-from crawler.spiders.responses import headers_of, source_of
+from crawler.spiders.responses import headers_of, source_of, whole_lines
 from crawler.store import StoreUnwritable
 from crawler.verdict import OUTCOME_OF_END, status_outcome
 from extractors.documents import Finding
@@ -36,6 +36,12 @@ logger = logging.getLogger(__name__)
 
 #: What findings about a crawl as a whole are about.
 CRAWL = "this crawl"
+#: What to do about links that were not followed, where something can be done.
+WAYS_ON = {
+    "nofollow": "; --ignore-nofollow is for one's own sites",
+    "nofollow-page": "; --ignore-nofollow is for one's own sites",
+    "trap-depth": "; --depth goes further",
+}
 #: Bytes of a local file that are looked at as a source.
 _SOURCE_BYTES = 64 * 2**20
 
@@ -158,7 +164,7 @@ class DocumentsSpider(AuditSpider):
     async def _read(self, lead: Lead, response: Response) -> SourceReading | None:
         """What the answer is as a source."""
         harvests = lead.is_seed or lead.source is SourceKind.OAI
-        return await self._sources.read(response.body, url=response.url, order=lead.source, harvests=harvests)
+        return await self._sources.read(whole_lines(response), url=response.url, order=lead.source, harvests=harvests)
 
     async def _faults(self, lead: Lead, response: Response) -> Sequence[Finding]:
         """What a repository says beside a status that is no success: some send its errors with 404 or 422."""
@@ -250,6 +256,8 @@ class DocumentsSpider(AuditSpider):
     def _closed(self) -> None:
         if self._end_of_time is not None:
             self._end_of_time.cancel()
+        for kind, count in sorted(self._gate.left_out.items()):
+            logger.warning("links not followed: %d (%s); the findings say which%s", count, kind, WAYS_ON.get(kind, ""))
 
 
 def document_name(path: Path) -> str:

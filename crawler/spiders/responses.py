@@ -26,8 +26,18 @@ def source_of(lead: Lead, response: Response, hops: tuple[Hop, ...]) -> Source:
         hops=hops,
         media_type=media_type,
         charset=charset,
-        is_cut="download_stopped" in response.flags or "dataloss" in response.flags,
+        is_cut=is_cut(response),
     )
+
+
+def whole_lines(response: Response) -> bytes:
+    """The body; of one that was cut off all but the last line, where it has several: half a URL leads elsewhere."""
+    return response.body[: response.body.rfind(b"\n") + 1] or response.body if is_cut(response) else response.body
+
+
+def is_cut(response: Response) -> bool:
+    """Whether only the beginning of the body has arrived."""
+    return "download_stopped" in response.flags or "dataloss" in response.flags
 
 
 def headers_of(response: Response) -> Headers:
