@@ -120,6 +120,8 @@ class Network(_Section):
 class Harvest(_Section):
     """Which records of a repository are harvested, in the arguments of OAI-PMH."""
 
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+
     prefix: str = "oai_dc"
     set: str | None = None
     since: str | None = Field(None, alias="from")

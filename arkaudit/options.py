@@ -136,6 +136,15 @@ def crawl_options(command: Command) -> Command:
     return command
 
 
+def resume_option(command: Command) -> Command:
+    """Whether to go on with a run that did not finish."""
+    return click.option(
+        "--resume/--no-resume",
+        default=None,
+        help="Go on with the last run, or begin a new one.  [default: go on if the same command did not finish]",
+    )(command)
+
+
 def fail_on_option(command: Command) -> Command:
     """When to end with exit code 1."""
     tokens = ["never", *(outcome.value for outcome in GRAVITY)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from crawler.sources.leads import SourceKind
+from crawler.sources.listing import SourceKind
 
 
 class UserMistake(Exception):

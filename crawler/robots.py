@@ -13,8 +13,9 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler
 
-from crawler.agents import BODY_TIMEOUT, NoAnswerInTime
+from crawler.agents import NoAnswerInTime
 from crawler.attempts import PASSING_STATUSES, Patience, wait_s
+from crawler.flags import BODY_TIMEOUT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -50,6 +50,16 @@ def _site(host: str, authority: str) -> str:
     return domain or authority.lower().rpartition("@")[2]
 
 
+def is_public_suffix(domain: str) -> bool:
+    """Whether anybody may register below *domain*, so that no cookie is for all of it; a host's own name is none.
+
+    >>> is_public_suffix(".co.uk"), is_public_suffix("bnf.fr"), is_public_suffix("localhost")
+    (True, False, False)
+    """
+    found = _SUFFIXES(domain.lower().strip("."))
+    return bool(found.suffix) and not found.domain
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What a crawl stays within."""

@@ -37,7 +37,9 @@ DOWNLOADER_MIDDLEWARES = {
     "crawler.middlewares.UsableUrls": 10,
     "crawler.robots.ObeyRobots": 100,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
-    "crawler.middlewares.TolerantCompression": 590,
+    "crawler.middlewares.BoundedCompression": 590,
+    "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,  # keeps all jars, and fetches a list by itself
+    "crawler.cookies.ChainCookies": 700,
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
     "crawler.middlewares.HopRecorder": 600,
@@ -49,7 +51,7 @@ ITEM_PIPELINES = {
 }
 HTTPERROR_ALLOW_ALL = True  # default False. A 404 is an observation; let it reach the callback.
 REFERER_ENABLED = False  # default True. Nobody needs to know where a citation stands.
-COOKIES_ENABLED = True  # the default; each chain has a jar of its own, and documents have none
+COOKIES_ENABLED = False  # default True. ChainCookies keeps them within one chain of requests.
 DOWNLOAD_FAIL_ON_DATALOSS = False  # default True. A truncated body has a status all the same.
 DOWNLOAD_MAXSIZE = 0  # default 1 GiB, an exception without a status; BodyBounds ends long bodies instead.
 DOWNLOAD_WARNSIZE = 0  # default 32 MiB. BodyBounds speaks of it.

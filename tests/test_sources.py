@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.sources.leads import SourceKind
+from crawler.sources.listing import SourceKind
 from crawler.sources.oai_pmh import Selection, next_url, read_oai
 from crawler.sources.reader import unpacked_head
 from crawler.sources.reading import read_source, source_kind, unpacked

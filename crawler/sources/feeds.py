@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crawler.sources.leads import Item, SourceKind, SourceReading
+from crawler.sources.listing import Item, SourceKind, SourceReading
 from crawler.sources.targets import absolute
 from crawler.sources.xml_walk import Element, elements, local_name, text_of
 from extractors.documents import Finding

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
+from crawler.leads import Lead, Reach
 from crawler.resolving import names_skipped_ark
 from crawler.scope import Scope, site_of
-from crawler.sources.leads import Lead, Reach, SourceKind, SourceReading
+from crawler.sources.listing import SourceKind, SourceReading
 from crawler.sources.targets import Headers, Target, absolute, forbids_following, forbids_indexing, page_targets
 from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, WORDS, Rule, Traps, turns_page
 from extractors.archives.members import names_no_document
@@ -39,6 +40,10 @@ _LENGTH_OF_EXAMPLE = 300
 ABOUT_LINKS = frozenset({"noindex", "nofollow-page", *map(str, Rule)})
 
 
+#: What makes a lead: URL, where it was found, depth, reach, source and part.
+_Found = tuple[str, str, int, Reach, SourceKind | None, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What the user says of how far a crawl goes."""
@@ -58,7 +63,7 @@ class Passed:
     """What a document leads to, and why it doesn't lead further."""
 
     leads: tuple[Lead, ...] = ()
-    """In order; some may be known already."""
+    """In order, each once; some may be known already."""
     findings: tuple[Finding, ...] = ()
 
 
@@ -104,7 +109,7 @@ class Gate:
         if self._rules.depth == 0:
             return ()
         found = dict.fromkeys(url for each in urls if (url := absolute(robots, each)) is not None)
-        return tuple(Lead(url, robots, 0, Reach.SITE, SourceKind.SITEMAP) for url in found)
+        return tuple(_leads((url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in found))
 
     def page(self, lead: Lead, reading: Reading, *, url: str, headers: Headers) -> Passed:
         """What the page that *lead* has led to, in the end at *url*, leads to."""
@@ -122,7 +127,7 @@ class Gate:
             self.left_out["nofollow-page"] += len(found)
         leads, refused = self._followed(lead, [] if nofollow else found, url)
         self.left_out.update(refused.counts)
-        return Passed(tuple(leads), (*findings, *refused.findings()))
+        return Passed(tuple(_leads(leads)), (*findings, *refused.findings()))
 
     def source(self, lead: Lead, read: SourceReading) -> Passed:
         """What a source leads to: its further parts first, then what it lists, in order.
@@ -139,14 +144,14 @@ class Gate:
         if fault is not None:
             findings.append(fault)
             further = []
-        leads = [Lead(url, lead.url, lead.depth, reach, read.kind, lead.part + 1) for url in further]
+        leads: list[_Found] = [(url, lead.url, lead.depth, reach, read.kind, lead.part + 1) for url in further]
         refused = _Refused()
         for item in read.items:
             is_in_reach = (reach is Reach.ITEM and item.is_elsewhere) or self._is_near(item.url)
             if is_in_reach and self._is_wanted(item.url) and not self._is_refused(item.url, refused):
-                leads.append(Lead(item.url, item.found_on or lead.url, lead.depth + 1, reach))
+                leads.append((item.url, item.found_on or lead.url, lead.depth + 1, reach, None, 0))
         self.left_out.update(refused.counts)
-        return Passed(tuple(leads), (*findings, *refused.findings()))
+        return Passed(tuple(_leads(leads)), (*findings, *refused.findings()))
 
     def _fault_of_chain(self, lead: Lead, read: SourceReading, further: Sequence[str]) -> Finding | None:
         """Why a source that goes on is not read further: it goes in circles, or without end."""
@@ -166,9 +171,9 @@ class Gate:
     def _leads_nowhere(self, lead: Lead) -> bool:
         return lead.reach is Reach.LEAF or (self._rules.depth is not None and lead.depth >= self._rules.depth)
 
-    def _followed(self, lead: Lead, found: Sequence[tuple[Target, Reach]], url: str) -> tuple[list[Lead], _Refused]:
+    def _followed(self, lead: Lead, found: Sequence[tuple[Target, Reach]], url: str) -> tuple[list[_Found], _Refused]:
         refused = _Refused()
-        leads = []
+        leads: list[_Found] = []
         for target, reach in found[:MOST_LINKS]:
             depth = lead.depth if target.is_part or turns_page(url, target.url) else lead.depth + 1
             if target.is_nofollow and not self._rules.follows_nofollow:
@@ -176,7 +181,7 @@ class Gate:
             elif depth > MOST_DEPTH and self._rules.depth is None:
                 refused.add(Rule.DEPTH, target.url)
             elif not self._is_refused(target.url, refused):
-                leads.append(Lead(target.url, lead.url, depth, reach))
+                leads.append((target.url, lead.url, depth, reach, None, 0))
         if len(found) > MOST_LINKS:
             refused.add(Rule.LINKS, found[MOST_LINKS][0].url, len(found) - MOST_LINKS)
         return leads, refused
@@ -253,6 +258,19 @@ def _file_name(url: str) -> str:
         return unquote(urlsplit(url).path).rpartition("/")[2]
     except ValueError:
         return ""
+
+
+def _leads(found: Iterable[_Found]) -> Iterator[Lead]:
+    """The leads in their order, once each by the form in which URLs are compared; what is no URL leads nowhere."""
+    seen: set[str] = set()
+    for url, found_on, depth, reach, source, part in found:
+        try:
+            lead = Lead.to_page(url, depth=depth, found_on=found_on, reach=reach, source=source, part=part)
+        except ValueError:
+            continue
+        if lead.canonical not in seen:
+            seen.add(lead.canonical)
+            yield lead
 
 
 def _share_site(one: str, other: str) -> bool:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from crawler.sources.leads import Item, SourceKind, SourceReading
+from crawler.sources.listing import Item, SourceKind, SourceReading
 from crawler.sources.targets import absolute
 from extractors.documents import Finding
 from extractors.readers.plain import decode

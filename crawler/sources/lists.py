@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from crawler.sources.leads import Item, SourceKind, SourceReading
+from crawler.sources.listing import Item, SourceKind, SourceReading
 from crawler.sources.targets import absolute
 from extractors.documents import Finding
 from extractors.find import find_arks

@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote_plus, urlsplit
 
 from lxml import etree
 
-from crawler.sources.leads import Item, Record, SourceKind, SourceReading
+from crawler.sources.listing import Item, Record, SourceKind, SourceReading
 from crawler.sources.targets import absolute
 from crawler.sources.xml_walk import Element, elements, local_name, text_of
 from extractors.archives.members import INSIDE

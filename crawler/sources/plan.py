@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from crawler.leads import Lead
 from crawler.scope import Extent, Scope
 from crawler.sources.gate import Gate, Rules
-from crawler.sources.leads import Lead, SourceKind
+from crawler.sources.listing import SourceKind
 from crawler.sources.oai_pmh import Selection, harvest_url
 from crawler.sources.traps import Traps
 
@@ -44,4 +45,4 @@ class CrawlPlan:
         """The leads of the URLs, in their order; of a repository the first request of its harvest."""
         for url in self.urls:
             order = self.orders.get(url)
-            yield Lead(harvest_url(url, self.selection) if order is SourceKind.OAI else url, source=order)
+            yield Lead.to_page(harvest_url(url, self.selection) if order is SourceKind.OAI else url, source=order)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -17,13 +18,15 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.attempts import Patience, may_pass, wait_s
+from crawler.feeding import Bounds
+from crawler.frontier import Entry, State
+from crawler.leads import Kind, Lead
 from crawler.middlewares import chain_of
-from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop
+from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
 from crawler.reading import DocumentReader, DocumentWorker, Row, Source, now, source_record
 from crawler.resolving import SUCCESSES
-from crawler.sources.canonical import same_document
 from crawler.sources.gate import Passed
-from crawler.sources.leads import Lead, SourceKind, SourceReading
+from crawler.sources.listing import SourceKind, SourceReading
 from crawler.sources.plan import CrawlPlan
 from crawler.sources.reader import SourceReader, SourceWorker
 from crawler.spiders.auditing import AuditSpider
@@ -63,9 +66,9 @@ class DocumentsSpider(AuditSpider):
         patience: Patience | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(bounds=Bounds(most=plan.max_pages), **kwargs)
         self._plan = plan
-        self._files = files
+        self._files = {document_name(path): path for path in files}
         self._source_files = frozenset(source_files)
         """Those that the user has named themselves, so that what they list is asked for."""
         self._gate = plan.gate()
@@ -74,9 +77,9 @@ class DocumentsSpider(AuditSpider):
         self._patience = patience or Patience()
         self._sitemaps: dict[str, Sequence[str]] = {}
         """What each robots.txt that was read names, by its URL."""
-        self._seen: set[str] = set()
-        self._noted: set[str] = set()
         self._end_of_time: asyncio.TimerHandle | None = None
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """Documents of a host are read in the order in which they came, so that the same is found first every time."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -85,29 +88,26 @@ class DocumentsSpider(AuditSpider):
         crawler.signals.connect(spider._closed, signal=signals.spider_closed)
         return spider
 
-    async def start(self) -> AsyncIterator[Request | DocumentRecord]:
+    async def begin(self) -> AsyncIterator[Request | DocumentRecord]:
         if self._plan.max_time_s is not None:
             self._end_of_time = asyncio.get_running_loop().call_later(self._plan.max_time_s, self._time_is_up)
-        for path in self._files:
-            async for found in self._file_records(path):
-                yield found
-        for request in self._requests(self._plan.seeds()):
-            yield request
+        for lead in self.frontier.leads():  # of a run that is gone on with
+            if lead.kind is Kind.PAGE:
+                self._gate.remember(lead.url)
+        self.frontier.add(map(Lead.to_file, self._files))
+        self.frontier.add(self._plan.seeds())
+        async for entry in self.feed.entries():
+            if entry.lead.kind is Kind.FILE:
+                async for record in self._file_records(entry.lead.url):
+                    yield record
+            else:
+                yield self._request(entry.lead)
+        self._tell_of_limit()
 
-    def _requests(self, leads: Iterable[Lead]) -> Iterator[Request]:
-        """A request for each lead that is new, within the limit of documents."""
-        for lead in leads:
-            try:
-                same = same_document(lead.url)
-            except ValueError:  # what is no URL leads nowhere, and must not take the others with it
-                continue
-            if same in self._seen:
-                continue
-            if self._plan.max_pages is not None and len(self._seen) >= self._plan.max_pages:
-                self._note("max-pages", f"stopped at {self._plan.max_pages} documents (--max-pages)")
-                return
-            self._seen.add(same)
-            yield self._request(lead)
+    def outcome_of_lost(self, entry: Entry) -> DocumentRecord:
+        lead, finding = entry.lead, Finding("no-outcome", "it was asked for, and nothing came of it")
+        outcome = ObjectOutcome.UNDETERMINED.value
+        return DocumentRecord(lead.url, lead.found_on, now(), outcome, findings=(finding,), settles=lead.canonical)
 
     def _request(self, lead: Lead, *, attempt: int = 1) -> Request:
         return Request(
@@ -115,51 +115,67 @@ class DocumentsSpider(AuditSpider):
             callback=self.fetched,
             errback=self.failed,
             cb_kwargs={"lead": lead, "attempt": attempt},
-            priority=int(lead.is_urgent),
-            dont_filter=True,  # new ones are told here, by a stated form; a redirect must never be lost
+            dont_filter=True,  # the frontier knows what is new; a redirect must never be lost
             meta={
                 "verbatim_url": True,
-                "dont_merge_cookies": True,
                 "documents_only": True,
                 "body_limit": self.settings.getint("ARKAUDIT_DOCUMENT_LIMIT"),
             },
         )
 
-    async def fetched(self, response: Response, lead: Lead, attempt: int) -> AsyncIterator[Request | DocumentRecord]:
+    async def fetched(self, response: Response, lead: Lead, attempt: int) -> AsyncIterator[DocumentRecord]:
         request = response.request
         assert request is not None
         hops, end, detail = chain_of(request)
         if end is ChainEnd.ANSWERED and response.status in SUCCESSES:
-            async for record, leads in self._rows(lead, response, hops):
-                yield record
-                for following in self._requests(leads):
-                    yield following
-        elif not self._asks_again(lead, attempt, hops, end):
+            async with self._turns[lead.host]:
+                self.feed.answered(lead.canonical)
+                async for record in self._records(lead, response, hops):
+                    yield record
+            return
+        self.feed.answered(lead.canonical)
+        if not self._asks_again(lead, attempt, hops, end):
             record = unfetched(lead, hops, end, detail, response.status)
-            yield replace(record, findings=(*record.findings, *await self._faults(lead, response)))
-            for following in self._requests(self._sitemaps_for(lead, response.url)):
-                yield following
+            findings = (*record.findings, *await self._faults(lead, response))
+            yield replace(record, findings=findings, leads=tuple(self._sitemaps_for(lead, response.url)))
 
-    async def _rows(
-        self, lead: Lead, response: Response, hops: tuple[Hop, ...]
-    ) -> AsyncIterator[tuple[DocumentRecord, Sequence[Lead]]]:
-        """The rows about a document and what is in it, its own last, with what it leads to."""
+    async def failed(self, failure: Failure) -> AsyncIterator[DocumentRecord]:
+        request: Request = failure.request  # type: ignore[attr-defined]
+        lead: Lead = request.cb_kwargs["lead"]
+        self.feed.answered(lead.canonical)
+        hops, end, detail = chain_of(request)
+        if not self._asks_again(lead, request.cb_kwargs["attempt"], hops, end):
+            record = unfetched(lead, hops, end, detail, None)
+            yield replace(record, leads=tuple(self._sitemaps_for(lead, request.url)))
+
+    def _asks_again(self, lead: Lead, attempt: int, hops: tuple[Hop, ...], end: ChainEnd) -> bool:
+        """Whether a source is asked once more, which is more to lose than one document; it will be, in a while."""
+        if lead.source is None or not hops or attempt >= self._patience.attempts or not may_pass(end, hops[-1].status):
+            return False
+        wait = wait_s(hops[-1].headers.get("Retry-After"), attempt, self._patience, at=hops[-1].at)
+        if wait is None or self.is_stopping:
+            return False
+        self.ask_later(self._request(lead, attempt=attempt + 1), wait)
+        return True
+
+    # -- what a document says, and where it leads
+
+    async def _records(self, lead: Lead, response: Response, hops: tuple[Hop, ...]) -> AsyncIterator[DocumentRecord]:
+        """The rows about a document and what is in it; its own comes last, with what it leads to."""
         read = await self._read(lead, response)
         source = source_of(lead, response, hops)
         if read is None or read.is_document:
             async for row in self._reader.rows(source):
                 if row.is_member:
-                    yield row.record, ()
+                    yield row.record
                 else:
-                    passed = self._leads_of(lead, read, row, response)
-                    yield replace(row.record, findings=(*row.record.findings, *passed.findings)), passed.leads
+                    yield _led(row.record, self._leads_of(lead, read, row, response), lead.canonical)
             return
         for held in read.records:
             within = Source(held.name, io.BytesIO(held.data), "record.xml", lead.url, media_type="application/xml")
             async for row in self._reader.rows(within):
-                yield row.record, ()
-        passed = self._gate.source(lead, read)
-        yield source_record(source, is_faulty=read.is_faulty, findings=passed.findings), passed.leads
+                yield row.record
+        yield _led(source_record(source, is_faulty=read.is_faulty), self._gate.source(lead, read), lead.canonical)
 
     async def _read(self, lead: Lead, response: Response) -> SourceReading | None:
         """What the answer is as a source."""
@@ -190,51 +206,40 @@ class DocumentsSpider(AuditSpider):
     def _robots_read(self, robotparser: Any, request: Request) -> None:
         self._sitemaps[request.url] = list(getattr(getattr(robotparser, "rp", None), "sitemaps", ()))
 
-    def _asks_again(self, lead: Lead, attempt: int, hops: tuple[Hop, ...], end: ChainEnd) -> bool:
-        """Whether a source is asked once more, which is more to lose than one document; it will be, in a while."""
-        if lead.source is None or not hops or attempt >= self._patience.attempts or not may_pass(end, hops[-1].status):
-            return False
-        wait = wait_s(hops[-1].headers.get("Retry-After"), attempt, self._patience, at=hops[-1].at)
-        if wait is None:
-            return False
-        self.ask_later(self._request(lead, attempt=attempt + 1), wait)
-        return True
-
-    async def failed(self, failure: Failure) -> AsyncIterator[DocumentRecord | Request]:
-        request: Request = failure.request  # type: ignore[attr-defined]
-        lead: Lead = request.cb_kwargs["lead"]
-        hops, end, detail = chain_of(request)
-        if not self._asks_again(lead, request.cb_kwargs["attempt"], hops, end):
-            yield unfetched(lead, hops, end, detail, None)
-            for following in self._requests(self._sitemaps_for(lead, request.url)):
-                yield following
-
-    async def _file_records(self, path: Path) -> AsyncIterator[DocumentRecord | Request]:
+    async def _file_records(self, name: str) -> AsyncIterator[DocumentRecord]:
         """The rows about a local file; one that can't be read to its end has given what came before."""
-        name = document_name(path)
+        path = self._files.get(name, Path(name))
         try:
             with path.open("rb") as stream:
                 async for row in self._reader.rows(Source(name, stream, path.name)):
-                    if row.is_member or path not in self._source_files:
-                        yield row.record
-                        continue
-                    passed = await self._leads_of_file(path, name)
-                    yield replace(row.record, findings=(*row.record.findings, *passed.findings))
-                    for following in self._requests(passed.leads):
-                        yield following
+                    passed = Passed() if row.is_member else await self._leads_of_file(path, name)
+                    yield row.record if row.is_member else _led(row.record, passed, name)
         except OSError as problem:
             finding = Finding("unreadable", f"{problem.strerror or problem}")
-            yield DocumentRecord(name, None, now(), DocumentOutcome.UNREADABLE.value, findings=(finding,))
+            outcome = DocumentOutcome.UNREADABLE.value
+            yield DocumentRecord(name, None, now(), outcome, findings=(finding,), settles=name)
 
     async def _leads_of_file(self, path: Path, name: str) -> Passed:
         """What a local file leads to as a source: a list, a sitemap; a page on the disk leads nowhere."""
+        if path not in self._source_files:
+            return Passed()
         order = self._plan.orders.get(str(path))
         with path.open("rb") as stream:
             data = stream.read(_SOURCE_BYTES)
         read = await self._sources.read(data, url=path.absolute().as_uri(), order=order, harvests=False)
-        return self._gate.source(Lead(name, source=order), read) if read is not None else Passed()
+        return self._gate.source(Lead.to_file(name), read) if read is not None else Passed()
 
     # -- how it ends
+
+    def _tell_of_limit(self) -> None:
+        """Say, and keep, that more was found than may be fetched."""
+        if not self.feed.is_full:
+            return
+        self.recorder.commit()  # what the last documents lead to waits, too
+        left = self.frontier.counts()[State.WAITING]
+        if left:
+            stopped = f"stopped at {self._plan.max_pages} documents (--max-pages)"
+            self._note("max-pages", f"{stopped}; {left} more were found and not fetched")
 
     def _time_is_up(self) -> None:
         """Send nothing more; what is in flight is still recorded."""
@@ -242,22 +247,23 @@ class DocumentsSpider(AuditSpider):
         self.stop(reason="max-time")
 
     def _note(self, kind: str, words: str) -> None:
-        """Say once, and keep, what ended the crawl or cut it short."""
-        if kind in self._noted:
-            return
-        self._noted.add(kind)
+        """Say, and keep, what ended the crawl or cut it short."""
         logger.warning(words)
         try:
             self.store.record_findings(self.run_id, CRAWL, [Finding(kind, words)])
         except StoreUnwritable as failure:
-            self.store_failure = failure
-            self.stop(reason="store-unwritable")
+            self._store_failed(failure)
 
     def _closed(self) -> None:
         if self._end_of_time is not None:
             self._end_of_time.cancel()
         for kind, count in sorted(self._gate.left_out.items()):
             logger.warning("links not followed: %d (%s); the findings say which%s", count, kind, WAYS_ON.get(kind, ""))
+
+
+def _led(record: DocumentRecord, passed: Passed, canonical: str) -> DocumentRecord:
+    """The row about a document with what it leads to, which settles its entry of the frontier."""
+    return replace(record, findings=(*record.findings, *passed.findings), leads=passed.leads, settles=canonical)
 
 
 def document_name(path: Path) -> str:
@@ -282,4 +288,5 @@ def unfetched(lead: Lead, hops: tuple[Hop, ...], end: ChainEnd, detail: str, sta
         outcome=outcome.value,
         hops=hops,
         findings=(Finding("not-fetched", words),),
+        settles=lead.canonical,
     )

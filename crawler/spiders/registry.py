@@ -17,21 +17,14 @@ from twisted.internet.ssl import Certificate, trustRootFromCertificates
 from twisted.python.failure import Failure
 from twisted.web.client import BrowserLikePolicyForHTTPS
 
-from crawler.handlers import BODY_TIMEOUT, ExactDownloadHandler
-from crawler.middlewares import UNDECODABLE, chain_of
+from crawler.flags import STOPPED, incomplete
+from crawler.handlers import ExactDownloadHandler
+from crawler.middlewares import chain_of
 from crawler.observations import ChainEnd, Hop
 from crawler.process import Stage, run_stages
 from crawler.registry import REGISTRY_LIMIT
 from crawler.resolving import sendable
 from crawler.settings import DOWNLOAD_HANDLERS
-
-#: Why a body that came with a flag is not the whole one.
-_INCOMPLETE = {
-    "download_stopped": f"more than {REGISTRY_LIMIT} bytes",
-    "dataloss": "the connection broke off before all of it had come",
-    BODY_TIMEOUT: "the time was up before all of it had come",
-    UNDECODABLE: "it can't be decompressed, or grows too large",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +50,9 @@ class RegistryAnswer:
             return f"a redirect from https to {self.hops[secure.index(False)].url}"
         if self.status not in (200, 304):
             return f"{self.hops[-1].url} answered {self.status}"
-        return next((words for flag, words in _INCOMPLETE.items() if flag in self.flags), None)
+        if STOPPED in self.flags:
+            return f"more than {REGISTRY_LIMIT} bytes"
+        return next((finding.detail for finding in incomplete(self.flags, len(self.body))), None)
 
 
 class VerifyingDownloadHandler(ExactDownloadHandler):

@@ -7,9 +7,10 @@ from urllib.parse import urlsplit
 
 from scrapy.http import Response
 
+from crawler.flags import INCOMPLETE
+from crawler.leads import Lead
 from crawler.observations import Hop
 from crawler.reading import Source
-from crawler.sources.leads import Lead
 from crawler.sources.targets import Headers
 from extractors.formats import parse_content_type
 
@@ -26,7 +27,7 @@ def source_of(lead: Lead, response: Response, hops: tuple[Hop, ...]) -> Source:
         hops=hops,
         media_type=media_type,
         charset=charset,
-        is_cut=is_cut(response),
+        flags=response.flags,
     )
 
 
@@ -37,7 +38,7 @@ def whole_lines(response: Response) -> bytes:
 
 def is_cut(response: Response) -> bool:
     """Whether only the beginning of the body has arrived."""
-    return "download_stopped" in response.flags or "dataloss" in response.flags
+    return not INCOMPLETE.isdisjoint(response.flags)
 
 
 def headers_of(response: Response) -> Headers:

@@ -1,4 +1,4 @@
-"""Pure: what a crawl goes by. A *lead* is a URL to ask for, with where it was found and how far it may lead."""
+"""Pure: what a document is as a source, and what it lists."""
 
 from __future__ import annotations
 
@@ -17,44 +17,6 @@ class SourceKind(StrEnum):
     FEED = "feed"
     IIIF = "iiif"
     LIST = "list"
-
-
-class Reach(StrEnum):
-    """How far a document leads."""
-
-    SITE = "site"
-    """Its links are followed within the scope of the crawl."""
-    ITEM = "item"
-    """One that a source lists, such as a landing page: only documents that it links to are asked for."""
-    LEAF = "leaf"
-    """It leads nowhere: a document on a content host, or one of an item."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lead:
-    """A URL to ask for."""
-
-    url: str
-    """As it is sent."""
-    found_on: str | None = None
-    """The document that led here; None for a seed."""
-    depth: int = 0
-    """Steps from the seed; turning a page of a list is none."""
-    reach: Reach = Reach.SITE
-    source: SourceKind | None = None
-    """How it is to be read: by the user's order, or as a further part of such a source; None: its content tells."""
-    part: int = 0
-    """For a further part of a source, how many came before it."""
-
-    @property
-    def is_seed(self) -> bool:
-        """Whether the user has named it."""
-        return self.found_on is None
-
-    @property
-    def is_urgent(self) -> bool:
-        """Whether it comes before whatever waits: a resumption token of OAI-PMH may expire."""
-        return self.source is SourceKind.OAI and self.part > 0
 
 
 @dataclass(frozen=True, slots=True)
