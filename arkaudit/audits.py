@@ -12,6 +12,7 @@ from scrapy.crawler import Crawler
 
 from arkaudit import __version__
 from arkaudit.config import Config
+from arkaudit.planning import crawl_plan
 from arkaudit.progress import RunProgress
 from arkaudit.resuming import Decision
 from arkaudit.seeds import Seeds
@@ -24,6 +25,8 @@ from crawler.process import RunInterrupted, Stage, run_stages
 from crawler.reading import DocumentWorker
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
+from crawler.sources.reader import SourceWorker
+from crawler.sources.reading import read_source
 from crawler.spiders.arks import ArksSpider
 from crawler.spiders.documents import DocumentsSpider, document_name
 from crawler.store import FINISHED, Store, StoreUnwritable
@@ -51,6 +54,11 @@ class AuditInterrupted(RunInterrupted):
 def document_worker() -> DocumentWorker:
     """The process that parses what might crash or hang its parser."""
     return Worker(extract, timeout_s=PARSING_S, memory_bytes=PARSING_BYTES)
+
+
+def source_worker() -> SourceWorker:
+    """The process that reads large sitemaps, feeds and harvests; it is started when there is one."""
+    return Worker(read_source, timeout_s=PARSING_S, memory_bytes=PARSING_BYTES)
 
 
 def audit(
@@ -90,7 +98,7 @@ def audit(
         return [(ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark)]
 
     try:
-        with document_worker() as worker, RunProgress(console) as progress:
+        with document_worker() as worker, source_worker() as sources, RunProgress(console) as progress:
 
             def documents() -> dict[str, Any]:
                 assert seeds is not None
@@ -99,12 +107,13 @@ def audit(
                     "store": store,
                     "run_id": run_id,
                     "probed_hosts": probed,
-                    "seeds": seeds.urls,
+                    "plan": crawl_plan(config, seeds, today=datetime.now(UTC).date()),
                     "files": seeds.files,
+                    "source_files": seeds.named_files,
                     "resolver": config.resolver,
                     "worker": worker,
-                    "depth": config.crawl.depth,
-                    "max_pages": config.crawl.max_pages,
+                    "source_worker": sources,
+                    "patience": config.patience,
                 }
 
             def arks() -> dict[str, Any]:

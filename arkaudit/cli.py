@@ -19,6 +19,7 @@ from arkaudit.exits import EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end
 from arkaudit.options import config_of, crawl_options, fail_on_option, request_options, resume_option
 from arkaudit.seeds import Seeds, UserMistake
 from crawler.observations import DocumentRecord
+from crawler.sources.gate import ABOUT_LINKS
 from extractors.documents import ABOUT_CITATIONS, Finding
 
 
@@ -145,11 +146,15 @@ def crawl(
 ) -> None:
     """Crawl documents and record the ARKs that they cite, without resolving any.
 
-    A seed is a URL, crawled within its site, or a file or folder. A crawl that did not finish is gone on with by the
-    same command, or by --resume.
+    A seed is a URL, crawled within its site; a source, which is a list of documents: a sitemap, an OAI-PMH repository,
+    an Atom or RSS feed, a IIIF collection or manifest, a list of URLs; or a file, a folder or a WARC. Its content tells
+    what it is; page:, sitemap:, oai:, feed:, iiif: or list: before it orders how it is read. A crawl that did not
+    finish is gone on with by the same command, or by --resume.
 
     \b
     arkaudit crawl https://www.example.org/ --store audit.db
+    arkaudit crawl oai:https://repository.example.org/oai --oai-set maps
+    arkaudit crawl list:urls.txt --max-time 2h
     """
     from arkaudit import audits
     from arkaudit.resuming import opened
@@ -351,7 +356,7 @@ def _report_findings(document: str, findings: Sequence[Finding], to: TextIO | No
             row = {"document": document, "kind": finding.kind, "detail": finding.detail}
             to.write(json.dumps(row, ensure_ascii=False) + "\n")
             to.flush()
-        if finding.kind not in ABOUT_CITATIONS:
+        if finding.kind not in ABOUT_CITATIONS | ABOUT_LINKS:
             say(f"{document}: {finding.kind}: {finding.detail}")
 
 

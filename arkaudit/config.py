@@ -6,16 +6,28 @@ import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 
 from arkaudit import __version__
+from arkaudit.seeds import relative_to
 from crawler.addresses import AddressGuard, Routes
 from crawler.attempts import Patience
 from crawler.controls import ENOUGH_NAMES
-from crawler.credentials import Credential, Credentials, Origin, masked
+from crawler.credentials import Credential, Credentials, Origin, names_user
+from crawler.scope import Extent
+from crawler.sources.oai_pmh import Selection
 
 #: Without any delay, Scrapy's downloader takes all that is queued for a host at once, whatever the concurrency.
 _LEAST_DELAY_S = 0.001
@@ -49,7 +61,7 @@ def _http_url(text: str) -> str:
         is_plain = bool(parts.hostname) and parts.port != 0 and not set(text) & set("?#")
     except ValueError:
         is_plain = False
-    if masked(text) != text:
+    if names_user(text):
         raise ValueError("credentials in a URL are sent to nobody; they belong into a [hosts] section")
     if not is_plain or parts.scheme.lower() not in ("http", "https"):
         raise ValueError(f"not the http or https URL of a resolver: {text!r}")
@@ -62,7 +74,31 @@ def _printable(text: str) -> str:
     return text
 
 
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as fault:
+        raise ValueError(f"not a regular expression: {text!r} ({fault})") from None
+    return text
+
+
+def _seconds(value: object) -> object:
+    """A duration in seconds, as a number or with a unit.
+
+    >>> _seconds("90m"), _seconds("2h"), _seconds(30)
+    (5400.0, 7200.0, 30)
+    """
+    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if isinstance(value, str) and found is None:
+        raise ValueError(f"neither seconds nor a duration such as 90m or 2h: {value!r}")
+    return value if found is None else float(found["number"]) * _UNITS[found["unit"] or "s"]
+
+
+_DURATION = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(?P<unit>[smhd]?)")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
 Header = Annotated[str, AfterValidator(_printable)]
+Pattern = Annotated[str, AfterValidator(_pattern)]
 
 
 def _secret(value: Any) -> Any:
@@ -164,11 +200,57 @@ class Log(_Section):
     format: Literal["text", "json"] = "text"
 
 
+class Harvest(_Section):
+    """Which records of a repository are harvested, in the arguments of OAI-PMH."""
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+
+    prefix: str = "oai_dc"
+    set: str | None = None
+    since: str | None = Field(None, alias="from")
+    until: str | None = None
+
+    @property
+    def selection(self) -> Selection:
+        """The same, as it is asked for."""
+        return Selection(self.prefix, self.set, self.since, self.until)
+
+    @model_validator(mode="after")
+    def _is_selection(self) -> Self:
+        self.selection  # noqa: B018  raises ValueError
+        return self
+
+
 class Crawl(_Section):
     """How far a crawl goes."""
 
     depth: int | None = Field(None, ge=0)
     max_pages: int | None = Field(None, ge=1)
+    max_time: Annotated[float | None, BeforeValidator(_seconds)] = Field(None, gt=0)
+    """Seconds; as text also with a unit: ``90m``, ``2h``. What is in flight then is still recorded."""
+    scope: Extent = Extent.SITE
+    """How much of a seed's site is crawled: its registered domain, its host, or its path."""
+    include: list[Pattern] = []
+    """Regular expressions: a link is followed only if one of them is found in its URL."""
+    exclude: list[Pattern] = []
+    """Regular expressions: a link is not followed if one of them is found in its URL."""
+    content_hosts: list[str] = []
+    """Hosts that hold documents of the site; pages there are not crawled further."""
+    ignore_nofollow: bool = False
+    """Whether pages and links that ask not to be followed are followed: for one's own sites."""
+    sitemaps: bool = True
+    """Whether the sitemaps are read that the robots.txt of a site names."""
+    oai: Harvest = Harvest()
+
+    @property
+    def included(self) -> tuple[re.Pattern[str], ...]:
+        """`include`, compiled."""
+        return tuple(map(re.compile, self.include))
+
+    @property
+    def excluded(self) -> tuple[re.Pattern[str], ...]:
+        """`exclude`, compiled."""
+        return tuple(map(re.compile, self.exclude))
 
 
 class Resolve(_Section):
@@ -301,7 +383,5 @@ def _file_values(path: Path) -> dict[str, Any]:
         if isinstance(inner, dict) and isinstance(inner.get(key), str):
             inner[key] = folder / inner[key]
     if isinstance(values.get("seeds"), list):
-        values["seeds"] = [
-            seed if not isinstance(seed, str) or "://" in seed else str(folder / seed) for seed in values["seeds"]
-        ]
+        values["seeds"] = [relative_to(folder, seed) if isinstance(seed, str) else seed for seed in values["seeds"]]
     return values

@@ -12,6 +12,7 @@ from arkaudit import logs
 from arkaudit.config import Config, load
 from arkaudit.exits import errors
 from crawler.observations import GRAVITY
+from crawler.scope import Extent
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -67,6 +68,35 @@ _REQUESTS = (
 _CRAWL = (
     click.option("--depth", type=int, help="Links to follow from a seed.  [default: no limit]"),
     click.option("--max-pages", type=int, help="Documents to fetch at most.  [default: no limit]"),
+    click.option("--max-time", metavar="DURATION", help="End the crawl after so long: 90m, 2h.  [default: no limit]"),
+    click.option(
+        "--scope",
+        type=click.Choice(list(Extent)),
+        help="Follow links within a seed's registered domain, its host, or its path.  [default: site]",
+    ),
+    click.option(
+        "--include", multiple=True, metavar="REGEX", help="Follow only links whose URL holds this. Repeatable."
+    ),
+    click.option("--exclude", multiple=True, metavar="REGEX", help="Follow no link whose URL holds this. Repeatable."),
+    click.option(
+        "--content-host",
+        "content_hosts",
+        multiple=True,
+        metavar="HOST",
+        help="Fetch documents of the site from this host as well; pages there lead nowhere. Repeatable.",
+    ),
+    click.option(
+        "--ignore-nofollow", is_flag=True, default=None, help="Follow what asks not to be: on one's own site."
+    ),
+    click.option(
+        "--sitemaps/--no-sitemaps",
+        default=None,
+        help="Read the sitemaps that a site's robots.txt names.  [default: yes]",
+    ),
+    click.option("--oai-prefix", metavar="PREFIX", help="Metadata format to harvest by OAI-PMH.  [default: oai_dc]"),
+    click.option("--oai-set", metavar="SET", help="Harvest this set only."),
+    click.option("--oai-from", metavar="DATE", help="Harvest records that changed since then."),
+    click.option("--oai-until", metavar="DATE", help="Harvest records that changed until then."),
 )
 
 #: The option of each value of the configuration.
@@ -92,6 +122,17 @@ _NAMES = {
     "log_format": "log.format",
     "depth": "crawl.depth",
     "max_pages": "crawl.max_pages",
+    "max_time": "crawl.max_time",
+    "scope": "crawl.scope",
+    "include": "crawl.include",
+    "exclude": "crawl.exclude",
+    "content_hosts": "crawl.content_hosts",
+    "ignore_nofollow": "crawl.ignore_nofollow",
+    "sitemaps": "crawl.sitemaps",
+    "oai_prefix": "crawl.oai.prefix",
+    "oai_set": "crawl.oai.set",
+    "oai_from": "crawl.oai.from",
+    "oai_until": "crawl.oai.until",
 }
 
 

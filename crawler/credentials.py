@@ -125,6 +125,16 @@ def without_secrets(data: bytes, credential: Credential) -> bytes:
     return data
 
 
+def names_user(url: str) -> bool:
+    """Whether *url* names a user, and perhaps a password, before its host.
+
+    >>> names_user("https://me:secret@repository.example/"), names_user("https://archive.example/https://me@x/")
+    (True, False)
+    """
+    authority = url.partition("://")[2]
+    return "@" in re.split(r"[/?#]", authority, maxsplit=1)[0]
+
+
 def masked(text: str) -> str:
     """*text* with the user and the password of every URL in it left out.
 

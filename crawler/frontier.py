@@ -16,8 +16,9 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from crawler.leads import Kind, Lead
+from crawler.leads import Kind, Lead, Reach
 from crawler.schema import frontier
+from crawler.sources.listing import SourceKind
 from extractors.ark import Ark
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Frontier:
         waiting = (
             select(frontier.c.frontier_id)
             .where(self._ours, _is(State.WAITING), frontier.c.host == host)
-            .order_by(frontier.c.frontier_id)
+            .order_by(frontier.c.rank, frontier.c.frontier_id)
             .limit(most)
         )
         return frontier.c.frontier_id.in_(waiting)
@@ -202,6 +203,10 @@ def _row(run_id: int, spider: str, lead: Lead) -> dict[str, Any]:
         "depth": lead.depth,
         "found_on": lead.found_on,
         "ark": None if lead.ark is None else str(lead.ark),
+        "reach": lead.reach.value,
+        "source": None if lead.source is None else lead.source.value,
+        "part": lead.part,
+        "rank": 0 if lead.is_urgent else 1,
         "state": State.WAITING.value,
         "attempts": 0,
         "claimed_until": None,
@@ -210,7 +215,9 @@ def _row(run_id: int, spider: str, lead: Lead) -> dict[str, Any]:
 
 def _entry(row: Row[Any]) -> Entry:
     ark = None if row.ark is None else Ark.parse(row.ark)
-    lead = Lead(row.url, row.canonical, row.host, Kind(row.kind), row.depth, row.found_on, ark)
+    source = None if row.source is None else SourceKind(row.source)
+    reach = Reach(row.reach)
+    lead = Lead(row.url, row.canonical, row.host, Kind(row.kind), row.depth, row.found_on, ark, reach, source, row.part)
     return Entry(row.frontier_id, lead, row.attempts)
 
 

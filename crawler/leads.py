@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 from urllib.parse import urlsplit
 
-from w3lib.url import canonicalize_url
-
+from crawler.sources.canonical import same_document
+from crawler.sources.listing import SourceKind
 from extractors.ark import Ark
 
 
@@ -22,6 +21,17 @@ class Kind(StrEnum):
     """A document on the local disk."""
     ARK = "ark"
     """An ARK, asked about at a URL."""
+
+
+class Reach(StrEnum):
+    """How far a document leads."""
+
+    SITE = "site"
+    """Its links are followed within the scope of the crawl."""
+    ITEM = "item"
+    """One that a source lists, such as a landing page: only documents that it links to are asked for."""
+    LEAF = "leaf"
+    """It leads nowhere: a document on a content host, or one of an item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +48,40 @@ class Lead:
     depth: int = 0
     found_on: str | None = None
     ark: Ark | None = None
+    reach: Reach = Reach.SITE
+    source: SourceKind | None = None
+    """How its answer is to be read: by the user's order, or as a further part of a source; None: its content tells."""
+    part: int = 0
+    """For a further part of a source, how many came before it."""
+
+    @property
+    def is_seed(self) -> bool:
+        """Whether the user has named it."""
+        return self.found_on is None
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether it comes before what waits at its host: a resumption token of OAI-PMH may expire."""
+        return self.source is SourceKind.OAI and self.part > 0
 
     @classmethod
-    def to_page(cls, url: str, *, depth: int = 0, found_on: str | None = None, kind: Kind = Kind.PAGE) -> Lead:
+    def to_page(
+        cls,
+        url: str,
+        *,
+        depth: int = 0,
+        found_on: str | None = None,
+        reach: Reach = Reach.SITE,
+        source: SourceKind | None = None,
+        part: int = 0,
+    ) -> Lead:
         """The lead to the document at *url*, which is sent as it is. Raises ValueError for what is no URL.
 
         >>> Lead.to_page("https://Library.example/b?y=1&x=2").canonical
         'https://library.example/b?x=2&y=1'
         """
-        return cls(url, canonical_url(url), host_of(url), kind, depth, found_on)
+        canonical, host = same_document(url), host_of(url)
+        return cls(url, canonical, host, Kind.PAGE, depth, found_on, reach=reach, source=source, part=part)
 
     @classmethod
     def to_file(cls, name: str) -> Lead:
@@ -70,19 +105,6 @@ def leads_to_pages(urls: Iterable[str], *, depth: int, found_on: str | None) -> 
         if lead.canonical not in seen:
             seen.add(lead.canonical)
             yield lead
-
-
-@lru_cache(maxsize=2**14)
-def canonical_url(url: str) -> str:
-    """The form in which URLs of documents are compared, and never sent (that of w3lib).
-
-    Arguments of the query in order, escapes in capitals and only where they are needed, the host in lower case, no
-    fragment. Raises ValueError for what is no URL.
-
-    >>> canonical_url("http://library.example/%7eada/?b=2&a=1#top")
-    'http://library.example/~ada/?a=1&b=2'
-    """
-    return canonicalize_url(url)
 
 
 def host_of(url: str) -> str:

@@ -160,6 +160,22 @@ class DocumentReader:
         return request_url(mention.repaired, mention.resolver, self._resolver)
 
 
+def source_record(source: Source, *, is_faulty: bool) -> DocumentRecord:
+    """The row about a document that only holds others, each with a row of its own: an answer of OAI-PMH."""
+    data = source.stream.read()
+    return DocumentRecord(
+        url=source.name,
+        found_on=source.found_on,
+        fetched_at=source.hops[-1].at if source.hops else now(),
+        outcome=(DocumentOutcome.UNREADABLE if is_faulty else DocumentOutcome.READ).value,
+        hops=source.hops,
+        media_type=source.media_type,
+        body_bytes=len(data),
+        body_sha256=hashlib.sha256(data).hexdigest(),
+        findings=_not_whole(source, len(data)),
+    )
+
+
 def read_member(worker: DocumentWorker, member: Member) -> Extraction:
     """What a document says, with what its archive says of it among the findings."""
     extraction = extract_killably(

@@ -203,6 +203,10 @@ frontier = Table(
     Column("depth", Integer, nullable=False),
     Column("found_on", Text),
     Column("ark", Text),
+    Column("reach", Text, nullable=False),
+    Column("source", Text),
+    Column("part", Integer, nullable=False),
+    Column("rank", Integer, nullable=False),
     Column("state", Text, nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("claimed_until", Text),
@@ -213,6 +217,7 @@ Index(
     frontier.c.run_id,
     frontier.c.spider,
     frontier.c.host,
+    frontier.c.rank,
     frontier.c.frontier_id,
     sqlite_where=text("state = 'waiting'"),
 )
