@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,9 +12,12 @@ from scrapy.crawler import Crawler
 
 from arkaudit import __version__
 from arkaudit.config import Config
+from arkaudit.planning import crawl_plan
 from arkaudit.progress import RunProgress
+from arkaudit.resuming import Decision
 from arkaudit.seeds import Seeds
 from crawler.deciding import decide_doubts, record_registry_findings
+from crawler.frontier import ARKS, Frontier, State
 from crawler.judging import judge_run
 from crawler.maptr import dns_look_up, with_resolvers
 from crawler.observations import Verdict
@@ -21,9 +25,11 @@ from crawler.process import RunInterrupted, Stage, run_stages
 from crawler.reading import DocumentWorker
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
+from crawler.sources.reader import SourceWorker
+from crawler.sources.reading import read_source
 from crawler.spiders.arks import ArksSpider
 from crawler.spiders.documents import DocumentsSpider, document_name
-from crawler.store import Store, StoreUnwritable
+from crawler.store import FINISHED, Store, StoreUnwritable
 from extractors.ark import Ark
 from extractors.extraction import extract
 from extractors.naan import Registry
@@ -37,7 +43,7 @@ Target = tuple[Ark, str]
 
 
 class AuditInterrupted(RunInterrupted):
-    """Raised by `audit` when a signal ended it; what had been observed is judged and kept."""
+    """Raised by `audit` when a signal ended it; what had been observed is kept, and judged unless time was short."""
 
     def __init__(self, run_id: int, verdicts: list[Verdict]) -> None:
         super().__init__()
@@ -50,6 +56,11 @@ def document_worker() -> DocumentWorker:
     return Worker(extract, timeout_s=PARSING_S, memory_bytes=PARSING_BYTES)
 
 
+def source_worker() -> SourceWorker:
+    """The process that reads large sitemaps, feeds and harvests; it is started when there is one."""
+    return Worker(read_source, timeout_s=PARSING_S, memory_bytes=PARSING_BYTES)
+
+
 def audit(
     config: Config,
     store: Store,
@@ -58,57 +69,57 @@ def audit(
     seeds: Seeds | None = None,
     targets: Sequence[Target] | None = None,
     resolve: bool = True,
+    decision: Decision | None = None,
     on_start: Callable[[Crawler], None] | None = None,
     console: Console,
 ) -> tuple[int, list[Verdict]]:
     """One run: the documents of *seeds* if given, then (with *resolve*) the ARKs they cite, or *targets*.
 
-    Returns the run's number and its verdicts, which are in the store. Raises `crawler.store.StoreUnwritable` or
-    `AuditInterrupted` when it could not finish; what was observed until then has been recorded.
+    It is a new one, or goes on with the one that *decision* names. Returns the run's number and its verdicts, which
+    are in the store. Raises `crawler.store.StoreUnwritable` or `AuditInterrupted` when it could not finish; what was
+    observed until then has been recorded, and the run can be gone on with.
     """
-    named = [*seeds.urls, *map(document_name, seeds.files)] if seeds else []
-    run_id = store.begin_run(
-        command=command,
-        at=_now(),
-        version=__version__,
-        resolver=config.resolver,
-        user_agent=config.user_agent,
-        seeds=named,
-    )
+    run_id = _begun(config, store, command, seeds, decision)
     registry = load_registry(cache_folder())
-    state = "failed"
-    probed: set[tuple[str, int]] = set()
+    probed = {(result.host, result.port) for result in store.tls_results(run_id)}
+    is_read = targets is not None
+    """Whether all documents are there, so that it is settled which ARKs are asked about."""
 
-    def cited() -> list[Target]:
+    def settled() -> list[Target]:
+        nonlocal is_read
         if targets is not None:
             return list(targets)
-        decide_doubts(store, run_id, resolver=config.resolver)
-        record_registry_findings(store, run_id, registry)
+        if not is_read:
+            decide_doubts(store, run_id, resolver=config.resolver)
+            record_registry_findings(store, run_id, registry)
+            is_read = True
         if not resolve:
             return []
         return [(ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark)]
 
     try:
-        with document_worker() as worker, RunProgress(console) as progress:
+        with document_worker() as worker, source_worker() as sources, RunProgress(console) as progress:
 
             def documents() -> dict[str, Any]:
                 assert seeds is not None
-                progress.stage("documents", None)
+                progress.stage("documents", None, done=store.counts(run_id)["documents"])
                 return {
                     "store": store,
                     "run_id": run_id,
                     "probed_hosts": probed,
-                    "seeds": seeds.urls,
+                    "plan": crawl_plan(config, seeds, today=datetime.now(UTC).date()),
                     "files": seeds.files,
+                    "source_files": seeds.named_files,
                     "resolver": config.resolver,
                     "worker": worker,
-                    "depth": config.crawl.depth,
-                    "max_pages": config.crawl.max_pages,
+                    "source_worker": sources,
+                    "patience": config.patience,
                 }
 
             def arks() -> dict[str, Any]:
-                asked = cited()
-                progress.stage("ARKs", sum(not ark.is_skipped for ark, _ in asked))
+                asked = settled()
+                done = Frontier(store, run_id, ARKS).counts()[State.DONE]
+                progress.stage("ARKs", sum(not ark.is_skipped for ark, _ in asked), done=done)
                 return {
                     "store": store,
                     "run_id": run_id,
@@ -132,24 +143,44 @@ def audit(
             stages = [Stage(DocumentsSpider, documents)] if seeds is not None else []
             stages += [Stage(ArksSpider, arks)] if resolve else []
             run_stages(stages, config.settings(), on_start=started)
-        state = "finished"
-    except (KeyboardInterrupt, RunInterrupted):
-        state = "interrupted"
-    finally:
-        verdicts = _end(store, run_id, cited, state)
-    if state == "interrupted":
-        raise AuditInterrupted(run_id, verdicts)
+        verdicts = judge_run(store, run_id, settled())
+        store.end_run(run_id, at=_now(), state=FINISHED)
+    except (KeyboardInterrupt, RunInterrupted) as interrupt:
+        is_patient = isinstance(interrupt, RunInterrupted) and not interrupt.at_once
+        asked = settled() if is_patient and is_read else []
+        raise AuditInterrupted(run_id, _stop(store, run_id, asked)) from None
+    except Exception:
+        with suppress(StoreUnwritable):
+            store.end_run(run_id, at=_now(), state="failed")
+        raise
     return run_id, verdicts
 
 
-def _end(store: Store, run_id: int, targets: Callable[[], list[Target]], state: str) -> list[Verdict]:
-    """Judge what was observed and note how the run ended; a store that can't be written keeps what it has."""
+def _begun(config: Config, store: Store, command: str, seeds: Seeds | None, decision: Decision | None) -> int:
+    """The number of the run, a new one or one that is gone on with."""
+    if decision is not None and decision.run is not None:
+        store.go_on_with_run(decision.run.run_id)
+        return decision.run.run_id
+    return store.begin_run(
+        command=command,
+        at=_now(),
+        version=__version__,
+        resolver=config.resolver,
+        user_agent=config.user_agent,
+        seeds=[*seeds.urls, *map(document_name, seeds.files)] if seeds else [],
+        plan=None if decision is None else decision.plan.json,
+    )
+
+
+def _stop(store: Store, run_id: int, targets: Sequence[Target]) -> list[Verdict]:
+    """Judge what was asked of *targets*, for whoever interrupted, and note that the run can be gone on with.
+
+    What only a whole run shows is left for its end.
+    """
     try:
-        verdicts = judge_run(store, run_id, targets())
-        store.end_run(run_id, at=_now(), state=state)
+        verdicts = judge_run(store, run_id, targets, is_whole=False) if targets else []
+        store.end_run(run_id, at=_now(), state="interrupted")
     except StoreUnwritable:
-        if state == "finished":
-            raise
         return []
     return verdicts
 

@@ -10,11 +10,13 @@ from typing import Any
 from rich.console import Console
 
 from arkaudit import audits, rows
+from arkaudit.audits import Target
 from arkaudit.config import Config
 from arkaudit.explaining import CONTROLS, concerning, explanation
+from arkaudit.resuming import Begun, fingerprint, opened
+from crawler.judging import verdicts as judged
 from crawler.observations import Observation, Verdict
 from crawler.resolving import request_url, resolver_of
-from crawler.store import Store
 from crawler.verdict import unasked
 from extractors.ark import Ark
 from extractors.documents import Block, Role
@@ -32,25 +34,33 @@ class Check:
     was_interrupted: bool
 
 
-def checked(asked: Sequence[str], config: Config, store_file: Path | None, *, explain: bool, console: Console) -> Check:
+def checked(
+    asked: Sequence[str],
+    config: Config,
+    store_file: Path | None,
+    *,
+    explain: bool,
+    resume: bool | None = None,
+    console: Console,
+) -> Check:
     """Resolve the ARKs in the lines *asked*; with *explain* each row tells how its verdict came about.
 
-    Raises `crawler.store.StoreError`.
+    A check of the same lines that did not finish is gone on with. Raises `crawler.store.StoreError`, and
+    `arkaudit.seeds.UserMistake` for a command that contradicts the check that it is to go on with.
     """
     found = [_one_mention(text) for text in asked]
-    targets = {
-        mention: (mention.ark, request_url(mention.repaired, mention.resolver, config.resolver))
-        for mention in found
-        if isinstance(mention, Mention)
-    }
     was_interrupted = False
-    with Store.open(store_file) as store:
-        distinct = list(dict.fromkeys(targets.values()))
+    with opened("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
+        targets = {
+            mention: (mention.ark, request_url(mention.repaired, mention.resolver, begun.config.resolver))
+            for mention in found
+            if isinstance(mention, Mention)
+        }
         try:
-            run_id, verdicts = audits.audit(config, store, command="check", targets=distinct, console=console)
+            run_id, verdicts = _judged(begun, list(dict.fromkeys(targets.values())), console)
         except audits.AuditInterrupted as stopped:
             run_id, verdicts, was_interrupted = stopped.run_id, stopped.verdicts, True
-        observations = list(store.observations(run_id)) if explain else []
+        observations = list(begun.store.observations(run_id)) if explain else []
     by_target = {(verdict.ark, verdict.request_url): verdict for verdict in verdicts}
     printed = []
     for text, mention in zip(asked, found, strict=True):
@@ -63,6 +73,14 @@ def checked(asked: Sequence[str], config: Config, store_file: Path | None, *, ex
             continue
         printed.append(_row(text, verdict or unasked(str(ark), url), observations if explain else None))
     return Check(printed, was_interrupted)
+
+
+def _judged(begun: Begun, targets: Sequence[Target], console: Console) -> tuple[int, list[Verdict]]:
+    """The run and its verdicts; of one that is finished, once more from what it observed."""
+    store, run_id = begun.store, begun.finished
+    if run_id is not None:
+        return run_id, list(judged(targets, store.observations(run_id), store.tls_results(run_id)))
+    return audits.audit(begun.config, store, command="check", targets=targets, decision=begun.decision, console=console)
 
 
 def _row(text: str, verdict: Verdict, observations: Sequence[Observation] | None) -> dict[str, Any]:

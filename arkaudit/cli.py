@@ -16,9 +16,10 @@ from rich.console import Console
 from arkaudit import __version__
 from arkaudit.config import ConfigError
 from arkaudit.exits import EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, errors, exit_on, say
-from arkaudit.options import config_of, crawl_options, fail_on_option, request_options
+from arkaudit.options import config_of, crawl_options, fail_on_option, request_options, resume_option
 from arkaudit.seeds import Seeds, UserMistake
 from crawler.observations import DocumentRecord
+from crawler.sources.gate import ABOUT_LINKS
 from extractors.documents import ABOUT_CITATIONS, Finding
 
 
@@ -90,6 +91,7 @@ def extract(
 @click.option("--explain", is_flag=True, help="Tell each step: what was asked, what came back, what it means.")
 @click.option("--conformance", is_flag=True, help="Ask each resolver for one ARK in up to eight other forms as well.")
 @click.option("--store", "store_file", type=click.Path(path_type=Path), help="Keep every request and answer here.")
+@resume_option
 @fail_on_option
 @request_options
 def check(
@@ -99,6 +101,7 @@ def check(
     explain: bool,
     conformance: bool,
     store_file: Path | None,
+    resume: bool | None,
     fail_on: str,
     config_file: Path | None,
     **options: Any,
@@ -120,7 +123,7 @@ def check(
     asked = [*arks, *_lines(from_file)]
     if not asked:
         raise UserMistake("nothing to check: give ARKs, or --from FILE")
-    done: Check = checked(asked, config, store_file, explain=explain, console=errors)
+    done: Check = checked(asked, config, store_file, explain=explain, resume=resume, console=errors)
     if form == "table":
         print_verdicts(done.rows, Console())
     elif explain and form is None:
@@ -133,34 +136,46 @@ def check(
 
 
 @cli.command(short_help="Crawl documents and record the ARKs that they cite.")
-@click.argument("seeds", metavar="SEED…", nargs=-1, required=True)
+@click.argument("seeds", metavar="[SEED…]", nargs=-1)
 @click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
+@resume_option
 @crawl_options
 @request_options
-def crawl(seeds: tuple[str, ...], store_file: Path, config_file: Path | None, **options: Any) -> None:
+def crawl(
+    seeds: tuple[str, ...], store_file: Path, resume: bool | None, config_file: Path | None, **options: Any
+) -> None:
     """Crawl documents and record the ARKs that they cite, without resolving any.
 
-    A seed is a URL, crawled within its site, or a file or folder.
+    A seed is a URL, crawled within its site; a source, which is a list of documents: a sitemap, an OAI-PMH repository,
+    an Atom or RSS feed, a IIIF collection or manifest, a list of URLs; or a file, a folder or a WARC. Its content tells
+    what it is; page:, sitemap:, oai:, feed:, iiif: or list: before it orders how it is read. A crawl that did not
+    finish is gone on with by the same command, or by --resume.
 
     \b
     arkaudit crawl https://www.example.org/ --store audit.db
+    arkaudit crawl oai:https://repository.example.org/oai --oai-set maps
+    arkaudit crawl list:urls.txt --max-time 2h
     """
     from arkaudit import audits
-    from crawler.store import Store
+    from arkaudit.resuming import opened
 
     config = config_of(config_file, options)
-    named = Seeds.of(seeds)
-    with Store.open(store_file) as store:
-        run_id, _ = audits.audit(
-            config,
-            store,
-            command="crawl",
-            seeds=named,
-            resolve=False,
-            on_start=_watch_findings,
-            console=errors,
-        )
-        counts = store.counts(run_id)
+    seeds = seeds or tuple(config.seeds)
+    named = _seeds(seeds, resume=resume)
+    with opened("crawl", seeds, config, store_file, resume=resume) as begun:
+        run_id = begun.finished
+        if run_id is None:
+            run_id, _ = audits.audit(
+                begun.config,
+                begun.store,
+                command="crawl",
+                seeds=begun.seeds(named),
+                resolve=False,
+                decision=begun.decision,
+                on_start=_watch_findings,
+                console=errors,
+            )
+        counts = begun.store.counts(run_id)
     say(f"{counts['documents']} documents, {counts['read']} read, {counts['mentions']} citations, in {store_file}")
 
 
@@ -173,6 +188,7 @@ def crawl(seeds: tuple[str, ...], store_file: Path, config_file: Path | None, **
     help="Where everything is kept.  [default: audit.db]",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Write the report into this folder.")
+@resume_option
 @fail_on_option
 @crawl_options
 @request_options
@@ -180,36 +196,45 @@ def run(
     seeds: tuple[str, ...],
     store_file: Path | None,
     out: Path | None,
+    resume: bool | None,
     fail_on: str,
     config_file: Path | None,
     **options: Any,
 ) -> None:
     """The whole audit: crawl documents, resolve every ARK that they cite, report.
 
+    An audit that did not finish, whatever ended it, is gone on with by the same command, or by --resume.
+
     \b
     arkaudit run https://www.example.org/ --contact you@example.org --out report
     arkaudit run -c arkaudit.toml
     """
     from arkaudit import audits
-    from crawler.store import Store
+    from arkaudit.resuming import opened
     from reports.exports import check_out
 
     config = config_of(config_file, options)
-    named = Seeds.of(seeds or config.seeds)
-    if not (named.urls or named.files):
-        raise UserMistake("nothing to crawl: give a SEED, or seeds in the configuration")
+    seeds = seeds or tuple(config.seeds)
+    named = _seeds(seeds, resume=resume)
     store_file = store_file or config.store or Path("audit.db")
     out = out or config.out
     if out:
         check_out(out)
-    with Store.open(store_file) as store:
+    with opened("run", seeds, config, store_file, resume=resume) as begun:
         if not (config.politeness.contact or config.politeness.user_agent):
             say("hosts can't tell who asks: give --contact, so that an operator can write to you")
-        run_id, verdicts = audits.audit(
-            config, store, command="run", seeds=named, on_start=_watch_findings, console=errors
-        )
-    _report(store_file, out, run_id)
-    exit_on(fail_on, (verdict.object.outcome for verdict in verdicts))
+        run_id = begun.finished
+        if run_id is None:
+            run_id, _ = audits.audit(
+                begun.config,
+                begun.store,
+                command="run",
+                seeds=begun.seeds(named),
+                decision=begun.decision,
+                on_start=_watch_findings,
+                console=errors,
+            )
+    exit_on(fail_on, _report(store_file, out, run_id))
 
 
 @cli.command(short_help="Tables and a page from a store.")
@@ -326,15 +351,20 @@ def _watch_findings(crawler: Any) -> None:
 
 
 def _report_findings(document: str, findings: Sequence[Finding], to: TextIO | None) -> None:
-    from reports.display import escaped
-
     for finding in findings:
         if to is not None:
             row = {"document": document, "kind": finding.kind, "detail": finding.detail}
             to.write(json.dumps(row, ensure_ascii=False) + "\n")
             to.flush()
-        if finding.kind not in ABOUT_CITATIONS:
-            say(escaped(f"{document}: {finding.kind}: {finding.detail}"))
+        if finding.kind not in ABOUT_CITATIONS | ABOUT_LINKS:
+            say(f"{document}: {finding.kind}: {finding.detail}")
+
+
+def _seeds(texts: Sequence[str], *, resume: bool | None) -> Seeds:
+    """The seeds that *texts* name; none at all only where a run is gone on with, which has its own."""
+    if not texts and not resume:
+        raise UserMistake("nothing to crawl: give a SEED, or seeds in the configuration")
+    return Seeds.of(texts)
 
 
 def _lines(path: Path | None) -> list[str]:

@@ -8,8 +8,11 @@ from typing import Any, TypeVar
 
 import click
 
+from arkaudit import logs
 from arkaudit.config import Config, load
+from arkaudit.exits import errors
 from crawler.observations import GRAVITY
+from crawler.scope import Extent
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -52,10 +55,48 @@ _REQUESTS = (
     click.option(
         "--allow-address", multiple=True, metavar="CIDR", help="A private network that may be reached. Repeatable."
     ),
+    click.option(
+        "--log-file", type=click.Path(path_type=Path, dir_okay=False), help="Write down here what happens, and append."
+    ),
+    click.option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"]),
+        help="The least to write down; debug has each request.  [default: warning; info in a file]",
+    ),
+    click.option("--log-format", type=click.Choice(["text", "json"]), help="One line an event.  [default: text]"),
 )
 _CRAWL = (
     click.option("--depth", type=int, help="Links to follow from a seed.  [default: no limit]"),
     click.option("--max-pages", type=int, help="Documents to fetch at most.  [default: no limit]"),
+    click.option("--max-time", metavar="DURATION", help="End the crawl after so long: 90m, 2h.  [default: no limit]"),
+    click.option(
+        "--scope",
+        type=click.Choice(list(Extent)),
+        help="Follow links within a seed's registered domain, its host, or its path.  [default: site]",
+    ),
+    click.option(
+        "--include", multiple=True, metavar="REGEX", help="Follow only links whose URL holds this. Repeatable."
+    ),
+    click.option("--exclude", multiple=True, metavar="REGEX", help="Follow no link whose URL holds this. Repeatable."),
+    click.option(
+        "--content-host",
+        "content_hosts",
+        multiple=True,
+        metavar="HOST",
+        help="Fetch documents of the site from this host as well; pages there lead nowhere. Repeatable.",
+    ),
+    click.option(
+        "--ignore-nofollow", is_flag=True, default=None, help="Follow what asks not to be: on one's own site."
+    ),
+    click.option(
+        "--sitemaps/--no-sitemaps",
+        default=None,
+        help="Read the sitemaps that a site's robots.txt names.  [default: yes]",
+    ),
+    click.option("--oai-prefix", metavar="PREFIX", help="Metadata format to harvest by OAI-PMH.  [default: oai_dc]"),
+    click.option("--oai-set", metavar="SET", help="Harvest this set only."),
+    click.option("--oai-from", metavar="DATE", help="Harvest records that changed since then."),
+    click.option("--oai-until", metavar="DATE", help="Harvest records that changed until then."),
 )
 
 #: The option of each value of the configuration.
@@ -76,8 +117,22 @@ _NAMES = {
     "only_routed": "network.only_routed",
     "ca_file": "network.ca_file",
     "allow_address": "network.allow_addresses",
+    "log_file": "log.file",
+    "log_level": "log.level",
+    "log_format": "log.format",
     "depth": "crawl.depth",
     "max_pages": "crawl.max_pages",
+    "max_time": "crawl.max_time",
+    "scope": "crawl.scope",
+    "include": "crawl.include",
+    "exclude": "crawl.exclude",
+    "content_hosts": "crawl.content_hosts",
+    "ignore_nofollow": "crawl.ignore_nofollow",
+    "sitemaps": "crawl.sitemaps",
+    "oai_prefix": "crawl.oai.prefix",
+    "oai_set": "crawl.oai.set",
+    "oai_from": "crawl.oai.from",
+    "oai_until": "crawl.oai.until",
 }
 
 
@@ -93,6 +148,15 @@ def crawl_options(command: Command) -> Command:
     for option in reversed(_CRAWL):
         command = option(command)
     return command
+
+
+def resume_option(command: Command) -> Command:
+    """Whether to go on with a run that did not finish."""
+    return click.option(
+        "--resume/--no-resume",
+        default=None,
+        help="Go on with the last run, or begin a new one.  [default: go on if the same command did not finish]",
+    )(command)
 
 
 def fail_on_option(command: Command) -> Command:
@@ -111,11 +175,13 @@ def fail_on_option(command: Command) -> Command:
 def config_of(config_file: Path | None, options: dict[str, Any]) -> Config:
     """The configuration that a file and the given *options* make; an option wins, lists add up to the file's.
 
-    Raises `arkaudit.config.ConfigError`.
+    What happens is written down as it says, from now on. Raises `arkaudit.config.ConfigError`.
     """
     given = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in options.items()
         if value is not None and value != ()
     }
-    return load(config_file, {_NAMES[name]: value for name, value in given.items()})
+    config = load(config_file, {_NAMES[name]: value for name, value in given.items()})
+    logs.start(config, errors)
+    return config

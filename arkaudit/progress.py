@@ -59,11 +59,14 @@ class RunProgress:
         if self._stage:
             self._console.print(self._line(), highlight=False)
 
-    def stage(self, name: str, total: int | None) -> None:
-        """Another spider begins; *total* is how many of its things there are, where that is known."""
+    def stage(self, name: str, total: int | None, *, done: int = 0) -> None:
+        """Another spider begins; *total* is how many of its things there are, where that is known.
+
+        So many were *done* before the run was interrupted.
+        """
         if self._stage:
             self._console.print(self._line(), highlight=False)
-        self._stage, self._done, self._total = name, 0, total
+        self._stage, self._done, self._total = name, done, total
         if self._task is not None:
             self._bar.remove_task(self._task)
         self._task = self._bar.add_task(name, total=total)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from crawler.credentials import masked, names_user
+from crawler.sources.listing import SourceKind
 
 
 class UserMistake(Exception):
@@ -18,25 +21,62 @@ class Seeds:
 
     urls: tuple[str, ...]
     files: tuple[Path, ...]
+    orders: Mapping[str, SourceKind] = field(default_factory=dict)
+    """How seeds are to be read, by URL or path, where a prefix says so (``oai:https://…``)."""
+    named_files: frozenset[Path] = frozenset()
+    """Files that were named themselves, and not a folder that holds them."""
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Seeds:
         """The seeds that *texts* name; a folder stands for all files in it, sorted. Raises `UserMistake`."""
         urls: list[str] = []
         files: list[Path] = []
+        orders: dict[str, SourceKind] = {}
+        named: list[Path] = []
         for text in texts:
-            if text.lower().startswith(("http://", "https://")):
-                urls.append(_checked_url(text))
-            elif (path := Path(text)).is_dir():
+            order, place = ordered(text)
+            if place.lower().startswith(("http://", "https://")):
+                urls.append(_checked_url(place))
+                orders |= {place: order} if order else {}
+            elif (path := Path(place)).is_dir() and order is None:
                 files += sorted(inner for inner in path.rglob("*") if inner.is_file() and not _is_hidden(inner, path))
-            elif path.exists():
+            elif path.exists() and not path.is_dir():
                 files.append(path)
+                named.append(path)
+                orders |= {str(path): order} if order else {}
             else:
-                raise UserMistake(f"neither an http(s) URL nor an existing file or folder: {text!r}")
-        return cls(tuple(urls), tuple(files))
+                raise UserMistake(f"neither an http(s) URL nor an existing file or folder: {place!r}")
+        return cls(tuple(urls), tuple(files), orders, frozenset(named))
+
+
+def ordered(text: str) -> tuple[SourceKind | None, str]:
+    """How the seed in *text* is to be read, if it says so, and the place that it names.
+
+    >>> ordered("oai:https://library.example/oai"), ordered("https://library.example/"), ordered("c:/papers")
+    ((<SourceKind.OAI: 'oai'>, 'https://library.example/oai'), (None, 'https://library.example/'), (None, 'c:/papers'))
+    """
+    prefix, colon, place = text.partition(":")
+    if colon and prefix.lower() in set(SourceKind) and not Path(text).exists():
+        return SourceKind(prefix.lower()), place
+    return None, text
+
+
+def relative_to(folder: Path, text: str) -> str:
+    """The seed in *text* with a path in it taken from *folder*.
+
+    >>> relative_to(Path("/data"), "list:urls.txt"), relative_to(Path("/data"), "https://library.example/")
+    ('list:/data/urls.txt', 'https://library.example/')
+    """
+    order, place = ordered(text)
+    if "://" in place:
+        return text
+    return f"{f'{order}:' if order else ''}{folder / place}"
 
 
 def _checked_url(text: str) -> str:
+    if names_user(text):
+        advice = "they belong into a [hosts] section of the configuration"
+        raise UserMistake(f"credentials in a URL are sent to nobody, {advice}: {masked(text)!r}")
     try:
         parts = urlsplit(text)
         if parts.hostname and (parts.port is None or parts.port > 0):

@@ -1,6 +1,7 @@
-"""Which addresses may be reached, and where names lead. Pure: the handler asks, this module answers.
+"""Which addresses may be reached, and where names lead. Pure: the machinery asks, this module answers.
 
-The question is put about the address that a connection was really made to, so that neither a redirect, nor a
+The question is put three times: about a host that is written as an address, about every address that a name has
+before one is connected to, and about the address that a connection was really made to. So neither a redirect, nor a
 literal in an odd notation, nor a name that answers differently each time gets round it.
 """
 
@@ -9,12 +10,64 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+#: Networks that no public resolver is in, with the kind of their addresses; the first that holds an address names it.
+#: After the special-purpose registries of the IANA (RFC 6890): Python's own lists differ from version to version.
+NOT_PUBLIC: tuple[tuple[Network, str], ...] = tuple(
+    (ipaddress.ip_network(network), kind)
+    for network, kind in (
+        ("169.254.169.254/32", "a cloud metadata"),
+        ("169.254.170.2/32", "a cloud metadata"),  # Amazon ECS
+        ("100.100.100.200/32", "a cloud metadata"),  # Alibaba
+        ("168.63.129.16/32", "a cloud metadata"),  # Azure; in a network that is public otherwise
+        ("192.0.0.192/32", "a cloud metadata"),  # Oracle
+        ("0.0.0.0/32", "an unspecified"),
+        ("0.0.0.0/8", "a reserved"),  # "this network" (RFC 791)
+        ("10.0.0.0/8", "a private"),
+        ("100.64.0.0/10", "a carrier-grade NAT"),
+        ("127.0.0.0/8", "a loopback"),
+        ("169.254.0.0/16", "a link-local"),
+        ("172.16.0.0/12", "a private"),
+        ("192.0.0.0/24", "a reserved"),  # IETF protocol assignments
+        ("192.0.2.0/24", "a documentation"),
+        ("192.88.99.0/24", "a reserved"),  # relays of 6to4 (RFC 7526)
+        ("192.168.0.0/16", "a private"),
+        ("198.18.0.0/15", "a benchmarking"),
+        ("198.51.100.0/24", "a documentation"),
+        ("203.0.113.0/24", "a documentation"),
+        ("224.0.0.0/4", "a multicast"),
+        ("255.255.255.255/32", "a broadcast"),
+        ("240.0.0.0/4", "a reserved"),
+        ("fd00:ec2::/32", "a cloud metadata"),  # Amazon
+        ("fd20:ce::254/128", "a cloud metadata"),  # Google
+        ("::/128", "an unspecified"),
+        ("::1/128", "a loopback"),
+        ("64:ff9b:1::/48", "a NAT64"),  # of a network's own (RFC 8215)
+        ("2001::/32", "a Teredo"),
+        ("2001:db8::/32", "a documentation"),
+        ("2001::/23", "a reserved"),  # IETF protocol assignments, benchmarking among them
+        ("2002::/16", "a 6to4"),
+        ("3fff::/20", "a documentation"),
+        ("fc00::/7", "a private"),
+        ("fe80::/10", "a link-local"),
+        ("fec0::/10", "a site-local"),
+        ("ff00::/8", "a multicast"),
+    )
+)
+#: All that is assigned to hosts of the public internet in IPv6; the rest is held back by the IANA.
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+#: IPv6 addresses that are a way of writing an IPv4 address, which alone decides about them.
+_WRITTEN_IPV4 = (
+    ipaddress.IPv6Network("::ffff:0:0/96"),  # mapped
+    ipaddress.IPv6Network("::ffff:0:0:0/96"),  # translated (RFC 2765)
+    ipaddress.IPv6Network("64:ff9b::/96"),  # NAT64 (RFC 6052)
+)
+_NUMBER = re.compile(r"(?P<hex>0[xX][0-9a-fA-F]*)|(?P<octal>0[0-7]+)|(?P<decimal>[0-9]+)")
 _CONNECT_TO = re.compile(
     r"(?P<host>[^:=\s]+|\[[0-9a-fA-F:.]+\]):(?P<port>\d{1,5})"
     r"=(?P<address>[^:=\s]+|\[[0-9a-fA-F:.]+\]):(?P<to_port>\d{1,5})\Z"
@@ -40,55 +93,85 @@ class AddressGuard:
         return cls(tuple(ipaddress.ip_network(text.strip(), strict=False) for text in networks))
 
     def refusal(self, host: str) -> str | None:
-        """Why *host*, an address literal, must not be reached; None when it may.
+        """Why *host* must not be reached, if it is an address, however it is written; None when it may, or is a name.
 
-        >>> AddressGuard().refusal("8.8.8.8") is None
-        True
-        >>> AddressGuard().refusal("::ffff:127.0.0.1")
-        '127.0.0.1 is a loopback address'
+        >>> AddressGuard().refusal("8.8.8.8") is None, AddressGuard().refusal("n2t.net") is None
+        (True, True)
+        >>> AddressGuard().refusal("::ffff:127.0.0.1"), AddressGuard().refusal("0x7f.1")
+        ('127.0.0.1 is a loopback address', '127.0.0.1 is a loopback address')
         >>> AddressGuard.allowing(["127.0.0.0/8"]).refusal("127.0.0.1") is None
         True
         """
-        address = ipaddress.ip_address(host.partition("%")[0])
+        return next(filter(None, map(self._refusal, addresses_in(host))), None)
+
+    def _refusal(self, address: Address) -> str | None:
         faces = list(_faces(address))
         if any(face in network for network in self.allowed for face in faces if face.version == network.version):
             return None
-        for face in faces:
-            kind = _kind(face)
-            if kind:
-                return f"{face} is {kind} address"
+        kinds = ((face, _kind(face)) for face in faces)
+        return next((f"{face} is {kind} address" for face, kind in kinds if kind), None)
+
+
+def addresses_in(host: str) -> tuple[Address, ...]:
+    """The addresses that *host* is read as, in any notation that some program takes; none for a name.
+
+    A number with a leading zero is octal to some and decimal to others, so both count.
+
+    >>> addresses_in("[fe80::1%25eth0]"), addresses_in("2130706433"), addresses_in("n2t.net")
+    ((IPv6Address('fe80::1'),), (IPv4Address('127.0.0.1'),), ())
+    >>> addresses_in("010.0.0.1.")
+    (IPv4Address('8.0.0.1'), IPv4Address('10.0.0.1'))
+    """
+    bare = host.strip("[]").partition("%")[0]
+    if len(bare) > 255:
+        return ()
+    if ":" in bare:
+        with suppress(ValueError):
+            return (ipaddress.IPv6Address(bare),)
+        return ()
+    parts = [_NUMBER.fullmatch(part) for part in bare.removesuffix(".").split(".")]
+    if len(parts) > 4 or not all(parts):
+        return ()
+    as_c_reads = _address([_value(part) for part in parts if part])
+    as_decimal = _address([int(part[0]) if part["octal"] else _value(part) for part in parts if part])
+    return tuple(dict.fromkeys(each for each in (as_c_reads, as_decimal) if each is not None))
+
+
+def _value(number: re.Match[str]) -> int:
+    if number["hex"]:
+        return int(number[0][2:] or "0", 16)
+    return int(number[0], 8 if number["octal"] else 10)
+
+
+def _address(numbers: list[int]) -> Address | None:
+    """The address of one to four numbers, of which the last fills all octets that are left, as inet_aton has it."""
+    *octets, last = numbers
+    if any(octet > 0xFF for octet in octets) or last >= 256 ** (4 - len(octets)):
         return None
+    return ipaddress.IPv4Address(sum(octet << 8 * (3 - at) for at, octet in enumerate(octets)) + last)
 
 
 def _faces(address: Address) -> Iterator[Address]:
-    """The address, and every IPv4 address that it is a way of writing."""
+    """The address, or what alone decides about it; and every IPv4 address that it carries."""
+    if isinstance(address, ipaddress.IPv4Address):
+        yield address
+        return
+    within = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    if any(address in network for network in _WRITTEN_IPV4):
+        yield within
+        return
     yield address
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.ipv4_mapped:
-            yield address.ipv4_mapped
-        if address.sixtofour:
-            yield address.sixtofour
-        if address.teredo:
-            yield from address.teredo
-        if address in _NAT64:
-            yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    if address.sixtofour:
+        yield address.sixtofour
+    elif address.teredo:
+        yield from address.teredo
 
 
 def _kind(address: Address) -> str | None:
-    """The kind of an address that is not public, with its article; none where its IPv4 face speaks for it."""
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.ipv4_mapped or address in _NAT64:
-            return None
-        if address.is_site_local:
-            return "a site-local"
-    kinds = (
-        (address.is_loopback, "a loopback"),
-        (address.is_unspecified, "an unspecified"),
-        (address.is_multicast, "a multicast"),
-        (address.is_link_local, "a link-local"),
-        (not address.is_global, "a private or reserved"),
-    )
-    return next((kind for holds, kind in kinds if holds), None)
+    """The kind of an address that is not public, with its article."""
+    known = (kind for network, kind in NOT_PUBLIC if address.version == network.version and address in network)
+    is_outside = isinstance(address, ipaddress.IPv6Address) and address not in _GLOBAL_UNICAST
+    return next(known, "a reserved" if is_outside else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +196,8 @@ class Routes:
         return cls(dict(_route(text) for text in texts), only)
 
     def target(self, host: str, port: int) -> tuple[str, int] | None:
-        """The address and port to connect to for *host* and *port*, when they are routed."""
+        """The address and port to connect to for *host* and *port*, when they are routed: by that they are allowed."""
         return self.targets.get((host.lower().strip("[]"), port))
-
-    def leads_to(self, address: str, port: int) -> bool:
-        """Whether some route names exactly this address and port, and so allows it."""
-        return (address, port) in self.targets.values()
 
 
 def _route(text: str) -> tuple[tuple[str, int], tuple[str, int]]:
@@ -137,13 +216,9 @@ def _route(text: str) -> tuple[tuple[str, int], tuple[str, int]]:
 
 
 def is_literal(host: str) -> bool:
-    """Whether *host* is an address and not a name.
+    """Whether *host* is an address, in any notation, and not a name.
 
-    >>> is_literal("[::1]"), is_literal("n2t.net")
-    (True, False)
+    >>> is_literal("[::1]"), is_literal("127.1"), is_literal("n2t.net")
+    (True, True, False)
     """
-    try:
-        ipaddress.ip_address(host.strip("[]").partition("%")[0])
-    except ValueError:
-        return False
-    return True
+    return bool(addresses_in(host))

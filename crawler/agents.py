@@ -7,8 +7,8 @@ read request lines from raw sockets guard them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from scrapy.core.downloader.handlers.http11 import (
     _BindAddressAgent,
@@ -22,12 +22,14 @@ from scrapy.core.downloader.handlers.http11 import (
 from scrapy.exceptions import DownloadTimeoutError
 from scrapy.utils._download_handlers import make_response
 from twisted.internet.defer import CancelledError
-from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.endpoints import wrapClientTLS
 from twisted.internet.error import ConnectingCancelledError, DNSLookupError
 from twisted.python.failure import Failure
 from twisted.web._newclient import _contentLength
 
-from crawler.addresses import AddressGuard, Routes, is_literal
+from crawler.addresses import AddressGuard, Routes
+from crawler.endpoints import AddressRefused, GuardedEndpoint
+from crawler.flags import BODY_TIMEOUT
 from crawler.names import NameServerSilent
 from crawler.resolving import request_target
 
@@ -41,8 +43,6 @@ if TYPE_CHECKING:
     from twisted.web.client import URI, Agent
     from twisted.web.iweb import IResponse
 
-#: Flag of a response whose body had not arrived when the time was up: its status still counts.
-BODY_TIMEOUT = "body-timeout"
 #: Bytes of an answer's status line and headers; a single header may take them all.
 HEAD_LIMIT = 2**20
 
@@ -57,14 +57,6 @@ class NotConnectedInTime(DownloadTimeoutError):
 
 class NoAnswerInTime(DownloadTimeoutError):
     """Raised when the time was up and the host, though connected, had said nothing."""
-
-
-class AddressRefused(Exception):
-    """Raised when a connection was made to an address that may not be reached; nothing has been sent then."""
-
-
-class NameNotRouted(Exception):
-    """Raised when only routed names may be reached and this one is not; nothing has been looked up then."""
 
 
 class _BoundedParser(_LenientHTTPClientParser):
@@ -104,19 +96,10 @@ class _BoundedProtocol(_LenientHTTP11ClientProtocol):
         return response
 
 
-class GuardedFactory(_LenientHTTP11ClientFactory):
-    """Looks at the address that was really connected to, before anything is sent."""
-
-    def __init__(self, guard: AddressGuard, routes: Routes, quiescent: Callable[..., None], metadata: str) -> None:
-        super().__init__(quiescent, metadata)  # type: ignore[no-untyped-call]
-        self._guard = guard
-        self._routes = routes
+class BoundedFactory(_LenientHTTP11ClientFactory):
+    """Speaks HTTP over new connections with `_BoundedProtocol`."""
 
     def buildProtocol(self, addr: IAddress | None) -> HTTP11ClientProtocol:
-        host, port = getattr(addr, "host", ""), getattr(addr, "port", 0)
-        refusal = self._guard.refusal(host)
-        if refusal and not self._routes.leads_to(host, port):
-            raise AddressRefused(refusal)
         return _BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
 
 
@@ -136,21 +119,18 @@ class _Exact:
 
 
 class _DirectAgent(_Exact, _BindAddressAgent):
-    """Connects to where the routes lead; the URL's own host stays in SNI and in the Host header."""
+    """Connects where it may, the routes first; the URL's own host stays in SNI and in the Host header."""
 
     def _getEndpoint(self, uri: URI) -> Any:
-        host = uri.host.decode("ascii")
-        target = self.routes.target(host, uri.port)
-        if target is None:
-            if self.routes.only and not is_literal(host):
-                raise NameNotRouted(f"{host}:{uri.port} has no route, and only routed names may be reached")
-            # An address in the URL is refused before a connection is tried; a name, when it is connected.
-            if is_literal(host) and (refusal := self.guard.refusal(host)) and not self.routes.leads_to(host, uri.port):
-                raise AddressRefused(refusal)
-            return super()._getEndpoint(uri)  # type: ignore[no-untyped-call]
         factory = self._endpointFactory
-        endpoint = HostnameEndpoint(
-            factory._reactor, *target, timeout=factory._connectTimeout, bindAddress=factory._bindAddress
+        endpoint = GuardedEndpoint(
+            factory._reactor,
+            uri.host.decode("ascii"),
+            uri.port,
+            guard=self.guard,
+            routes=self.routes,
+            timeout=factory._connectTimeout,
+            bind=factory._bindAddress,
         )
         if uri.scheme != b"https":
             return endpoint
@@ -183,6 +163,8 @@ class ExactScrapyAgent(_ScrapyAgent):
     def _get_agent(self, request: Request, timeout: float) -> Agent:
         agent = super()._get_agent(request, timeout)
         exact = _EXACT[type(agent)]
+        if exact is not _DirectAgent and (refusal := self.guard.refusal(urlsplit(request.url).hostname or "")):
+            raise AddressRefused(refusal)  # names are looked up by the proxy, which has to guard itself
         # Scrapy itself swaps the class of the response parser like this: its agents are built in one long method.
         agent.__class__ = exact  # type: ignore[assignment]
         target = request_target(request.url)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import time
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -19,7 +18,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.error import ConnectError
 
 from crawler.addresses import AddressGuard, Routes
-from crawler.agents import BODY_TIMEOUT, AddressRefused, ExactScrapyAgent, GuardedFactory, NotConnectedInTime
+from crawler.agents import BoundedFactory, ExactScrapyAgent, NotConnectedInTime
 from crawler.attempts import retry_after_s
 from crawler.names import TellingResolver
 
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-
-__all__ = ["BODY_TIMEOUT", "ExactDownloadHandler", "ProxyFailed"]
 
 #: By these a host says that it is asked too fast, or is too busy: with a Retry-After, for how long.
 _BUSY = frozenset({429, 503})
@@ -50,9 +47,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
         self._guard = AddressGuard.allowing(settings.getlist("ARKAUDIT_ALLOW_ADDRESSES"))
         self._longest_wait_s = settings.getfloat("ARKAUDIT_LONGEST_WAIT")
         self._open_again_at: dict[str, float] = {}
-        self._pool._factory = partial(  # type: ignore[assignment]
-            GuardedFactory, self._guard, self._routes
-        )
+        self._pool._factory = BoundedFactory
 
     async def download_request(self, request: Request) -> Response:
         await self._pause(request)
@@ -110,7 +105,7 @@ def _told(failure: Exception, request: Request) -> Exception:
     """*failure*, or what it means: whose fault it is when a proxy stands between, and why a name had no address."""
     proxy = request.meta.get("proxy")
     if proxy:
-        to_proxy = (CannotResolveHostError, ConnectError, NotConnectedInTime, TunnelError, AddressRefused)
+        to_proxy = (CannotResolveHostError, ConnectError, NotConnectedInTime, TunnelError)
         is_proxys = isinstance(failure, to_proxy) or isinstance(failure.__cause__, to_proxy)
         return ProxyFailed(f"the proxy {proxy}: {failure}") if is_proxys else failure
     if isinstance(failure, CannotResolveHostError):

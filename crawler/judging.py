@@ -74,10 +74,12 @@ def verdicts(
             yield judge(about.last, surroundings=around)
 
 
-def judge_run(store: Store, run_id: int, targets: Iterable[tuple[Ark, str]]) -> list[Verdict]:
-    """Judge everything that a run observed, and record it, with what only all of it together shows."""
+def judge_run(store: Store, run_id: int, targets: Iterable[tuple[Ark, str]], *, is_whole: bool = True) -> list[Verdict]:
+    """Judge everything that a run observed, and record it, with what only all of it together shows if it is whole."""
     judged = list(verdicts(targets, store.observations(run_id), store.tls_results(run_id)))
     store.record_verdicts(run_id, judged)
+    if not is_whole:
+        return judged
     for subject, findings in run_findings(judged).items():
         store.record_findings(run_id, subject, findings)
     return judged

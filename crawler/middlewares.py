@@ -5,8 +5,9 @@ What Scrapy turns into an exception although the server has answered keeps its s
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,9 @@ from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddlewa
 from scrapy.exceptions import IgnoreRequest, StopDownload
 
 from crawler.answers import is_textual
+from crawler.codings import Content, codings_of, content
 from crawler.failures import failure_kind, failure_text
+from crawler.flags import UNDECODABLE, UNPACKED_IN_PART
 from crawler.observations import ChainEnd, Hop
 from crawler.quirks import quirks
 from crawler.resolving import Follow, Stop, next_step, url_fault
@@ -35,7 +38,8 @@ KEPT_HEADERS = (
     "Server",
 )  # fmt: skip
 HEADER_CHARS = 8192
-UNDECODABLE = "undecodable"
+#: The content of a body may be so many times as long as the body; longer bodies are unpacked beside the reactor.
+GROWTH, _UNPACKED_AT_ONCE = 4, 2**16
 #: Bytes of a robots.txt that are read, and of anything else without a limit of its own (RFC 9309, 2.5).
 ROBOTS_LIMIT = 500 * 2**10
 _NO_DOCUMENTS = ("image/", "audio/", "video/", "font/")
@@ -79,31 +83,34 @@ class HopRecorder:
             raise RunStopped("the run was stopped")
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
-        location = response.headers.get("Location")
+        header = response.headers.get("Location")
+        location = None if header is None else header.decode("latin-1")
         hop = Hop(
             url=request.url,
             method=request.method,
             at=_now(),
             status=response.status,
-            location=None if location is None else location.decode("latin-1"),
+            location=None if location is None else location[:HEADER_CHARS],
             address=None if response.ip_address is None else str(response.ip_address),
             elapsed_s=_elapsed(request),
             headers=_kept(response.headers, self._kept_headers),
         )
+        _tell(hop)
         hops = (*request.meta.get("hops", ()), hop)
         request.meta["hops"] = hops
-        if response.headers.get("Set-Cookie") and "cookiejar" in request.meta:
+        if response.headers.get("Set-Cookie") and "jar" in request.meta:
             request.meta["cookie_at"] = len(hops) - 1
         urls = [each.url for each in hops]
         cookie_at = request.meta.get("cookie_at")
-        match next_step(urls, response.status, hop.location, max_hops=self._max_hops, cookie_at=cookie_at):
+        match next_step(urls, response.status, location, max_hops=self._max_hops, cookie_at=cookie_at):
             case Stop(end, detail):
                 request.meta["chain_end"], request.meta["chain_detail"] = end, detail
                 return response
             case Follow(url):
                 meta = {key: value for key, value in request.meta.items() if key not in _PER_HOP}
                 following = request.replace(url=url, dont_filter=True, meta=meta)
-                following.headers.pop("Cookie", None)  # the jar knows which cookies the next host may see
+                for name in ("Cookie", "Proxy-Authorization"):  # the jar, and the proxy, know what is for the next host
+                    following.headers.pop(name, None)
                 return following
 
     def process_exception(self, request: Request, exception: Exception) -> None:
@@ -115,12 +122,23 @@ class HopRecorder:
         if isinstance(exception, RobotsUnreachable) and kind.end is not ChainEnd.REFUSED_ADDRESS:
             error = f"when asked for robots.txt: {error}"
         hop = Hop(url=request.url, method=request.method, at=_now(), elapsed_s=_elapsed(request), error=error)
+        _tell(hop)
         request.meta["hops"] = (*request.meta.get("hops", ()), hop)
         request.meta["chain_end"], request.meta["chain_detail"] = kind.end, error
 
 
-#: What belongs to one hop and not to the chain: the next host has its own slot, and counts its own bytes.
-_PER_HOP = frozenset({"download_slot", "download_latency", "body_bytes_received"})
+def _tell(hop: Hop) -> None:
+    """Write a request down, for who wants to know of each."""
+    if logger.isEnabledFor(logging.DEBUG):
+        told = {"url": hop.url, "status": hop.status, "elapsed_s": hop.elapsed_s, "address": hop.address}
+        words = f"{hop.status} {hop.location or ''}".strip() if hop.status is not None else hop.error
+        logger.debug("%s: %s (%s s)", hop.url, words, hop.elapsed_s, extra={**told, "error": hop.error})
+
+
+#: What belongs to one hop and not to the chain: the next host has its own slot and proxy, and counts its own bytes.
+_PER_HOP = frozenset(
+    {"download_slot", "download_latency", "body_bytes_received", "proxy", "_scheme_proxy", "_auth_proxy"}
+)
 
 
 def exception_names(exception: BaseException) -> Iterator[str]:
@@ -151,21 +169,37 @@ def failure_words(exception: BaseException) -> str:
     return "; ".join(words) or str(exception) or type(exception).__name__
 
 
-class TolerantCompression(HttpCompressionMiddleware):
-    """A body that can't be decompressed, or grows too large, keeps its status; the flag says that it was not read."""
+class BoundedCompression(HttpCompressionMiddleware):
+    """Asks for compressed bodies and unpacks them: what is damaged or too large keeps its status and its beginning.
+
+    Flags say whether there is a beginning. The content may be `GROWTH` times as long as a body may be.
+    """
 
     def __init__(self, *, crawler: Crawler) -> None:
         super().__init__(crawler=crawler)
-        self._max_size = crawler.settings.getint("ARKAUDIT_DECOMPRESSED_LIMIT")
+        self._most = crawler.settings.getint("ARKAUDIT_DECOMPRESSED_LIMIT")
 
-    def process_response(
+    def process_response(  # type: ignore[override]
         self, request: Request, response: Response, spider: Spider | None = None
-    ) -> Request | Response:
-        try:
-            return super().process_response(request, response)
-        except Exception as problem:
-            logger.info("%s: body not decompressed: %r", response.url, problem)
-            return response.replace(body=b"", flags=[*response.flags, UNDECODABLE])
+    ) -> Response | Awaitable[Response]:
+        codings = codings_of([each.decode("latin-1") for each in response.headers.getlist("Content-Encoding")])
+        if not codings or not response.body:
+            return response
+        limit = min(self._most, GROWTH * int(request.meta.get("body_limit", ROBOTS_LIMIT)))
+        if len(response.body) > _UNPACKED_AT_ONCE:
+            return self._unpacked_apart(response, codings, limit)
+        return _unpacked(response, content(response.body, codings, limit=limit))
+
+    async def _unpacked_apart(self, response: Response, codings: Sequence[str], limit: int) -> Response:
+        return _unpacked(response, await asyncio.to_thread(content, response.body, codings, limit=limit))
+
+
+def _unpacked(response: Response, found: Content) -> Response:
+    if not found.fault:
+        return response.replace(body=found.data)
+    logger.info("%s: %s", response.url, found.fault)
+    flag = UNPACKED_IN_PART if found.data else UNDECODABLE
+    return response.replace(body=found.data, flags=[*response.flags, flag])
 
 
 class BodyBounds:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from crawler.leads import Lead
 from extractors.documents import Finding
 from extractors.mentions.doubts import Doubt
 from extractors.mentions.mention import Mention
@@ -334,6 +335,10 @@ class DocumentRecord:
     body_sha256: str | None = None
     mentions: tuple[CitedMention, ...] = ()
     findings: tuple[Finding, ...] = ()
+    leads: tuple[Lead, ...] = ()
+    """Where it leads, as far as the crawl follows: put on the frontier in the transaction that records the document."""
+    settles: str | None = None
+    """The entry of the frontier that has its outcome with this row (`crawler.leads.Lead.canonical`)."""
 
     @property
     def status(self) -> int | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from crawler.answers import read_answer
 from crawler.commitment import judge_commitment, policy_link
+from crawler.flags import INCOMPLETE, STOPPED, incomplete
 from crawler.inflection import judge_metadata
 from crawler.middlewares import chain_of
 from crawler.observations import DESCRIBED, CommitmentOutcome, MetadataOutcome, Observation, Question
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from extractors.ark import Ark
-
-#: Flags of a response that was not read to its end.
-_INCOMPLETE = frozenset({"download_stopped", "dataloss", "body-timeout", "undecodable"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +62,17 @@ def observe(
         text=answer.text,
         body_bytes=None if response is None else len(body),
         body_sha256=hashlib.sha256(body).hexdigest() if body else None,
-        body_complete=response is not None and not _INCOMPLETE.intersection(response.flags),
+        body_complete=response is not None and not INCOMPLETE.intersection(response.flags),
         record=answer.record,
         similarity=answer.similarity,
         facts=answer.facts,
+        remarks=() if response is None else _not_whole(response.flags, len(body)),
     )
+
+
+def _not_whole(flags: Sequence[str], size: int) -> tuple[str, ...]:
+    """What kept an answer from coming whole, but for our own having read enough of it."""
+    return () if STOPPED in flags else tuple(f"not the whole answer: {each.detail}" for each in incomplete(flags, size))
 
 
 def described_by(answers: Mapping[Question, Observation]) -> Described:

@@ -137,7 +137,7 @@ def refresh_target(value: str) -> str | None:
 
 def _record(lines: str, graph: Iterable[Any]) -> Record | None:
     """An ERC in the page's lines, opened by its label; else what its JSON-LD describes."""
-    opening = re.search(r"^\s*(?:erc|erc\.who)\s*:", lines, re.MULTILINE)
+    opening = re.search(r"^[^\S\n]*(?:erc|erc\.who)\s*:", lines, re.MULTILINE)
     if opening:
         erc = parse_erc(lines[opening.start() :].lstrip())
         if erc is not None and erc.anchoring is not None and len(erc.anchoring.elements) >= 2:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
@@ -11,7 +10,7 @@ from scrapy import signals
 
 from crawler.addresses import AddressGuard, Routes
 from crawler.observations import ChainEnd, DocumentRecord, ObjectOutcome, Observation
-from crawler.store import Recordable, StoreUnwritable
+from crawler.store import Recordable
 from crawler.tls import probe
 
 if TYPE_CHECKING:
@@ -19,18 +18,12 @@ if TYPE_CHECKING:
 
     from crawler.spiders.auditing import AuditSpider
 
-#: A commit waits no longer than this, so that a crash loses little, and holds no more than this many records.
-COMMIT_AFTER_S = 0.2
-COMMIT_AT_ITEMS = 100
-
 
 class StorePipeline:
-    """Records what the spiders yield; closes the spider when the store can't be written any more."""
+    """Records what the spiders yield, in grouped commits."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._pending: list[Recordable] = []
-        self._timer: asyncio.TimerHandle | None = None
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
 
     @classmethod
@@ -38,29 +31,12 @@ class StorePipeline:
         return cls(crawler)
 
     async def process_item(self, item: Recordable) -> Recordable:
-        self._pending.append(item)
-        if len(self._pending) >= COMMIT_AT_ITEMS:
-            self._commit()
-        elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(COMMIT_AFTER_S, self._commit)
+        if not isinstance(item, Observation):  # the spider has recorded it, in the order of its decisions
+            cast("AuditSpider", self._crawler.spider).record(item)
         return item
 
     def spider_closed(self) -> None:
-        self._commit()
-
-    def _commit(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        items, self._pending = self._pending, []
-        spider = cast("AuditSpider", self._crawler.spider)
-        if not items or spider.store_failure is not None:
-            return
-        try:
-            spider.store.record(spider.run_id, items)
-        except StoreUnwritable as failure:
-            spider.store_failure = failure
-            spider.stop(reason="store-unwritable")
+        cast("AuditSpider", self._crawler.spider).recorder.commit()
 
 
 class TlsProbePipeline:
@@ -75,6 +51,7 @@ class TlsProbePipeline:
         )
         self._ca_file: str | None = settings.get("ARKAUDIT_CA_FILE")
         self._timeout_s = settings.getfloat("DOWNLOAD_TIMEOUT")
+        self._may_be_proxied = settings.getbool("HTTPPROXY_ENABLED")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> TlsProbePipeline:
@@ -93,12 +70,9 @@ class TlsProbePipeline:
                 routes=self._routes,
                 ca_file=self._ca_file,
                 timeout_s=self._timeout_s,
+                may_be_proxied=self._may_be_proxied,
             )
-            try:
-                spider.store.record(spider.run_id, [result])
-            except StoreUnwritable as failure:
-                spider.store_failure = failure
-                spider.stop(reason="store-unwritable")
+            spider.record(result)
         return item
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +27,14 @@ class Stage:
 
 
 class RunInterrupted(Exception):
-    """Raised when the run was stopped by a signal; what was in flight has been recorded."""
+    """Raised when the run was stopped by a signal; what was in flight has been recorded, unless it was stopped at once.
+
+    A second signal stops it at once.
+    """
+
+    def __init__(self, *, at_once: bool = False) -> None:
+        super().__init__("at once" if at_once else "in good order")
+        self.at_once = at_once
 
 
 class _Process(AsyncCrawlerProcess):
@@ -33,7 +42,8 @@ class _Process(AsyncCrawlerProcess):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)  # sets the levels of its loggers itself
-        logging.getLogger("scrapy").setLevel(logging.ERROR)
+        is_debugged = logging.getLogger(__name__).isEnabledFor(logging.DEBUG)
+        logging.getLogger("scrapy").setLevel(logging.INFO if is_debugged else logging.ERROR)
         logging.getLogger("twisted").setLevel(logging.CRITICAL)
 
     async def stop(self) -> None:
@@ -68,11 +78,31 @@ def run_stages(stages: Sequence[Stage], settings: Mapping[str, Any], *, on_start
             asyncio.get_running_loop().call_soon(process._stop_reactor)
 
     task = asyncio.get_event_loop().create_task(all_stages())
-    process.start(stop_after_crawl=False)
+    with _handlers_restored():
+        process.start(stop_after_crawl=False)
     if not task.done():
-        raise RunInterrupted
+        _commit_what_came(process)
+        raise RunInterrupted(at_once=True)
     if failures:
         raise failures[0]
+
+
+def _commit_what_came(process: AsyncCrawlerProcess) -> None:
+    """Record what was observed in the last moment before the loop was stopped."""
+    for crawler in process.crawlers:
+        if isinstance(crawler.spider, AuditSpider):
+            crawler.spider.recorder.commit()
+
+
+@contextmanager
+def _handlers_restored() -> Iterator[None]:
+    """Give Ctrl-C its meaning back when the loop has ended: what comes after it can be interrupted as well."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 async def _run(process: AsyncCrawlerProcess, stage: Stage, on_start: Callable[[Crawler], None]) -> None:

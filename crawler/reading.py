@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import BinaryIO
 from urllib.parse import urljoin
 
+from crawler.flags import STOPPED, incomplete
 from crawler.observations import CitedMention, DocumentOutcome, DocumentRecord, Hop
 from crawler.resolving import request_url
 from crawler.scope import Scope
@@ -31,6 +32,7 @@ _NOTHING_READ = frozenset(
         "parser-timeout",
         "parser-out-of-memory",
         "empty",
+        "undecodable",
     }
 )
 #: What a document did to its parser, as a finding about the document.
@@ -60,8 +62,8 @@ class Source:
     hops: tuple[Hop, ...] = ()
     media_type: str | None = None
     charset: str | None = None
-    is_cut: bool = False
-    """Whether only its beginning has arrived."""
+    flags: Collection[str] = ()
+    """Those of the response that it came with, if any: whether and why only a part of it has arrived."""
 
     @property
     def page_url(self) -> str | None:
@@ -123,12 +125,13 @@ class DocumentReader:
         """The row about a document; nothing was asked of the network for one that was in an archive."""
         is_own = member.name == source.name
         page_url = source.page_url if is_own else member.url
-        findings = (*extraction.findings, *(_cut(source, len(member.data)) if is_own else ()))
+        told = _not_whole(source, len(member.data)) if is_own else ()
+        findings = (*(each for each in extraction.findings if not told or each.kind != "empty"), *told)
         return DocumentRecord(
             url=self._name(source, member),
             found_on=source.found_on if is_own else source.name,
             fetched_at=at,
-            outcome=_outcome(findings, is_read=bool(extraction.mentions)),
+            outcome=_outcome(findings, is_read=bool(extraction.mentions), size=len(member.data)),
             hops=source.hops if is_own else (),
             media_type=extraction.reading.media_type,
             title=extraction.reading.title,
@@ -155,6 +158,22 @@ class DocumentReader:
         if own is not None:
             return request_url(own + mention.repaired, own, self._resolver)
         return request_url(mention.repaired, mention.resolver, self._resolver)
+
+
+def source_record(source: Source, *, is_faulty: bool) -> DocumentRecord:
+    """The row about a document that only holds others, each with a row of its own: an answer of OAI-PMH."""
+    data = source.stream.read()
+    return DocumentRecord(
+        url=source.name,
+        found_on=source.found_on,
+        fetched_at=source.hops[-1].at if source.hops else now(),
+        outcome=(DocumentOutcome.UNREADABLE if is_faulty else DocumentOutcome.READ).value,
+        hops=source.hops,
+        media_type=source.media_type,
+        body_bytes=len(data),
+        body_sha256=hashlib.sha256(data).hexdigest(),
+        findings=_not_whole(source, len(data)),
+    )
 
 
 def read_member(worker: DocumentWorker, member: Member) -> Extraction:
@@ -229,12 +248,12 @@ def _archive_record(source: Source, at: str, findings: Sequence[Finding], is_rea
         kind = kind or archive_kind(piece)
         digest.update(piece)
         size += len(piece)
-    told = (*findings, *_cut(source, size))
+    told = (*findings, *_not_whole(source, size))
     return DocumentRecord(
         url=source.name,
         found_on=source.found_on,
         fetched_at=at,
-        outcome=_outcome(told, is_read=is_read),
+        outcome=_outcome(told, is_read=is_read, size=size),
         hops=source.hops,
         media_type=kind.value if kind else None,
         body_bytes=size,
@@ -243,10 +262,13 @@ def _archive_record(source: Source, at: str, findings: Sequence[Finding], is_rea
     )
 
 
-def _cut(source: Source, size: int) -> tuple[Finding, ...]:
-    return (Finding("size-limit", f"only the first {size} bytes arrived or were read"),) if source.is_cut else ()
+def _not_whole(source: Source, size: int) -> tuple[Finding, ...]:
+    """Why *size* bytes are not all of a document that was fetched."""
+    if not size and STOPPED in source.flags:
+        return (Finding("unknown-format", f"not fetched, for it is no document: {source.media_type}"),)
+    return tuple(incomplete(source.flags, size))
 
 
-def _outcome(findings: Sequence[Finding], *, is_read: bool) -> str:
-    nothing_read = not is_read and any(finding.kind in _NOTHING_READ for finding in findings)
+def _outcome(findings: Sequence[Finding], *, is_read: bool, size: int) -> str:
+    nothing_read = not is_read and (not size or any(finding.kind in _NOTHING_READ for finding in findings))
     return (DocumentOutcome.UNREADABLE if nothing_read else DocumentOutcome.READ).value

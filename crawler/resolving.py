@@ -27,6 +27,8 @@ INFLECTIONS: Mapping[Question, str] = {
 }
 #: The questions about the other two services, in the order in which they are asked.
 INFLECTED = (Question.INFO, Question.DOUBLE, Question.SINGLE)
+#: Characters of a URL that is asked for: as many as every recipient should support (RFC 9110, 4.1).
+URL_LIMIT = 8_000
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
 _AUTHORITY = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)", re.IGNORECASE)
@@ -188,7 +190,7 @@ def next_step(
         return Stop(ChainEnd.BAD_REDIRECT, str(problem))
     if not _HTTP.match(url):
         is_web = url.lower().startswith(("http:", "https:"))
-        return Stop(ChainEnd.BAD_REDIRECT, f"no host: {url}") if is_web else Stop(ChainEnd.NON_WEB, url)
+        return Stop(ChainEnd.BAD_REDIRECT, f"no host: {url}") if is_web else Stop(ChainEnd.NON_WEB, url[:URL_LIMIT])
     if names_skipped_ark(url):
         return Stop(ChainEnd.SKIPPED, f"{url} names an example or a test, which is never requested")
     if url in urls and (cookie_at is None or cookie_at < len(urls) - 1 - urls[::-1].index(url)):
@@ -259,11 +261,13 @@ def _merged(path: str, reference: str) -> str:
 
 
 def url_fault(url: str) -> str | None:
-    """Why no request can be made of an http or https URL; None when one can.
+    """Why no request can be made of an http or https URL, or is made by us; None when one can.
 
     >>> url_fault("https://n2t.net:port/ark:12148/x5"), url_fault("http://127.0.0.1:8000/")
     ("Port could not be cast to integer value as 'port': https://n2t.net:port/ark:12148/x5", None)
     """
+    if len(url) > URL_LIMIT:
+        return f"it has {len(url)} characters, and {URL_LIMIT} are the most that are asked for"
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port

@@ -7,14 +7,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler
 
-from crawler.agents import BODY_TIMEOUT, NoAnswerInTime
+from crawler.agents import NoAnswerInTime
 from crawler.attempts import PASSING_STATUSES, Patience, wait_s
+from crawler.flags import BODY_TIMEOUT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -79,6 +80,9 @@ class ObeyRobots(RobotsTxtMiddleware):
             if response.status < 500 and response.status != 429:
                 body = response.body if 200 <= response.status < 300 else b""
                 parser: RobotParser = build_from_crawler(self._parserimpl, self.crawler, body)
+                await self.crawler.signals.send_catch_log_async(
+                    signals.robots_parsed, robotparser=parser, request=Request(url)
+                )
                 return parser
             pause_s = self._pause_s(response, attempt)
             if pause_s is None:

@@ -14,12 +14,13 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     select,
+    text,
 )
 
 #: ``PRAGMA application_id`` of our files ("ARKA"), so that a foreign SQLite file is refused and never written to.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``: raised by every change to the tables below.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 tables = MetaData()
 
@@ -35,6 +36,7 @@ run = Table(
     Column("resolver", Text, nullable=False),
     Column("user_agent", Text, nullable=False),
     Column("seeds", JSON, nullable=False),
+    Column("plan", JSON(none_as_null=True)),
 )
 
 document = Table(
@@ -185,4 +187,37 @@ verdict = Table(
     Column("remarks", JSON, nullable=False),
     UniqueConstraint("run_id", "request_url"),
     Index("verdict_by_ark", "ark_id"),
+)
+
+#: What a run has still to ask for; read and written by `crawler.frontier` alone.
+frontier = Table(
+    "frontier",
+    tables,
+    Column("frontier_id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.run_id"), nullable=False),
+    Column("spider", Text, nullable=False),
+    Column("canonical", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("depth", Integer, nullable=False),
+    Column("found_on", Text),
+    Column("ark", Text),
+    Column("reach", Text, nullable=False),
+    Column("source", Text),
+    Column("part", Integer, nullable=False),
+    Column("rank", Integer, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("claimed_until", Text),
+    UniqueConstraint("run_id", "spider", "canonical"),
+)
+Index(
+    "frontier_waiting",
+    frontier.c.run_id,
+    frontier.c.spider,
+    frontier.c.host,
+    frontier.c.rank,
+    frontier.c.frontier_id,
+    sqlite_where=text("state = 'waiting'"),
 )

@@ -1,10 +1,12 @@
-"""Pure: which links belong to the site of a seed."""
+"""Pure: which links belong to the site of a seed, and which documents beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from enum import StrEnum
+from functools import lru_cache
+from urllib.parse import SplitResult, urlsplit
 
 import tldextract
 
@@ -12,6 +14,17 @@ from crawler.addresses import is_literal
 
 #: The list of public suffixes that comes with the package; nothing is fetched.
 _SUFFIXES = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+
+class Extent(StrEnum):
+    """How much of a seed's site is crawled."""
+
+    SITE = "site"
+    """Every host under the same registered domain."""
+    HOST = "host"
+    """The seed's own host and port."""
+    PATH = "path"
+    """What begins with the seed's own path, up to its last slash."""
 
 
 def site_of(url: str) -> str:
@@ -25,33 +38,97 @@ def site_of(url: str) -> str:
     'library.example'
     """
     parts = urlsplit(url)
-    host = (parts.hostname or "").lower().rstrip(".")
+    return _site((parts.hostname or "").lower().rstrip("."), parts.netloc)
+
+
+@lru_cache(maxsize=4096)
+def _site(host: str, authority: str) -> str:
     found = None if is_literal(host) else _SUFFIXES(host)
     if found is not None and not found.suffix and "." in host:
         return ".".join(host.rsplit(".", 2)[-2:])
     domain = found.top_domain_under_public_suffix if found is not None else ""
-    return domain or parts.netloc.lower().rpartition("@")[2]
+    return domain or authority.lower().rpartition("@")[2]
+
+
+def is_public_suffix(domain: str) -> bool:
+    """Whether anybody may register below *domain*, so that no cookie is for all of it; a host's own name is none.
+
+    >>> is_public_suffix(".co.uk"), is_public_suffix("bnf.fr"), is_public_suffix("localhost")
+    (True, False, False)
+    """
+    found = _SUFFIXES(domain.lower().strip("."))
+    return bool(found.suffix) and not found.domain
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The sites that a crawl stays within."""
+    """What a crawl stays within."""
 
     sites: frozenset[str]
+    places: frozenset[str] = frozenset()
+    """Where the crawl is narrower than the sites: the beginnings of URLs, without their scheme."""
+    content_hosts: frozenset[str] = frozenset()
+    """Hosts whose documents belong to the sites as well."""
 
     @classmethod
-    def of(cls, seeds: Iterable[str]) -> Scope:
-        """The scope of some seeds: the registered domain of each."""
-        return cls(frozenset(site_of(seed) for seed in seeds))
+    def of(cls, seeds: Iterable[str], *, extent: Extent = Extent.SITE, content_hosts: Iterable[str] = ()) -> Scope:
+        """The scope of some seeds: the registered domain of each, or as much of it as *extent* says."""
+        urls = list(seeds)
+        places = [] if extent is Extent.SITE else [_place(urlsplit(url), extent) for url in urls]
+        hosts = (host.lower().rstrip(".") for host in content_hosts)
+        return cls(frozenset(map(site_of, urls)), frozenset(places), frozenset(hosts))
 
     def holds(self, url: str) -> bool:
-        """Whether *url* is http or https and in one of the sites.
+        """Whether *url* is http or https and within the scope, so that its links are followed.
 
         >>> scope = Scope.of(["https://www.bnf.fr/"])
         >>> scope.holds("https://gallica.bnf.fr/x"), scope.holds("https://n2t.net/"), scope.holds("ftp://bnf.fr/")
         (True, False, False)
+        >>> scope = Scope.of(["https://www.bnf.fr/maps/index.html"], extent=Extent.PATH)
+        >>> scope.holds("http://www.bnf.fr/maps/x"), scope.holds("https://www.bnf.fr/")
+        (True, False)
         """
         try:
-            return urlsplit(url).scheme.lower() in ("http", "https") and site_of(url) in self.sites
+            parts = urlsplit(url)
+            if parts.scheme.lower() not in ("http", "https") or site_of(url) not in self.sites:
+                return False
+            place = _host_and_path(parts) if self.places else ""
         except ValueError:
             return False
+        return not self.places or any(place.startswith(each) for each in self.places)
+
+    def holds_document(self, url: str) -> bool:
+        """Whether a document at *url* belongs to the sites although no page there is followed.
+
+        >>> scope = Scope.of(["https://www.bnf.fr/"], extent=Extent.HOST, content_hosts=["cdn.example"])
+        >>> scope.holds_document("https://files.bnf.fr/x.pdf"), scope.holds_document("https://a.example/x.pdf")
+        (True, False)
+        """
+        try:
+            return site_of(url) in self.sites or self.is_content_host(url)
+        except ValueError:
+            return False
+
+    def is_content_host(self, url: str) -> bool:
+        """Whether *url* is on a host that was named for its documents, whatever is there.
+
+        >>> Scope.of([], content_hosts=["CDN.example"]).is_content_host("https://cdn.example/bitstream/1")
+        True
+        """
+        try:
+            return (urlsplit(url).hostname or "").rstrip(".") in self.content_hosts
+        except ValueError:
+            return False
+
+
+def _place(parts: SplitResult, extent: Extent) -> str:
+    host_and_path = _host_and_path(parts)
+    return host_and_path[: host_and_path.rindex("/") + 1] if extent is Extent.PATH else f"{_host(parts)}/"
+
+
+def _host_and_path(parts: SplitResult) -> str:
+    return _host(parts) + (parts.path or "/")
+
+
+def _host(parts: SplitResult) -> str:
+    return parts.netloc.lower().rpartition("@")[2].removesuffix(":80").removesuffix(":443")

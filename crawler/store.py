@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, create_engine, event, func, select, text, update
+from filelock import FileLock, Timeout
+from sqlalchemy import URL, Connection, bindparam, create_engine, event, func, select, text, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.engine import Engine, Row
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import StaticPool
 
 from crawler import schema
+from crawler.frontier import DOCUMENTS, Settled, add_leads, settle
+from crawler.leads import Lead
 from crawler.mention_rows import DoubtfulMention, doubt_json, doubt_of, mention_of
 from crawler.observations import (
     ChainEnd,
@@ -36,7 +39,12 @@ from extractors.ark import Ark
 from extractors.documents import Finding
 from extractors.mentions.mention import STANDS_WHOLE
 
-Recordable = DocumentRecord | Observation | TlsResult
+#: States of a run. One that is running although nobody has its store open has crashed.
+RUNNING, FINISHED = "running", "finished"
+
+Recordable = DocumentRecord | Observation | TlsResult | Settled
+#: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
+_PAGE = 500
 
 
 class StoreError(Exception):
@@ -59,33 +67,58 @@ class OlderStore(StoreUnopenable):
     """Raised on opening a store whose tables an older version has made."""
 
 
+class StoreBusy(StoreUnopenable):
+    """Raised on opening a store that another process has open; one process writes a store."""
+
+
 class StoreUnwritable(StoreError):
     """Raised when an open store can't be written any more, as when the disk is full; what it has, it keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run, as far as it matters to who may go on with it."""
+
+    run_id: int
+    command: str
+    started_at: str
+    state: str
+    plan: Mapping[str, Any] | None
+    """What decides what it asks; none in a run that nobody can go on with."""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it came to its end."""
+        return self.state == FINISHED
 
 
 class Store:
     """An open store. Use `Store.open`, and as a context manager."""
 
-    def __init__(self, engine: Engine, path: Path | None) -> None:
+    def __init__(self, engine: Engine, path: Path | None, lock: FileLock | None = None) -> None:
         self._engine = engine
         self.path = path
+        self._lock = lock
         self._ark_ids: dict[Ark, int] = {}
 
     @classmethod
     def open(cls, path: Path | None) -> Store:
         """The store at *path*, created if it is not there; None is a store in memory, gone when it is closed.
 
-        Raises `StoreUnopenable`, or one of its kinds; nothing has been written then.
+        It is this process's alone until it is closed or the process ends, however it ends; others may read. Raises
+        `StoreUnopenable`, or one of its kinds; nothing has been written then.
         """
+        lock = None
         if path is not None:
             _refuse_foreign(path)
+            lock = _locked(path)
         engine = create_engine(
             URL.create("sqlite", database=str(path) if path else None),
             poolclass=StaticPool,
             connect_args={"check_same_thread": False},
         )
         event.listen(engine, "connect", _set_pragmas)
-        store = cls(engine, path)
+        store = cls(engine, path, lock)
         try:
             with store._writing() as connection:
                 if connection.scalar(text("PRAGMA user_version")) == 0:
@@ -106,6 +139,10 @@ class Store:
     def close(self) -> None:
         """Close the file; everything recorded is in it."""
         self._engine.dispose()
+        if self._lock is not None:
+            with suppress(OSError):
+                Path(self._lock.lock_file).unlink()  # while it is ours; who waits for it sees that it is gone
+            self._lock.release()
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
@@ -117,27 +154,60 @@ class Store:
             self._ark_ids.clear()
             raise StoreUnwritable(f"{self.path or 'the store in memory'}: {problem.orig}") from problem
 
+    def transaction(self) -> AbstractContextManager[Connection]:
+        """One transaction, for what keeps tables of its own in the store. Raises `StoreUnwritable` as it ends."""
+        return self._writing()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection to read with; what it gives is to be taken whole before anything else is asked of the store."""
+        with self._engine.connect() as connection:
+            yield connection
+
     # -- runs
 
     def begin_run(
-        self, *, command: str, at: str, version: str, resolver: str, user_agent: str, seeds: Iterable[str]
+        self,
+        *,
+        command: str,
+        at: str,
+        version: str,
+        resolver: str,
+        user_agent: str,
+        seeds: Iterable[str],
+        plan: Mapping[str, Any] | None = None,
     ) -> int:
-        """A new run; returns its number."""
+        """A new run; returns its number. *plan* is what it must have in common with a command that goes on with it."""
         with self._writing() as connection:
             done = connection.execute(
                 insert(schema.run).values(
                     command=command,
                     started_at=at,
-                    state="running",
+                    state=RUNNING,
                     version=version,
                     resolver=resolver,
                     user_agent=user_agent,
                     seeds=list(seeds),
+                    plan=None if plan is None else dict(plan),
                 )
             )
             key = done.inserted_primary_key
             assert key is not None
             return int(key[0])
+
+    def runs(self, command: str) -> list[Run]:
+        """The runs that a command has made, the newest first."""
+        query = select(schema.run).where(schema.run.c.command == command).order_by(schema.run.c.run_id.desc())
+        with self.reading() as connection:
+            return [
+                Run(row.run_id, row.command, row.started_at, row.state, row.plan) for row in connection.execute(query)
+            ]
+
+    def go_on_with_run(self, run_id: int) -> None:
+        """Note that a run that did not finish is running again."""
+        with self._writing() as connection:
+            values = {"ended_at": None, "state": RUNNING}
+            connection.execute(update(schema.run).where(schema.run.c.run_id == run_id).values(values))
 
     def end_run(self, run_id: int, *, at: str, state: str) -> None:
         """Note how and when a run ended: ``finished``, ``interrupted`` or ``failed``."""
@@ -147,16 +217,27 @@ class Store:
     # -- what was observed
 
     def record(self, run_id: int, items: Iterable[Recordable]) -> None:
-        """Record all *items* in one transaction; those that are there already stay as they are."""
+        """Record all *items* in one transaction, and what they mean for the frontier.
+
+        Those that are there already stay as they are.
+        """
+        leads: list[Lead] = []
+        settled: list[Settled] = []
         with self._writing() as connection:
             for item in items:
                 match item:
                     case DocumentRecord():
                         self._record_document(connection, run_id, item)
+                        leads += item.leads
+                        settled += [Settled(DOCUMENTS, item.settles)] if item.settles is not None else []
                     case Observation():
                         self._record_observation(connection, run_id, item)
                     case TlsResult():
                         _add(connection, schema.tls_probe, {"run_id": run_id, **asdict(item)})
+                    case Settled():
+                        settled.append(item)
+            add_leads(connection, run_id, DOCUMENTS, leads)
+            settle(connection, run_id, settled)
 
     def record_findings(self, run_id: int, subject: str, findings: Iterable[Finding]) -> None:
         """Record findings that belong to no document, such as a seed that is none."""
@@ -373,15 +454,41 @@ class Store:
                 connection.execute(insert(schema.mention).values(values).on_conflict_do_nothing())
 
     def observations(self, run_id: int) -> Iterator[Observation]:
-        """Every observation of a run, in the order in which they were made."""
+        """Every observation of a run, in the order in which they were made; a page at a time."""
+        seen = schema.observation
         query = (
-            select(schema.observation, schema.ark.c.ark)
-            .join_from(schema.observation, schema.ark)
-            .where(schema.observation.c.run_id == run_id)
-            .order_by(schema.observation.c.observation_id)
+            select(seen, schema.ark.c.ark)
+            .join_from(seen, schema.ark)
+            .where(seen.c.run_id + 0 == run_id, seen.c.observation_id > bindparam("last"))  # + 0: not by that index
+            .order_by(seen.c.observation_id)
+            .limit(_PAGE)
         )
-        with self._engine.connect() as connection:
-            yield from (_observation(row) for row in connection.execute(query))
+        with self.reading() as connection:
+            first = connection.scalar(select(func.min(seen.c.observation_id)).where(seen.c.run_id == run_id))
+        last = (first or 1) - 1
+        while first is not None:
+            with self.reading() as connection:
+                rows = connection.execute(query, {"last": last}).all()
+            if not rows:
+                return
+            last = rows[-1].observation_id
+            yield from map(_observation, rows)
+
+    def observations_at(
+        self, run_id: int, request_url: str, question: Question | None = None, attempt: int | None = None
+    ) -> list[Observation]:
+        """What a run observed for one URL of an object question, by attempts; or the one answer to one of these."""
+        seen = schema.observation
+        query = (
+            select(seen, schema.ark.c.ark)
+            .join_from(seen, schema.ark)
+            .where(seen.c.run_id == run_id, seen.c.request_url == request_url)
+            .order_by(seen.c.attempt, seen.c.observation_id)
+        )
+        if question is not None:
+            query = query.where(seen.c.question == question.value, seen.c.attempt == attempt)
+        with self.reading() as connection:
+            return [_observation(row) for row in connection.execute(query)]
 
     def tls_results(self, run_id: int) -> Iterator[TlsResult]:
         """What was seen of the certificates of a run's hosts."""
@@ -442,6 +549,18 @@ def _refuse_foreign(path: Path) -> None:
             f"{path} was written by an older arkaudit (schema {version}; this one knows {schema.SCHEMA_VERSION});"
             " it was left as it is: begin a new one"
         )
+
+
+def _locked(path: Path) -> FileLock:
+    """The lock of the store at *path*, which ends with this process. Raises `StoreUnopenable`."""
+    lock = FileLock(f"{path}.lock", timeout=0.1)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise StoreBusy(f"another arkaudit is at work on {path}; wait for its end, or take another store") from None
+    except OSError as problem:
+        raise StoreUnopenable(f"the store can't be written: {problem}") from problem
+    return lock
 
 
 def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:

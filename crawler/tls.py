@@ -6,6 +6,7 @@ import asyncio
 import socket
 import ssl
 from datetime import UTC, datetime
+from urllib.request import getproxies, proxy_bypass
 
 from crawler.addresses import AddressGuard, Routes, is_literal
 from crawler.observations import TlsResult
@@ -24,12 +25,24 @@ REASONS = {
 
 
 async def probe(
-    host: str, port: int, *, guard: AddressGuard, routes: Routes, ca_file: str | None, timeout_s: float
+    host: str,
+    port: int,
+    *,
+    guard: AddressGuard,
+    routes: Routes,
+    ca_file: str | None,
+    timeout_s: float,
+    may_be_proxied: bool = False,
 ) -> TlsResult:
-    """The certificate of *host*, by one handshake that verifies and sends nothing. Never raises."""
+    """The certificate of *host*, by one handshake that verifies and sends nothing. Never raises.
+
+    With *may_be_proxied*, none is made where the environment names a proxy for the host: nothing goes around that.
+    """
+    trusted, reason = None, "not probed: requests go through a proxy"
     try:
-        async with asyncio.timeout(timeout_s):
-            trusted, reason = await _handshake(host, port, guard, routes, ca_file)
+        if not may_be_proxied or "https" not in getproxies() or proxy_bypass(host):
+            async with asyncio.timeout(timeout_s):
+                trusted, reason = await _handshake(host, port, guard, routes, ca_file)
     except (OSError, TimeoutError, ValueError) as problem:
         trusted, reason = None, f"not probed: {type(problem).__name__}: {problem}".strip(": ")
     return TlsResult(host, port, trusted, reason, datetime.now(UTC).isoformat(timespec="milliseconds"))
@@ -44,11 +57,13 @@ async def _handshake(
     context = ssl.create_default_context(cafile=ca_file)
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(*(route or (host.strip("[]"), port)), type=socket.SOCK_STREAM)
+    refusals = [None if route else guard.refusal(str(address[0])) for *_, address in found]
+    if refusals and all(refusals):
+        return None, f"not probed: {refusals[0]}"
     problem: OSError = OSError("the name has no address")
-    for family, kind, protocol, _, address in found:
-        refusal = guard.refusal(str(address[0]))
-        if refusal and not routes.leads_to(str(address[0]), int(address[1])):
-            return None, f"not probed: {refusal}"
+    for refusal, (family, kind, protocol, _, address) in zip(refusals, found, strict=True):
+        if refusal:
+            continue
         connection = socket.socket(family, kind, protocol)
         connection.setblocking(False)
         try:

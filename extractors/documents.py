@@ -81,3 +81,11 @@ class Reading:
     """The base URL that the document declares for its links, if any."""
     title: str = ""
     findings: tuple[Finding, ...] = ()
+    documents: tuple[str, ...] = ()
+    """Those of the links of which the page says that a document is there: a PDF that it embeds, an item."""
+    parts: tuple[str, ...] = ()
+    """Those of the links that belong to the page: its frames, and where it goes on by itself (a refresh)."""
+    unfollowed: tuple[str, ...] = ()
+    """Those of the links that crawlers are asked not to follow wherever they stand (``rel=nofollow``)."""
+    robots: tuple[str, ...] = ()
+    """What the page asks of crawlers in general, or of this one, in its own words: ``noindex, nofollow``."""

@@ -1,8 +1,15 @@
-"""How properties are tested: with the same examples every time, or in search of new ones. And who heeds Ctrl-C."""
+"""How properties are tested: with the same examples every time, or in search of new ones; and how commands are run."""
 
 import signal
 
 from hypothesis import HealthCheck, settings
+
+from tests import preloaded
+
+# What a shell starts in the background is deaf to Ctrl-C, and so would be all that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+preloaded.start()
 
 # What passes here passes in continuous integration, too; `make properties` is where new examples are found.
 settings.register_profile(
@@ -10,7 +17,3 @@ settings.register_profile(
 )
 settings.register_profile("search", max_examples=3_000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("same")
-
-# What a shell starts in the background is deaf to Ctrl-C, and so would be all that the tests start.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -84,8 +84,8 @@ def test_the_page_states_the_numbers_of_the_format() -> None:
 
 def test_a_column_that_is_missing_or_superfluous_would_be_noticed() -> None:
     text = PAGE.read_text("utf-8")
-    without = re.sub(r"\| `seeds` .*\n", "", text)
-    added = re.sub(r"(\| `seeds` .*\n)", r"\1| `mood` | text |  | mood of the run |\n", text)
+    without = re.sub(r"\| `plan` .*\n", "", text)
+    added = re.sub(r"(\| `plan` .*\n)", r"\1| `mood` | text |  | mood of the run |\n", text)
     names = [column.name for column in schema.run.columns]
     assert [row[0] for row in dictionary(text)["run"][1]] == names
     assert [row[0] for row in dictionary(without)["run"][1]] == names[:-1]

@@ -261,7 +261,7 @@ class Zoo:
             self.requests.append(Asked(host, method, target, time.monotonic()))
             seen = self._counts[host, target]
             self._counts[host, target] += 1
-        given = animal.answers_to(host, target, is_secure=is_secure)
+        given = self._given(animal, host, target, is_secure=is_secure)
         fitting = [
             answer
             for answer in given
@@ -271,6 +271,9 @@ class Zoo:
         gated = any(answer.cookie or answer.agent for answer in given)
         answer = fitting[0 if gated else min(seen, len(fitting) - 1)]
         _send(connection, answer, target, animal, len(self.requests))
+
+    def _given(self, animal: Animal, host: str, target: str, *, is_secure: bool) -> tuple[Answer, ...]:
+        return animal.answers_to(host, target, is_secure=is_secure)
 
 
 def _send(connection: socket.socket, answer: Answer, target: str, animal: Animal, number: int) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,11 +17,15 @@ from twisted.python.failure import Failure
 from crawler.attempts import Patience, next_attempt
 from crawler.conformance import SHOULDERS_A_RESOLVER, forms
 from crawler.controls import ENOUGH_NAMES, Neighbourhood, Shoulders, control_url, place_of
+from crawler.feeding import Bounds
+from crawler.frontier import Settled
+from crawler.leads import Lead
 from crawler.observations import ACCESS, CONFORMANCE, ChainEnd, Observation, Question
 from crawler.observing import Described, described_by, observe
 from crawler.paths import origin_of, resolver_path
 from crawler.questions import Known, Places, is_reached, next_question, question_url, reached
 from crawler.readings import Reading, Wait, meant_by, next_reading, readings_of
+from crawler.replaying import Replay
 from crawler.resolving import INFLECTED, INFLECTIONS, label_of, names_skipped_ark, sendable
 from crawler.spiders.auditing import AuditSpider
 from extractors.ark import Ark
@@ -27,6 +33,8 @@ from extractors.naan import Registry
 
 Target = tuple[Ark, str]
 
+#: So many ARKs are open at a host at a time: enough that it is asked without a break while some wait for others.
+ARKS_A_HOST = 100
 #: After so many attempts in a row that a host left without an answer, it is not asked anything twice.
 GIVEN_UP_AFTER = 5
 #: So many ARKs are asked for in the other label form in vain before a resolver counts as indifferent to it.
@@ -50,6 +58,8 @@ class Case:
     meant: tuple[Reading, ...] = ()
     """What may have been meant, where its check character fails."""
     answers: dict[Question, Observation] = field(default_factory=dict)
+    open: int = 0
+    """Questions that are on their way, and answers about others that it waits for."""
 
     @property
     def answer(self) -> Observation | None:
@@ -90,16 +100,20 @@ class ArksSpider(AuditSpider):
         patience: Patience | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._targets = [(ark, url) for ark, url in targets if not ark.is_skipped]
+        super().__init__(bounds=Bounds(per_host=ARKS_A_HOST), **kwargs)
+        self.frontier.add(Lead.to_ark(ark, url) for ark, url in targets if not ark.is_skipped)
         self._registry = registry or Registry.builtin()
         self._resolver = resolver
         self._direct = direct
         self._legacy = legacy
         self._patience = patience or Patience()
-        self._shoulders = Shoulders.among((ark for ark, _ in self._targets), self._registry)
+        self._shoulders = Shoulders.among((ark for ark, _ in self._targets()), self._registry)
         self._readings = readings or {}
         self._cases: dict[str, Case] = {}
+        """Those that are open, and those that were opened as other readings."""
+        self._let_go: set[int] = set()
+        """Hashes of the URLs of cases that were settled: the store has their answers."""
+        self._replay: Replay | None = None
         self._waiting: dict[str, Case] = {}
         """Cases whose next question depends on the answer about another reading."""
         self._controls: dict[Neighbourhood, Observation] = {}
@@ -107,38 +121,73 @@ class ArksSpider(AuditSpider):
         """The path of a host's resolver by its own word, None for hosts that say nothing."""
         self._waiting_for_path: dict[str, list[Case]] = {}
         self._policies: set[str] = set()
-        neighbours = Counter(self._shoulders.neighbourhood(url, ark) for ark, url in self._targets)
+        neighbours = Counter(self._shoulders.neighbourhood(url, ark) for ark, url in self._targets())
         self._to_sample = {each for each, arks in neighbours.items() if conformance and arks >= conformance_from}
         self._resolvers: defaultdict[str, Resolver] = defaultdict(Resolver)
         self._asked: set[tuple[Neighbourhood, Question]] = set()
         self._unanswered: Counter[str] = Counter()
 
-    async def start(self) -> AsyncIterator[Request]:
-        for ark, url in self._targets:
-            for request in self._begin(ark, url):
-                yield request
+    def _targets(self) -> Iterator[Target]:
+        return ((lead.ark, lead.url) for lead in self.frontier.leads() if lead.ark is not None)
+
+    async def begin(self) -> AsyncIterator[Request]:
+        async for request in self._replayed():
+            yield request
+        async for entry in self.feed.entries():
+            if entry.lead.ark is not None:
+                for request in self._begin(entry.lead.ark, entry.lead.url):
+                    yield request
 
     def _begin(self, ark: Ark, url: str) -> Iterator[Request]:
         """The first question about a target; one that was asked about as another's reading goes on from there."""
+        if hash(url) in self._let_go:
+            self.record(Settled(self.name, url))
+            return
         readings = readings_of(ark, url, self._readings.get(url, ()))
         case = self._cases.get(url)
         if case is None:
             yield self._open(ark, url, readings)
             return
+        if case.readings:
+            return  # a replay has begun it
         case.readings, case.meant = readings, meant_by(readings[0])
         if Question.OBJECT in case.answers:
             yield from self._next(case, described_by(case.answers))
+        self._settle(case)
 
     def _open(self, ark: Ark, url: str, readings: tuple[Reading, ...] = ()) -> Request:
+        self._cases[url] = self._case(ark, url, readings)
+        return self._ask(self._cases[url], Question.OBJECT, self._cases[url].first_url)
+
+    def _case(self, ark: Ark, url: str, readings: tuple[Reading, ...] = ()) -> Case:
         places = Places.of(ark, url, registry=self._registry, global_resolver=self._resolver)
         first_url = url
         if self._direct and places.at_registry and not places.at_global:
             first_url, places = places.at_registry, Places(at_global=url, is_target=True)
-        meant = meant_by(readings[0]) if readings else ()
-        self._cases[url] = Case(ark, url, first_url, places, readings, meant)
-        return self._ask(self._cases[url], Question.OBJECT, first_url)
+        return Case(ark, url, first_url, places, readings, meant_by(readings[0]) if readings else ())
+
+    def _settle(self, case: Case) -> None:
+        """Let go of a target about which nothing is left to ask."""
+        if case.readings and not case.open and self._cases.get(case.request_url) is case:
+            self.record(Settled(self.name, case.request_url))
+            self._let_go.add(hash(case.request_url))
+            del self._cases[case.request_url]
+
+    def _case_at(self, reading: Reading) -> Case | None:
+        """The case of a reading that was asked about, from the store if it was let go."""
+        case = self._cases.get(reading.url)
+        if case is None and hash(reading.url) in self._let_go:
+            self.recorder.commit()
+            case = self._case(reading.ark, reading.url)
+            seen_there = self.store.observations_at(self.run_id, reading.url)
+            case.answers = {seen.question: seen for seen in seen_there}
+        return case
+
+    # -- asking, and what is heard
 
     def _ask(self, case: Case, question: Question, url: str, *, attempt: int = 1) -> Request:
+        """Every question goes through here, and its answer through `_heard`."""
+        case.open += 1
         return Request(
             sendable(url),
             callback=self.answered,
@@ -148,7 +197,6 @@ class ArksSpider(AuditSpider):
             priority=_PRIORITY.get(question, 1),  # finish what was begun
             meta={
                 "verbatim_url": True,
-                "cookiejar": f"{question} {attempt} {url}",  # cookies live inside one chain: some hosts loop without
                 "text_only": True,
                 "body_limit": self.settings.getint("ARKAUDIT_BODY_LIMIT"),
             },
@@ -169,15 +217,27 @@ class ArksSpider(AuditSpider):
 
     def _observed(
         self, case: Case, question: Question, asked: str, attempt: int, request: Request, response: Response | None
-    ) -> Iterator[Observation | Request]:
-        """The observation, and the requests that it calls for: the same once more, or the next."""
+    ) -> list[Observation | Request]:
+        """The observation, and the requests that it calls for; it is recorded in the order of these decisions."""
         seen = observe(case.ark, case.request_url, question, asked, attempt, request, response)
-        yield seen
+        self.record(seen)
+        return [seen, *self._heard(case, seen)]
+
+    def _heard(self, case: Case, seen: Observation) -> list[Request]:
+        """What an answer calls for. What is asked in a run depends on the answers, in their order, and nothing else."""
+        case.open -= 1
+        following = list(self._following(case, seen))
+        self._settle(case)
+        return following
+
+    def _following(self, case: Case, seen: Observation) -> Iterator[Request]:
+        """The same once more, or the next questions."""
+        question, asked = seen.question, seen.asked_url
         host = urlsplit(seen.final_url).netloc
         self._unanswered[host] = self._unanswered[host] + 1 if seen.end in (ChainEnd.TIMEOUT, ChainEnd.RESET) else 0
         wait_s = next_attempt(seen, self._patience, is_host_silent=self._unanswered[host] >= GIVEN_UP_AFTER)
         if wait_s is not None:
-            self.ask_later(self._ask(case, question, asked, attempt=attempt + 1), wait_s)
+            self._ask_again(self._ask(case, question, asked, attempt=seen.attempt + 1), wait_s, seen)
             return
         if question is Question.CONTROL:
             self._controls[self._neighbourhood(case)] = seen
@@ -194,7 +254,19 @@ class ArksSpider(AuditSpider):
         yield from self._next(case, described)
         for other in [each for each in self._waiting.values() if each.waits_for(case.request_url)]:
             del self._waiting[other.request_url]
-            yield from self._next(other, described_by(other.answers))
+            yield from self._go_on(other)
+
+    def _go_on(self, case: Case) -> Iterator[Request]:
+        """The next question about an ARK that waited for the answer about another."""
+        case.open -= 1
+        yield from self._next(case, described_by(case.answers))
+        self._settle(case)
+
+    def _ask_again(self, request: Request, wait_s: float, seen: Observation) -> None:
+        if self._replay is None:
+            self.ask_later(request, wait_s)
+        else:
+            self._replay.ask_later(request, wait_s=wait_s, since=seen.at)
 
     def _next(self, case: Case, described: Described) -> Iterator[Request]:
         """The next question about an ARK: the spellings that mean the same, other readings, other places, metadata."""
@@ -202,6 +274,7 @@ class ArksSpider(AuditSpider):
         if following is not Question.HYPHENS and not _DESCRIPTIVE.intersection(case.answers):
             reading = self._reading(case)
             if reading is not None:
+                case.open += case.request_url not in self._waiting
                 self._waiting[case.request_url] = case
                 if isinstance(reading, Reading):
                     yield self._open(reading.ark, reading.url)
@@ -213,6 +286,7 @@ class ArksSpider(AuditSpider):
         if following is Question.WELL_KNOWN:
             waiting = self._waiting_for_path.setdefault(origin_of(case.first_url), [])
             waiting.append(case)
+            case.open += 1
             if len(waiting) > 1:
                 return
         if following is Question.DOUBLE and described.by is not None:
@@ -225,14 +299,50 @@ class ArksSpider(AuditSpider):
         """Go on with all that waited for the path of a host's resolver."""
         self._paths[origin] = path
         for case in self._waiting_for_path.pop(origin, []):
-            yield from self._next(case, described_by(case.answers))
+            yield from self._go_on(case)
 
     def _reading(self, case: Case) -> Reading | Wait | None:
         """The reading of a case's mention that is to be asked about before anything else."""
-        begun = [self._cases[each.url] for each in (*case.readings, *case.meant) if each.url in self._cases]
+        begun = [known for each in (*case.readings, *case.meant) if (known := self._case_at(each)) is not None]
         heard = {each.request_url: each.answer for each in begun}
         controls = {each.request_url: self._controls.get(self._neighbourhood(each)) for each in begun}
         return next_reading(case.readings, case.meant, heard, controls)
+
+    # -- what was observed before the run was interrupted
+
+    async def _replayed(self) -> AsyncIterator[Request]:
+        """Go on from the answers that the store has, in the order in which they came; ask only what they leave open.
+
+        So a run that is resumed decides what it would have decided without the interruption.
+        """
+        self._replay = replay = Replay()
+        for number, seen in enumerate(self.store.observations(self.run_id)):
+            if not replay.awaits(seen):
+                replay.ask(self._begun_by(seen))
+            self._hear_again(replay, seen)
+            if number % 100 == 0:
+                await asyncio.sleep(0)
+        while late := replay.answers_to_find():
+            for url, question, attempt in late:
+                [seen] = self.store.observations_at(self.run_id, url, question, attempt)
+                self._hear_again(replay, seen)
+        self._replay = None
+        self.recorder.commit()
+        for request, wait_s in replay.open(now=datetime.now(UTC)):
+            if wait_s > 0:
+                self.ask_later(request, wait_s)
+            else:
+                yield request
+
+    def _begun_by(self, seen: Observation) -> Iterator[Request]:
+        """The first questions about the target that *seen* is about, if it is one that was not begun yet."""
+        lead = self.frontier.find(seen.request_url)
+        return self._begin(lead.ark, lead.url) if lead is not None and lead.ark is not None else iter(())
+
+    def _hear_again(self, replay: Replay, seen: Observation) -> None:
+        request = replay.answered(seen)
+        if request is not None:
+            replay.ask(self._heard(request.cb_kwargs["case"], seen))
 
     # -- what is known of a resolver, and asked about it
 

@@ -1,8 +1,10 @@
-"""What both spiders have: the store they write to, how they wait, and how they stop at once."""
+"""What both spiders have: what they ask for and record, how they wait, and how they stop at once."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import AsyncIterator
 from typing import Any, Self
 
 import scrapy
@@ -11,15 +13,27 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
 from twisted.python.failure import Failure
 
+from crawler.feeding import Bounds, Feed
+from crawler.frontier import Entry, Frontier, Settled
 from crawler.middlewares import RunStopped
-from crawler.store import Store, StoreUnwritable
+from crawler.observations import DocumentRecord
+from crawler.recording import Recorder
+from crawler.store import Recordable, Store, StoreUnwritable
+
+logger = logging.getLogger(__name__)
 
 
 class AuditSpider(scrapy.Spider):
-    """A spider that belongs to a run in a store."""
+    """A spider that belongs to a run in a store, and asks for what stands on the run's frontier under its name."""
 
     def __init__(
-        self, *, store: Store, run_id: int, probed_hosts: set[tuple[str, int]] | None = None, **kwargs: Any
+        self,
+        *,
+        store: Store,
+        run_id: int,
+        probed_hosts: set[tuple[str, int]] | None = None,
+        bounds: Bounds | None = None,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.store = store
@@ -27,6 +41,9 @@ class AuditSpider(scrapy.Spider):
         self.store_failure: StoreUnwritable | None = None
         self.probed_hosts = probed_hosts if probed_hosts is not None else set()
         """Hosts whose certificate was looked at in this run, by either spider."""
+        self.frontier = Frontier(store, run_id, self.name)
+        self.recorder = Recorder(store, run_id, failed=self._store_failed)
+        self.feed = Feed(self.frontier, self.recorder, bounds or Bounds(), is_idle=self._is_idle, lost=self.lost)
         self._stopped = asyncio.Event()
         self._later: set[asyncio.TimerHandle] = set()
         self._stopping: asyncio.Task[None] | None = None
@@ -36,6 +53,44 @@ class AuditSpider(scrapy.Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(spider._stay_for_what_waits, signal=signals.spider_idle)
         return spider
+
+    # -- what is asked for, and recorded
+
+    async def start(self) -> AsyncIterator[Any]:
+        try:
+            async for begun in self.begin():
+                yield begun
+        except StoreUnwritable as failure:
+            self._store_failed(failure)
+
+    def begin(self) -> AsyncIterator[Any]:
+        """The first requests and records, as the entries of `feed` come."""
+        raise NotImplementedError
+
+    def lost(self, entry: Entry) -> None:
+        """Settle an entry that has no outcome although nothing is under way any more: that is a fault of ours."""
+        self.logger.error("%s was asked for, and nothing came of it", entry.lead.url)
+        self.record(self.outcome_of_lost(entry))
+
+    def outcome_of_lost(self, entry: Entry) -> Recordable:
+        """What is recorded of an entry that was lost on the way."""
+        return Settled(self.name, entry.lead.canonical)
+
+    def record(self, *items: Recordable) -> None:
+        """Record *items* in one transaction, in a moment at the latest."""
+        self.recorder.add(*items)
+        for item in items:
+            if isinstance(item, Settled):
+                self.feed.settled(item.canonical)
+            elif isinstance(item, DocumentRecord) and item.settles is not None:
+                self.feed.settled(item.settles)
+
+    def _is_idle(self) -> bool:
+        engine = self.crawler.engine
+        if engine is None or engine.scheduler is None or engine.scraper.slot is None or self._later:
+            return False
+        is_waiting = engine.scheduler.has_pending_requests() or bool(engine.downloader.active)
+        return not is_waiting and engine.scraper.slot.is_idle()
 
     # -- waiting
 
@@ -56,6 +111,9 @@ class AuditSpider(scrapy.Spider):
                 self.crawler.engine.crawl(request)
 
         if not self.is_stopping:
+            logger.info(
+                "%s is asked again in %.1f s", request.url, wait_s, extra={"url": request.url, "wait_s": wait_s}
+            )
             timer = asyncio.get_running_loop().call_later(wait_s, ask)
             self._later.add(timer)
 
@@ -80,6 +138,7 @@ class AuditSpider(scrapy.Spider):
     def drop_what_is_queued(self) -> None:
         """Let nothing that waits for its turn be sent any more; Scrapy would send all that a host's queue holds."""
         self._stopped.set()
+        self.feed.stop()
         for timer in self._later:
             timer.cancel()
         self._later.clear()
@@ -89,3 +148,8 @@ class AuditSpider(scrapy.Spider):
             while slot.queue:
                 _, waiting = slot.queue.popleft()
                 waiting.errback(Failure(RunStopped("the run was stopped")))  # type: ignore[no-untyped-call]
+
+    def _store_failed(self, failure: StoreUnwritable) -> None:
+        if self.store_failure is None:
+            self.store_failure = failure
+            self.stop(reason="store-unwritable")

@@ -1,140 +1,269 @@
-"""Fetches documents and hands them to the extractors; follows links within the site of its seeds."""
+"""Fetches documents, hands them to the extractors, and goes where they lead as far as the gate lets it."""
 
 from __future__ import annotations
 
+import asyncio
 import io
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
-from urllib.parse import urljoin, urlsplit
+from typing import Any, Self
+from urllib.parse import urljoin
 
-from scrapy import Request
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
-from w3lib.url import canonicalize_url
 
+from crawler.attempts import Patience, may_pass, wait_s
+from crawler.feeding import Bounds
+from crawler.frontier import Entry, State
+from crawler.leads import Kind, Lead
 from crawler.middlewares import chain_of
-from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop
-from crawler.reading import DocumentReader, DocumentWorker, Source, now, web_url
-from crawler.resolving import SUCCESSES, names_skipped_ark, sendable
-from crawler.scope import Scope
+from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
+from crawler.reading import DocumentReader, DocumentWorker, Row, Source, now, source_record
+from crawler.resolving import SUCCESSES
+from crawler.sources.gate import Passed
+from crawler.sources.listing import SourceKind, SourceReading
+from crawler.sources.plan import CrawlPlan
+from crawler.sources.reader import SourceReader, SourceWorker
 from crawler.spiders.auditing import AuditSpider
+from crawler.spiders.responses import headers_of, source_of, whole_lines
+from crawler.store import StoreUnwritable
 from crawler.verdict import OUTCOME_OF_END, status_outcome
 from extractors.documents import Finding
-from extractors.formats import parse_content_type
 
 logger = logging.getLogger(__name__)
 
+#: What findings about a crawl as a whole are about.
+CRAWL = "this crawl"
+#: What to do about links that were not followed, where something can be done.
+WAYS_ON = {
+    "nofollow": "; --ignore-nofollow is for one's own sites",
+    "nofollow-page": "; --ignore-nofollow is for one's own sites",
+    "trap-depth": "; --depth goes further",
+}
+#: Bytes of a local file that are looked at as a source.
+_SOURCE_BYTES = 64 * 2**20
+
 
 class DocumentsSpider(AuditSpider):
-    """Seeds are URLs and files; what a document says and where it leads is decided by the extractors."""
+    """Seeds are URLs and files; what a document says the extractors decide, and where it leads the gate."""
 
     name = "documents"
 
     def __init__(
         self,
         *,
-        seeds: Sequence[str],
+        plan: CrawlPlan,
         files: Sequence[Path] = (),
+        source_files: Collection[Path] = (),
         resolver: str,
         worker: DocumentWorker,
-        depth: int | None = None,
-        max_pages: int | None = None,
+        source_worker: SourceWorker,
+        patience: Patience | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._seeds = seeds
-        self._files = files
-        self._depth = depth
-        self._max_pages = max_pages
-        self._scope = Scope.of(seeds)
-        self._reader = DocumentReader(worker, resolver=resolver, scope=self._scope)
-        self._seen: set[str] = set()
+        super().__init__(bounds=Bounds(most=plan.max_pages), **kwargs)
+        self._plan = plan
+        self._files = {document_name(path): path for path in files}
+        self._source_files = frozenset(source_files)
+        """Those that the user has named themselves, so that what they list is asked for."""
+        self._gate = plan.gate()
+        self._reader = DocumentReader(worker, resolver=resolver, scope=plan.scope)
+        self._sources = SourceReader(source_worker, plan.selection)
+        self._patience = patience or Patience()
+        self._sitemaps: dict[str, Sequence[str]] = {}
+        """What each robots.txt that was read names, by its URL."""
+        self._end_of_time: asyncio.TimerHandle | None = None
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """Documents of a host are read in the order in which they came, so that the same is found first every time."""
 
-    async def start(self) -> AsyncIterator[Request | DocumentRecord]:
-        for path in self._files:
-            async for record in self._file_records(path):
-                yield record
-        for seed in self._seeds:
-            for request in self._requests([seed], found_on=None, depth=0):
-                yield request
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider._robots_read, signal=signals.robots_parsed)
+        crawler.signals.connect(spider._closed, signal=signals.spider_closed)
+        return spider
 
-    def _requests(self, urls: Sequence[str], *, found_on: str | None, depth: int) -> Iterator[Request]:
-        """A request for each URL that is new, in scope and within the limits."""
-        for url in urls:
-            sent = sendable(url)
-            if not self._scope.holds(sent) or names_skipped_ark(sent):
-                continue
-            try:
-                same = canonicalize_url(sent)
-            except ValueError:  # a link that is no URL leads nowhere, and must not take the others with it
-                continue
-            if same in self._seen:
-                continue
-            if self._max_pages is not None and len(self._seen) >= self._max_pages:
-                logger.warning("stopped at %d documents (--max-pages)", self._max_pages)
-                return
-            self._seen.add(same)
-            yield Request(
-                sent,
-                callback=self.fetched,
-                errback=self.failed,
-                cb_kwargs={"url": sent, "found_on": found_on, "depth": depth},
-                dont_filter=True,  # new ones are told here, by a stated form; a redirect must never be lost
-                meta={
-                    "verbatim_url": True,
-                    "dont_merge_cookies": True,
-                    "documents_only": True,
-                    "body_limit": self.settings.getint("ARKAUDIT_DOCUMENT_LIMIT"),
-                },
-            )
+    async def begin(self) -> AsyncIterator[Request | DocumentRecord]:
+        if self._plan.max_time_s is not None:
+            self._end_of_time = asyncio.get_running_loop().call_later(self._plan.max_time_s, self._time_is_up)
+        for lead in self.frontier.leads():  # of a run that is gone on with
+            if lead.kind is Kind.PAGE:
+                self._gate.remember(lead.url)
+        self.frontier.add(map(Lead.to_file, self._files))
+        self.frontier.add(self._plan.seeds())
+        async for entry in self.feed.entries():
+            if entry.lead.kind is Kind.FILE:
+                async for record in self._file_records(entry.lead.url):
+                    yield record
+            else:
+                yield self._request(entry.lead)
+        self._tell_of_limit()
 
-    async def fetched(
-        self, response: Response, url: str, found_on: str | None, depth: int
-    ) -> AsyncIterator[Request | DocumentRecord]:
+    def outcome_of_lost(self, entry: Entry) -> DocumentRecord:
+        lead, finding = entry.lead, Finding("no-outcome", "it was asked for, and nothing came of it")
+        outcome = ObjectOutcome.UNDETERMINED.value
+        return DocumentRecord(lead.url, lead.found_on, now(), outcome, findings=(finding,), settles=lead.canonical)
+
+    def _request(self, lead: Lead, *, attempt: int = 1) -> Request:
+        return Request(
+            lead.url,
+            callback=self.fetched,
+            errback=self.failed,
+            cb_kwargs={"lead": lead, "attempt": attempt},
+            dont_filter=True,  # the frontier knows what is new; a redirect must never be lost
+            meta={
+                "verbatim_url": True,
+                "documents_only": True,
+                "body_limit": self.settings.getint("ARKAUDIT_DOCUMENT_LIMIT"),
+            },
+        )
+
+    async def fetched(self, response: Response, lead: Lead, attempt: int) -> AsyncIterator[DocumentRecord]:
         request = response.request
         assert request is not None
         hops, end, detail = chain_of(request)
-        if end is not ChainEnd.ANSWERED or response.status not in SUCCESSES:
-            yield unfetched(url, found_on, hops, end, detail, response.status)
+        if end is ChainEnd.ANSWERED and response.status in SUCCESSES:
+            async with self._turns[lead.host]:
+                self.feed.answered(lead.canonical)
+                async for record in self._records(lead, response, hops):
+                    yield record
             return
-        content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
-        media_type, charset = parse_content_type(content_type) if content_type else (None, None)
-        source = Source(
-            url,
-            io.BytesIO(response.body),
-            path=urlsplit(response.url).path,
-            found_on=found_on,
-            hops=hops,
-            media_type=media_type,
-            charset=charset,
-            is_cut="download_stopped" in response.flags or "dataloss" in response.flags,
-        )
-        async for row in self._reader.rows(source):
-            yield row.record
-            if row.extraction is None or row.is_member or (self._depth is not None and depth >= self._depth):
-                continue
-            base = urljoin(response.url, row.extraction.reading.base or "")
-            links = [joined for link in row.extraction.reading.links if (joined := web_url(base, link))]
-            for following in self._requests(links, found_on=url, depth=depth + 1):
-                yield following
+        self.feed.answered(lead.canonical)
+        if not self._asks_again(lead, attempt, hops, end):
+            record = unfetched(lead, hops, end, detail, response.status)
+            findings = (*record.findings, *await self._faults(lead, response))
+            yield replace(record, findings=findings, leads=tuple(self._sitemaps_for(lead, response.url)))
 
     async def failed(self, failure: Failure) -> AsyncIterator[DocumentRecord]:
         request: Request = failure.request  # type: ignore[attr-defined]
+        lead: Lead = request.cb_kwargs["lead"]
+        self.feed.answered(lead.canonical)
         hops, end, detail = chain_of(request)
-        yield unfetched(request.cb_kwargs["url"], request.cb_kwargs["found_on"], hops, end, detail, None)
+        if not self._asks_again(lead, request.cb_kwargs["attempt"], hops, end):
+            record = unfetched(lead, hops, end, detail, None)
+            yield replace(record, leads=tuple(self._sitemaps_for(lead, request.url)))
 
-    async def _file_records(self, path: Path) -> AsyncIterator[DocumentRecord]:
+    def _asks_again(self, lead: Lead, attempt: int, hops: tuple[Hop, ...], end: ChainEnd) -> bool:
+        """Whether a source is asked once more, which is more to lose than one document; it will be, in a while."""
+        if lead.source is None or not hops or attempt >= self._patience.attempts or not may_pass(end, hops[-1].status):
+            return False
+        wait = wait_s(hops[-1].headers.get("Retry-After"), attempt, self._patience, at=hops[-1].at)
+        if wait is None or self.is_stopping:
+            return False
+        self.ask_later(self._request(lead, attempt=attempt + 1), wait)
+        return True
+
+    # -- what a document says, and where it leads
+
+    async def _records(self, lead: Lead, response: Response, hops: tuple[Hop, ...]) -> AsyncIterator[DocumentRecord]:
+        """The rows about a document and what is in it; its own comes last, with what it leads to."""
+        read = await self._read(lead, response)
+        source = source_of(lead, response, hops)
+        if read is None or read.is_document:
+            async for row in self._reader.rows(source):
+                if row.is_member:
+                    yield row.record
+                else:
+                    yield _led(row.record, self._leads_of(lead, read, row, response), lead.canonical)
+            return
+        for held in read.records:
+            within = Source(held.name, io.BytesIO(held.data), "record.xml", lead.url, media_type="application/xml")
+            async for row in self._reader.rows(within):
+                yield row.record
+        yield _led(source_record(source, is_faulty=read.is_faulty), self._gate.source(lead, read), lead.canonical)
+
+    async def _read(self, lead: Lead, response: Response) -> SourceReading | None:
+        """What the answer is as a source."""
+        harvests = lead.is_seed or lead.source is SourceKind.OAI
+        return await self._sources.read(whole_lines(response), url=response.url, order=lead.source, harvests=harvests)
+
+    async def _faults(self, lead: Lead, response: Response) -> Sequence[Finding]:
+        """What a repository says beside a status that is no success: some send its errors with 404 or 422."""
+        read = await self._read(lead, response) if response.body else None
+        return read.findings if read is not None and not read.is_document else ()
+
+    def _leads_of(self, lead: Lead, read: SourceReading | None, row: Row, response: Response) -> Passed:
+        """What a document leads to: as a source, or as a page with its links, and as a seed with its sitemaps."""
+        if read is not None:
+            return self._gate.source(lead, read)
+        if row.extraction is None:
+            return Passed()
+        passed = self._gate.page(lead, row.extraction.reading, url=response.url, headers=headers_of(response))
+        return replace(passed, leads=(*passed.leads, *self._sitemaps_for(lead, response.url)))
+
+    def _sitemaps_for(self, lead: Lead, url: str) -> Sequence[Lead]:
+        """The sitemaps of the site at *url*, which its robots.txt names, where *lead* is a seed that is a site."""
+        if not lead.is_seed or lead.source is not None or not self._plan.has_sitemaps:
+            return ()
+        robots = urljoin(url, "/robots.txt")
+        return self._gate.sitemaps(self._sitemaps.get(robots, ()), robots=robots)
+
+    def _robots_read(self, robotparser: Any, request: Request) -> None:
+        self._sitemaps[request.url] = list(getattr(getattr(robotparser, "rp", None), "sitemaps", ()))
+
+    async def _file_records(self, name: str) -> AsyncIterator[DocumentRecord]:
         """The rows about a local file; one that can't be read to its end has given what came before."""
-        name = document_name(path)
+        path = self._files.get(name, Path(name))
         try:
             with path.open("rb") as stream:
                 async for row in self._reader.rows(Source(name, stream, path.name)):
-                    yield row.record
+                    passed = Passed() if row.is_member else await self._leads_of_file(path, name)
+                    yield row.record if row.is_member else _led(row.record, passed, name)
         except OSError as problem:
             finding = Finding("unreadable", f"{problem.strerror or problem}")
-            yield DocumentRecord(name, None, now(), DocumentOutcome.UNREADABLE.value, findings=(finding,))
+            outcome = DocumentOutcome.UNREADABLE.value
+            yield DocumentRecord(name, None, now(), outcome, findings=(finding,), settles=name)
+
+    async def _leads_of_file(self, path: Path, name: str) -> Passed:
+        """What a local file leads to as a source: a list, a sitemap; a page on the disk leads nowhere."""
+        if path not in self._source_files:
+            return Passed()
+        order = self._plan.orders.get(str(path))
+        with path.open("rb") as stream:
+            data = stream.read(_SOURCE_BYTES)
+        read = await self._sources.read(data, url=path.absolute().as_uri(), order=order, harvests=False)
+        return self._gate.source(Lead.to_file(name), read) if read is not None else Passed()
+
+    # -- how it ends
+
+    def _tell_of_limit(self) -> None:
+        """Say, and keep, that more was found than may be fetched."""
+        if not self.feed.is_full:
+            return
+        self.recorder.commit()  # what the last documents lead to waits, too
+        left = self.frontier.counts()[State.WAITING]
+        if left:
+            stopped = f"stopped at {self._plan.max_pages} documents (--max-pages)"
+            self._note("max-pages", f"{stopped}; {left} more were found and not fetched")
+
+    def _time_is_up(self) -> None:
+        """Send nothing more; what is in flight is still recorded."""
+        self._note("max-time", f"the crawl ended after {self._plan.max_time_s:g} seconds (--max-time)")
+        self.stop(reason="max-time")
+
+    def _note(self, kind: str, words: str) -> None:
+        """Say, and keep, what ended the crawl or cut it short."""
+        logger.warning(words)
+        try:
+            self.store.record_findings(self.run_id, CRAWL, [Finding(kind, words)])
+        except StoreUnwritable as failure:
+            self._store_failed(failure)
+
+    def _closed(self) -> None:
+        if self._end_of_time is not None:
+            self._end_of_time.cancel()
+        for kind, count in sorted(self._gate.left_out.items()):
+            logger.warning("links not followed: %d (%s); the findings say which%s", count, kind, WAYS_ON.get(kind, ""))
+
+
+def _led(record: DocumentRecord, passed: Passed, canonical: str) -> DocumentRecord:
+    """The row about a document with what it leads to, which settles its entry of the frontier."""
+    return replace(record, findings=(*record.findings, *passed.findings), leads=passed.leads, settles=canonical)
 
 
 def document_name(path: Path) -> str:
@@ -146,19 +275,18 @@ def document_name(path: Path) -> str:
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def unfetched(
-    url: str, found_on: str | None, hops: tuple[Hop, ...], end: ChainEnd, detail: str, status: int | None
-) -> DocumentRecord:
+def unfetched(lead: Lead, hops: tuple[Hop, ...], end: ChainEnd, detail: str, status: int | None) -> DocumentRecord:
     """The row about a document that could not be had: the outcome of its chain, with the words for it."""
     if end is ChainEnd.ANSWERED and status is not None:
         outcome, words = status_outcome(status), f"answered {status}"
     else:
         outcome, words = OUTCOME_OF_END[end], detail or end.value
     return DocumentRecord(
-        url=url,
-        found_on=found_on,
+        url=lead.url,
+        found_on=lead.found_on,
         fetched_at=hops[-1].at if hops else now(),
         outcome=outcome.value,
         hops=hops,
         findings=(Finding("not-fetched", words),),
+        settles=lead.canonical,
     )

@@ -111,6 +111,15 @@ def inside(about: Member, name: str) -> Member:
     return Member(f"{about.name}{INSIDE}{path}", path)
 
 
+def names_no_document(path: str) -> bool:
+    """Whether the ending of a file name is one of pictures, sound, films, fonts, styles or programs.
+
+    >>> names_no_document("scan.JPG"), names_no_document("thesis.pdf"), names_no_document("item/42")
+    (True, False, False)
+    """
+    return PurePosixPath(path).suffix.lower() in _NO_DOCUMENT_SUFFIXES
+
+
 def may_be_document(member: Member) -> bool:
     """Whether a member is worth being looked into, by its name and type; what a shell hides is not."""
     media_type = member.media_type or ""
@@ -118,4 +127,4 @@ def may_be_document(member: Member) -> bool:
         return False
     path = PurePosixPath(member.path)
     is_hidden = member.url is None and any(part.startswith((".", "__MACOSX")) and part != ".." for part in path.parts)
-    return not is_hidden and (bool(media_type) or path.suffix.lower() not in _NO_DOCUMENT_SUFFIXES)
+    return not is_hidden and (bool(media_type) or not names_no_document(member.path))

@@ -15,6 +15,7 @@ from lxml import etree
 from w3lib.encoding import html_body_declared_encoding
 
 from extractors.documents import Block, Finding, Reading
+from extractors.readers.markup.following import Following, unfollowed_links
 from extractors.readers.markup.html_source import CONTROLS, flat, parseable, with_controls_spelled
 from extractors.readers.markup.page import Page, plain
 from extractors.readers.markup.scripts import script_blocks
@@ -67,9 +68,20 @@ def read_html(data: bytes, *, charset: str | None = None) -> Reading:
     beside = _beside_the_text(tree.root)
     page = Page(_well_formed(tree.root, markup))
     targets = dict.fromkeys((_LINK_OR_FRAME if beside.has_frames else _LINK).findall(page.markup))
-    links = dict.fromkeys(filter(leads_to_document, map(plain, targets)))
-    blocks = (*page.blocks(), *beside.scripts, *source.left_out)
-    return Reading(MEDIA_TYPE, blocks, tuple(links), beside.base, beside.title, tuple(findings))
+    following = beside.following
+    links = dict.fromkeys(filter(leads_to_document, [*following.links, *map(plain, targets)]))
+    return Reading(
+        MEDIA_TYPE,
+        (*page.blocks(), *beside.scripts, *source.left_out),
+        tuple(links),
+        beside.base,
+        beside.title,
+        tuple(findings),
+        documents=tuple(following.documents),
+        parts=tuple(following.parts),
+        unfollowed=tuple(unfollowed_links(page.markup)),
+        robots=tuple(following.robots),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +119,23 @@ class _Beside:
     base: str | None = None
     has_frames: bool = False
     scripts: list[Block] = field(default_factory=list)
+    following: Following = field(default_factory=Following)
 
 
 def _beside_the_text(root: Element) -> _Beside:
     """Title, base and what stands in scripts; what isn't seen of the page is taken out of the tree."""
     found = _Beside()
-    for element in root.iter("title", "base", "frame", *_UNSEEN):
+    for element in root.iter("title", "base", "embed", "frame", "link", "meta", "object", *_UNSEEN):
         if element.tag == "title":
             found.title = found.title or " ".join("".join(element.itertext()).split())
         elif element.tag == "base":
             found.base = element.get("href") if found.base is None else found.base
+        elif element.tag in ("embed", "link", "meta", "object"):
+            found.following.read(element)
         else:
-            found.has_frames |= element.tag in ("frame", "iframe")
+            if element.tag in ("frame", "iframe"):
+                found.has_frames = True
+                found.following.read(element)
             if element.tag == "script" and element.text:
                 found.scripts += script_blocks(element.text, element.get("type", ""))
             del element[:]

@@ -91,7 +91,7 @@ class Page:
         if tag is None:  # there is no element before it
             self._read_run(start, None)
         elif place < tag.end():
-            self._read_attributes(tag, _attributes(tag[3]))
+            self._read_attributes(tag, attributes_of(tag[3]))
             self._floor, self._read_to = start, tag.end()
         else:
             begins = not tag[1] and not tag[3].endswith("/")
@@ -116,7 +116,7 @@ class Page:
         targets: dict[int, Block] = {}
         link = _TAG.match(self.markup, self._link_at(start))
         if link is not None:
-            self._enter_link(link, _attributes(link[3]), run, targets)
+            self._enter_link(link, attributes_of(link[3]), run, targets)
         pos = start
         for token in _TAG_OR_TEXT.finditer(self.markup, start):
             closing, name, rest = token.groups()
@@ -126,7 +126,7 @@ class Page:
                 break
             else:
                 run.element()
-                attributes = _attributes(rest) if rest and not closing else {}
+                attributes = attributes_of(rest) if rest and not closing else {}
                 if name == "br":
                     run.write("\n")
                 elif name == "a":
@@ -201,10 +201,10 @@ class Page:
             self._blocks.append(Block(value, role, place=where, link=link))
 
 
-def _attributes(written: str) -> dict[str, str]:
+def attributes_of(written: str) -> dict[str, str]:
     """The attributes of a tag, by what is written behind its name.
 
-    >>> _attributes(' href="/?a=1&amp;b" hidden=""')
+    >>> attributes_of(' href="/?a=1&amp;b" hidden=""')
     {'href': '/?a=1&b', 'hidden': ''}
     """
     return {name: plain(value) for name, value in _ATTRIBUTE.findall(written)}

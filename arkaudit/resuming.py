@@ -1,0 +1,166 @@
+"""Which run a command begins, or goes on with, and the one line for a command that contradicts the run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from arkaudit.config import Config
+from arkaudit.exits import say
+from arkaudit.seeds import Seeds, UserMistake
+from crawler.store import Run, Store
+
+#: The parts of the configuration that decide what is asked. How politely it is asked is no part of it.
+_SECTIONS = ("crawl", "resolve")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run asks: two commands with the same plan mean the same run."""
+
+    seeds: tuple[str, ...]
+    """As they were named."""
+    settings: Mapping[str, Any]
+    """By their names in the configuration."""
+
+    @classmethod
+    def of(cls, seeds: Sequence[str], config: Config) -> Plan:
+        """The plan of a command."""
+        settings: dict[str, Any] = {"resolver": config.resolver}
+        for section in _SECTIONS:
+            told = getattr(config, section).model_dump(mode="json")
+            settings.update({f"{section}.{name}": value for name, value in told.items()})
+        return cls(tuple(seeds), settings)
+
+    @classmethod
+    def read(cls, kept: Mapping[str, Any]) -> Plan:
+        """The plan that `json` made *kept* of."""
+        return cls(tuple(kept["seeds"]), kept["settings"])
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The plan as the store keeps it."""
+        return {"seeds": list(self.seeds), "settings": dict(self.settings)}
+
+    def differences(self, other: Plan) -> list[str]:
+        """The settings in which two plans differ; one that only one of them knows has its default in the other."""
+        both = self.settings.keys() & other.settings.keys()
+        return [name for name in self.settings if name in both and self.settings[name] != other.settings[name]]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a command is to do."""
+
+    plan: Plan
+    run: Run | None
+    """The run to go on with, or, when that is finished, to look at again; None for a new one."""
+    remark: str = ""
+    """What the user should know of it."""
+
+
+def fingerprint(texts: Sequence[str]) -> str:
+    """What stands for many seeds: the same for the same in the same order.
+
+    >>> fingerprint(["ark:12148/x5", "ark:12148/x6"])
+    '2 lines, sha256 0e31ec23e6aadf73'
+    """
+    digest = hashlib.sha256("\\n".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{len(texts)} lines, sha256 {digest[:16]}"
+
+
+def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume: bool | None) -> Decision:
+    """Which of *runs* of this command, the newest first, a command with these *seeds* goes on with, or none.
+
+    Without being told (*resume* is None), the same command goes on with its newest run if that did not finish. Told
+    to, it goes on also where it leaves out what that run was told, and raises `UserMistake` where it contradicts it.
+    """
+    plan = Plan.of(seeds, config)
+    if resume is False:
+        return Decision(plan, None)
+    plans = ((run, Plan.read(run.plan)) for run in runs if run.plan is not None)
+    newest = next(((run, begun) for run, begun in plans if not seeds or begun.seeds == tuple(seeds)), None)
+    if newest is None:
+        if resume:
+            raise UserMistake("nothing to go on with: the store has no such run; leave out --resume")
+        return Decision(plan, None)
+    run, begun = newest
+    if resume:
+        contradicting = [name for name in begun.differences(plan) if _is_told(config, name)]
+        if contradicting:
+            raise UserMistake(_contradiction(run, begun, plan, contradicting[0]))
+        return Decision(begun, run)
+    if run.is_finished:
+        return Decision(plan, None)
+    if begun.differences(plan):
+        names = ", ".join(begun.differences(plan))
+        return Decision(plan, None, f"run {run.run_id} did not finish, but differs in {names}; this is a new one")
+    return Decision(begun, run)
+
+
+def with_settings_of(plan: Plan, config: Config) -> Config:
+    """*config* with the settings of *plan*, those that it knows."""
+    changed: dict[str, Any] = {"resolver": plan.settings.get("resolver", config.resolver)}
+    for name in _SECTIONS:
+        section = getattr(config, name)
+        told = {
+            each: plan.settings[f"{name}.{each}"] for each in section.model_dump() if f"{name}.{each}" in plan.settings
+        }
+        changed[name] = type(section).model_validate({**section.model_dump(), **told})
+    return config.model_copy(update=changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What a command has to work with."""
+
+    store: Store
+    config: Config
+    decision: Decision
+
+    @property
+    def finished(self) -> int | None:
+        """The run that the command is about when there is nothing left to do in it."""
+        run = self.decision.run
+        return run.run_id if run is not None and run.is_finished else None
+
+    def seeds(self, named: Seeds) -> Seeds:
+        """The seeds that were *named*, or those of the run when none were."""
+        return named if named.urls or named.files else Seeds.of(self.decision.plan.seeds)
+
+
+@contextmanager
+def opened(
+    command: str, seeds: Sequence[str], config: Config, store_file: Path | None, *, resume: bool | None
+) -> Iterator[Begun]:
+    """The store at *store_file*, and what is to be done in it; says so where that is no new run.
+
+    Raises `UserMistake` or `crawler.store.StoreUnopenable`; nothing has been written then.
+    """
+    if resume and (store_file is None or not store_file.is_file()):
+        raise UserMistake(f"nothing to go on with: there is no store at {store_file or 'all; give its --store'}")
+    with Store.open(store_file) as store:
+        decision = decide(store.runs(command), seeds, config, resume=resume)
+        run = decision.run
+        if decision.remark:
+            say(decision.remark)
+        elif run is not None and run.is_finished:
+            say(f"run {run.run_id} of {run.started_at[:10]} is finished; nothing is left to ask")
+        elif run is not None:
+            say(f"going on with run {run.run_id}, begun {run.started_at[:19]}Z (--no-resume begins a new one)")
+        yield Begun(store, with_settings_of(decision.plan, config), decision)
+
+
+def _is_told(config: Config, name: str) -> bool:
+    """Whether a setting was given, in the file or as an option, and is not just its default."""
+    section, _, key = name.rpartition(".")
+    return (key or name) in (getattr(config, section) if section else config).model_fields_set
+
+
+def _contradiction(run: Run, begun: Plan, plan: Plan, name: str) -> str:
+    was, now = begun.settings[name], plan.settings[name]
+    return f"run {run.run_id} was begun with {name} = {was}, not {now}: leave that out, or begin anew with --no-resume"

@@ -1,0 +1,126 @@
+"""Connects where the routes lead, and only to addresses that may be reached: not even a handshake with others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.endpoints import HostnameEndpoint
+from twisted.internet.error import DNSLookupError
+from twisted.internet.interfaces import (
+    IHostnameResolver,
+    IReactorPluggableNameResolver,
+    IResolutionReceiver,
+    IStreamClientEndpoint,
+)
+from zope.interface import implementer
+
+from crawler.addresses import AddressGuard, Routes, is_literal
+
+if TYPE_CHECKING:
+    from twisted.internet.defer import Deferred
+    from twisted.internet.interfaces import IAddress, IHostResolution
+    from twisted.python.failure import Failure
+
+
+class AddressRefused(Exception):
+    """Raised when all that a host leads to may not be reached; no connection has been tried then."""
+
+
+class NameNotRouted(Exception):
+    """Raised when only routed names may be reached and this one is not; nothing has been looked up then."""
+
+
+@implementer(IStreamClientEndpoint)
+class GuardedEndpoint:
+    """An endpoint of a host by name or address: where it is routed to, or else at an address that may be reached.
+
+    Raises `NameNotRouted` or, where the host is written as an address, `AddressRefused`; `connect` fails with
+    `AddressRefused` when no address of the name may be reached.
+    """
+
+    def __init__(
+        self, reactor: Any, host: str, port: int, *, guard: AddressGuard, routes: Routes, timeout: float, bind: Any
+    ) -> None:
+        target = routes.target(host, port)
+        if target is None and routes.only and not is_literal(host):
+            raise NameNotRouted(f"{host}:{port} has no route, and only routed names may be reached")
+        self._guard = guard if target is None else None
+        if self._guard is not None and (refusal := self._guard.refusal(host)):
+            raise AddressRefused(refusal)
+        self._refusals: list[str] = []
+        names = _AllowedAddresses(reactor, self._refusal)
+        self._endpoint = HostnameEndpoint(names, *(target or (host, port)), timeout=timeout, bindAddress=bind)
+
+    def connect(self, factory: Any) -> Deferred[Any]:
+        checking: Any = _Checking(factory, self._refusal)
+        return self._endpoint.connect(checking).addErrback(self._told)
+
+    def _refusal(self, address: str) -> str | None:
+        refusal = self._guard.refusal(address) if self._guard is not None else None
+        if refusal:
+            self._refusals.append(refusal)
+        return refusal
+
+    def _told(self, failure: Failure) -> Failure:
+        """A name that has only addresses that may not be reached is not one without an address."""
+        if self._refusals and isinstance(failure.value, DNSLookupError):
+            raise AddressRefused(self._refusals[0])
+        return failure
+
+
+@implementer(IReactorPluggableNameResolver, IHostnameResolver)
+class _AllowedAddresses:
+    """The reactor, whose names have only the addresses that may be reached."""
+
+    def __init__(self, reactor: Any, refusal: Any) -> None:
+        self._reactor = reactor
+        self._refusal = refusal
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reactor, name)
+
+    @property
+    def nameResolver(self) -> Any:
+        return self
+
+    def installNameResolver(self, resolver: Any) -> Any:
+        return self._reactor.installNameResolver(resolver)
+
+    def resolveHostName(self, receiver: Any, *args: Any, **kwargs: Any) -> Any:
+        sieve = _Sieve(receiver, self._refusal)
+        return self._reactor.nameResolver.resolveHostName(sieve, *args, **kwargs)
+
+
+@implementer(IResolutionReceiver)
+class _Sieve:
+    """Hands on the addresses of a name that may be reached."""
+
+    def __init__(self, receiver: Any, refusal: Any) -> None:
+        self._receiver = receiver
+        self._refusal = refusal
+
+    def resolutionBegan(self, resolution: IHostResolution) -> None:
+        self._receiver.resolutionBegan(resolution)
+
+    def addressResolved(self, address: IAddress) -> None:
+        if self._refusal(getattr(address, "host", "")) is None:
+            self._receiver.addressResolved(address)
+
+    def resolutionComplete(self) -> None:
+        self._receiver.resolutionComplete()
+
+
+class _Checking:
+    """A protocol factory that looks at the address that was connected to, before anything is sent."""
+
+    def __init__(self, factory: Any, refusal: Any) -> None:
+        self._factory = factory
+        self._refusal = refusal
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._factory, name)
+
+    def buildProtocol(self, addr: Any) -> Any:
+        if refusal := self._refusal(getattr(addr, "host", "")):
+            raise AddressRefused(refusal)
+        return self._factory.buildProtocol(addr)

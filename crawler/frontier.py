@@ -1,0 +1,231 @@
+"""The frontier: what a run has still to ask for, kept in the store, so that nothing is lost and nothing asked twice.
+
+What a document leads to is added, and an entry settled, in the very transaction that records what was observed. The
+only place that reads or writes the table `frontier`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select, update
+from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.sql.dml import ReturningUpdate
+
+from crawler.leads import Kind, Lead, Reach
+from crawler.schema import frontier
+from crawler.sources.listing import SourceKind
+from extractors.ark import Ark
+
+if TYPE_CHECKING:
+    from crawler.store import Store
+
+#: The spiders, by the names under which their entries stand.
+DOCUMENTS, ARKS = "documents", "arks"
+#: For how long an entry belongs to whoever claimed it. A store has one writer, so after a crash nobody waits for it.
+CLAIM = timedelta(hours=1)
+_PAGE = 1000
+
+
+class State(StrEnum):
+    """How far an entry is."""
+
+    WAITING = "waiting"
+    CLAIMED = "claimed"
+    """Handed to a spider; there is no outcome yet."""
+    DONE = "done"
+    """Its outcome is in the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A lead that is on record."""
+
+    entry_id: int
+    """Also the order of discovery."""
+    lead: Lead
+    attempts: int = 0
+    """How often it was claimed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Says that an entry has its outcome, and is not asked again; to be recorded with what was observed last."""
+
+    spider: str
+    canonical: str
+
+
+class Frontier:
+    """What one spider of a run has still to ask for."""
+
+    def __init__(self, store: Store, run_id: int, spider: str) -> None:
+        self._store = store
+        self._run_id = run_id
+        self._spider = spider
+
+    def add(self, leads: Iterable[Lead]) -> None:
+        """Put *leads* behind what is there; those that are there already stay as they are. Streams in bounded pieces.
+
+        Raises `crawler.store.StoreUnwritable`.
+        """
+        for piece in _pieces(leads, _PAGE):
+            with self._store.transaction() as connection:
+                add_leads(connection, self._run_id, self._spider, piece)
+
+    def hosts(self) -> list[str]:
+        """The hosts at which something waits, in the order in which they were come by."""
+        query = (
+            select(frontier.c.host)
+            .where(self._ours, _is(State.WAITING))
+            .group_by(frontier.c.host)
+            .order_by(func.min(frontier.c.frontier_id))
+        )
+        with self._store.reading() as connection:
+            return list(connection.scalars(query))
+
+    def claim(self, shares: Mapping[str, int]) -> list[Entry]:
+        """Claim up to so many entries of each host, in the order of their discovery; one transaction."""
+        with self._store.transaction() as connection:
+            rows = [
+                row
+                for host, most in shares.items()
+                for row in connection.execute(self._claiming(self._waiting_at(host, most)))
+            ]
+        return sorted((_entry(row) for row in rows), key=lambda entry: entry.entry_id)
+
+    def claim_again(self) -> list[Entry]:
+        """Claim what was claimed before and has no outcome: after a crash, all that was in hand; in that order."""
+        with self._store.transaction() as connection:
+            rows = connection.execute(self._claiming(frontier.c.state == State.CLAIMED)).all()
+        return sorted((_entry(row) for row in rows), key=lambda entry: entry.entry_id)
+
+    def _waiting_at(self, host: str, most: int) -> ColumnElement[bool]:
+        waiting = (
+            select(frontier.c.frontier_id)
+            .where(self._ours, _is(State.WAITING), frontier.c.host == host)
+            .order_by(frontier.c.rank, frontier.c.frontier_id)
+            .limit(most)
+        )
+        return frontier.c.frontier_id.in_(waiting)
+
+    def _claiming(self, which: ColumnElement[bool]) -> ReturningUpdate[Any]:
+        until = (datetime.now(UTC) + CLAIM).isoformat(timespec="milliseconds")
+        return (
+            update(frontier)
+            .where(self._ours, which)
+            .values(state=State.CLAIMED.value, attempts=frontier.c.attempts + 1, claimed_until=until)
+            .returning(frontier)
+        )
+
+    def find(self, canonical: str) -> Lead | None:
+        """The lead with this canonical form, whatever its state; None when there is none."""
+        query = select(frontier).where(self._ours, frontier.c.canonical == canonical)
+        with self._store.reading() as connection:
+            row = connection.execute(query).one_or_none()
+        return None if row is None else _entry(row).lead
+
+    def leads(self) -> Iterator[Lead]:
+        """Everything that was ever to be asked for, settled or not, in the order of discovery; a page at a time."""
+        last = 0
+        query = (
+            select(frontier)
+            .where(self._ours, frontier.c.frontier_id > bindparam("last"))
+            .order_by(frontier.c.frontier_id)
+            .limit(_PAGE)
+        )
+        while True:
+            with self._store.reading() as connection:
+                page = [_entry(row) for row in connection.execute(query, {"last": last})]
+            if not page:
+                return
+            last = page[-1].entry_id
+            yield from (entry.lead for entry in page)
+
+    def counts(self) -> Mapping[State, int]:
+        """How many entries are in each state; files are not counted."""
+        query = (
+            select(frontier.c.state, func.count())
+            .where(self._ours, frontier.c.kind != Kind.FILE)
+            .group_by(frontier.c.state)
+        )
+        with self._store.reading() as connection:
+            found = {State(state): int(count) for state, count in connection.execute(query)}
+        return {state: found.get(state, 0) for state in State}
+
+    @property
+    def _ours(self) -> ColumnElement[bool]:
+        return (frontier.c.run_id == self._run_id) & (frontier.c.spider == self._spider)
+
+
+def add_leads(connection: Connection, run_id: int, spider: str, leads: Sequence[Lead]) -> None:
+    """Put *leads* behind what is there, within a transaction of the store."""
+    if leads:
+        rows = [_row(run_id, spider, lead) for lead in leads]
+        connection.execute(insert(frontier).on_conflict_do_nothing(), rows)
+
+
+def settle(connection: Connection, run_id: int, settled: Sequence[Settled]) -> None:
+    """Note that these entries have their outcome, within the transaction of the store that records it."""
+    if settled:
+        rows = [{"of_run": run_id, "of_spider": each.spider, "settled": each.canonical} for each in settled]
+        connection.execute(_SETTLE, rows)
+
+
+_SETTLE = (
+    update(frontier)
+    .where(
+        frontier.c.run_id == bindparam("of_run"),
+        frontier.c.spider == bindparam("of_spider"),
+        frontier.c.canonical == bindparam("settled"),
+    )
+    .values(state=State.DONE.value, claimed_until=None)
+)
+
+
+def _is(state: State) -> ColumnElement[bool]:
+    """In words that SQLite finds in the definition of its index, which a parameter would hide."""
+    return frontier.c.state == literal_column(f"'{state.value}'")
+
+
+def _row(run_id: int, spider: str, lead: Lead) -> dict[str, Any]:
+    return {
+        "run_id": run_id,
+        "spider": spider,
+        "canonical": lead.canonical,
+        "url": lead.url,
+        "kind": lead.kind.value,
+        "host": lead.host,
+        "depth": lead.depth,
+        "found_on": lead.found_on,
+        "ark": None if lead.ark is None else str(lead.ark),
+        "reach": lead.reach.value,
+        "source": None if lead.source is None else lead.source.value,
+        "part": lead.part,
+        "rank": 0 if lead.is_urgent else 1,
+        "state": State.WAITING.value,
+        "attempts": 0,
+        "claimed_until": None,
+    }
+
+
+def _entry(row: Row[Any]) -> Entry:
+    ark = None if row.ark is None else Ark.parse(row.ark)
+    source = None if row.source is None else SourceKind(row.source)
+    reach = Reach(row.reach)
+    lead = Lead(row.url, row.canonical, row.host, Kind(row.kind), row.depth, row.found_on, ark, reach, source, row.part)
+    return Entry(row.frontier_id, lead, row.attempts)
+
+
+def _pieces(leads: Iterable[Lead], size: int) -> Iterator[list[Lead]]:
+    piece: list[Lead] = []
+    for lead in leads:
+        piece.append(lead)
+        if len(piece) == size:
+            yield piece
+            piece = []
+    yield piece

@@ -1,0 +1,284 @@
+"""Pure: the one gate that every discovered URL passes. What is let through is a `Lead`; what isn't has a reason.
+
+Three reasons are silent, for they say nothing about the crawl: a link that leads out of its scope, one that the user
+has excluded, and one to what is no document by its name (a picture, a style). All others are counted, and the page
+where the link stands has a finding for each of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from crawler.leads import Lead, Reach
+from crawler.resolving import names_skipped_ark
+from crawler.scope import Scope, site_of
+from crawler.sources.listing import SourceKind, SourceReading
+from crawler.sources.targets import Headers, Target, absolute, forbids_following, forbids_indexing, page_targets
+from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, WORDS, Rule, Traps, turns_page
+from extractors.archives.members import names_no_document
+from extractors.documents import Finding, Reading
+
+#: Names of files that are documents; the page that links to them is not asked what they are.
+_DOCUMENT_SUFFIXES = frozenset(
+    """
+    .bib .csv .doc .docm .docx .dvi .epub .gz .json .jsonl .latex .marc .md .mrc .odp .ods .odt .pdf .ppt .pptx .ps .rtf
+    .tar .tei .tex .tgz .tsv .txt .warc .xls .xlsx .xml .zip
+    """.split()  # noqa: SIM905 (as a list, thirty lines)
+)
+#: Names of files that serve how a page looks and works, beside those that no archive is searched for.
+_SERVED_SUFFIXES = frozenset({".js", ".mjs", ".svg", ".svgz"})
+#: Further parts of one source: a list without end must end somewhere.
+MOST_PARTS = 100_000
+_LENGTH_OF_EXAMPLE = 300
+#: Findings about links that were not followed, and about what pages ask of crawlers: a page has them by the dozen.
+ABOUT_LINKS = frozenset({"noindex", "nofollow-page", *map(str, Rule)})
+
+
+#: What makes a lead: URL, where it was found, depth, reach, source and part.
+_Found = tuple[str, str, int, Reach, SourceKind | None, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the user says of how far a crawl goes."""
+
+    depth: int | None = None
+    """Steps from a seed; None for the limit that keeps from traps."""
+    include: tuple[re.Pattern[str], ...] = ()
+    """A link is followed only if one of these is found in its URL; none lets all through."""
+    exclude: tuple[re.Pattern[str], ...] = ()
+    """A link is not followed if one of these is found in its URL."""
+    follows_nofollow: bool = False
+    """Whether pages and links that ask not to be followed are followed: for one's own sites."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What a document leads to, and why it doesn't lead further."""
+
+    leads: tuple[Lead, ...] = ()
+    """In order, each once; some may be known already."""
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(slots=True)
+class _Refused:
+    """Links that were refused: how many by each rule, and the first."""
+
+    counts: Counter[Rule] = field(default_factory=Counter)
+    first: dict[Rule, str] = field(default_factory=dict)
+
+    def add(self, rule: Rule, url: str, count: int = 1) -> None:
+        self.counts[rule] += count
+        self.first.setdefault(rule, url)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """One for each rule, in their order."""
+        return tuple(
+            Finding(rule, f"links not followed: {self.counts[rule]}, the first {_cut(self.first[rule])}: {WORDS[rule]}")
+            for rule in Rule
+            if self.counts[rule]
+        )
+
+
+class Gate:
+    """Decides which URLs a crawl asks for. What it remembers is in its *traps*."""
+
+    def __init__(self, scope: Scope, rules: Rules, traps: Traps) -> None:
+        self._scope = scope
+        self._rules = rules
+        self._traps = traps
+        self._listed: set[int] = set()
+        """What parts of sources have listed, and where sources went on: to tell those that go in circles."""
+        self._further: set[str] = set()
+        self.left_out: Counter[str] = Counter()
+        """Links that were not followed, by the kind of the finding that tells so."""
+
+    def remember(self, url: str) -> None:
+        """Take note of a URL that is asked for, as from the frontier of a crawl that is resumed."""
+        self._traps.remember(url)
+
+    def sitemaps(self, urls: Iterable[str], *, robots: str) -> tuple[Lead, ...]:
+        """The sitemaps that a *robots* file names: parts of the site wherever they are, for their own pages are not."""
+        if self._rules.depth == 0:
+            return ()
+        found = dict.fromkeys(url for each in urls if (url := absolute(robots, each)) is not None)
+        return tuple(_leads((url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in found))
+
+    def page(self, lead: Lead, reading: Reading, *, url: str, headers: Headers) -> Passed:
+        """What the page that *lead* has led to, in the end at *url*, leads to."""
+        noindex = forbids_indexing(reading, headers)
+        told = [Finding("noindex", f"it asks to stay out of indexes ({noindex}); it was read all the same")]
+        findings = told if noindex else []
+        if self._leads_nowhere(lead):
+            return Passed(findings=tuple(findings))
+        targets = page_targets(reading, url=url, headers=headers)
+        found = [(each, reach) for each in targets if (reach := self._reach(lead, each, url)) is not None]
+        nofollow = None if self._rules.follows_nofollow else forbids_following(reading, headers)
+        if nofollow and found:
+            words = f"links not followed: {len(found)}, as the page asks ({nofollow})"
+            findings.append(Finding("nofollow-page", f"{words}; --ignore-nofollow is for one's own sites"))
+            self.left_out["nofollow-page"] += len(found)
+        leads, refused = self._followed(lead, [] if nofollow else found, url)
+        self.left_out.update(refused.counts)
+        return Passed(tuple(_leads(leads)), (*findings, *refused.findings()))
+
+    def source(self, lead: Lead, read: SourceReading) -> Passed:
+        """What a source leads to: its further parts first, then what it lists, in order.
+
+        What the user has named as a source is a list of documents: they are asked for wherever they are, but no site
+        is crawled from there. A source that a crawl has come upon only adds to the crawl.
+        """
+        findings = list(read.findings)
+        if self._leads_nowhere(lead):
+            return Passed(findings=read.findings)
+        reach = Reach.ITEM if lead.is_seed else lead.reach
+        further = [url for url in read.further if reach is Reach.ITEM or self._is_near(url)]
+        fault = self._fault_of_chain(lead, read, further)
+        if fault is not None:
+            findings.append(fault)
+            further = []
+        leads: list[_Found] = [(url, lead.url, lead.depth, reach, read.kind, lead.part + 1) for url in further]
+        refused = _Refused()
+        for item in read.items:
+            is_in_reach = (reach is Reach.ITEM and item.is_elsewhere) or self._is_near(item.url)
+            if is_in_reach and self._is_wanted(item.url) and not self._is_refused(item.url, refused):
+                leads.append((item.url, item.found_on or lead.url, lead.depth + 1, reach, None, 0))
+        self.left_out.update(refused.counts)
+        return Passed(tuple(_leads(leads)), (*findings, *refused.findings()))
+
+    def _fault_of_chain(self, lead: Lead, read: SourceReading, further: Sequence[str]) -> Finding | None:
+        """Why a source that goes on is not read further: it goes in circles, or without end."""
+        listed = hash((read.kind, read.listed, read.items))
+        is_known = lead.part > 0 and listed in self._listed and bool(read.listed or read.items)
+        self._listed.add(listed)
+        if further and lead.part >= MOST_PARTS:
+            return Finding("source-limit", f"it goes on beyond {MOST_PARTS} parts; left out: {len(further)}")
+        if further and is_known:
+            return Finding("source-loop", "it lists again what it has listed before, and is not read further")
+        is_chain = read.kind in (SourceKind.OAI, SourceKind.FEED)
+        if is_chain and any(url == lead.url or url in self._further for url in further):
+            return Finding("source-loop", "it goes on where it has been before, and is not read further")
+        self._further.update(further)
+        return None
+
+    def _leads_nowhere(self, lead: Lead) -> bool:
+        return lead.reach is Reach.LEAF or (self._rules.depth is not None and lead.depth >= self._rules.depth)
+
+    def _followed(self, lead: Lead, found: Sequence[tuple[Target, Reach]], url: str) -> tuple[list[_Found], _Refused]:
+        refused = _Refused()
+        leads: list[_Found] = []
+        for target, reach in found[:MOST_LINKS]:
+            depth = lead.depth if target.is_part or turns_page(url, target.url) else lead.depth + 1
+            if target.is_nofollow and not self._rules.follows_nofollow:
+                refused.add(Rule.NOFOLLOW, target.url)
+            elif depth > MOST_DEPTH and self._rules.depth is None:
+                refused.add(Rule.DEPTH, target.url)
+            elif not self._is_refused(target.url, refused):
+                leads.append((target.url, lead.url, depth, reach, None, 0))
+        if len(found) > MOST_LINKS:
+            refused.add(Rule.LINKS, found[MOST_LINKS][0].url, len(found) - MOST_LINKS)
+        return leads, refused
+
+    def _reach(self, lead: Lead, target: Target, url: str) -> Reach | None:
+        """How far a link of the page at *url* may lead; None if it isn't followed, for which there needs no reason."""
+        if not self._is_wanted(target.url):
+            return None
+        if lead.reach is Reach.SITE and self._scope.holds(target.url):
+            return Reach.SITE
+        if self._scope.is_content_host(target.url):
+            return Reach.LEAF
+        is_of_item = lead.reach is Reach.ITEM and _share_site(url, target.url)
+        if is_of_item and target.is_part:
+            return Reach.ITEM
+        is_document = target.is_document or names_document(target.url)
+        return Reach.LEAF if is_document and (is_of_item or self._scope.holds_document(target.url)) else None
+
+    def _is_near(self, url: str) -> bool:
+        return self._scope.holds(url) or self._scope.is_content_host(url)
+
+    def _is_wanted(self, url: str) -> bool:
+        """Whether *url* may lead to a document, and to one that the user wants."""
+        rules = self._rules
+        if rules.include and not any(pattern.search(url) for pattern in rules.include):
+            return False
+        if any(pattern.search(url) for pattern in rules.exclude):
+            return False
+        return not is_no_document(url) and not _is_skipped(url)
+
+    def _is_refused(self, url: str, refused: _Refused) -> bool:
+        """Whether a rule refuses *url*, and then counted; what is not refused is remembered."""
+        try:
+            rule = self._traps.rule(url)
+        except ValueError:  # it is no URL after all
+            return True
+        if rule is not None:
+            refused.add(rule, url)
+            return True
+        self._traps.remember(url)
+        return False
+
+
+@lru_cache(maxsize=2**15)
+def is_no_document(url: str) -> bool:
+    """Whether *url* names a picture, a film, a style or the like.
+
+    A wiki has pages that are named for files, and a query may name what it asks a page for.
+
+    >>> is_no_document("http://a.example/scan.JPG?w=100"), is_no_document("http://a.example/show?file=scan.jpg")
+    (True, False)
+    >>> is_no_document("http://a.example/wiki/File:Scan.jpg")
+    False
+    """
+    name = _file_name(url)
+    return ":" not in name and (names_no_document(name) or PurePosixPath(name).suffix.lower() in _SERVED_SUFFIXES)
+
+
+@lru_cache(maxsize=2**15)
+def names_document(url: str) -> bool:
+    """Whether the path of *url* ends like the name of a document.
+
+    >>> names_document("http://a.example/thesis.PDF"), names_document("http://a.example/thesis")
+    (True, False)
+    """
+    return PurePosixPath(_file_name(url)).suffix.lower() in _DOCUMENT_SUFFIXES
+
+
+_is_skipped = lru_cache(maxsize=2**15)(names_skipped_ark)
+
+
+def _file_name(url: str) -> str:
+    try:
+        return unquote(urlsplit(url).path).rpartition("/")[2]
+    except ValueError:
+        return ""
+
+
+def _leads(found: Iterable[_Found]) -> Iterator[Lead]:
+    """The leads in their order, once each by the form in which URLs are compared; what is no URL leads nowhere."""
+    seen: set[str] = set()
+    for url, found_on, depth, reach, source, part in found:
+        try:
+            lead = Lead.to_page(url, depth=depth, found_on=found_on, reach=reach, source=source, part=part)
+        except ValueError:
+            continue
+        if lead.canonical not in seen:
+            seen.add(lead.canonical)
+            yield lead
+
+
+def _share_site(one: str, other: str) -> bool:
+    try:
+        return site_of(one) == site_of(other)
+    except ValueError:
+        return False
+
+
+def _cut(url: str) -> str:
+    return url if len(url) <= _LENGTH_OF_EXAMPLE else f"{url[:_LENGTH_OF_EXAMPLE]}…"

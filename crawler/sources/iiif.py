@@ -1,0 +1,117 @@
+"""Pure: collections and manifests of the IIIF Presentation API, versions 2 and 3.
+
+A collection leads to its manifests, one by one or by further collections; a manifest to what it is about (``related``,
+``homepage``), to what describes it (``seeAlso``) and to other forms of it (``rendering``, mostly a PDF). Images, their
+services, canvases, annotations and what a manifest is part of lead nowhere.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from crawler.sources.listing import Item, SourceKind, SourceReading
+from crawler.sources.targets import absolute
+from extractors.documents import Finding
+from extractors.readers.plain import decode
+
+#: What is looked at to tell that a JSON document is one of IIIF.
+_CONTEXT = b"iiif.io/api/presentation/"
+_HEAD_BYTES = 2**14
+#: Where documents are named, in this order; the first two are pages, and a manifest may have several of each.
+_ABOUT = ("homepage", "related", "rendering", "seeAlso")
+_MEMBERS = ("collections", "manifests", "members", "items")
+_NO_DOCUMENT_TYPES = ("image/", "audio/", "video/")
+MOST_ITEMS = 50_000
+
+
+def may_be_iiif(data: bytes) -> bool:
+    """Whether a JSON document names the context of the Presentation API near its beginning."""
+    return _CONTEXT in data[:_HEAD_BYTES].replace(b"\\/", b"/")
+
+
+def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
+    """What the collection or manifest at *url* leads to; None for any other JSON.
+
+    >>> manifest = b'{"@context": "http://iiif.io/api/presentation/3/context.json", "type": "Manifest",'
+    >>> read = read_iiif(manifest + b' "rendering": [{"id": "/x.pdf"}]}', url="https://a.example/m.json")
+    >>> [item.url for item in read.items]
+    ['https://a.example/x.pdf']
+    """
+    try:
+        told = json.loads(decode(data).text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(told, dict) or "iiif.io/api/presentation/" not in str(told.get("@context", "")):
+        return None
+    kind = _kind(told)
+    if kind not in ("Collection", "Manifest"):
+        return None
+    further = dict.fromkeys(_joined(url, _members(told, "Collection"))) if kind == "Collection" else {}
+    listed = dict.fromkeys(_joined(url, _members(told, "Manifest"))) if kind == "Collection" else {}
+    about = dict.fromkeys(_joined(url, _about(told)))
+    items = [*listed, *(each for each in about if each not in listed)]
+    findings = []
+    if len(items) > MOST_ITEMS:
+        findings.append(Finding("source-limit", f"only the first {MOST_ITEMS} of {len(items)} manifests are asked for"))
+    if kind == "Collection" and not items and not further:
+        findings.append(Finding("empty-source", "this collection lists nothing"))
+    return SourceReading(
+        SourceKind.IIIF, tuple(map(Item, items[:MOST_ITEMS])), tuple(further), findings=tuple(findings)
+    )
+
+
+def _members(collection: dict[str, Any], kind: str) -> Iterator[Any]:
+    """The addresses of the members of a *kind*, at whatever level they stand within; and where the list goes on."""
+    pending = [collection]
+    while pending:
+        within = pending.pop(0)
+        for key in _MEMBERS:
+            for member in _several(within.get(key)):
+                if not isinstance(member, dict):
+                    is_of_kind = key == ("collections" if kind == "Collection" else "manifests")
+                    yield member if is_of_kind else None
+                    continue
+                if (_kind(member) or _KIND_OF_KEY.get(key)) == kind:
+                    yield _id(member)
+                if _kind(member) == "Collection" and any(other in member for other in _MEMBERS):
+                    pending.append(member)  # written out in place
+    if kind == "Collection":
+        yield from (_id(each) for key in ("first", "next") for each in _several(collection.get(key)))
+
+
+_KIND_OF_KEY = {"collections": "Collection", "manifests": "Manifest"}
+
+
+def _about(told: dict[str, Any]) -> Iterator[Any]:
+    sequences = [each for each in _several(told.get("sequences")) if isinstance(each, dict)]  # version 2
+    for part in (told, *sequences):
+        for key in _ABOUT:
+            for each in _several(part.get(key)):
+                media_type = str(each.get("format", "")) if isinstance(each, dict) else ""
+                if not media_type.startswith(_NO_DOCUMENT_TYPES):
+                    yield _id(each)
+
+
+def _several(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _id(value: Any) -> Any:
+    return value.get("id") or value.get("@id") if isinstance(value, dict) else value
+
+
+def _kind(value: dict[str, Any]) -> str:
+    """The type without the prefix that it has in version 2: ``Collection``, ``Manifest`` …"""
+    told = value.get("type") or value.get("@type")
+    return told.removeprefix("sc:") if isinstance(told, str) else ""
+
+
+def _joined(url: str, targets: Iterator[Any]) -> Iterator[str]:
+    for target in targets:
+        found = absolute(url, target) if isinstance(target, str) else None
+        if found is not None:
+            yield found

@@ -1,0 +1,266 @@
+"""Pure: URLs that a crawl could follow for ever, each told by a stated rule, and how far it goes before it refuses.
+
+The limits are wide: the lists of honest repositories (`tests/vectors/honest_urls.json`) pass through untouched. What is
+refused is counted and told; `--exclude` refuses more, and nothing here is a verdict about a site.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import pairwise
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from crawler.sources.canonical import names_session, same_document
+
+
+class Rule(StrEnum):
+    """Why a link is not followed, as the kind of the finding that tells it."""
+
+    URL_LENGTH = "trap-url-length"
+    PATH_LENGTH = "trap-path-length"
+    REPEATED_PATH = "trap-repeated-path"
+    CALENDAR = "trap-calendar"
+    FACETS = "trap-facets"
+    ENDLESS_LIST = "trap-endless-list"
+    SESSION = "trap-session"
+    """A document that is known already, under another session id."""
+    DEPTH = "trap-depth"
+    LINKS = "trap-links"
+    """Links of one page beyond the number that is read."""
+    NOFOLLOW = "nofollow"
+
+
+#: What each rule says of the links that it refuses.
+WORDS = {
+    Rule.URL_LENGTH: "longer than 4,096 characters",
+    Rule.PATH_LENGTH: "more than 30 steps in its path",
+    Rule.REPEATED_PATH: "its path repeats itself",
+    Rule.CALENDAR: "a calendar: more than two years ahead, or 2,000 of its pages were asked for",
+    Rule.FACETS: "facets of a search: 200 combinations of them were asked for, or 500 of parameters, or one is thrice",
+    Rule.ENDLESS_LIST: "a page of a list beyond number 100,000, or beyond entry 10,000,000",
+    Rule.SESSION: "the same document under another session id",
+    Rule.DEPTH: "more than 50 steps from the seed; give --depth to go on",
+    Rule.LINKS: "behind the first 20,000 links of the page",
+    Rule.NOFOLLOW: "marked nofollow",
+}
+
+MOST_CHARS = 4096
+MOST_STEPS = 30
+MOST_DEPTH = 50
+MOST_LINKS = 20_000
+MOST_CALENDAR_PAGES = 2_000
+MOST_COMBINATIONS = 200
+MOST_NAME_SETS = 500
+YEARS_AHEAD = 2
+MOST_PAGES, MOST_ENTRIES = 100_000, 10_000_000
+
+#: Parameters that turn the pages of a list; by number of page, and by number of entry.
+_PAGE = frozenset({"p", "page", "page_number", "paged", "pageno", "pagenum", "pagina", "pg", "seite"})
+_ENTRY = frozenset({"begin", "first", "from", "offset", "start", "startat", "startrecord"})
+_PAGING = _PAGE | _ENTRY
+#: Parameters that show the same list in another manner.
+_VIEW = re.compile(
+    r"(?:sort|order|dir|direction|asc|desc|rpp|per_?page|limit|count|size|view|display|layout|format|mode|lang|etal)"
+    r"(?:[_-]?(?:by|order|field|dir|type|size|mode))?",
+    re.IGNORECASE,
+)
+#: Names whose values are no choices but places: the page of a list, the path of a page in Open Journal Systems.
+_POSITIONS = re.compile(rf"{'|'.join(sorted(_PAGING))}|path\[\]", re.IGNORECASE)
+_INDEX = re.compile(r"(?:\[[0-9]*\]|_[0-9]+)")
+#: Repository software numbers its folders ``/00/00/01/23/``: a step without a word repeats nothing.
+_WORD = re.compile(r"[^\W\d_]{3}")
+_PAGE_IN_PATH = re.compile(r"/page[/-]?[0-9]+(?=/|\Z)", re.IGNORECASE)
+_MAY_TURN = re.compile(rf"[?&](?:{'|'.join(sorted(_PAGING))})=|/page", re.IGNORECASE)
+
+_CALENDAR = re.compile(
+    r"(?<![a-z])(?:agenda|calendar|calendari|calendario|calendrier|kalender|events?|eventi|eventos|evenements|termine"
+    r"|veranstaltungen|tribe[-_]bar)(?![a-z])",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?<![0-9])(?P<year>[12][0-9]{3})(?:[01][0-9](?:[0-3][0-9])?)?(?![0-9])")
+_DATE_PARAMETER = re.compile(r"(?:date|day|month|week|year|yr|jahr|monat|tag|annee|mois|jour|mes|ano)", re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9]+")
+
+
+@dataclass(slots=True)
+class Traps:
+    """The rules, and what they remember of the URLs that were let through: enough to count, and bounded.
+
+    Told of the same URLs once more (`remember`), it remembers the same: so a crawl that is resumed goes on as it was.
+    """
+
+    year: int
+    """Of the day on which the crawl began."""
+    _calendars: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    _facets: defaultdict[tuple[str, str], dict[tuple[str, ...], set[str]]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    """By host and path, the names that came together in a query, each with some of the URLs where they did."""
+    _sessions: dict[str, str] = field(default_factory=dict)
+    """The first URL with a session id, by the form in which it is compared."""
+
+    def rule(self, url: str) -> Rule | None:
+        """The rule by which *url* is refused, or None; raises ValueError for what is no URL."""
+        if len(url) > MOST_CHARS:
+            return Rule.URL_LENGTH
+        parts = urlsplit(url)
+        steps = parts.path.split("/")
+        if len(steps) > MOST_STEPS + 1:
+            return Rule.PATH_LENGTH
+        if repeats_itself(steps):
+            return Rule.REPEATED_PATH
+        if self._is_endless_calendar(url, parts):
+            return Rule.CALENDAR
+        if names_session(url) and self._sessions.get(same_document(url), url) != url:
+            return Rule.SESSION
+        if parts.query:
+            if any(_is_beyond(name, value) for name, value in _parameters(parts.query)):
+                return Rule.ENDLESS_LIST
+            if self._is_one_combination_more(url, parts):
+                return Rule.FACETS
+        return None
+
+    def remember(self, url: str) -> None:
+        """Count *url*, which is asked for."""
+        parts = urlsplit(url)
+        if names_session(url):
+            self._sessions.setdefault(same_document(url), url)
+        if is_calendar_page(parts):
+            self._calendars[parts.netloc, _NUMBER.sub("#", url)].add(url)
+        if parts.query and (facets := facets_of(parts.query)):
+            urls = self._facets[parts.netloc, parts.path].setdefault(facets, set())
+            if len(urls) < MOST_COMBINATIONS:
+                urls.add(url)
+
+    def _is_endless_calendar(self, url: str, parts: SplitResult) -> bool:
+        if not is_calendar_page(parts):
+            return False
+        years = [int(found["year"]) for found in _YEAR.finditer(f"{parts.path}?{parts.query}")]
+        if any(year > self.year + YEARS_AHEAD for year in years):
+            return True
+        known = self._calendars.get((parts.netloc, _NUMBER.sub("#", url)), ())
+        return len(known) >= MOST_CALENDAR_PAGES and url not in known
+
+    def _is_one_combination_more(self, url: str, parts: SplitResult) -> bool:
+        facets = facets_of(parts.query)
+        if any(facets.count(name) > 2 for name in set(facets)):
+            return True
+        known = self._facets.get((parts.netloc, parts.path), {})
+        if url in known.get(facets, ()):
+            return False
+        if facets not in known and len(known) >= MOST_NAME_SETS:
+            return True
+        if not combines(facets, known):
+            return False
+        return sum(len(urls) for names, urls in known.items() if combines(names, known)) >= MOST_COMBINATIONS
+
+
+def combines(facets: tuple[str, ...], known: Iterable[tuple[str, ...]]) -> bool:
+    """Whether *facets* bring together what stands apart among those that are *known*, or hold one facet twice.
+
+    Parameters of which each only ever adds to those before (a newspaper, its year, its day) are no facets.
+
+    >>> combines(("subject", "year"), [("subject",), ("year",)]), combines(("aid", "day"), [("aid",), ("aid", "day")])
+    (True, False)
+    """
+    names = set(facets)
+    if len(names) < len(facets):
+        return True
+    if len(names) < 2:
+        return False
+    within = sorted((set(each) for each in known if names.issuperset(each)), key=len)
+    return any(not smaller <= larger for smaller, larger in pairwise(within))
+
+
+def repeats_itself(steps: list[str]) -> bool:
+    """Whether steps of a path come three times in a row, or one word five times in all.
+
+    >>> repeats_itself("/a/news/item/news/item/news/item".split("/")), repeats_itself("/00/00/00/01/x.pdf".split("/"))
+    (True, False)
+    """
+    words = [step for step in steps if _WORD.search(step)]
+    if len(set(words)) == len(words):
+        return False
+    if any(words.count(word) >= 5 for word in set(words)):
+        return True
+    for length in range(1, len(steps) // 3 + 1):
+        for start in range(len(steps) - 3 * length + 1):
+            piece = steps[start : start + length]
+            is_worded = any(_WORD.search(step) for step in piece)
+            if (
+                is_worded
+                and piece
+                == steps[start + length : start + 2 * length]
+                == steps[start + 2 * length : start + 3 * length]
+            ):
+                return True
+    return False
+
+
+def is_calendar_page(parts: SplitResult) -> bool:
+    """Whether a URL names a calendar and a date.
+
+    >>> is_calendar_page(urlsplit("/events/2026-11/")), is_calendar_page(urlsplit("/cal?agenda=1&month=5"))
+    (True, True)
+    >>> is_calendar_page(urlsplit("/events/opening-of-the-map-room")), is_calendar_page(urlsplit("/1895/05/12/"))
+    (False, False)
+    """
+    text = f"{parts.path}?{parts.query}"
+    if not _CALENDAR.search(text):
+        return False
+    return _YEAR.search(text) is not None or any(
+        _DATE_PARAMETER.fullmatch(name) and _NUMBER.search(value) for name, value in _parameters(parts.query)
+    )
+
+
+def facets_of(query: str) -> tuple[str, ...]:
+    """The names in a query that may narrow a list, sorted, as often as they stand there; not its page, nor its order.
+
+    >>> facets_of("f[0]=subject:maps&f[1]=year:1784&sort_by=title&page=3")
+    ('f[]', 'f[]')
+    """
+    names = (_INDEX.sub("[]", unquote(name)) for name, value in _parameters(query) if value)
+    return tuple(sorted(name for name in names if not _POSITIONS.fullmatch(name) and not _VIEW.fullmatch(name)))
+
+
+def turns_page(url: str, to: str) -> bool:
+    """Whether *to* is another page of the list at *url*.
+
+    >>> turns_page("http://a.example/browse?c=5", "http://a.example/browse?c=5&page=2")
+    True
+    >>> turns_page("http://a.example/news/page/2/", "http://a.example/news/page/3/")
+    True
+    >>> turns_page("http://a.example/browse?c=5", "http://a.example/browse?c=6&page=2")
+    False
+    """
+    if not _MAY_TURN.search(to) and not _MAY_TURN.search(url):
+        return False
+    one, other = urlsplit(url), urlsplit(to)
+    if one.netloc.lower() != other.netloc.lower() or url == to:
+        return False
+    paths = [_PAGE_IN_PATH.sub("", each.path).rstrip("/") for each in (one, other)]
+    if paths[0] != paths[1]:
+        return False
+    lists = [{pair for pair in _parameters(each.query) if pair[0].lower() not in _PAGING} for each in (one, other)]
+    return lists[0] == lists[1] and (_page_of(one) != _page_of(other))
+
+
+def _page_of(parts: SplitResult) -> tuple[object, ...]:
+    in_path = _PAGE_IN_PATH.search(parts.path)
+    in_query = (pair for pair in _parameters(parts.query) if pair[0].lower() in _PAGING)
+    return (in_path[0] if in_path else "", *in_query)
+
+
+def _parameters(query: str) -> Iterator[tuple[str, str]]:
+    for pair in filter(None, query.replace("&amp;", "&").split("&")):
+        name, _, value = pair.partition("=")
+        yield name, value
+
+
+def _is_beyond(name: str, value: str) -> bool:
+    most = MOST_PAGES if name.lower() in _PAGE else MOST_ENTRIES if name.lower() in _ENTRY else None
+    return most is not None and value.isascii() and value.isdigit() and len(value) < 20 and int(value) > most

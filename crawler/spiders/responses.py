@@ -1,0 +1,50 @@
+"""What Scrapy hands over, as the plain values that are decided on."""
+
+from __future__ import annotations
+
+import io
+from urllib.parse import urlsplit
+
+from scrapy.http import Response
+
+from crawler.flags import INCOMPLETE
+from crawler.leads import Lead
+from crawler.observations import Hop
+from crawler.reading import Source
+from crawler.sources.targets import Headers
+from extractors.formats import parse_content_type
+
+
+def source_of(lead: Lead, response: Response, hops: tuple[Hop, ...]) -> Source:
+    """The document that *lead* has led to, in as many *hops*."""
+    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    media_type, charset = parse_content_type(content_type) if content_type else (None, None)
+    return Source(
+        lead.url,
+        io.BytesIO(response.body),
+        path=urlsplit(response.url).path,
+        found_on=lead.found_on,
+        hops=hops,
+        media_type=media_type,
+        charset=charset,
+        flags=response.flags,
+    )
+
+
+def whole_lines(response: Response) -> bytes:
+    """The body; of one that was cut off all but the last line, where it has several: half a URL leads elsewhere."""
+    return response.body[: response.body.rfind(b"\n") + 1] or response.body if is_cut(response) else response.body
+
+
+def is_cut(response: Response) -> bool:
+    """Whether only the beginning of the body has arrived."""
+    return not INCOMPLETE.isdisjoint(response.flags)
+
+
+def headers_of(response: Response) -> Headers:
+    """What the headers of *response* may say about where it leads."""
+
+    def told(name: str) -> tuple[str, ...]:
+        return tuple(value.decode("latin-1") for value in response.headers.getlist(name))
+
+    return Headers(told("Link"), told("X-Robots-Tag"), told("Refresh"))

@@ -1,0 +1,140 @@
+"""The frontier: what a run has still to ask for is on record, once, in the order in which it was come by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from crawler.frontier import ARKS, DOCUMENTS, Frontier, Settled, State
+from crawler.leads import Kind, Lead, leads_to_pages
+from crawler.observations import DocumentRecord
+from crawler.store import Store, StoreUnwritable
+from extractors.ark import Ark
+
+AT = "2026-11-21T00:00:00.000+00:00"
+SITE = "https://library.example"
+
+
+def begun(store: Store) -> int:
+    return store.begin_run(command="run", at=AT, version="0", resolver="https://n2t.net/", user_agent="t", seeds=["a"])
+
+
+def pages(*paths: str, host: str = "library.example") -> list[Lead]:
+    return [Lead.to_page(f"https://{host}/{path}") for path in paths]
+
+
+def urls(frontier: Frontier, host: str = "library.example", *, most: int = 100) -> list[str]:
+    return [entry.lead.url for entry in frontier.claim({host: most})]
+
+
+def test_what_is_added_is_claimed_once_in_the_order_of_discovery() -> None:
+    with Store.open(None) as store:
+        frontier = Frontier(store, begun(store), DOCUMENTS)
+        frontier.add(pages("c", "a", "b"))
+        assert urls(frontier, most=2) == [f"{SITE}/c", f"{SITE}/a"]
+        assert urls(frontier) == [f"{SITE}/b"]
+        assert urls(frontier) == []
+
+
+def test_urls_are_the_same_by_their_canonical_form_and_are_sent_as_they_were_found_first() -> None:
+    with Store.open(None) as store:
+        frontier = Frontier(store, begun(store), DOCUMENTS)
+        frontier.add(pages("%7eada?b=2&a=1"))
+        frontier.add(pages("~ada?a=1&b=2", "ada"))
+        assert urls(frontier) == [f"{SITE}/%7eada?b=2&a=1", f"{SITE}/ada"]
+
+
+def test_each_octet_of_an_arks_url_counts() -> None:
+    leads = [Lead.to_ark(Ark("12x45", "x5"), f"{SITE}/ark:/12x45/x5{query}") for query in ("", "?b=1&a=2", "?a=2&b=1")]
+    with Store.open(None) as store:
+        frontier = Frontier(store, begun(store), ARKS)
+        frontier.add(leads)
+        assert list(frontier.leads()) == leads
+        assert [entry.lead for entry in frontier.claim({"library.example": 9})] == leads
+
+
+def test_runs_and_spiders_have_each_their_own() -> None:
+    with Store.open(None) as store:
+        first, second = begun(store), begun(store)
+        for of in (Frontier(store, first, DOCUMENTS), Frontier(store, first, ARKS), Frontier(store, second, DOCUMENTS)):
+            of.add(pages("a"))
+            assert urls(of) == [f"{SITE}/a"]
+
+
+def test_what_a_document_leads_to_and_that_it_is_done_are_recorded_with_it() -> None:
+    with Store.open(None) as store:
+        run_id = begun(store)
+        frontier = Frontier(store, run_id, DOCUMENTS)
+        [seed] = pages("")
+        frontier.add([seed])
+        frontier.claim({"library.example": 1})
+        leads = tuple(leads_to_pages([f"{SITE}/b", f"{SITE}/a", f"{SITE}/b#x"], depth=1, found_on=seed.url))
+        store.record(run_id, [DocumentRecord(seed.url, None, AT, "read", leads=leads, settles=seed.canonical)])
+        assert frontier.counts() == {State.WAITING: 2, State.CLAIMED: 0, State.DONE: 1}
+        found = frontier.claim({"library.example": 9})
+    assert [(each.lead.url, each.lead.depth, each.lead.found_on) for each in found] == [
+        (f"{SITE}/b", 1, seed.url),
+        (f"{SITE}/a", 1, seed.url),
+    ]
+
+
+def test_when_a_document_can_not_be_recorded_nothing_of_it_is(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "a.db") as store:
+        run_id = begun(store)
+        frontier = Frontier(store, run_id, DOCUMENTS)
+        [seed] = pages("")
+        frontier.add([seed])
+        frontier.claim({"library.example": 1})
+        with store.transaction() as connection:
+            count = connection.exec_driver_sql("pragma page_count").scalar_one()
+        store._engine.raw_connection().execute(f"pragma max_page_count={count + 2}")
+        leads = tuple(leads_to_pages((f"{SITE}/{n}" for n in range(1000)), depth=1, found_on=seed.url))
+        with pytest.raises(StoreUnwritable, match="full"):
+            store.record(run_id, [DocumentRecord(seed.url, None, AT, "read", leads=leads, settles=seed.canonical)])
+        assert frontier.counts() == {State.WAITING: 0, State.CLAIMED: 1, State.DONE: 0}
+        assert store.counts(run_id)["documents"] == 0
+
+
+def test_after_a_crash_what_was_claimed_is_known(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "a.db") as store:
+        run_id = begun(store)
+        frontier = Frontier(store, run_id, DOCUMENTS)
+        frontier.add(pages("a", "b", "c"))
+        frontier.claim({"library.example": 2})
+        store.record(run_id, [Settled(DOCUMENTS, f"{SITE}/a")])
+    with Store.open(tmp_path / "a.db") as store:
+        frontier = Frontier(store, run_id, DOCUMENTS)
+        assert [(entry.lead.url, entry.attempts) for entry in frontier.claim_again()] == [(f"{SITE}/b", 2)]
+        assert urls(frontier) == [f"{SITE}/c"]
+
+
+def test_hosts_come_in_the_order_in_which_they_were_come_by() -> None:
+    with Store.open(None) as store:
+        frontier = Frontier(store, begun(store), DOCUMENTS)
+        frontier.add([*pages("a", host="b.example"), *pages("a", "b", host="a.example"), Lead.to_file("thesis.pdf")])
+        assert frontier.hosts() == ["b.example", "a.example", ""]
+        frontier.claim({"b.example": 1})
+        assert frontier.hosts() == ["a.example", ""]
+        assert frontier.claim({"": 1})[0].lead.kind is Kind.FILE
+
+
+def test_claiming_looks_at_no_more_rows_than_it_takes() -> None:
+    statements: list[tuple[str, Any]] = []
+    with Store.open(None) as store:
+        frontier = Frontier(store, begun(store), DOCUMENTS)
+        frontier.add(pages("a"))
+        event.listen(store._engine, "before_cursor_execute", lambda *told: statements.append((told[2], told[3])))
+        frontier.claim({"library.example": 5})
+        [(sql, values)] = statements
+        with store.reading() as connection:
+            steps = [row[3] for row in connection.exec_driver_sql(f"explain query plan {sql}", values)]
+    assert any("frontier_waiting (run_id=? AND spider=? AND host=?)" in step for step in steps), steps
+    assert not any(step.startswith("SCAN") for step in steps), steps
+
+
+def test_a_link_that_is_no_url_leads_nowhere_and_takes_no_other_with_it() -> None:
+    found = leads_to_pages(["http://[broken", f"{SITE}/a"], depth=1, found_on=None)
+    assert [lead.url for lead in found] == [f"{SITE}/a"]

@@ -1,0 +1,359 @@
+"""What passes the gate: traps and honest lists, scope, content hosts, and what a page asks for."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.leads import Lead, Reach
+from crawler.scope import Extent, Scope
+from crawler.sources.canonical import same_document
+from crawler.sources.gate import Gate, Passed, Rules
+from crawler.sources.listing import Item, SourceKind, SourceReading
+from crawler.sources.targets import Headers
+from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, turns_page
+from extractors.documents import Reading
+from extractors.formats import read_document
+from tests.vectors import vectors
+
+HOME = "https://www.library.example/"
+
+
+# -- when two URLs are one document
+
+
+@pytest.mark.parametrize("vector", vectors("same_document"))
+def test_urls_are_compared_in_a_stated_form(vector: dict[str, Any]) -> None:
+    assert len({same_document(url) for url in vector.get("same", [])}) <= 1
+    apart = vector.get("apart", [])
+    assert len({same_document(url) for url in apart}) == len(apart)
+
+
+@given(
+    st.builds(
+        "{}://{}{}/{}{}".format,
+        st.sampled_from(["http", "https", "HTTP"]),
+        st.sampled_from(["a.example", "A.Example.", "me@a.example", "[::1]"]),
+        st.sampled_from(["", ":80", ":8080"]),
+        st.text("abC/.%7e;=é é_-~", max_size=12),
+        st.sampled_from(["", "?", "?b=1&a=%c3", "?sid=0123456789abcdef0", "#x"]),
+    )
+)
+def test_the_form_of_a_form_is_itself(url: str) -> None:
+    once = same_document(url)
+    assert same_document(once) == once
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://a.example:x/", "http://a.example:99999999999/é"])
+def test_what_is_no_url_has_no_form_or_one_that_does_no_harm(url: str) -> None:
+    with contextlib.suppress(ValueError):
+        same_document(url)
+
+
+# -- traps
+
+
+def filled(vector: dict[str, Any]) -> Traps:
+    traps = Traps(2026)
+    for day in range(vector.get("calendar", 0)):
+        traps.remember(f"http://a.example/agenda/{1001 + day // 28 % 900}-01-{1 + day % 28:02}")
+    if "combinations" in vector:
+        for url in ("http://a.example/search?subject=maps", "http://a.example/search?year=1784"):
+            traps.remember(url)
+    for number in range(vector.get("combinations", 0)):
+        traps.remember(f"http://a.example/search?subject=s{number}&year={number}")
+    return traps
+
+
+@pytest.mark.parametrize("vector", vectors("traps"))
+def test_a_trap_is_told_by_a_stated_rule(vector: dict[str, Any]) -> None:
+    traps = filled(vector)
+    *before, last = vector["urls"]
+    for url in before:
+        assert traps.rule(url) is None
+        traps.remember(url)
+    assert traps.rule(last) == (Rule(vector["rule"]) if vector["rule"] else None)
+
+
+def test_a_url_of_4096_characters_is_asked_for_and_a_longer_one_is_not() -> None:
+    url = "http://a.example/" + "x" * 4079
+    assert (len(url), Traps(2026).rule(url), Traps(2026).rule(url + "x")) == (4096, None, Rule.URL_LENGTH)
+
+
+def expanded(pattern: str) -> Iterator[str]:
+    """The URLs of a pattern, ``{1..3}``, ``{0..100..20}`` or ``{A..C}`` being a range."""
+    pieces = re.split(r"\{(\w+)\.\.(\w+)(?:\.\.(\d+))?\}", pattern)
+    ranges = []
+    for first, last, step in zip(pieces[1::4], pieces[2::4], pieces[3::4], strict=True):
+        if first.isdigit():
+            ranges.append([str(n) for n in range(int(first), int(last) + 1, int(step or 1))])
+        else:
+            ranges.append([chr(n) for n in range(ord(first), ord(last) + 1)])
+    for values in itertools.product(*ranges):
+        yield "".join(itertools.chain(*itertools.zip_longest(pieces[0::4], values, fillvalue="")))
+
+
+@pytest.mark.parametrize("vector", vectors("honest_urls"))
+def test_the_lists_of_honest_repositories_pass_untouched(vector: dict[str, Any]) -> None:
+    traps = Traps(2026)
+    refused = {}
+    urls = [url for pattern in vector["urls"] for url in itertools.islice(expanded(pattern), 2500)]
+    for url in urls:
+        rule = traps.rule(url)
+        if rule is not None:
+            refused[url] = rule
+        traps.remember(url)
+    assert len(urls) > 600
+    assert not refused
+    assert not [url for url in urls if traps.rule(url)], "nor when they are met again"
+
+
+def test_what_was_remembered_is_remembered_the_same_when_it_is_told_again() -> None:
+    urls = [f"http://a.example/search?subject=s{n}&year={n}" for n in range(150)]
+    urls += [
+        "http://a.example/search?subject=maps",
+        "http://a.example/search?year=1784",
+        "http://a.example/agenda/2026-01",
+    ]
+    forwards, again = Traps(2026), Traps(2026)
+    for url in urls:
+        forwards.remember(url)
+    for url in [*urls, *urls]:
+        again.remember(url)
+    assert forwards == again
+
+
+@pytest.mark.parametrize(
+    ("url", "to", "is_turned"),
+    [
+        ("http://a.example/b?page=2", "http://a.example/b", True),
+        ("http://a.example/b?c=1&offset=20", "http://a.example/b?offset=40&c=1", True),
+        ("http://a.example/b?page=2", "http://a.example/b?page=2", False),
+        ("http://a.example/b", "http://a.example/item/1", False),
+        ("http://a.example/b", "http://b.example/b?page=2", False),
+        ("http://a.example/b?month=1", "http://a.example/b?month=2", False),
+    ],
+)
+def test_turning_a_page_is_no_step(url: str, to: str, is_turned: bool) -> None:
+    assert turns_page(url, to) is is_turned
+
+
+# -- the gate
+
+
+def gate(
+    *seeds: str, rules: Rules | None = None, extent: Extent = Extent.SITE, content_hosts: tuple[str, ...] = ()
+) -> Gate:
+    scope = Scope.of(seeds or [HOME], extent=extent, content_hosts=content_hosts)
+    return Gate(scope, rules or Rules(), Traps(2026))
+
+
+def from_page(
+    html: str, *, at: Gate | None = None, lead: Lead | None = None, headers: Headers | None = None, url: str = HOME
+) -> Passed:
+    reading = read_document(html.encode(), media_type="text/html")
+    return (at or gate()).page(lead or Lead.to_page(url), reading, url=url, headers=headers or Headers())
+
+
+def urls(passed: Passed) -> list[str]:
+    return [lead.url.removeprefix(HOME) for lead in passed.leads]
+
+
+def kinds(passed: Passed) -> list[str]:
+    return [finding.kind for finding in passed.findings]
+
+
+@pytest.mark.parametrize("vector", vectors("page_leads"))
+def test_a_page_leads_where_its_links_lead(vector: dict[str, Any]) -> None:
+    headers = Headers(**{name: tuple(values) for name, values in vector.get("headers", {}).items()})
+    passed = from_page(vector["html"], headers=headers, url=vector.get("url", HOME))
+    assert urls(passed) == vector["leads"]
+    assert kinds(passed) == vector.get("findings", [])
+
+
+def test_links_are_compared_in_one_form_and_sent_as_found() -> None:
+    passed = from_page("<a href='/%7eada?b=1&amp;a=2'>1</a><a href='/~ada?a=2&amp;b=1'>2</a>")
+    assert urls(passed) == ["%7eada?b=1&a=2"], "once, as it was found first"
+
+
+def test_a_link_of_one_page_leads_one_step_further_and_a_turned_page_none() -> None:
+    at = HOME + "browse"
+    passed = from_page(
+        "<a href='?page=2'>2</a><a href='/item/1'>1</a>", lead=Lead.to_page(at, found_on=HOME, depth=3), url=at
+    )
+    assert [(lead.url.removeprefix(HOME), lead.depth) for lead in passed.leads] == [("browse?page=2", 3), ("item/1", 4)]
+
+
+def test_the_depth_that_the_user_gives_ends_a_crawl_without_a_word() -> None:
+    limited = gate(rules=Rules(depth=2))
+    html = "<a href='/a'>a</a>"
+    assert urls(from_page(html, at=limited, lead=Lead.to_page(HOME, found_on=HOME, depth=1))) == ["a"]
+    assert from_page(html, at=limited, lead=Lead.to_page(HOME, found_on=HOME, depth=2)) == Passed()
+
+
+def test_the_depth_that_keeps_from_traps_is_told() -> None:
+    assert urls(from_page("<a href='/a'>a</a>", lead=Lead.to_page(HOME, found_on=HOME, depth=MOST_DEPTH - 1))) == ["a"]
+    passed = from_page("<a href='/a'>a</a><a href='/b'>b</a>", lead=Lead.to_page(HOME, found_on=HOME, depth=MOST_DEPTH))
+    assert passed.leads == ()
+    [finding] = passed.findings
+    assert (finding.kind, finding.detail.partition(":")[2].split(",")[0]) == ("trap-depth", " 2")
+
+
+def test_of_a_page_with_too_many_links_the_first_are_followed_and_the_others_counted() -> None:
+    html = "".join(f"<a href='/{n}'>{n}</a>" for n in range(MOST_LINKS + 5))
+    passed = from_page(html)
+    assert len(passed.leads) == MOST_LINKS
+    [finding] = passed.findings
+    assert finding.kind == "trap-links"
+    assert finding.detail.startswith(f"links not followed: 5, the first {HOME}{MOST_LINKS}: ")
+
+
+def test_traps_on_one_page_are_one_finding_a_rule_with_their_number_and_the_first() -> None:
+    html = "".join(f"<a href='/events/{year}/01'>{year}</a>" for year in range(2027, 2040))
+    html += "<a href='/x/map/x/map/x/map'>loop</a>"
+    passed = from_page(html)
+    assert urls(passed) == ["events/2027/01", "events/2028/01"]
+    assert [(each.kind, each.detail.split(":", 1)[1].split(",")[0].strip()) for each in passed.findings] == [
+        ("trap-repeated-path", "1"), ("trap-calendar", "11"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("told", ["meta", "header", "header for us"])
+def test_a_page_that_asks_not_to_be_followed_is_not_and_that_is_told(told: str) -> None:
+    html, headers = "<a href='/a'>a</a><a href='/b'>b</a>", Headers()
+    if told == "meta":
+        html = f"<meta name=Robots content='NOINDEX, NoFollow'>{html}"
+    else:
+        headers = Headers(x_robots_tag=("nofollow" if told == "header" else "otherbot: all", "arkaudit: none"))
+    passed = from_page(html, headers=headers)
+    assert passed.leads == ()
+    [finding] = [finding for finding in passed.findings if finding.kind == "nofollow-page"]
+    assert "2, as the page asks" in finding.detail
+    followed = from_page(html, headers=headers, at=gate(rules=Rules(follows_nofollow=True)))
+    assert urls(followed) == ["a", "b"]
+
+
+def test_what_others_are_asked_is_not_asked_of_us() -> None:
+    headers = Headers(x_robots_tag=("googlebot: nofollow", "unavailable_after: 2027-01-01"))
+    assert urls(from_page("<meta name=googlebot content=nofollow><a href='/a'>a</a>", headers=headers)) == ["a"]
+
+
+def test_links_marked_nofollow_are_counted_where_they_would_be_followed() -> None:
+    html = "<a rel='nofollow' href='/a'>a</a><a rel=nofollow href='https://elsewhere.example/'>b</a><a href='/c'>c</a>"
+    passed = from_page(html)
+    assert (urls(passed), kinds(passed)) == (["c"], ["nofollow"])
+    assert urls(from_page(html, at=gate(rules=Rules(follows_nofollow=True)))) == ["a", "c"]
+
+
+def test_include_and_exclude_are_searched_in_the_url_and_spare_the_seed() -> None:
+    rules = Rules(include=(re.compile("/item/"),), exclude=(re.compile(r"[?&]lang="), re.compile("^http:")))
+    html = "<a href='/item/1'>1</a><a href='/item/2?lang=fr'>2</a><a href='/about'>3</a><a href='http://www.library.example/item/3'>4</a>"
+    passed = from_page(html, at=gate(rules=rules))
+    assert (urls(passed), passed.findings) == (["item/1"], ())
+
+
+@pytest.mark.parametrize(
+    ("extent", "followed"),
+    [
+        (Extent.SITE, ["maps/a", "b", "https://files.library.example/c", "https://files.library.example/d.pdf"]),
+        (Extent.HOST, ["maps/a", "b", "https://files.library.example/d.pdf"]),
+        (Extent.PATH, ["maps/a", "https://files.library.example/d.pdf"]),
+    ],
+)
+def test_the_scope_is_a_site_a_host_or_a_path_and_documents_beside_it_belong_to_it(
+    extent: Extent, followed: list[str]
+) -> None:
+    html = "<a href='a'>a</a><a href='/b'>b</a><a href='https://files.library.example/c'>c</a>"
+    html += "<a href='https://files.library.example/d.pdf'>d</a><a href='https://elsewhere.example/e.pdf'>e</a>"
+    seed = HOME + "maps/index.html"
+    passed = from_page(html, at=gate(seed, extent=extent), url=seed)
+    assert urls(passed) == followed
+    reaches = {lead.url: lead.reach for lead in passed.leads}
+    within = Reach.SITE if extent is Extent.SITE else Reach.LEAF
+    assert reaches["https://files.library.example/d.pdf"] is within
+
+
+def test_from_a_content_host_everything_is_fetched_and_nothing_followed() -> None:
+    here = gate(content_hosts=("CDN.example",))
+    [lead] = from_page("<a href='https://cdn.example/bitstream/1'>1</a>", at=here).leads
+    assert lead.reach is Reach.LEAF
+    assert from_page("<a href='/more'>more</a>", at=here, lead=lead, url=lead.url).leads == ()
+
+
+def test_a_landing_page_leads_to_its_documents_and_nowhere_else() -> None:
+    landing = "https://repository.elsewhere.example/item/7"
+    html = """<meta name=citation_pdf_url content='https://repository.elsewhere.example/bitstream/7'>
+        <a href='/'>home</a> <a href='thesis.pdf'>PDF</a> <a href='https://files.elsewhere.example/data.CSV'>data</a>
+        <a href='https://third.example/other.pdf'>cited</a>"""
+    headers = Headers(link=('<https://repository.elsewhere.example/item/7/docx>; rel="item"; type="x"',))
+    passed = from_page(
+        html, lead=Lead.to_page(landing, found_on="oai:r:7", depth=1, reach=Reach.ITEM), url=landing, headers=headers
+    )
+    assert [lead.url.removeprefix("https://") for lead in passed.leads] == [
+        "repository.elsewhere.example/item/7/docx",
+        "repository.elsewhere.example/bitstream/7",
+        "repository.elsewhere.example/item/thesis.pdf",
+        "files.elsewhere.example/data.CSV",
+    ]
+    assert {lead.reach for lead in passed.leads} == {Reach.LEAF}
+
+
+def test_a_landing_page_that_goes_on_by_itself_stays_a_landing_page() -> None:
+    lead = Lead.to_page("https://r.example/1", found_on="x", depth=1, reach=Reach.ITEM)
+    [further] = from_page("<meta http-equiv=refresh content='0; url=/2'>", lead=lead, url=lead.url).leads
+    assert (further.reach, further.depth) == (Reach.ITEM, 1)
+
+
+# -- sources
+
+
+def test_what_a_named_source_lists_is_asked_for_wherever_it_is_and_its_further_parts_come_first() -> None:
+    read = SourceReading(SourceKind.FEED, (Item("https://elsewhere.example/1"), Item(HOME + "2")), (HOME + "feed?p=2",))
+    passed = gate().source(Lead.to_page(HOME + "feed"), read)
+    assert [(lead.url, lead.reach, lead.depth, lead.part) for lead in passed.leads] == [
+        (HOME + "feed?p=2", Reach.ITEM, 0, 1),
+        ("https://elsewhere.example/1", Reach.ITEM, 1, 0),
+        (HOME + "2", Reach.ITEM, 1, 0),
+    ]
+    assert passed.leads[0].source is SourceKind.FEED
+
+
+def test_a_source_that_a_crawl_comes_upon_stays_in_its_scope() -> None:
+    read = SourceReading(SourceKind.SITEMAP, (Item("https://elsewhere.example/1"), Item(HOME + "2")))
+    passed = gate().source(Lead.to_page(HOME + "sitemap.xml", found_on=HOME, depth=1), read)
+    assert [(lead.url, lead.reach) for lead in passed.leads] == [(HOME + "2", Reach.SITE)]
+
+
+def test_links_of_a_record_that_are_not_its_own_place_are_followed_in_scope_only() -> None:
+    items = (Item("https://doi.example/1", "r:1"), Item("https://rights.example/by", "r:1", is_elsewhere=False))
+    read = SourceReading(SourceKind.OAI, (*items, Item(HOME + "galley/1", "r:1", is_elsewhere=False)))
+    passed = gate().source(Lead.to_page(HOME + "oai", source=SourceKind.OAI), read)
+    assert [(lead.url, lead.found_on) for lead in passed.leads] == [
+        ("https://doi.example/1", "r:1"), (HOME + "galley/1", "r:1"),
+    ]  # fmt: skip
+
+
+def test_pictures_examples_and_traps_are_not_asked_for_by_a_source_either() -> None:
+    listed = (HOME + "scan.jpg", HOME + "ark:/12345/x5", HOME + "events/2040/", HOME + "ok", "http://[broken/")
+    passed = gate().source(Lead.to_page(HOME + "list"), SourceReading(SourceKind.LIST, tuple(map(Item, listed))))
+    assert (urls(passed), kinds(passed)) == (["ok"], ["trap-calendar"])
+
+
+def test_without_depth_nothing_is_followed_and_what_a_source_says_of_itself_is_told() -> None:
+    read = read_nothing = SourceReading(SourceKind.SITEMAP, (Item(HOME + "1"),), (HOME + "s2.xml",))
+    assert gate(rules=Rules(depth=0)).source(Lead.to_page(HOME), read) == Passed(findings=read_nothing.findings)
+
+
+@given(st.lists(st.text(max_size=40), max_size=6), st.text(max_size=60))
+def test_no_link_and_no_header_is_too_odd(links: list[str], header: str) -> None:
+    reading = Reading("text/html", links=tuple(links), base=header, robots=(header,))
+    told = Headers((header,), (header,), (header,))
+    passed = gate().page(Lead.to_page(HOME), reading, url=HOME, headers=told)
+    assert all(lead.url.isascii() and lead.url.startswith(("http", "HTTP")) for lead in passed.leads)
