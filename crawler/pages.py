@@ -11,6 +11,7 @@ from typing import Any
 
 from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning
 
+from crawler.boilerplate import own_text
 from crawler.erc import Record, parse_erc
 from crawler.observations import PageFacts
 from crawler.quirks import plain, quirks
@@ -35,6 +36,7 @@ _REFRESH = re.compile(
 )
 _HIDDEN = ("script", "style", "template", "noscript")
 _VALUE_CHARS = 500
+_LABELS_END = " :\N{FULLWIDTH COLON}"
 _MOST_LINES = 3_000
 
 
@@ -44,7 +46,7 @@ class Page:
 
     title: str | None
     text: str
-    """All of its readable text, white space folded."""
+    """Its title and its own readable text, without what is on every page of its site, white space folded."""
     facts: PageFacts
     record: Record | None
     """An ERC that stands in its text, or what its JSON-LD describes; a page may hold either for a program's sake."""
@@ -68,18 +70,26 @@ def read_page(markup: bytes, charset: str | None) -> Page:
         hidden.decompose()
     title = soup.title.get_text(" ", strip=True) if soup.title else None
     lines = soup.get_text("\n")
-    text = " ".join(lines.split())
-    named += [(str(mention.ark), "text") for mention in find_arks(text)]
+    named += [(str(mention.ark), "text") for mention in find_arks(" ".join(lines.split()))]
     canonical = soup.find("link", rel=lambda rel: rel is not None and "canonical" in rel.lower().split())
+    refresh, told = _refresh(soup), _told(soup, lines)
+    asks_password, signs_on = soup.find("input", type="password") is not None, _signs_on(soup)
+    text = " ".join(part for part in (" ".join((title or "").split()), own_text(soup)) if part)
     facts = PageFacts(
         arks=tuple(dict.fromkeys(named))[:MOST_ARKS],
         canonical=_attribute(canonical, "href") or None,
-        refresh=_refresh(soup),
+        refresh=refresh,
         challenge=quirks().challenge_in_page(source, title, text),
-        asks_password=soup.find("input", type="password") is not None,
-        told=_told(soup, lines),
+        asks_password=asks_password,
+        signs_on=signs_on,
+        told=told,
     )
     return Page(title, text, facts, _record(lines, graph))
+
+
+def _signs_on(soup: Any) -> bool:
+    """Whether a form hands a request for a log-in on to somebody else (SAML and WS-Federation)."""
+    return soup.find("input", attrs={"name": re.compile(r"(?:SAMLRequest|wresult|wctx)\Z")}) is not None
 
 
 def _attribute(tag: Any, name: str) -> str:
@@ -142,15 +152,14 @@ def _record(lines: str, graph: Iterable[Any]) -> Record | None:
         erc = parse_erc(lines[opening.start() :].lstrip())
         if erc is not None and erc.anchoring is not None and len(erc.anchoring.elements) >= 2:
             return erc.display()
-    described = [record for node in graph if (record := record_of(node, "json-ld")) is not None]
-    return max(described, key=lambda record: sum(map(len, record.values())), default=None)
+    return record_of(list(graph), "json-ld")
 
 
 def _told(soup: Any, text: str) -> dict[str, str]:
     """What stands under descriptive labels, by the kernel's names: in lists, in tables, behind colons."""
     told: dict[str, str] = {}
     for label, value in (*_pairs(soup), *_colon_lines(text), *_headed(soup)):
-        question = quirks().labels.get(plain(label).rstrip(" :"))
+        question = quirks().labels.get(plain(label).rstrip(_LABELS_END))
         folded = " ".join(value.split())[:_VALUE_CHARS]
         if question and folded:
             told.setdefault(question, folded)
@@ -172,7 +181,8 @@ def _pairs(soup: Any) -> Iterator[tuple[str, str]]:
 
 def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
     """Labels with a colon, each with the rest of its line or, where that is empty, with the next line."""
-    lines = [line.strip() for line in text.split("\n", _MOST_LINES)[:_MOST_LINES] if line.strip()]
+    straight = text.replace("\N{FULLWIDTH COLON}", ":")
+    lines = [line.strip() for line in straight.split("\n", _MOST_LINES)[:_MOST_LINES] if line.strip()]
     for line, following in zip(lines, [*lines[1:], ""], strict=False):
         label, colon, value = line.partition(":")
         if colon and len(label) < 60:
@@ -182,7 +192,7 @@ def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
 def _headed(soup: Any) -> Iterator[tuple[str, str]]:
     """What stands under a heading that announces a commitment."""
     for heading in soup.find_all(re.compile(r"h[1-6]\Z"), limit=100):
-        label = plain(heading.get_text(" ")).rstrip(" :")
+        label = plain(heading.get_text(" ")).rstrip(_LABELS_END)
         following = heading.find_next_sibling()
         if quirks().labels.get(label) == "commitment" and following is not None:
             yield label, following.get_text(" ")
