@@ -22,11 +22,15 @@ MISSING: Mapping[str, str] = {
     "null": "explicitly empty",
     "tba": "to be assigned or announced later",
 }
+#: The code that says where the value is; without that, it says nothing.
+ELSEWHERE = "at"
 #: Codes that say on purpose that there is nothing, where others say that somebody may come to know.
 ON_PURPOSE = frozenset({"unap", "unal"})
 
 _FLAGS = re.compile(r"\[[^\]\s]{0,40}\](?=\s*\S)")
 _CODE = re.compile(r"\(:(?P<code>[a-z0-9]{1,16})\)\s*", re.IGNORECASE)
+#: Codes as some software sends them, without their brackets: then they are all of the value.
+_NAKED_CODE = re.compile(rf":(?P<code>{'|'.join(MISSING)}|at|etal)\Z", re.IGNORECASE)
 _ENCODED = re.compile(r"%[!%._{}]|\s+|[^%\s]+|%")
 _DECODED = {"%!": "|", "%%": "%", "%.": ",", "%_": ""}
 
@@ -45,7 +49,8 @@ class Value:
     @property
     def missing(self) -> str | None:
         """The code when it says that there is no value; None for a value, and for a code that stands for one."""
-        return self.code if self.code in MISSING else None
+        is_elsewhere = self.code == ELSEWHERE and not self.text
+        return self.code if self.code in MISSING or is_elsewhere else None
 
     def __str__(self) -> str:
         marked = f"(:{self.code})" if self.code else ""
@@ -63,7 +68,7 @@ def parse_value(written: str) -> Value:
     rest = written.strip()
     if flags := _FLAGS.match(rest):
         rest = rest[flags.end() :].lstrip()
-    code = _CODE.match(rest)
+    code = _CODE.match(rest) or _NAKED_CODE.match(rest)
     if code:
         rest = rest[code.end() :]
     sort_friendly = rest.startswith(",") and len(rest) > 1

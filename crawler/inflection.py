@@ -17,16 +17,15 @@ from crawler.erc import QUESTIONS
 from crawler.erc_dates import parse_dates
 from crawler.erc_values import missing_code
 from crawler.likeness import last_part, likeness, same_answer, same_page
-from crawler.notices import asks_to_log_in, challenge_of
+from crawler.notices import asks_to_log_in, challenge_of, says_not_found
 from crawler.observations import ChainEnd, MetadataOutcome, Observation, ServiceVerdict
-from crawler.quirks import plain, quirks
+from crawler.quirks import plain
 from crawler.records import STRUCTURED
 from crawler.resolving import INFLECTIONS, SUCCESSES
 from crawler.structured import KERNEL, kernel
 from crawler.subject import describes, subject_of
 from crawler.thump import thump_code
 from extractors.ark import Ark
-from extractors.find import find_arks
 
 __all__ = ["BLOCKED", "judge_commitment", "judge_metadata"]
 
@@ -248,12 +247,17 @@ def _told_by(answer: Observation) -> set[str]:
 def _is_description(answer: Observation, told: set[str], control: Observation | None) -> bool:
     """Whether a page that is neither the object's nor everybody's describes the object."""
     opening = plain(f"{answer.title or ''} {(answer.text or '')[:60]}")
-    if quirks().not_found.search(opening) or re.search(r"\b(?:log ?in|sign in|password|search results)\b", opening):
+    if says_not_found(opening) or re.search(r"\b(?:log ?in|sign in|password|search results)\b", opening):
         return False
     ark = Ark.parse(answer.ark)
-    is_named = describes(answer, ark) or any(mention.ark == ark for mention in find_arks(answer.text or ""))
+    is_named = describes(answer, ark) or bool(answer.facts.places_of(str(ark)))
     is_particular = control is not None and control.status is not None and control.status not in SUCCESSES
-    return len(told) >= ENOUGH_ANSWERS and (is_named or ark.name in (answer.text or "") or is_particular)
+    answers = told | ({"commitment"} & answer.facts.told.keys())
+    return (
+        len(answers) >= ENOUGH_ANSWERS
+        and bool(told - {"where"})
+        and (is_named or ark.name in (answer.text or "") or is_particular)
+    )
 
 
 def _tells_no_more(answer: Observation, object_answer: Observation, told: set[str]) -> bool:
