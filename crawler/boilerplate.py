@@ -16,11 +16,15 @@ from bs4.element import CData, NavigableString, Tag
 MENU_LINKS = 4
 #: The share of a block's letters that stand in links when it is a menu.
 MENU_SHARE = 0.7
+#: Headings that are kept, and how much of each.
+MOST_HEADINGS = 4
+HEADING_CHARS = 200
 
 _SITES_ROLES = frozenset(
     {"navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar"},
 )
 _BLOCKS = frozenset({"ul", "ol", "dl", "table", "tr", "td", "div", "section", "aside", "p", "map", "center"})
+_HEADINGS = frozenset({"h1", "h2", "h3"})
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -45,20 +49,29 @@ class _Weight:
         return self.links >= MENU_LINKS and self.linked >= MENU_SHARE * self.letters
 
 
-def own_text(soup: Any) -> str:
-    """The readable text of a parsed page without the site's own, white space folded; in time that its size allows.
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What a page says itself, white space folded."""
+
+    text: str
+    headings: tuple[str, ...] = ()
+    """The first of its headings."""
+
+
+def own_part(soup: Any) -> Own:
+    """The readable text of a parsed page without the site's own and its title; in time that its size allows.
 
     >>> from bs4 import BeautifulSoup
     >>> markup = "<nav>Home Maps</nav><main><h1>A map</h1><p>Ink on paper</main><footer>Our address</footer>"
-    >>> own_text(BeautifulSoup(markup, "lxml"))
-    'A map Ink on paper'
+    >>> own_part(BeautifulSoup(markup, "lxml"))
+    Own(text='A map Ink on paper', headings=('A map',))
     """
-    body = soup.body or soup
-    nodes = list(body.descendants)
+    nodes = list(soup.descendants)
     weights, sites = _weighed(nodes)
     main = next((node for node in nodes if _is_main(node) and weights[id(node)].letters), None)
     left_out, own = {id(node) for node in sites}, []
-    within = {id(body)} if main is None else {id(main)}
+    within = {id(soup)} if main is None else {id(main)}
+    headings: list[Tag] = []
     for node in nodes:
         place = id(node.parent)
         if place in left_out:
@@ -67,8 +80,12 @@ def own_text(soup: Any) -> str:
             within.add(id(node))
             if type(node) in (NavigableString, CData):
                 own.append(str(node))
+            elif node.name in _HEADINGS and len(headings) < MOST_HEADINGS:
+                headings.append(node)
     text = _folded(own)
-    return text if _LETTER.search(text) else _folded(body.get_text("\n").split("\n"))
+    if not _LETTER.search(text):
+        return Own(_folded([str(node) for node in nodes if _is_shown(node)]))
+    return Own(text, tuple(told for each in headings if (told := _folded([each.get_text("\n")])[:HEADING_CHARS])))
 
 
 def _weighed(nodes: list[Any]) -> tuple[dict[int, _Weight], list[Any]]:
@@ -96,6 +113,10 @@ def _weighed(nodes: list[Any]) -> tuple[dict[int, _Weight], list[Any]]:
     return weights, sites
 
 
+def _is_shown(node: Any) -> bool:
+    return type(node) in (NavigableString, CData) and node.parent.name != "title"
+
+
 def _is_main(node: Any) -> bool:
     return isinstance(node, Tag) and (node.name == "main" or node.get("role") == "main")
 
@@ -107,7 +128,7 @@ def _is_outer_heading(node: Any, main: Any, weights: dict[int, _Weight]) -> bool
 
 def _is_sites(tag: Tag, *, in_article: bool, has_heading: bool) -> bool:
     """Whether an element is the site's by its name or role, or is not shown at all; a header may hold the title."""
-    if tag.name in ("nav", "dialog", "select") or tag.has_attr("hidden"):
+    if tag.name in ("title", "nav", "dialog", "select") or tag.has_attr("hidden"):
         return True
     if tag.name == "footer":
         return not in_article

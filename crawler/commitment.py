@@ -127,7 +127,7 @@ def statement_in(answer: Observation) -> Mapping[str, str] | None:
             is_other = key in _AMBIGUOUS and kind != "erc" and not _OF_PERMANENCE.search(value)
             if key in COMMITMENT_KEYS and not is_other:
                 return {"what": value}
-    if record and "json-ld" not in record:
+    if record and not record.keys() & {"json-ld", "embedded"}:
         return None
     words = answer.facts.told.get("commitment")
     if words is None and (found := _IN_TEXT.search(answer.text or "")):

@@ -27,6 +27,9 @@ ELSEWHERE = "at"
 #: Codes that say on purpose that there is nothing, where others say that somebody may come to know.
 ON_PURPOSE = frozenset({"unap", "unal"})
 
+#: What programs write where a value is missing.
+NOTHING = frozenset({"none", "null", "nil", "n/a", "nan", "undefined", "not available", "not specified", "unspecified"})
+
 _FLAGS = re.compile(r"\[[^\]\s]{0,40}\](?=\s*\S)")
 _CODE = re.compile(r"\(:(?P<code>[a-z0-9]{1,16})\)\s*", re.IGNORECASE)
 #: Codes as some software sends them, without their brackets: then they are all of the value.
@@ -127,3 +130,13 @@ def missing_code(value: str) -> str | None:
     ('unkn', None, None)
     """
     return parse_value(value).missing
+
+
+def says_something(value: str) -> bool:
+    """Whether a value is more than a code for what is missing, or a program's or a form's word for nothing.
+
+    >>> [says_something(value) for value in ("Rossi, Ada", "(:unkn) Anonymous", ":unav", "None", "\N{EN DASH}")]
+    [True, False, False, False, False]
+    """
+    bare = re.sub(r"\A[\W_]+|[\W_]+\Z", "", value).lower()
+    return bare != "" and bare not in NOTHING and missing_code(value) is None

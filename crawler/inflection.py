@@ -15,7 +15,7 @@ from crawler.answers import is_textual
 from crawler.commitment import judge_commitment
 from crawler.erc import QUESTIONS
 from crawler.erc_dates import parse_dates
-from crawler.erc_values import missing_code
+from crawler.erc_values import missing_code, says_something
 from crawler.likeness import last_part, likeness, same_answer, same_page
 from crawler.notices import asks_to_log_in, challenge_of, says_not_found
 from crawler.observations import ChainEnd, MetadataOutcome, Observation, ServiceVerdict
@@ -129,7 +129,7 @@ def _judge_record(
             f"{asked} gave a record, but the same one for a name that can't exist ({control.asked_url})",
         )
     answers = record["erc"] if is_erc else kernel(_flat(record))
-    told = [question for question in QUESTIONS if answers.get(question) and not missing_code(answers[question])]
+    told = [question for question in QUESTIONS if says_something(answers.get(question, ""))]
     if not set(told) - {"where"} or (not is_erc and len(told) < 2 and not subject.names_this):
         return _verdict(
             MetadataOutcome.UNDETERMINED,

@@ -23,6 +23,8 @@ _NOT_FOUND_QUERY = re.compile(
 )
 #: So many characters before words of absence tell whether two pages say them in one sentence.
 _LEADING_WORDS = 40
+#: A page with no more text than this, menus left out, says one thing.
+_FEW_WORDS_CHARS = 300
 #: The rest of a sentence that ends as a question.
 _ASKED = re.compile(
     "[^.!?\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH QUESTION MARK}\N{ARABIC QUESTION MARK}]{0,60}"
@@ -84,6 +86,10 @@ def signs_of_absence(answer: Observation) -> tuple[str, ...]:
         signs.append(f"the page's title says {in_title!r}")
     if in_text and in_text != in_title:
         signs.append(f"the page's text says {in_text!r}")
+    if not signs and (removed := _sure(quirks().withdrawn, f"{answer.title or ''} {_opening(answer)}", None)):
+        signs.append(f"the page says {removed!r}")
+    if in_text and _says_nothing_else(answer):
+        signs.append("the page says that of a thing that was asked for, and hardly anything else")
     if "error" in (answer.record or {}):
         signs.append("what answers is a record of an error")
     if place := place_of_absence(answer):
@@ -94,6 +100,15 @@ def signs_of_absence(answer: Observation) -> tuple[str, ...]:
     if refresh and _NOT_FOUND_PATH.search(refresh.partition("?")[0]):
         signs.append(f"the page refreshes to {refresh!r}")
     return tuple(signs)
+
+
+def _says_nothing_else(answer: Observation) -> bool:
+    """Whether a page says in few words that some page or object is not there, and names no ARK of its own."""
+    told = plain((answer.text or "").removeprefix(answer.title or ""))
+    found = _absence(told)
+    if found is None or len(told) > _FEW_WORDS_CHARS or own_places(answer, Ark.parse(answer.ark)):
+        return False
+    return quirks().things.search(told[max(0, found.start - _LEADING_WORDS) : found.start]) is not None
 
 
 def place_of_absence(answer: Observation) -> str | None:
@@ -143,7 +158,9 @@ def is_search(answer: Observation) -> bool:
 
 
 def _opening(answer: Observation) -> str:
-    return (answer.text or "").removeprefix(answer.title or "")[:OPENING_CHARS]
+    """What a page says first, or in its headings."""
+    opening = (answer.text or "").removeprefix(answer.title or "")[:OPENING_CHARS]
+    return ". ".join([opening, *(each for each in answer.facts.headings if each not in opening)])
 
 
 def refresh_of(answer: Observation) -> str | None:
@@ -194,8 +211,8 @@ def _sure(phrases: Phrases, text: str, control: Observation | None) -> str | Non
     told = plain(text)
     to_control = {found.words for found in phrases.all_in(control.text or "")} if control is not None else set()
     for found in phrases.all_in(told):
-        before = told[max(0, found.start - _GUESS_CHARS) : found.start]
-        is_guess = any(before[guess.end : guess.end + 1] == " " for guess in quirks().unsure.all_in(before))
+        before = plain(told[max(0, found.start - _GUESS_CHARS) : found.start]) + " "
+        is_guess = any(before[guess.end] == " " for guess in quirks().unsure.all_in(before))
         if found.words not in to_control and not is_guess:
             return found.words
     return None

@@ -11,11 +11,12 @@ from typing import Any
 
 from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning
 
-from crawler.boilerplate import own_text
-from crawler.erc import Record, parse_erc
+from crawler.boilerplate import own_part
+from crawler.erc import QUESTIONS, Record, parse_erc
+from crawler.erc_values import says_something
 from crawler.observations import PageFacts
 from crawler.quirks import plain, quirks
-from crawler.structured import record_of
+from crawler.structured import kernel, plain_key, record_of
 from extractors.find import find_arks
 
 #: Bytes of markup that are parsed: a page made to be slow costs the square of its length.
@@ -38,6 +39,7 @@ _HIDDEN = ("script", "style", "template", "noscript")
 _VALUE_CHARS = 500
 _LABELS_END = " :\N{FULLWIDTH COLON}"
 _MOST_LINES = 3_000
+_MOST_TOLD = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,9 @@ def read_page(markup: bytes, charset: str | None) -> Page:
     canonical = soup.find("link", rel=lambda rel: rel is not None and "canonical" in rel.lower().split())
     refresh, told = _refresh(soup), _told(soup, lines)
     asks_password, signs_on = soup.find("input", type="password") is not None, _signs_on(soup)
-    text = " ".join(part for part in (" ".join((title or "").split()), own_text(soup)) if part)
+    embedded = _embedded(soup)
+    own = own_part(soup)
+    text = " ".join(part for part in (" ".join((title or "").split()), own.text) if part)
     facts = PageFacts(
         arks=tuple(dict.fromkeys(named))[:MOST_ARKS],
         canonical=_attribute(canonical, "href") or None,
@@ -82,9 +86,10 @@ def read_page(markup: bytes, charset: str | None) -> Page:
         challenge=quirks().challenge_in_page(source, title, text),
         asks_password=asks_password,
         signs_on=signs_on,
+        headings=own.headings,
         told=told,
     )
-    return Page(title, text, facts, _record(lines, graph))
+    return Page(title, text, facts, _record(lines, graph) or embedded)
 
 
 def _signs_on(soup: Any) -> bool:
@@ -155,13 +160,34 @@ def _record(lines: str, graph: Iterable[Any]) -> Record | None:
     return record_of(list(graph), "json-ld")
 
 
+def _embedded(soup: Any) -> Record | None:
+    """What a page's head and attributes describe, in Dublin Core, microdata or RDFa, if that names an ARK."""
+    told: dict[str, str] = {}
+    for tag in soup.find_all(_tells, limit=_MOST_TOLD):
+        name = _attribute(tag, "itemprop") or _attribute(tag, "property") or _attribute(tag, "name")
+        value = _attribute(tag, "content") or _attribute(tag, "href") or _attribute(tag, "datetime")
+        words = value or " ".join(tag.get_text(" ").split())
+        for each in name.split():
+            if words:
+                told.setdefault(plain_key(each.replace("_", ".")), words[:_VALUE_CHARS])
+    answers = kernel(told)
+    is_one = len(answers) == len(QUESTIONS) and any("ark:" in value.lower() for value in told.values())
+    return {"embedded": answers} if is_one else None
+
+
+def _tells(tag: Any) -> bool:
+    return bool(
+        tag.get("itemprop") or tag.get("property") or (tag.name == "meta" and _SELF_META.match(_attribute(tag, "name")))
+    )
+
+
 def _told(soup: Any, text: str) -> dict[str, str]:
     """What stands under descriptive labels, by the kernel's names: in lists, in tables, behind colons."""
     told: dict[str, str] = {}
     for label, value in (*_pairs(soup), *_colon_lines(text), *_headed(soup)):
         question = quirks().labels.get(plain(label).rstrip(_LABELS_END))
         folded = " ".join(value.split())[:_VALUE_CHARS]
-        if question and folded:
+        if question and folded and (question == "commitment" or says_something(folded)):
             told.setdefault(question, folded)
     return told
 
@@ -177,6 +203,10 @@ def _pairs(soup: Any) -> Iterator[tuple[str, str]]:
         cells = row.find_all(["th", "td"], recursive=False)
         if len(cells) == 2:
             yield cells[0].get_text(" "), cells[1].get_text(" ")
+        following = row.find_next_sibling("tr") if all(cell.name == "th" for cell in cells) else None
+        below = following.find_all(["th", "td"], recursive=False) if following is not None else []
+        if len(cells) == len(below) > 2:
+            yield from ((cell.get_text(" "), value.get_text(" ")) for cell, value in zip(cells, below, strict=True))
 
 
 def _colon_lines(text: str) -> Iterator[tuple[str, str]]:

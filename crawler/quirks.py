@@ -96,6 +96,8 @@ class Quirks:
     not_found: Phrases
     this_object: re.Pattern[str]
     """In plain text: how a page speaks of the one object that was asked for."""
+    things: Phrases
+    """What may not be there: pages, addresses, objects."""
     unsure: Phrases
     passing: Phrases
     about_request: Phrases
@@ -153,6 +155,7 @@ def quirks() -> Quirks:
         widgets=tuple(told["check"]["widget"]),
         not_found=_of_languages(told["not_found"]),
         this_object=_this_object(told["this_object"]),
+        things=Phrases.of([*told["this_object"]["object"], *told["this_object"]["page"]]),
         unsure=Phrases.of(told["unsure"]["before"]),
         passing=_of_languages(told["passing"]),
         about_request=Phrases.of(told["about_request"]["phrase"]),

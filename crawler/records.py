@@ -9,7 +9,7 @@ from crawler.structured import from_json, from_yaml
 from crawler.vocabularies import from_turtle, from_xml
 
 #: Segments that hold a description in another form than an ERC.
-STRUCTURED = ("json", "json-ld", "yaml", "rdf")
+STRUCTURED = ("json", "json-ld", "yaml", "rdf", "embedded")
 
 _TURTLE = re.compile(r"\s*(?:#.*\n\s*)*(?:@?(?:prefix|base)\s|<(?:https?|urn|ark|info):[^<>\s]*>\s)", re.IGNORECASE)
 _NESTED = re.compile(r"^(?:erc(?:-\w+)?|---\s*$).*\n(?:#.*\n)*[ \t]+[\w/-]+\s*:", re.MULTILINE)

@@ -19,11 +19,12 @@ from crawler.erc_values import Value
 YAML_LIMIT = 2**16
 #: Keys of which a description has some, in whatever vocabulary, and the question that each answers.
 KERNEL: Mapping[str, str] = {
-    "who": "who", "creator": "who", "author": "who", "contributor": "who", "publisher": "who", "maker": "who",
-    "artist": "who", "what": "what", "title": "what", "name": "what", "label": "what", "preflabel": "what",
-    "headline": "what", "when": "when", "date": "when", "datecreated": "when", "datepublished": "when",
-    "issued": "when", "created": "when", "year": "when", "publicationyear": "when", "where": "where",
-    "identifier": "where", "id": "where", "@id": "where", "ark": "where", "url": "where", "permalink": "where",
+    "who": "who", "creator": "who", "creators": "who", "author": "who", "contributor": "who", "publisher": "who",
+    "maker": "who", "artist": "who", "what": "what", "title": "what", "titles": "what", "name": "what",
+    "label": "what", "preflabel": "what", "headline": "what", "when": "when", "date": "when", "datecreated": "when",
+    "datepublished": "when", "issued": "when", "created": "when", "year": "when", "publicationyear": "when",
+    "where": "where", "identifier": "where", "identifiers": "where", "id": "where", "@id": "where", "ark": "where",
+    "url": "where", "permalink": "where",
 }  # fmt: skip
 #: Keys that describe without answering any of them.
 OTHER_DESCRIPTIVE = frozenset({"description", "subject", "about", "definition", "comment"})
@@ -48,6 +49,7 @@ _SITES_TYPES = frozenset(
 )  # fmt: skip
 _FAILED = frozenset({"error", "fail", "failed", "failure", "not found", "not_found", "notfound", "not-found"})
 _SEPARATORS = re.compile(r"[:./#]")
+_NAMING_KEYS = ("@value", "name", "title", "value", "identifier", "@id")
 _MOST_KEYS = 500
 _MOST_DEPTH = 4
 
@@ -193,7 +195,9 @@ def _segments(mapping: Mapping[str, Any]) -> Record:
     stories: dict[str, list[Element]] = {}
     for key, inner in mapping.items():
         name = str(key)
-        if _SEGMENT.fullmatch(name) and isinstance(inner, Mapping):
+        if _SEGMENT.fullmatch(name) and isinstance(inner, str) and name.lower() != "erc":
+            stories.setdefault(name.lower(), []).append(Element("what", (Value(encodable(inner)),)))
+        elif _SEGMENT.fullmatch(name) and isinstance(inner, Mapping):
             told = _strings(inner)
             stories.setdefault(name.lower(), []).extend(Element(label, (Value(told[label]),)) for label in told)
         elif (dotted := _DOTTED.fullmatch(name)) and inner is not None:
@@ -215,6 +219,8 @@ def _is_registry(mapping: Mapping[str, Any]) -> bool:
     definition = mapping.get("definition")
     if isinstance(definition, Mapping) and definition.keys() & {"uniq", "prefix", "scheme", "synonym_for"}:
         return True
+    if {"scheme", "target"} <= mapping.keys() or {"uniq", "target"} <= mapping.keys():
+        return True
     return {"prefix", "target"} <= mapping.keys() or "na_policy" in mapping or {"naan", "target"} <= mapping.keys()
 
 
@@ -225,13 +231,20 @@ def _strings(mapping: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return encodable(" | ".join(value))
-    if isinstance(value, Mapping):
-        named = next((value[key] for key in ("@value", "name", "@id") if isinstance(value.get(key), str)), None)
-        if named is not None:
-            return encodable(named)
+    """A value as people read it: of what has a name the name, of a list its members; of an empty structure nothing."""
+    if isinstance(value, list) and all(isinstance(each, str) or _name_in(each) for each in value):
+        return encodable(" | ".join(each if isinstance(each, str) else _name_in(each) or "" for each in value))
+    if named := _name_in(value):
+        return encodable(named)
+    if isinstance(value, Mapping) and not any(value.values()):
+        return ""
     return encodable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _name_in(value: Any) -> str | None:
+    if not isinstance(value, Mapping):
+        return None
+    return next((value[key] for key in _NAMING_KEYS if isinstance(value.get(key), str) and value[key]), None)
 
 
 def encodable(text: str) -> str:

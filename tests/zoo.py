@@ -176,6 +176,7 @@ class Zoo:
         self.robots_asked: list[str] = []
 
     def __enter__(self) -> Self:
+        _bomb()  # packed beforehand: no client waits for that
         plain = self._listen("127.0.0.1", None)
         closed = socket.create_server(("127.0.0.1", 0))
         nobody = closed.getsockname()[1]
