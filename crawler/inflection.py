@@ -37,7 +37,6 @@ ENOUGH_ANSWERS = 3
 MOSTLY_THE_SAME = 0.9
 _LABEL_WORDS = "who|what|when|creator|author|title|date|publisher"
 _LABELLED = re.compile(rf"\b(?P<label>{_LABEL_WORDS})\s*:\s*(?!(?:{_LABEL_WORDS}|where)\s*:)(?=\S)", re.IGNORECASE)
-_KERNEL = re.compile(r"\bwho\b.{1,300}\bwhat\b.{1,300}\bwhen\b", re.IGNORECASE)
 _ANY_ARK = re.compile(r"(?:https?://\S*?/)?ark:/?\S+", re.IGNORECASE)
 _INDIVIDUAL = frozenset({"where", "id", "@id", "identifier", "success", "pid", "ark", "_target"})
 
@@ -237,7 +236,6 @@ def _told_by(answer: Observation) -> set[str]:
     """The questions that a page answers, under labels that people put before such answers."""
     text = answer.text or ""
     told = {KERNEL[word["label"].lower()] for word in _LABELLED.finditer(text)}
-    told |= {"who", "what", "when"} if _KERNEL.search(text) and not _LABELLED.search(text) else set()
     if answer.facts.told:  # the page's own structure tells values from empty labels
         told &= answer.facts.told.keys() if answer.facts.told.keys() & set(QUESTIONS) else told
         told |= answer.facts.told.keys() & set(QUESTIONS)

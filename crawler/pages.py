@@ -40,6 +40,8 @@ _VALUE_CHARS = 500
 _LABELS_END = " :\N{FULLWIDTH COLON}"
 _MOST_LINES = 3_000
 _MOST_TOLD = 200
+_LABEL_CHARS = 60
+_LABEL_ELEMENTS = ["div", "span", "p", "b", "strong", "label", "h1", "h2", "h3", "h4", "h5", "h6"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,16 +217,18 @@ def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
     lines = [line.strip() for line in straight.split("\n", _MOST_LINES)[:_MOST_LINES] if line.strip()]
     for line, following in zip(lines, [*lines[1:], ""], strict=False):
         label, colon, value = line.partition(":")
-        if colon and len(label) < 60:
+        if colon and len(label) < _LABEL_CHARS:
             yield label, value.strip() or ("" if _is_label(following) else following)
 
 
 def _headed(soup: Any) -> Iterator[tuple[str, str]]:
-    """What stands under a heading that announces a commitment."""
-    for heading in soup.find_all(re.compile(r"h[1-6]\Z"), limit=100):
-        label = plain(heading.get_text(" ")).rstrip(_LABELS_END)
-        following = heading.find_next_sibling()
-        if quirks().labels.get(label) == "commitment" and following is not None:
+    """What stands beside or under an element that holds a label and nothing else."""
+    for element in soup.find_all(_LABEL_ELEMENTS, limit=_MOST_LINES):
+        label = element.string
+        if label is None or len(label) > _LABEL_CHARS or plain(label).rstrip(_LABELS_END) not in quirks().labels:
+            continue
+        following = element.find_next_sibling()
+        if following is not None and not _is_label(following.get_text(" ") + ":"):
             yield label, following.get_text(" ")
 
 
