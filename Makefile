@@ -2,13 +2,14 @@
 # make test   sets everything up and runs the tests
 # make properties  looks for new counterexamples to what the tests say of any text, for as long as that takes
 # make bench  measures speed, each figure beside a named baseline in the same run
+# make ark-server  sets up a second resolver, for tests that are skipped without it
 # make lint   format, style, types, and which way imports point
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test properties bench lint format build clean
+.PHONY: demo test ark-server properties bench lint format build clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed
@@ -46,6 +47,14 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@echo "Setting up $(VENV): a minute or two, once"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --upgrade pip
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo]' --group dev
+	@touch $@
+
+ark-server: $(VENV)/ark-server/installed
+
+# In an environment of its own: its libraries want older versions of ours.
+$(VENV)/ark-server/installed: $(VENV)/installed tests/ark_server.txt
+	@$(PYTHON) -m venv --clear $(VENV)/ark-server
+	@$(VENV)/ark-server/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --requirement tests/ark_server.txt
 	@touch $@
 
 clean:

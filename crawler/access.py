@@ -17,6 +17,10 @@ from crawler.notices import (
     asks_to_log_in,
     challenge_of,
     explained_refusal,
+    fault_of_request,
+    is_search,
+    passing_fault,
+    place_of_absence,
     refresh_of,
     signs_of_absence,
     withdrawal,
@@ -48,6 +52,8 @@ OUTCOME_OF_END: Mapping[ChainEnd, ObjectOutcome] = {
     ChainEnd.SKIPPED: ObjectOutcome.SKIPPED,
     ChainEnd.UNDETERMINED: ObjectOutcome.UNDETERMINED,
 }
+#: Who, what, when: a page that answers so many of them under their labels is no page for what is not there.
+TELLING = 2
 #: So many other ARKs that land on one URL are a sign, though never a proof: one page may stand for many objects.
 MANY_NEIGHBOURS = 2
 
@@ -84,9 +90,9 @@ WORTH: Mapping[tuple[Told, Signs, bool], ObjectOutcome] = {
     (Told.THE_SAME, Signs.NONE, False): _OPEN,
     (Told.THE_SAME, Signs.NONE, True): _YES,
     (Told.THE_SAME, Signs.ONE, False): _SOFT,
-    (Told.THE_SAME, Signs.ONE, True): _SOFT,
+    (Told.THE_SAME, Signs.ONE, True): _OPEN,
     (Told.THE_SAME, Signs.SEVERAL, False): _SOFT,
-    (Told.THE_SAME, Signs.SEVERAL, True): _SOFT,
+    (Told.THE_SAME, Signs.SEVERAL, True): _OPEN,
     (Told.ANOTHER, Signs.NONE, False): _YES,
     (Told.ANOTHER, Signs.NONE, True): _YES,
     (Told.ANOTHER, Signs.ONE, False): _YES,
@@ -150,8 +156,11 @@ def judge_object(answer: Observation, control: Observation | None = None, *, nei
         return _verdict(outcome, answered(answer), f"but its THUMP-Status is {thump}, which outweighs that")
     if outcome is ObjectOutcome.RESOLVED:
         return _judge_success(_Success.of(answer, control, neighbours))
-    if answer.status in _EXPLAINABLE and (explanation := explained_refusal(answer)):
+    if answer.status in _EXPLAINABLE and (explanation := explained_refusal(answer, control)):
         return _verdict(ObjectOutcome.EXPLAINED, answered(answer), explanation)
+    if answer.status == 400 and (fault := fault_of_request(answer)):
+        words = f"which speaks of the request and not of the name: {fault!r}"
+        return _verdict(ObjectOutcome.UNDETERMINED, answered(answer), words)
     return _verdict(outcome, answered(answer), *_about_refusal(answer, outcome))
 
 
@@ -191,7 +200,15 @@ class _Success:
     def worth(self) -> ObjectOutcome:
         """What the table says of it."""
         signs = len(self.signs) + (1 if self.signs and self.is_crowded else 0)
-        return WORTH[self.told, Signs(min(signs, 2)), declares(self.knows_itself)]
+        return WORTH[self.told, Signs(min(signs, 2)), self.is_particular]
+
+    @property
+    def is_particular(self) -> bool:
+        """Whether it says that it is its ARK's, or tells of an object, where the control's page does not."""
+        told = self.answer.facts.told
+        tells = len({"who", "what", "when"} & told.keys()) >= TELLING
+        told_to_control = self.control.facts.told if self.control is not None else {}
+        return declares(self.knows_itself) or (tells and told != told_to_control)
 
 
 def _judge_success(success: _Success) -> ServiceVerdict:
@@ -218,9 +235,13 @@ def _special_page(success: _Success) -> tuple[ObjectOutcome, tuple[str, ...]] | 
         if success.told in (Told.REFUSED_THERE, Told.REFUSED_BEFORE):
             return ObjectOutcome.RESOLVED, ("what answers asks to log in; a name that can't exist is refused",)
         return ObjectOutcome.BLOCKED, ("what answers asks to log in, and tells nothing of the object",)
-    explanation = withdrawal(answer)
+    explanation = withdrawal(answer, success.control)
     if explanation and success.told is not Told.THE_SAME:
         return ObjectOutcome.EXPLAINED, (explanation,)
+    if (fault := passing_fault(answer)) and not declares(success.knows_itself):
+        return _OPEN, (f"the page speaks of a fault of the moment: {fault!r}", *_grounds(success))
+    if words_of_absence(answer) and place_of_absence(answer) and not success.is_particular:
+        return _SOFT, _grounds(success)
     return None
 
 
@@ -266,13 +287,22 @@ def _control_told(answer: Observation, control: Observation | None) -> Told:
 
 
 def _is_answered_alike(answer: Observation, control: Observation) -> bool:
-    """Whether the control got the same answer, or both got a page that says in one sentence that it isn't there."""
+    """Whether the control got the same answer, or both a page that says in one sentence that it isn't there.
+
+    Two searches of one site, which both found something, are alike too: what is unknown there is searched for.
+    """
     if same_answer(answer, control):
         return True
     said, said_to_control = words_of_absence(answer), words_of_absence(control)
+    if said is None and said_to_control is None:
+        return is_search(answer) and is_search(control) and _path(answer) == _path(control)
     if said is None or said_to_control is None:
         return False
     return same_page(said, said_to_control, last_part(answer.asked_url), last_part(control.asked_url))
+
+
+def _path(answer: Observation) -> str:
+    return answer.final_url.partition("?")[0]
 
 
 def _known_by_itself(answer: Observation, control: Observation | None) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from crawler.likeness import TEXT_LIMIT, sketch
 from crawler.observations import PageFacts
 from crawler.pages import MOST_ARKS, read_page
 from crawler.records import parse_record
-from crawler.structured import from_xml
+from crawler.vocabularies import from_xml
 from extractors.find import find_arks
 from extractors.formats import parse_content_type
 
@@ -18,7 +18,9 @@ from extractors.formats import parse_content_type
 PLAIN_LIMIT = 2**19
 
 _TEXTUAL = re.compile(r"text/|.*(?:json|xml|yaml|rdf|turtle|n-triples|javascript)", re.IGNORECASE)
-_TAG = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype|[a-z?!/])", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(
+    rb"\s*(?:<!--.*?-->\s*)*<(?!(?:https?|urn|ark|info):)(?:!doctype|[a-z?!/])", re.IGNORECASE | re.DOTALL
+)
 _XML = re.compile(rb"\s*<\?xml|\s*<(?:rdf:RDF|oai_dc:dc|metadata|resource)\b")
 
 

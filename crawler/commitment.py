@@ -44,10 +44,21 @@ _LEVEL = re.compile(
 )
 _LEVELS = {"dynamic": Level.DYNAMIC, "stable": Level.STABLE, "unchanging": Level.UNCHANGING}
 _IN_TEXT = re.compile(
+    r"(?<!our )(?<!your )(?<!their )(?<!my )(?<!the )(?<!a )(?<!and )"
     r"\b(?:commitment(?:\s+statement)?|persistence\s+(?:statement|policy)|permanence(?:\s+(?:statement|rating))?)\s*:\s*"
     r"(?P<words>\S.{0,300}?)(?=[.;]\s|\s[|]\s|\Z)",
     re.IGNORECASE,
 )
+#: What a promise about an object and its identifier speaks of; under a label that may mean other things, it has to.
+_OF_PERMANENCE = re.compile(
+    r"permanen|persist|p[ée]renn|perenn|durab|preserv|conserv|maintain|maintien|guarante|garant|long[- ]term|long terme"
+    r"|langfrist|dauerhaft|archiv|identif|\barks?\b|as long as|forever|indefinite|in perpetuity|perpetu|kept|commit"
+    r"|engag|verpflicht|compromi|compromet|impegn|keep|永[続久]|保[存证証]|長期|长期",
+    re.IGNORECASE,
+)
+_TO_COME = re.compile(r"(?:tb[acd]|todo|fixme|n/a)\b")
+#: Keys that hold a commitment in some records, and in others what a thing is made of, or a licence.
+_AMBIGUOUS = frozenset({"policy", "support"})
 #: The inflections whose answers can show that there is no commitment: an answer to ``?`` can't (2023, 5.1.1).
 _SHOWING = (Question.INFO, Question.DOUBLE)
 
@@ -112,15 +123,18 @@ def statement_in(answer: Observation) -> Mapping[str, str] | None:
         return dict(record["erc-support"])
     for kind in ("erc", *STRUCTURED):
         for label, value in record.get(kind, {}).items():
-            if plain_key(label) in COMMITMENT_KEYS:
+            key = plain_key(label)
+            is_other = key in _AMBIGUOUS and kind != "erc" and not _OF_PERMANENCE.search(value)
+            if key in COMMITMENT_KEYS and not is_other:
                 return {"what": value}
-    if record and "json-ld" not in record:
+    if record and not record.keys() & {"json-ld", "embedded"}:
         return None
     words = answer.facts.told.get("commitment")
-    found = _IN_TEXT.search(answer.text or "") if words is None else None
-    if words is None and found is None:
-        return None
-    return {"what": words if words is not None else found["words"] if found else ""}
+    if words is None and (found := _IN_TEXT.search(answer.text or "")):
+        words = found["words"]
+        if not (_OF_PERMANENCE.search(words) or _is_placeholder(words, "")):
+            return None
+    return None if words is None else {"what": words}
 
 
 def judge_statement(statement: Mapping[str, str], asked: str) -> ServiceVerdict:
@@ -163,9 +177,9 @@ def about_policy(answer: Observation) -> str:
 
 def _is_placeholder(what: str, who: str) -> bool:
     """Whether a statement is what a template, a program or an empty form leaves."""
-    words = plain(what).strip(" .:;,!?-_*'\"()[]<>")
+    words = re.sub(r"\A[\W_]+|[\W_]+\Z", "", plain(what))
     known = quirks()
-    if words in known.placeholder_words or words == "":
+    if words in known.placeholder_words or words == "" or _TO_COME.match(words):
         return True
     if level_of(what) is not None:
         return False

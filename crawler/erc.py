@@ -106,7 +106,9 @@ class Segment:
         """The questions of this story that have no answer, with the reason: its code in words, or that it is absent."""
         told = {question: self.answer(question) for question in QUESTIONS}
         return {
-            question: "absent" if element is None or not str(element) else MISSING[element.missing or ""]
+            question: "absent"
+            if element is None or not str(element)
+            else MISSING.get(element.missing or "", "said to be elsewhere")
             for question, element in told.items()
             if element is None or not str(element) or element.missing
         }

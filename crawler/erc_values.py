@@ -22,11 +22,18 @@ MISSING: Mapping[str, str] = {
     "null": "explicitly empty",
     "tba": "to be assigned or announced later",
 }
+#: The code that says where the value is; without that, it says nothing.
+ELSEWHERE = "at"
 #: Codes that say on purpose that there is nothing, where others say that somebody may come to know.
 ON_PURPOSE = frozenset({"unap", "unal"})
 
+#: What programs write where a value is missing.
+NOTHING = frozenset({"none", "null", "nil", "n/a", "nan", "undefined", "not available", "not specified", "unspecified"})
+
 _FLAGS = re.compile(r"\[[^\]\s]{0,40}\](?=\s*\S)")
 _CODE = re.compile(r"\(:(?P<code>[a-z0-9]{1,16})\)\s*", re.IGNORECASE)
+#: Codes as some software sends them, without their brackets: then they are all of the value.
+_NAKED_CODE = re.compile(rf":(?P<code>{'|'.join(MISSING)}|at|etal)\Z", re.IGNORECASE)
 _ENCODED = re.compile(r"%[!%._{}]|\s+|[^%\s]+|%")
 _DECODED = {"%!": "|", "%%": "%", "%.": ",", "%_": ""}
 
@@ -45,7 +52,8 @@ class Value:
     @property
     def missing(self) -> str | None:
         """The code when it says that there is no value; None for a value, and for a code that stands for one."""
-        return self.code if self.code in MISSING else None
+        is_elsewhere = self.code == ELSEWHERE and not self.text
+        return self.code if self.code in MISSING or is_elsewhere else None
 
     def __str__(self) -> str:
         marked = f"(:{self.code})" if self.code else ""
@@ -63,7 +71,7 @@ def parse_value(written: str) -> Value:
     rest = written.strip()
     if flags := _FLAGS.match(rest):
         rest = rest[flags.end() :].lstrip()
-    code = _CODE.match(rest)
+    code = _CODE.match(rest) or _NAKED_CODE.match(rest)
     if code:
         rest = rest[code.end() :]
     sort_friendly = rest.startswith(",") and len(rest) > 1
@@ -122,3 +130,13 @@ def missing_code(value: str) -> str | None:
     ('unkn', None, None)
     """
     return parse_value(value).missing
+
+
+def says_something(value: str) -> bool:
+    """Whether a value is more than a code for what is missing, or a program's or a form's word for nothing.
+
+    >>> [says_something(value) for value in ("Rossi, Ada", "(:unkn) Anonymous", ":unav", "None", "\N{EN DASH}")]
+    [True, False, False, False, False]
+    """
+    bare = re.sub(r"\A[\W_]+|[\W_]+\Z", "", value).lower()
+    return bare != "" and bare not in NOTHING and missing_code(value) is None

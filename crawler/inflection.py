@@ -15,18 +15,17 @@ from crawler.answers import is_textual
 from crawler.commitment import judge_commitment
 from crawler.erc import QUESTIONS
 from crawler.erc_dates import parse_dates
-from crawler.erc_values import missing_code
+from crawler.erc_values import missing_code, says_something
 from crawler.likeness import last_part, likeness, same_answer, same_page
-from crawler.notices import asks_to_log_in, challenge_of
+from crawler.notices import asks_to_log_in, challenge_of, says_not_found
 from crawler.observations import ChainEnd, MetadataOutcome, Observation, ServiceVerdict
-from crawler.quirks import plain, quirks
+from crawler.quirks import plain
 from crawler.records import STRUCTURED
 from crawler.resolving import INFLECTIONS, SUCCESSES
 from crawler.structured import KERNEL, kernel
 from crawler.subject import describes, subject_of
 from crawler.thump import thump_code
 from extractors.ark import Ark
-from extractors.find import find_arks
 
 __all__ = ["BLOCKED", "judge_commitment", "judge_metadata"]
 
@@ -38,7 +37,6 @@ ENOUGH_ANSWERS = 3
 MOSTLY_THE_SAME = 0.9
 _LABEL_WORDS = "who|what|when|creator|author|title|date|publisher"
 _LABELLED = re.compile(rf"\b(?P<label>{_LABEL_WORDS})\s*:\s*(?!(?:{_LABEL_WORDS}|where)\s*:)(?=\S)", re.IGNORECASE)
-_KERNEL = re.compile(r"\bwho\b.{1,300}\bwhat\b.{1,300}\bwhen\b", re.IGNORECASE)
 _ANY_ARK = re.compile(r"(?:https?://\S*?/)?ark:/?\S+", re.IGNORECASE)
 _INDIVIDUAL = frozenset({"where", "id", "@id", "identifier", "success", "pid", "ark", "_target"})
 
@@ -130,7 +128,7 @@ def _judge_record(
             f"{asked} gave a record, but the same one for a name that can't exist ({control.asked_url})",
         )
     answers = record["erc"] if is_erc else kernel(_flat(record))
-    told = [question for question in QUESTIONS if answers.get(question) and not missing_code(answers[question])]
+    told = [question for question in QUESTIONS if says_something(answers.get(question, ""))]
     if not set(told) - {"where"} or (not is_erc and len(told) < 2 and not subject.names_this):
         return _verdict(
             MetadataOutcome.UNDETERMINED,
@@ -238,7 +236,6 @@ def _told_by(answer: Observation) -> set[str]:
     """The questions that a page answers, under labels that people put before such answers."""
     text = answer.text or ""
     told = {KERNEL[word["label"].lower()] for word in _LABELLED.finditer(text)}
-    told |= {"who", "what", "when"} if _KERNEL.search(text) and not _LABELLED.search(text) else set()
     if answer.facts.told:  # the page's own structure tells values from empty labels
         told &= answer.facts.told.keys() if answer.facts.told.keys() & set(QUESTIONS) else told
         told |= answer.facts.told.keys() & set(QUESTIONS)
@@ -248,12 +245,17 @@ def _told_by(answer: Observation) -> set[str]:
 def _is_description(answer: Observation, told: set[str], control: Observation | None) -> bool:
     """Whether a page that is neither the object's nor everybody's describes the object."""
     opening = plain(f"{answer.title or ''} {(answer.text or '')[:60]}")
-    if quirks().not_found.search(opening) or re.search(r"\b(?:log ?in|sign in|password|search results)\b", opening):
+    if says_not_found(opening) or re.search(r"\b(?:log ?in|sign in|password|search results)\b", opening):
         return False
     ark = Ark.parse(answer.ark)
-    is_named = describes(answer, ark) or any(mention.ark == ark for mention in find_arks(answer.text or ""))
+    is_named = describes(answer, ark) or bool(answer.facts.places_of(str(ark)))
     is_particular = control is not None and control.status is not None and control.status not in SUCCESSES
-    return len(told) >= ENOUGH_ANSWERS and (is_named or ark.name in (answer.text or "") or is_particular)
+    answers = told | ({"commitment"} & answer.facts.told.keys())
+    return (
+        len(answers) >= ENOUGH_ANSWERS
+        and bool(told - {"where"})
+        and (is_named or ark.name in (answer.text or "") or is_particular)
+    )
 
 
 def _tells_no_more(answer: Observation, object_answer: Observation, told: set[str]) -> bool:

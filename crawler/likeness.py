@@ -26,7 +26,13 @@ _PHRASE_WORDS = 3
 SAME_SKETCH = 0.96
 
 _ANY_ARK = re.compile(r"(?:https?://\S*?/)?ark:/?\S+", re.IGNORECASE)
-_WORD = re.compile(r"[^\W\d_]{2,}")
+#: A word; in scripts that part no words (from Thai to Lao, Burmese, Khmer, and those of East Asia), a character.
+_WORD = re.compile(
+    "[\N{THAI CHARACTER KO KAI}-\N{LAO DIGIT NINE}\N{MYANMAR LETTER KA}-\N{MYANMAR LETTER SHWE PALAUNG SHA}"
+    "\N{KHMER LETTER KA}-\N{KHMER SIGN ATTHACAN}\N{HIRAGANA LETTER SMALL A}-\N{KATAKANA LETTER SMALL RO}"
+    "\N{CJK UNIFIED IDEOGRAPH-3400}-\N{CJK UNIFIED IDEOGRAPH-9FFF}]"
+    r"|[^\W\d_]{2,}"
+)
 
 
 def sketch(text: str) -> str | None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from crawler.observations import Observation
 from crawler.pages import refresh_target
-from crawler.quirks import NOTICE_CHARS, OPENING_CHARS, plain, quirks
+from crawler.quirks import NOTICE_CHARS, OPENING_CHARS, Found, Phrases, plain, quirks
 from crawler.subject import own_places
 from extractors.ark import Ark
 
@@ -23,15 +23,24 @@ _NOT_FOUND_QUERY = re.compile(
 )
 #: So many characters before words of absence tell whether two pages say them in one sentence.
 _LEADING_WORDS = 40
+#: A page with no more text than this, menus left out, says one thing.
+_FEW_WORDS_CHARS = 300
+#: The rest of a sentence that ends as a question.
+_ASKED = re.compile(
+    "[^.!?\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH QUESTION MARK}\N{ARABIC QUESTION MARK}]{0,60}"
+    "[?\N{FULLWIDTH QUESTION MARK}\N{ARABIC QUESTION MARK}]"
+)
+#: Within so many characters before a phrase stands the word that makes it a guess.
+_GUESS_CHARS = 24
+_SEARCH_PATH = re.compile(
+    r"/(?:search\w*|find|results?|discover|recherche\w*|suche\w*|trefferliste|busca\w*|b[uú]squeda|ricerca|pesquisa|zoeken"
+    r"|s[oö]k|haku|szukaj|hledat|kereses|query|browse)(?:\.\w+)?(?:/|\Z)",
+    re.IGNORECASE,
+)
 _ROOT_PATH = re.compile(r"/?(?:index\.\w+|home/?|default\.aspx?)?\Z", re.IGNORECASE)
 _404_TITLE = re.compile(r"\W*404\b(?!\s*-?\s*(?:p|pages|leaves)\b)")
 #: A title is that of a page to log in when it begins so and has little more to say.
 _MORE_OF_TITLE = 25
-_THIS_OBJECT = re.compile(
-    r"\b(?:this|ce|cet|cette|dieses?r?|este|esta|questo|questa|dit|deze|este|detta|denne) "
-    r"(?:item|object|document|book|record|work|thesis|image|file|collection|dataset|material|resource|objet|livre|œuvre"
-    r"|objekt|dokument|buch|werk|documento|objeto|libro|oggetto|opera|boek|verk)"
-)
 
 
 def challenge_of(answer: Observation) -> str | None:
@@ -43,9 +52,12 @@ def challenge_of(answer: Observation) -> str | None:
 def asks_to_log_in(answer: Observation) -> bool:
     """Whether what answered is a page to sign in, by two of three: its address, its title, a field for a password.
 
+    A form that goes on to a single sign-on by itself is one, too.
     Many a landing page has such a field in a corner, so a title counts only on a page that says little else.
     """
     parts = urlsplit(answer.final_url)
+    if answer.facts.signs_on and len(answer.text or "") < NOTICE_CHARS:
+        return True
     first_label = (parts.hostname or "").partition(".")[0]
     is_led_there = len(answer.hops) > 1 and bool(
         quirks().login_paths.search(parts.path.lower()) or first_label in quirks().login_hosts
@@ -62,43 +74,93 @@ def asks_to_log_in(answer: Observation) -> bool:
 
 def _is_login_title(title: str) -> bool:
     found = quirks().login_titles.match(title)
-    return found is not None and len(title) - found.end() <= _MORE_OF_TITLE
+    return found is not None and len(title) - found.end <= _MORE_OF_TITLE
 
 
 def signs_of_absence(answer: Observation) -> tuple[str, ...]:
     """Why a page looks like one for things that are not there, each sign in words; one alone means little."""
     signs = []
     in_title = says_not_found(answer.title or "")
-    opening = (answer.text or "").removeprefix(answer.title or "")[:OPENING_CHARS]
-    in_text = says_not_found(opening)
+    in_text = says_not_found(_opening(answer))
     if in_title:
         signs.append(f"the page's title says {in_title!r}")
     if in_text and in_text != in_title:
         signs.append(f"the page's text says {in_text!r}")
+    if not signs and (removed := _sure(quirks().withdrawn, f"{answer.title or ''} {_opening(answer)}", None)):
+        signs.append(f"the page says {removed!r}")
+    if in_text and _says_nothing_else(answer):
+        signs.append("the page says that of a thing that was asked for, and hardly anything else")
     if "error" in (answer.record or {}):
         signs.append("what answers is a record of an error")
-    if len(answer.hops) > 1 and (place := _telling_place(answer)):
+    if place := place_of_absence(answer):
         signs.append(place)
+    elif len(answer.hops) > 1 and _is_home_page(answer):
+        signs.append("the chain ends at the home page of a site")
     refresh = refresh_of(answer)
     if refresh and _NOT_FOUND_PATH.search(refresh.partition("?")[0]):
         signs.append(f"the page refreshes to {refresh!r}")
     return tuple(signs)
 
 
-def _telling_place(answer: Observation) -> str | None:
-    """What the address says at which a chain of redirects ended, if anything."""
+def _says_nothing_else(answer: Observation) -> bool:
+    """Whether a page says in few words that some page or object is not there, and names no ARK of its own."""
+    told = plain((answer.text or "").removeprefix(answer.title or ""))
+    found = _absence(told)
+    if found is None or len(told) > _FEW_WORDS_CHARS or own_places(answer, Ark.parse(answer.ark)):
+        return False
+    return quirks().things.search(told[max(0, found.start - _LEADING_WORDS) : found.start]) is not None
+
+
+def place_of_absence(answer: Observation) -> str | None:
+    """What an address at which redirects ended says of things that are not there, if anything."""
+    if len(answer.hops) < 2:
+        return None
     parts = urlsplit(answer.final_url)
-    if _NOT_FOUND_PATH.search(parts.path) or _NOT_FOUND_QUERY.search(parts.query):
-        return f"the chain ends at {parts.path + ('?' + parts.query if parts.query else '')!r}"
-    names_it = Ark.parse(answer.ark).name in parts.query
-    return "the chain ends at the home page of a site" if _ROOT_PATH.match(parts.path) and not names_it else None
+    is_telling = _NOT_FOUND_PATH.search(parts.path) or _NOT_FOUND_QUERY.search(parts.query)
+    return f"the chain ends at {parts.path + ('?' + parts.query if parts.query else '')!r}" if is_telling else None
+
+
+def _is_home_page(answer: Observation) -> bool:
+    parts = urlsplit(answer.final_url)
+    return bool(_ROOT_PATH.match(parts.path)) and Ark.parse(answer.ark).name not in parts.query
 
 
 def words_of_absence(answer: Observation) -> str | None:
     """By what words a page says at its beginning that something is not there, with what leads to them."""
-    told = plain(f"{answer.title or ''} {(answer.text or '').removeprefix(answer.title or '')[:OPENING_CHARS]}")
-    found = quirks().not_found.search(told)
-    return told[max(0, found.start() - _LEADING_WORDS) : found.end()] if found else None
+    told = plain(f"{answer.title or ''} {_opening(answer)}")
+    found = _absence(told)
+    return told[max(0, found.start - _LEADING_WORDS) : found.end] if found else None
+
+
+def _absence(text: str) -> Found | None:
+    """The first words of absence in *text* that are no offer of help: "can't find it? Ask us" stands on any page."""
+    told = plain(text)
+    return next((each for each in quirks().not_found.all_in(told) if not _ASKED.match(told, each.end)), None)
+
+
+def passing_fault(answer: Observation) -> str | None:
+    """The words by which a successful page speaks of a fault or a pause of its site, and of nothing else."""
+    if len(answer.text or "") >= NOTICE_CHARS or answer.facts.told or answer.record:
+        return None
+    found = quirks().passing.search(f"{answer.title or ''} {_opening(answer)}")
+    return found.words if found and not words_of_absence(answer) else None
+
+
+def fault_of_request(answer: Observation) -> str | None:
+    """The words by which a refusal speaks of the request or of the server's set-up, and not of the name."""
+    found = quirks().about_request.search(f"{answer.title or ''} {(answer.text or '')[:NOTICE_CHARS]}")
+    return found.words if found else None
+
+
+def is_search(answer: Observation) -> bool:
+    """Whether redirects led to a page of search results: many sites search for what they don't know."""
+    return len(answer.hops) > 1 and bool(_SEARCH_PATH.search(urlsplit(answer.final_url).path))
+
+
+def _opening(answer: Observation) -> str:
+    """What a page says first, or in its headings."""
+    opening = (answer.text or "").removeprefix(answer.title or "")[:OPENING_CHARS]
+    return ". ".join([opening, *(each for each in answer.facts.headings if each not in opening)])
 
 
 def refresh_of(answer: Observation) -> str | None:
@@ -113,29 +175,47 @@ def says_not_found(text: str) -> str | None:
     >>> says_not_found("Seite nicht gefunden"), says_not_found("404 | Library"), says_not_found("Ms. 404")
     ('nicht gefunden', '404', None)
     """
+    found = _absence(text)
+    if found:
+        return found.words
     folded = plain(text)
-    found = quirks().not_found.search(folded) or (_404_TITLE.match(folded) if len(folded) < 120 else None)
-    return found[0].strip() if found else None
+    number = _404_TITLE.match(folded) if len(folded) < 120 else None
+    return number[0].strip() if number else None
 
 
-def withdrawal(answer: Observation) -> str | None:
-    """Why a successful page is an explanation of the object's absence, if it is one: short, and saying so at once."""
-    title, text = plain(answer.title or ""), plain((answer.text or "")[:NOTICE_CHARS])
+def withdrawal(answer: Observation, control: Observation | None = None) -> str | None:
+    """Why a successful page is an explanation of the object's absence, if it is one: short, and saying so at once.
+
+    What the *control* was told in the same words is no explanation.
+    """
+    title, text = answer.title or "", (answer.text or "")[:NOTICE_CHARS]
     if len(answer.text or "") >= NOTICE_CHARS:
         return None
-    found = quirks().withdrawn.search(title) or quirks().withdrawn.search(text[:OPENING_CHARS])
-    about = _is_about(answer) or _THIS_OBJECT.search(text)
-    return f"the page explains that the object is not there any more: {found[0]!r}" if found and about else None
+    words = _sure(quirks().withdrawn, title, control) or _sure(quirks().withdrawn, text[:OPENING_CHARS], control)
+    about = _is_about(answer) or quirks().this_object.search(plain(text))
+    return f"the page explains that the object is not there any more: {words!r}" if words and about else None
 
 
-def explained_refusal(answer: Observation) -> str | None:
+def explained_refusal(answer: Observation, control: Observation | None = None) -> str | None:
     """Why a refusal honours the access service, if it does: it explains, and speaks of this object (2023, 5.1)."""
     told = plain(f"{answer.title or ''} {(answer.text or '')[:NOTICE_CHARS]}")
-    is_about = _is_about(answer) or (answer.status != 404 and _THIS_OBJECT.search(told) is not None)
-    found = quirks().withdrawn.search(told) or quirks().restricted.search(told)
-    if not found or not is_about:
+    is_about = _is_about(answer) or (answer.status != 404 and quirks().this_object.search(told) is not None)
+    words = _sure(quirks().withdrawn, told, control) or _sure(quirks().restricted, told, control)
+    if not words or not is_about:
         return None
-    return f"the answer explains why this object can't be had: {found[0]!r}"
+    return f"the answer explains why this object can't be had: {words!r}"
+
+
+def _sure(phrases: Phrases, text: str, control: Observation | None) -> str | None:
+    """The first of *phrases* in *text* that is no guess, and that an invented name was not told as well."""
+    told = plain(text)
+    to_control = {found.words for found in phrases.all_in(control.text or "")} if control is not None else set()
+    for found in phrases.all_in(told):
+        before = plain(told[max(0, found.start - _GUESS_CHARS) : found.start]) + " "
+        is_guess = any(before[guess.end] == " " for guess in quirks().unsure.all_in(before))
+        if found.words not in to_control and not is_guess:
+            return found.words
+    return None
 
 
 def _is_about(answer: Observation) -> bool:

@@ -246,6 +246,10 @@ class PageFacts:
     """Which known bot challenge the markup is; its name in ``quirks.toml``."""
     asks_password: bool = False
     """Whether the page has a field for a password."""
+    signs_on: bool = False
+    """Whether the page is a form that goes on to a single sign-on by itself."""
+    headings: tuple[str, ...] = ()
+    """The first headings of the page's own part."""
     told: Mapping[str, str] = field(default_factory=dict)
     """What a page tells under descriptive labels, by the kernel's names for them; ``commitment`` among them."""
 

@@ -11,10 +11,12 @@ from typing import Any
 
 from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning
 
-from crawler.erc import Record, parse_erc
+from crawler.boilerplate import own_part
+from crawler.erc import QUESTIONS, Record, parse_erc
+from crawler.erc_values import says_something
 from crawler.observations import PageFacts
 from crawler.quirks import plain, quirks
-from crawler.structured import record_of
+from crawler.structured import kernel, plain_key, record_of
 from extractors.find import find_arks
 
 #: Bytes of markup that are parsed: a page made to be slow costs the square of its length.
@@ -35,7 +37,11 @@ _REFRESH = re.compile(
 )
 _HIDDEN = ("script", "style", "template", "noscript")
 _VALUE_CHARS = 500
+_LABELS_END = " :\N{FULLWIDTH COLON}"
 _MOST_LINES = 3_000
+_MOST_TOLD = 200
+_LABEL_CHARS = 60
+_LABEL_ELEMENTS = ["div", "span", "p", "b", "strong", "label", "h1", "h2", "h3", "h4", "h5", "h6"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ class Page:
 
     title: str | None
     text: str
-    """All of its readable text, white space folded."""
+    """Its title and its own readable text, without what is on every page of its site, white space folded."""
     facts: PageFacts
     record: Record | None
     """An ERC that stands in its text, or what its JSON-LD describes; a page may hold either for a program's sake."""
@@ -68,18 +74,29 @@ def read_page(markup: bytes, charset: str | None) -> Page:
         hidden.decompose()
     title = soup.title.get_text(" ", strip=True) if soup.title else None
     lines = soup.get_text("\n")
-    text = " ".join(lines.split())
-    named += [(str(mention.ark), "text") for mention in find_arks(text)]
+    named += [(str(mention.ark), "text") for mention in find_arks(" ".join(lines.split()))]
     canonical = soup.find("link", rel=lambda rel: rel is not None and "canonical" in rel.lower().split())
+    refresh, told = _refresh(soup), _told(soup, lines)
+    asks_password, signs_on = soup.find("input", type="password") is not None, _signs_on(soup)
+    embedded = _embedded(soup)
+    own = own_part(soup)
+    text = " ".join(part for part in (" ".join((title or "").split()), own.text) if part)
     facts = PageFacts(
         arks=tuple(dict.fromkeys(named))[:MOST_ARKS],
         canonical=_attribute(canonical, "href") or None,
-        refresh=_refresh(soup),
+        refresh=refresh,
         challenge=quirks().challenge_in_page(source, title, text),
-        asks_password=soup.find("input", type="password") is not None,
-        told=_told(soup, lines),
+        asks_password=asks_password,
+        signs_on=signs_on,
+        headings=own.headings,
+        told=told,
     )
-    return Page(title, text, facts, _record(lines, graph))
+    return Page(title, text, facts, _record(lines, graph) or embedded)
+
+
+def _signs_on(soup: Any) -> bool:
+    """Whether a form hands a request for a log-in on to somebody else (SAML and WS-Federation)."""
+    return soup.find("input", attrs={"name": re.compile(r"(?:SAMLRequest|wresult|wctx)\Z")}) is not None
 
 
 def _attribute(tag: Any, name: str) -> str:
@@ -142,17 +159,37 @@ def _record(lines: str, graph: Iterable[Any]) -> Record | None:
         erc = parse_erc(lines[opening.start() :].lstrip())
         if erc is not None and erc.anchoring is not None and len(erc.anchoring.elements) >= 2:
             return erc.display()
-    described = [record for node in graph if (record := record_of(node, "json-ld")) is not None]
-    return max(described, key=lambda record: sum(map(len, record.values())), default=None)
+    return record_of(list(graph), "json-ld")
+
+
+def _embedded(soup: Any) -> Record | None:
+    """What a page's head and attributes describe, in Dublin Core, microdata or RDFa, if that names an ARK."""
+    told: dict[str, str] = {}
+    for tag in soup.find_all(_tells, limit=_MOST_TOLD):
+        name = _attribute(tag, "itemprop") or _attribute(tag, "property") or _attribute(tag, "name")
+        value = _attribute(tag, "content") or _attribute(tag, "href") or _attribute(tag, "datetime")
+        words = value or " ".join(tag.get_text(" ").split())
+        for each in name.split():
+            if words:
+                told.setdefault(plain_key(each.replace("_", ".")), words[:_VALUE_CHARS])
+    answers = kernel(told)
+    is_one = len(answers) == len(QUESTIONS) and any("ark:" in value.lower() for value in told.values())
+    return {"embedded": answers} if is_one else None
+
+
+def _tells(tag: Any) -> bool:
+    return bool(
+        tag.get("itemprop") or tag.get("property") or (tag.name == "meta" and _SELF_META.match(_attribute(tag, "name")))
+    )
 
 
 def _told(soup: Any, text: str) -> dict[str, str]:
     """What stands under descriptive labels, by the kernel's names: in lists, in tables, behind colons."""
     told: dict[str, str] = {}
     for label, value in (*_pairs(soup), *_colon_lines(text), *_headed(soup)):
-        question = quirks().labels.get(plain(label).rstrip(" :"))
+        question = quirks().labels.get(plain(label).rstrip(_LABELS_END))
         folded = " ".join(value.split())[:_VALUE_CHARS]
-        if question and folded:
+        if question and folded and (question == "commitment" or says_something(folded)):
             told.setdefault(question, folded)
     return told
 
@@ -168,23 +205,30 @@ def _pairs(soup: Any) -> Iterator[tuple[str, str]]:
         cells = row.find_all(["th", "td"], recursive=False)
         if len(cells) == 2:
             yield cells[0].get_text(" "), cells[1].get_text(" ")
+        following = row.find_next_sibling("tr") if all(cell.name == "th" for cell in cells) else None
+        below = following.find_all(["th", "td"], recursive=False) if following is not None else []
+        if len(cells) == len(below) > 2:
+            yield from ((cell.get_text(" "), value.get_text(" ")) for cell, value in zip(cells, below, strict=True))
 
 
 def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
     """Labels with a colon, each with the rest of its line or, where that is empty, with the next line."""
-    lines = [line.strip() for line in text.split("\n", _MOST_LINES)[:_MOST_LINES] if line.strip()]
+    straight = text.replace("\N{FULLWIDTH COLON}", ":")
+    lines = [line.strip() for line in straight.split("\n", _MOST_LINES)[:_MOST_LINES] if line.strip()]
     for line, following in zip(lines, [*lines[1:], ""], strict=False):
         label, colon, value = line.partition(":")
-        if colon and len(label) < 60:
+        if colon and len(label) < _LABEL_CHARS:
             yield label, value.strip() or ("" if _is_label(following) else following)
 
 
 def _headed(soup: Any) -> Iterator[tuple[str, str]]:
-    """What stands under a heading that announces a commitment."""
-    for heading in soup.find_all(re.compile(r"h[1-6]\Z"), limit=100):
-        label = plain(heading.get_text(" ")).rstrip(" :")
-        following = heading.find_next_sibling()
-        if quirks().labels.get(label) == "commitment" and following is not None:
+    """What stands beside or under an element that holds a label and nothing else."""
+    for element in soup.find_all(_LABEL_ELEMENTS, limit=_MOST_LINES):
+        label = element.string
+        if label is None or len(label) > _LABEL_CHARS or plain(label).rstrip(_LABELS_END) not in quirks().labels:
+            continue
+        following = element.find_next_sibling()
+        if following is not None and not _is_label(following.get_text(" ") + ":"):
             yield label, following.get_text(" ")
 
 

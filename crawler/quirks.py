@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -14,6 +15,54 @@ from typing import Any
 NOTICE_CHARS = 1_500
 #: So far into a page's text its headings and first words are looked for.
 OPENING_CHARS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Words that were found in a text, and where in its plain form."""
+
+    words: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """Phrases of many languages; case, accents and white space make no difference.
+
+    >>> Phrases.of(["nicht gefunden"]).search("Seite NICHT  gefunden")
+    Found(words='nicht gefunden', start=6, end=20)
+    >>> Phrases.of(["bulunamad\N{LATIN SMALL LETTER DOTLESS I}"]).search("SAYFA BULUNAMADI").words
+    'bulunamadi'
+    """
+
+    pattern: re.Pattern[str]
+
+    @classmethod
+    def of(cls, phrases: Iterable[str]) -> Phrases:
+        """Finds any of *phrases*, at the beginning of a word in scripts that part words by spaces."""
+        parted: list[str] = []
+        unparted: list[str] = []
+        for phrase in sorted(map(_bare, phrases), key=len, reverse=True):
+            (parted if phrase[0].islower() or phrase[0].isdigit() else unparted).append(re.escape(phrase))
+        beginning = [rf"(?<![^\W_])(?:{'|'.join(parted)})"] if parted else []
+        return cls(re.compile("|".join([*beginning, *unparted])))
+
+    def search(self, text: str) -> Found | None:
+        """The first of the phrases in *text*."""
+        return next(self.all_in(text), None)
+
+    def match(self, text: str) -> Found | None:
+        """The phrase that *text* begins with."""
+        told = plain(text)
+        found = self.pattern.match(_bare(told))
+        return Found(told[: found.end()], 0, found.end()) if found else None
+
+    def all_in(self, text: str) -> Iterator[Found]:
+        """All of the phrases in *text*, in their order."""
+        told = plain(text)
+        for found in self.pattern.finditer(_bare(told)):
+            yield Found(told[found.start() : found.end()], found.start(), found.end())
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +91,21 @@ class Quirks:
     """All that ``quirks.toml`` says."""
 
     challenges: tuple[Challenge, ...]
-    not_found: re.Pattern[str]
-    withdrawn: re.Pattern[str]
-    restricted: re.Pattern[str]
+    checks: Phrases
+    widgets: tuple[str, ...]
+    not_found: Phrases
+    this_object: re.Pattern[str]
+    """In plain text: how a page speaks of the one object that was asked for."""
+    things: Phrases
+    """What may not be there: pages, addresses, objects."""
+    unsure: Phrases
+    passing: Phrases
+    about_request: Phrases
+    withdrawn: Phrases
+    restricted: Phrases
     login_paths: re.Pattern[str]
     login_hosts: frozenset[str]
-    login_titles: re.Pattern[str]
+    login_titles: Phrases
     placeholder_words: frozenset[str]
     placeholder_phrases: tuple[str, ...]
     placeholder_guarantors: frozenset[str]
@@ -78,7 +136,8 @@ class Quirks:
                 return challenge.name
             if is_notice and any(part in source for part in challenge.markup):
                 return challenge.name
-        return None
+        is_checked = is_notice and any(part in source for part in self.widgets)
+        return "a puzzle for people" if is_checked and self.checks.search(f"{heading} {words}") else None
 
     def host_reason(self, host: str, status: int) -> str | None:
         """What is known of a status at a host, if anything."""
@@ -92,12 +151,19 @@ def quirks() -> Quirks:
     placeholder, login = told["placeholder"], told["login"]
     return Quirks(
         challenges=tuple(_challenge(row) for row in told["challenge"]),
-        not_found=_any_of(phrase for phrases in told["not_found"].values() for phrase in phrases),
-        withdrawn=_any_of(told["explained"]["withdrawn"]),
-        restricted=_any_of(told["explained"]["restricted"]),
+        checks=Phrases.of(told["check"]["word"]),
+        widgets=tuple(told["check"]["widget"]),
+        not_found=_of_languages(told["not_found"]),
+        this_object=_this_object(told["this_object"]),
+        things=Phrases.of([*told["this_object"]["object"], *told["this_object"]["page"]]),
+        unsure=Phrases.of(told["unsure"]["before"]),
+        passing=_of_languages(told["passing"]),
+        about_request=Phrases.of(told["about_request"]["phrase"]),
+        withdrawn=_of_languages(told["withdrawn"]),
+        restricted=_of_languages(told["restricted"]),
         login_paths=re.compile("(?:" + "|".join(map(re.escape, login["path"])) + ")(?![a-z])"),
         login_hosts=frozenset(login["host"]),
-        login_titles=_any_of(login["title"]),
+        login_titles=Phrases.of(login["title"]),
         placeholder_words=frozenset(placeholder["word"]),
         placeholder_phrases=tuple(placeholder["phrase"]),
         placeholder_guarantors=frozenset(placeholder["who"]),
@@ -107,12 +173,43 @@ def quirks() -> Quirks:
 
 
 def plain(text: str) -> str:
-    """*text* as phrases are compared: lower case, white space folded, apostrophes straight.
+    """*text* as people compare phrases: lower case, white space folded, apostrophes straight, letters composed.
 
     >>> plain("Just  a\\nMoment\N{RIGHT SINGLE QUOTATION MARK}s")
     "just a moment's"
     """
-    return " ".join(text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").split())
+    straight = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    composed = unicodedata.normalize("NFC", straight).replace("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}", "i")
+    return " ".join(composed.lower().split())
+
+
+class _Bare(dict[int, str]):
+    """Letters without the marks that many leave out, one for one; those of Indic scripts are no such marks."""
+
+    def __missing__(self, letter: int) -> str:
+        parts = unicodedata.normalize("NFD", chr(letter))
+        bare = unicodedata.normalize(
+            "NFC", re.sub("[\N{COMBINING GRAVE ACCENT}-\N{COMBINING LATIN SMALL LETTER X}]", "", parts)
+        )
+        self[letter] = bare if len(bare) == 1 else chr(letter)
+        return self[letter]
+
+
+_BARE = _Bare({ord("\N{LATIN SMALL LETTER DOTLESS I}"): "i"})
+
+
+def _bare(text: str) -> str:
+    """*text* without accents, as long as it was."""
+    return text if text.isascii() else text.translate(_BARE)
+
+
+def _of_languages(told: Mapping[str, Iterable[str]]) -> Phrases:
+    return Phrases.of(phrase for phrases in told.values() for phrase in phrases)
+
+
+def _this_object(told: Mapping[str, Iterable[str]]) -> re.Pattern[str]:
+    this, objects, phrases = ("|".join(map(re.escape, told[kind])) for kind in ("this", "object", "phrase"))
+    return re.compile(rf"(?<![^\W_])(?:(?:{this})\s?(?:{objects})|{phrases})")
 
 
 def _challenge(row: Mapping[str, Any]) -> Challenge:
@@ -122,12 +219,3 @@ def _challenge(row: Mapping[str, Any]) -> Challenge:
         tuple((name.strip().lower(), part.strip().lower()) for name, _, part in headers),
         *(tuple(row.get(sign, ())) for sign in ("title", "text", "markup")),
     )
-
-
-def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
-    """Finds any of *phrases* in plain text, at the beginning of a word in scripts that part words by spaces."""
-    parted: list[str] = []
-    unparted: list[str] = []
-    for phrase in sorted(phrases, key=len, reverse=True):
-        (parted if phrase[0].islower() or phrase[0].isdigit() else unparted).append(re.escape(phrase))
-    return re.compile("|".join([rf"(?<![^\W_])(?:{'|'.join(parted)})", *unparted]))

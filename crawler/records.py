@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 from crawler.erc import Record, parse_erc
-from crawler.structured import from_json, from_turtle, from_xml, from_yaml
+from crawler.structured import from_json, from_yaml
+from crawler.vocabularies import from_turtle, from_xml
 
 #: Segments that hold a description in another form than an ERC.
-STRUCTURED = ("json", "json-ld", "yaml", "rdf")
+STRUCTURED = ("json", "json-ld", "yaml", "rdf", "embedded")
 
+_TURTLE = re.compile(r"\s*(?:#.*\n\s*)*(?:@?(?:prefix|base)\s|<(?:https?|urn|ark|info):[^<>\s]*>\s)", re.IGNORECASE)
 _NESTED = re.compile(r"^(?:erc(?:-\w+)?|---\s*$).*\n(?:#.*\n)*[ \t]+[\w/-]+\s*:", re.MULTILINE)
 
 
@@ -22,9 +24,10 @@ def parse_record(media_type: str | None, text: str) -> Record | None:
     True
     """
     kind, start = (media_type or "").lower(), text.lstrip()[:1]
-    if "json" in kind or (start in ("{", "[") and "yaml" not in kind and not re.match(r"\[[^\]]*\]\s*\w+:", text)):
+    looks_like_json = start in ("{", "[") and "yaml" not in kind and not re.match(r"\[[^\]]*\]\s*\w+:", text)
+    if "json" in kind or "javascript" in kind or looks_like_json:
         return from_json(text)
-    if "turtle" in kind or "n-triples" in kind or text.lstrip()[:7].lower() in ("@prefix", "prefix "):
+    if "turtle" in kind or "n-triples" in kind or _TURTLE.match(text):
         return from_turtle(text)
     if start == "<":
         return None if "html" in kind else from_xml(text.encode("utf-8", "replace"))

@@ -585,7 +585,8 @@ def _facts_json(facts: PageFacts) -> dict[str, Any]:
 
 
 def _facts(told: dict[str, Any]) -> PageFacts:
-    return PageFacts(**{**told, "arks": tuple((ark, place) for ark, place in told.get("arks", ()))})
+    arks = tuple((ark, place) for ark, place in told.get("arks", ()))
+    return PageFacts(**{**told, "arks": arks, "headings": tuple(told.get("headings", ()))})
 
 
 def _observation(row: Row[Any]) -> Observation:

@@ -1,4 +1,4 @@
-"""Pure: an answer in JSON, YAML, RDF/XML, Turtle or JSON-LD becomes a record: of the object, or of its NAAN.
+"""Pure: an answer in JSON, JSON-LD or YAML becomes a record: of the object, or of its NAAN.
 
 Only what describes is looked for, under the names of Dublin Core, schema.org and the ERC; everything is bounded.
 """
@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
-from lxml import etree
 
 from crawler.erc import QUESTIONS, Element, Record, Segment
 from crawler.erc_values import Value
@@ -20,19 +19,37 @@ from crawler.erc_values import Value
 YAML_LIMIT = 2**16
 #: Keys of which a description has some, in whatever vocabulary, and the question that each answers.
 KERNEL: Mapping[str, str] = {
-    "who": "who", "creator": "who", "author": "who", "contributor": "who", "publisher": "who", "maker": "who",
-    "artist": "who", "what": "what", "title": "what", "name": "what", "label": "what", "preflabel": "what",
-    "headline": "what", "when": "when", "date": "when", "datecreated": "when", "datepublished": "when",
-    "issued": "when", "created": "when", "year": "when", "publicationyear": "when", "where": "where",
-    "identifier": "where", "id": "where", "@id": "where", "ark": "where", "url": "where", "permalink": "where",
+    "who": "who", "creator": "who", "creators": "who", "author": "who", "contributor": "who", "publisher": "who",
+    "maker": "who", "artist": "who", "what": "what", "title": "what", "titles": "what", "name": "what",
+    "label": "what", "preflabel": "what", "headline": "what", "when": "when", "date": "when", "datecreated": "when",
+    "datepublished": "when", "issued": "when", "created": "when", "year": "when", "publicationyear": "when",
+    "where": "where", "identifier": "where", "identifiers": "where", "id": "where", "@id": "where", "ark": "where",
+    "url": "where", "permalink": "where",
 }  # fmt: skip
-_OTHER_DESCRIPTIVE = frozenset({"description", "subject", "about", "definition", "comment"})
+#: Keys that describe without answering any of them.
+OTHER_DESCRIPTIVE = frozenset({"description", "subject", "about", "definition", "comment"})
 #: Keys under which a structured record may state a commitment.
 COMMITMENT_KEYS = ("erc-support", "commitment", "persistence", "permanence", "policy", "support")
 
 _SEGMENT = re.compile(r"erc(?:-[a-z]+)?", re.IGNORECASE)
 _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)[.](?P<label>[\w/]+)", re.IGNORECASE)
+#: JSON as the argument of a function, as browsers once had to ask for it, or behind a guard against that.
+_CALL = re.compile(
+    r"\s*(?:[)\]}',;\s]*|(?:/\*\*/\s*)?[\w.$]{1,80}\s*\()(?P<told>[{\[].*[}\]])\s*\)?\s*;?\s*\Z", re.DOTALL
+)
+#: Types of things that every page of a site tells of; the object is one of them only if an ARK says so.
+_SITES_TYPES = frozenset(
+    {
+        "website", "webpage", "aboutpage", "contactpage", "collectionpage", "searchresultspage", "faqpage",
+        "webapplication", "breadcrumblist", "listitem", "itemlist", "searchaction", "sitenavigationelement",
+        "wpheader", "wpfooter", "wpsidebar", "organization", "corporation", "localbusiness", "library",
+        "museum", "archiveorganization", "governmentorganization", "educationalorganization",
+        "collegeoruniversity", "ngo", "person", "postaladdress", "datacatalog",
+    }
+)  # fmt: skip
+_FAILED = frozenset({"error", "fail", "failed", "failure", "not found", "not_found", "notfound", "not-found"})
 _SEPARATORS = re.compile(r"[:./#]")
+_NAMING_KEYS = ("@value", "name", "title", "value", "identifier", "@id")
 _MOST_KEYS = 500
 _MOST_DEPTH = 4
 
@@ -45,8 +62,9 @@ def from_json(text: str) -> Record | None:
     >>> from_json('{"error": "no such ARK"}')
     {'error': {'error': 'no such ARK'}}
     """
+    called = _CALL.match(text)
     try:
-        return record_of(json.loads(text), "json")
+        return record_of(json.loads(called["told"] if called else text), "json")
     except (ValueError, RecursionError):
         return None
 
@@ -76,7 +94,8 @@ class _PlainLoader(yaml.BaseLoader):
 
 def record_of(value: Any, kind: str) -> Record | None:
     """The record in a parsed structure: segments of an ERC, a registry's definition, an error, or a description."""
-    mapping = value if isinstance(value, Mapping) and not _is_wrapped(value) else _describing(value)
+    is_plain = isinstance(value, Mapping) and not _is_wrapped(value) and not is_sites(value)
+    mapping = value if is_plain else _describing(value)
     if mapping is None:
         return None
     segments = _segments(mapping)
@@ -84,11 +103,10 @@ def record_of(value: Any, kind: str) -> Record | None:
         return segments if any(map(_says_something, segments.values())) else None
     if _is_registry(mapping):
         return {"registry": _strings(mapping)}
-    status = mapping.get("status", mapping.get("code"))
-    keys = {plain_key(key) for key, inner in mapping.items() if inner}
-    if keys & {"error", "errors"} or (isinstance(status, int) and status >= 400):
+    if _is_error(mapping) or (isinstance(value, Mapping) and _is_error(value)):
         return {"error": _strings(mapping)}
-    return {kind: _strings(mapping)} if keys & (KERNEL.keys() | _OTHER_DESCRIPTIVE) else None
+    keys = {plain_key(key) for key, inner in mapping.items() if inner}
+    return {kind: _strings(mapping)} if keys & (KERNEL.keys() | OTHER_DESCRIPTIVE) else None
 
 
 def kernel(told: Mapping[str, str]) -> dict[str, str]:
@@ -118,19 +136,51 @@ def plain_key(key: Any) -> str:
 
 def _is_wrapped(mapping: Mapping[str, Any]) -> bool:
     """Whether a mapping answers too little by itself: what it says may stand one level further in."""
-    is_plain = _segments(mapping) or _is_registry(mapping) or {plain_key(key) for key in mapping} & {"error", "errors"}
+    is_plain = _segments(mapping) or _is_registry(mapping) or _is_error(mapping)
     return not is_plain and len(kernel(_strings(mapping))) < 2
+
+
+def _is_error(mapping: Mapping[str, Any]) -> bool:
+    """Whether a structure says that the question failed, whatever the HTTP status says.
+
+    >>> _is_error({"success": False}), _is_error({"success": "ark:/12148/x5", "errors": []}), _is_error({"code": 404})
+    (True, False, True)
+    """
+    told = {plain_key(key): inner for key, inner in mapping.items()}
+    status = told.get("status", told.get("code", told.get("statuscode")))
+    is_refused = any(told.get(key) is False for key in ("success", "ok", "found", "exists"))
+    is_status = str(status).strip().lower() in _FAILED or (
+        isinstance(status, int) and not isinstance(status, bool) and 400 <= status < 600
+    )
+    return bool(told.get("error") or told.get("errors")) or is_refused or is_status
+
+
+def is_sites(mapping: Mapping[str, Any]) -> bool:
+    """Whether a structure describes a site or who runs it, and names no ARK."""
+    types = mapping.get("@type", ())
+    kinds = {plain_key(each) for each in ([types] if isinstance(types, str) else types) if isinstance(each, str)}
+    return bool(kinds) and kinds <= _SITES_TYPES and not names_ark(mapping)
+
+
+def names_ark(mapping: Mapping[str, Any]) -> bool:
+    """Whether a structure names an ARK where things name themselves."""
+    told = _strings(
+        {key: mapping[key] for key in mapping if plain_key(key) in ("@id", "id", "identifier", "ark", "url")}
+    )
+    return any("ark:" in value.lower() for value in told.values())
 
 
 def _describing(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
     """The mapping that describes most: of a graph or a list one member, of a mapping itself or what it holds."""
     if isinstance(value, list):
         found = [_describing(each, depth + 1) for each in value[:_MOST_KEYS]] if depth < _MOST_DEPTH else []
-        return max((each for each in found if each), key=_telling, default=None)
+        return max((each for each in found if each), key=lambda each: (names_ark(each), _telling(each)), default=None)
     if not isinstance(value, Mapping):
         return None
     inner = [each for each in list(value.values())[:_MOST_KEYS] if isinstance(each, Mapping | list)]
     nested = _describing(inner, depth + 1) if inner and depth < _MOST_DEPTH else None
+    if is_sites(value):
+        return nested if nested is not None and _telling(nested) > 1 else None
     if nested is None or _telling(nested) <= max(_telling(value), 1):
         return value
     return {**{key: each for key, each in value.items() if not isinstance(each, Mapping | list)}, **nested}
@@ -145,7 +195,9 @@ def _segments(mapping: Mapping[str, Any]) -> Record:
     stories: dict[str, list[Element]] = {}
     for key, inner in mapping.items():
         name = str(key)
-        if _SEGMENT.fullmatch(name) and isinstance(inner, Mapping):
+        if _SEGMENT.fullmatch(name) and isinstance(inner, str) and name.lower() != "erc":
+            stories.setdefault(name.lower(), []).append(Element("what", (Value(encodable(inner)),)))
+        elif _SEGMENT.fullmatch(name) and isinstance(inner, Mapping):
             told = _strings(inner)
             stories.setdefault(name.lower(), []).extend(Element(label, (Value(told[label]),)) for label in told)
         elif (dotted := _DOTTED.fullmatch(name)) and inner is not None:
@@ -167,104 +219,34 @@ def _is_registry(mapping: Mapping[str, Any]) -> bool:
     definition = mapping.get("definition")
     if isinstance(definition, Mapping) and definition.keys() & {"uniq", "prefix", "scheme", "synonym_for"}:
         return True
+    if {"scheme", "target"} <= mapping.keys() or {"uniq", "target"} <= mapping.keys():
+        return True
     return {"prefix", "target"} <= mapping.keys() or "na_policy" in mapping or {"naan", "target"} <= mapping.keys()
 
 
 def _strings(mapping: Mapping[Any, Any]) -> dict[str, str]:
     """The values as text, keys in lower case; what no text can hold is replaced."""
     shown = [(str(key), value) for key, value in list(mapping.items())[:_MOST_KEYS]]
-    return {_encodable(key.lower()): _text(value) for key, value in shown if value is not None and key != "@context"}
+    return {encodable(key.lower()): _text(value) for key, value in shown if value is not None and key != "@context"}
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return _encodable(" | ".join(value))
-    if isinstance(value, Mapping):
-        named = next((value[key] for key in ("@value", "name", "@id") if isinstance(value.get(key), str)), None)
-        if named is not None:
-            return _encodable(named)
-    return _encodable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+    """A value as people read it: of what has a name the name, of a list its members; of an empty structure nothing."""
+    if isinstance(value, list) and all(isinstance(each, str) or _name_in(each) for each in value):
+        return encodable(" | ".join(each if isinstance(each, str) else _name_in(each) or "" for each in value))
+    if named := _name_in(value):
+        return encodable(named)
+    if isinstance(value, Mapping) and not any(value.values()):
+        return ""
+    return encodable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
 
 
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-# -- RDF, light: descriptions in XML and Turtle, as far as they use well-known vocabularies
-
-_DESCRIPTIVE_NAMESPACE = re.compile(
-    r"http://purl\.org/dc/(?:elements/1\.1|terms)/|https?://schema\.org/|http://www\.w3\.org/2000/01/rdf-schema#"
-    r"|http://www\.w3\.org/2004/02/skos/core#|http://xmlns\.com/foaf/0\.1/|http://www\.w3\.org/2002/07/owl#"
-    r"|http://datacite\.org/schema/kernel-\d[\w.]*"
-)
-_RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
-_TURTLE = re.compile(
-    rf"""
-    (?P<predicate> <(?:{_DESCRIPTIVE_NAMESPACE.pattern.replace("#", "[#]")}) [^<>\s]{{1,80}}>
-        | [A-Za-z][\w-]{{0,20}} : [A-Za-z]\w{{0,40}} )
-    \s+
-    (?: "(?P<text> (?: [^"\\\n] | \\. ){{0,2000}} )" | <(?P<uri>[^<>\s]{{1,2000}})> )
-    """,
-    re.VERBOSE,
-)
-_TURTLE_SUBJECT = re.compile(r"^\s*<(?P<uri>[^<>\s]{1,2000})>\s+(?=[A-Za-z<])", re.MULTILINE)
-_TURTLE_PREFIX = re.compile(r"@?prefix\s+(?P<name>[\w-]*)\s*:\s*<(?P<uri>[^<>\s]{1,200})>", re.IGNORECASE)
-
-
-def from_xml(markup: bytes) -> Record | None:
-    """The description in RDF/XML, DataCite or simple Dublin Core; None for other XML.
-
-    >>> from_xml(b'<r xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>A map</dc:title></r>')
-    {'rdf': {'title': 'A map'}}
-    """
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, huge_tree=False)
-    try:
-        root = etree.fromstring(markup, parser)
-    except (etree.XMLSyntaxError, ValueError):
+def _name_in(value: Any) -> str | None:
+    if not isinstance(value, Mapping):
         return None
-    return _description(_xml_statements(root)) if root is not None else None
+    return next((value[key] for key in _NAMING_KEYS if isinstance(value.get(key), str) and value[key]), None)
 
 
-def _xml_statements(root: Any) -> Iterator[tuple[str, str]]:
-    for number, element in enumerate(root.iter()):
-        if number > 5_000 or not isinstance(element.tag, str):
-            continue
-        about = element.get(f"{_RDF}about")
-        if about:
-            yield "@id", about
-        namespace, _, name = element.tag.lstrip("{").partition("}")
-        if _DESCRIPTIVE_NAMESPACE.match(namespace):
-            text = " ".join("".join(element.itertext()).split()) or element.get(f"{_RDF}resource", "")
-            if text:
-                yield name.lower(), text[:2_000]
-
-
-def from_turtle(text: str) -> Record | None:
-    """The description in Turtle or N-Triples, as far as its statements are literals or URIs.
-
-    >>> from_turtle('@prefix dc: <http://purl.org/dc/terms/> . <http://a.example/x> dc:title "A map" .')
-    {'rdf': {'title': 'A map'}}
-    """
-    prefixes = {found["name"]: found["uri"] for found in _TURTLE_PREFIX.finditer(text)}
-    subject = _TURTLE_SUBJECT.search(text)
-
-    def statements() -> Iterator[tuple[str, str]]:
-        if subject:
-            yield "@id", subject["uri"]
-        for found in _TURTLE.finditer(text):
-            written = found["predicate"]
-            prefix, _, local = written.partition(":")
-            uri = written.strip("<>") if written.startswith("<") else prefixes.get(prefix, "") + local
-            if _DESCRIPTIVE_NAMESPACE.match(uri):
-                yield plain_key(uri), found["uri"] or re.sub(r"\\(.)", r"\1", found["text"] or "")
-
-    return _description(statements())
-
-
-def _description(statements: Iterable[tuple[str, str]]) -> Record | None:
-    """The first statement of each kind; one of them must answer a question besides the subject's name."""
-    told: dict[str, str] = {}
-    for name, text in statements:
-        if len(told) < _MOST_KEYS:
-            told.setdefault(name, _encodable(text))
-    return {"rdf": told} if told.keys() & (KERNEL.keys() | _OTHER_DESCRIPTIVE) - {"@id", "url", "id"} else None
+def encodable(text: str) -> str:
+    """*text* without what no UTF-8 can hold, as the store wants it."""
+    return text.encode("utf-8", "replace").decode("utf-8")

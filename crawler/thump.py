@@ -6,11 +6,11 @@ import re
 
 from crawler.observations import Observation
 
-_STATUS = re.compile(r"\s*\S+\s+(?P<code>\d{3})\b")
+_STATUS = re.compile(r"\s*(?:\S+\s+)?(?P<code>\d{3})\b(?!\.)")
 
 
 def thump_code(answer: Observation) -> int | None:
-    """The code of a THUMP-Status header (``0.6 200 OK``); one of 400 or more outweighs the HTTP status."""
+    """The code of a THUMP-Status header (``0.6 200 OK``, the version perhaps missing); 400 and above outweigh HTTP."""
     headers = answer.hops[-1].headers if answer.hops else {}
     told = next((value for name, value in headers.items() if name.lower() == "thump-status"), "")
     found = _STATUS.match(told)

@@ -93,9 +93,9 @@ def test_likeness_is_symmetric_and_a_share(words: list[str], data: st.DataObject
 
 def test_the_data_about_servers_and_languages_is_well_formed() -> None:
     told = tomllib.loads(files("crawler").joinpath("quirks.toml").read_text("utf-8"))
-    phrases = [phrase for words in told["not_found"].values() for phrase in words]
-    for kind in told["explained"].values():
-        phrases += kind
+    languages = ("not_found", "passing", "withdrawn", "restricted")
+    phrases = [phrase for table in languages for words in told[table].values() for phrase in words]
+    phrases += [*told["about_request"]["phrase"], *told["check"]["word"], *told["check"]["widget"]]
     for table in (told["placeholder"]["phrase"], told["placeholder"]["word"], told["login"]["title"]):
         phrases += table
     for row in told["challenge"]:

@@ -14,7 +14,8 @@ from crawler.erc import parse_erc
 from crawler.erc_dates import parse_dates
 from crawler.erc_values import MISSING, decoded, missing_code, parse_value
 from crawler.records import parse_record
-from crawler.structured import from_turtle, from_xml, from_yaml
+from crawler.structured import from_yaml
+from crawler.vocabularies import from_turtle, from_xml
 from tests.vectors import vectors
 
 
@@ -124,6 +125,6 @@ def test_entities_in_xml_are_not_expanded() -> None:
     ids=["folds", "pipes", "blocks", "no colon", "yaml", "json", "turtle", "dates", "lists", "tables", "lines"],
 )
 def test_a_body_made_to_be_slow_takes_no_long(read: Any, body: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     read(body)
-    assert time.perf_counter() - started < 5.0
+    assert time.process_time() - started < 5.0

@@ -26,6 +26,8 @@ from typing import Any, Self
 import trustme
 
 FOLDER = Path(__file__).parent / "vectors" / "zoo"
+#: Pages without their middle, by name; ``{title}`` and ``{main}`` stand for what an answer brings.
+FRAMES = {file.stem: file.read_text("utf-8") for file in (FOLDER / "frames").glob("*.html")}
 #: Seconds after which the client has given up, whatever it was told to wait.
 HANG_S = 12.0
 INFLECTIONS = ("?info", "??", "?")
@@ -46,9 +48,12 @@ class Answer:
     headers: tuple[str, ...] = ()
     body: str | None = None
     title: str = "Notebook of Ada Rossi"
+    frame: str | None = None
+    """The page in `FRAMES` that stands around the body: menus and footers, as real sites have them."""
     encoding: str = "utf-8"
     fault: str | None = None
-    """``hang``, ``reset``, ``hang-up``, ``trickle``, ``trickled-head``, ``huge``, ``gzip-bomb``, or just ``gzip``."""
+    """``hang``, ``reset``, ``hang-up``, ``trickle``, ``trickled-head``, ``huge``, ``gzip-bomb``, ``unsaid-gzip``, or
+    just ``gzip``."""
     delay_s: float = 0.0
     raw: str | None = None
     """The whole answer, octets as Latin-1."""
@@ -126,9 +131,9 @@ class Animal:
         return found or ((Answer(),) if kind == "object" else (Answer(404, body="Not found: {target}"),))
 
 
-def animals() -> list[Animal]:
+def animals(folder: Path = FOLDER) -> list[Animal]:
     """Every animal of the data files, in their order."""
-    files = sorted(FOLDER.glob("*.toml"))
+    files = sorted(folder.glob("*.toml"))
     rows = [row for file in files for row in tomllib.loads(file.read_text("utf-8"))["animal"]]
     return [_animal(number, row) for number, row in enumerate(rows)]
 
@@ -171,6 +176,7 @@ class Zoo:
         self.robots_asked: list[str] = []
 
     def __enter__(self) -> Self:
+        _bomb()  # packed beforehand: no client waits for that
         plain = self._listen("127.0.0.1", None)
         closed = socket.create_server(("127.0.0.1", 0))
         nobody = closed.getsockname()[1]
@@ -326,6 +332,8 @@ def _pieces(answer: Answer, words: Mapping[str, str]) -> Iterator[tuple[bytes, f
     text = answer.body
     if text is None:
         text = PAGE.replace("{title}", answer.title) if status == 200 else ""
+    if answer.frame is not None:
+        text = FRAMES[answer.frame].replace("{title}", answer.title).replace("{main}", text)
     body = _filled(text, words).encode(answer.encoding)
     headers = [_filled(each, words) for each in answer.headers]
     if answer.type is not None:
@@ -334,8 +342,8 @@ def _pieces(answer: Answer, words: Mapping[str, str]) -> Iterator[tuple[bytes, f
         headers.append(f"Location: {_filled(answer.location, words)}")
     if answer.fault == "gzip-bomb":
         body, headers = _bomb(), [*headers, "Content-Encoding: gzip"]
-    if answer.fault == "gzip":
-        body, headers = gzip.compress(body), [*headers, "Content-Encoding: gzip"]
+    if answer.fault in ("gzip", "unsaid-gzip"):
+        body, headers = gzip.compress(body), headers + (["Content-Encoding: gzip"] if answer.fault == "gzip" else [])
     if answer.fault == "huge":
         body = body + b"<p>and so on</p>" * 2**19
     headers += [f"Content-Length: {len(body)}", "Connection: close"]

@@ -1,0 +1,64 @@
+"""A second resolver that we did not write: CERTIC's ARK server, as it is, on PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.ark_server import NAAN, PYTHON, ArkServer
+from tests.loopback import RawServer, check_rows, outcomes, reply
+
+pytestmark = pytest.mark.skipif(
+    not PYTHON.exists() and os.environ.get("CI") != "true", reason="make ark-server sets up what these tests start"
+)
+PAGE = "<title>Plan of the harbour</title><h1>Plan of the harbour</h1><p>Ink on paper, 1784.</p>"
+
+
+@dataclass(frozen=True)
+class Served:
+    """What the command printed about the server's ARKs, and what landed where they lead."""
+
+    rows: list[dict[str, Any]]
+    names: list[str]
+    landed: list[str]
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with RawServer(lambda target: reply(body=PAGE)) as landing:
+        described = {"who": "Rossi, Ada", "what": "Plan of the harbour", "when": "1784", "where": "Livorno"}
+        unknown = dict.fromkeys(described, "")
+        rows = [
+            {"ark_location": f"{landing.url}/item/{number}", **told} for number, told in ((7, described), (8, unknown))
+        ]
+        with ArkServer(rows) as server:
+            resolver = f"http://127.0.0.1:{server.port}"
+            asked = [f"{resolver}/ark:/{name}" for name in server.names]
+            asked += [f"{resolver}/ark:/{NAAN}/0000000000", asked[0].replace("ark:/", "ark:")]
+            yield Served(check_rows(*asked), server.names, list(landing.targets))
+
+
+def test_objects_are_reached_and_what_is_not_there_is_broken(served: Served) -> None:
+    assert len(served.names) == 2
+    assert outcomes(served.rows) == ["resolved", "resolved", "broken", "resolved"]
+
+
+def test_the_query_is_lost_in_the_redirect_and_the_bare_inflection_is_answered(served: Served) -> None:
+    described, empty = served.rows[0]["metadata"], served.rows[1]["metadata"]
+    assert described["outcome"] == "structured"
+    assert any("?info was lost in the redirect" in words for words in described["evidence"])
+    assert any(words.startswith("? gave application/json with who, what, when") for words in described["evidence"])
+    assert empty["outcome"] == "query-dropped"
+    assert all("?info" not in target for target in served.landed)
+
+
+def test_an_answer_to_the_bare_inflection_shows_no_absence_of_a_commitment(served: Served) -> None:
+    assert outcomes(served.rows, "commitment") == ["undetermined", "undetermined", "not-asked", "undetermined"]
+
+
+def test_it_knows_the_old_label_only(served: Served) -> None:
+    assert "the resolver knows only the other form of the label" in served.rows[3]["remarks"]
