@@ -104,6 +104,7 @@ def audit(
                     "worker": worker,
                     "depth": config.crawl.depth,
                     "max_pages": config.crawl.max_pages,
+                    "patience": config.patience,
                 }
 
             def arks() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,10 +15,10 @@ from crawler.addresses import AddressGuard, Routes
 from crawler.attempts import Patience
 from crawler.controls import ENOUGH_NAMES
 
-#: Without any delay, Scrapy's downloader takes all that is queued for a host at once, whatever the concurrency.
-_LEAST_DELAY_S = 0.001
-
 HOME = "https://pypi.org/project/arkaudit/"
+
+
+_HOST = re.compile(r"(?:https?://)?(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
 
 
 class ConfigError(Exception):
@@ -45,6 +46,13 @@ def _http_url(text: str) -> str:
     return text
 
 
+def _hosts(hosts: dict[str, Any]) -> dict[str, Any]:
+    for name in hosts:
+        if not _HOST.fullmatch(name):
+            raise ValueError(f"not a host: {name!r}; a name, with its port or scheme where need be")
+    return {name.lower(): told for name, told in hosts.items()}
+
+
 def _printable(text: str) -> str:
     if not text.isprintable() or not text.isascii():
         raise ValueError("must be printable ASCII: it is sent as a header")
@@ -62,7 +70,7 @@ class Politeness(_Section):
     """How hosts are treated."""
 
     delay: float = Field(1.0, ge=0, le=3600)
-    """Seconds between two requests to a host; less only for hosts of one's own."""
+    """Seconds between two requests to a host; less than one holds for hosts of one's own only, see `Host`."""
     timeout: float = Field(30.0, gt=0, le=3600)
     """Seconds for one request, from connecting to the last byte that is needed."""
     attempts: int = Field(3, ge=1, le=10)
@@ -70,10 +78,20 @@ class Politeness(_Section):
     backoff: float = Field(2.0, ge=0, le=3600)
     """Seconds before the second attempt; each further wait is twice as long."""
     longest_wait: float = Field(60.0, ge=0, le=86400)
-    """Seconds; a host that asks for a longer pause (Retry-After) is not asked again in this run."""
+    """Seconds; a host that asks for a longer pause (Retry-After) is not waited for, and one whose robots.txt wants
+    longer intervals (Crawl-delay, Request-rate) is not asked."""
     user_agent: Header | None = None
     contact: Header | None = None
     """An address or URL where the operator can be reached; part of the User-Agent."""
+
+
+class Host(_Section):
+    """How a host of one's own is treated; it is named by ``name``, ``name:port`` or ``scheme://name:port``."""
+
+    interval: float = Field(1.0, ge=0, le=3600)
+    """Seconds between two requests."""
+    concurrency: int = Field(1, ge=1, le=100)
+    """How many requests may be under way at a time."""
 
 
 class Network(_Section):
@@ -122,6 +140,8 @@ class Config(_Section):
     resolver: Annotated[str, AfterValidator(_http_url)] = "https://n2t.net/"
     politeness: Politeness = Politeness()
     network: Network = Network()
+    hosts: Annotated[dict[str, Host], AfterValidator(_hosts)] = {}
+    """Hosts of one's own."""
     crawl: Crawl = Crawl()
     resolve: Resolve = Resolve()
 
@@ -145,7 +165,8 @@ class Config(_Section):
         return {
             "USER_AGENT": self.user_agent,
             "ROBOTSTXT_USER_AGENT": "arkaudit",
-            "DOWNLOAD_DELAY": max(self.politeness.delay, _LEAST_DELAY_S),
+            "ARKAUDIT_INTERVAL": self.politeness.delay,
+            "ARKAUDIT_HOSTS": {name: host.model_dump() for name, host in self.hosts.items()},
             "DOWNLOAD_TIMEOUT": self.politeness.timeout,
             # A proxy would look names up for us, and be reached in place of the routes.
             "HTTPPROXY_ENABLED": not network.only_routed,

@@ -24,12 +24,15 @@ from scrapy.utils._download_handlers import make_response
 from twisted.internet.defer import CancelledError
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
 from twisted.internet.error import ConnectingCancelledError, DNSLookupError
+from twisted.internet.interfaces import IHandshakeListener
 from twisted.python.failure import Failure
 from twisted.web._newclient import _contentLength
+from zope.interface import implementer
 
 from crawler.addresses import AddressGuard, Routes, is_literal
 from crawler.names import NameServerSilent
 from crawler.resolving import request_target
+from crawler.sending import Sending, WatchedPool
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -67,6 +70,17 @@ class NameNotRouted(Exception):
     """Raised when only routed names may be reached and this one is not; nothing has been looked up then."""
 
 
+def refused_unasked(host: str, port: int, routes: Routes, guard: AddressGuard) -> Exception | None:
+    """Why *host* must not be reached, as far as can be told without looking it up; a name is told when connected."""
+    if routes.target(host, port) is not None:
+        return None
+    if not is_literal(host):
+        words = f"{host}:{port} has no route, and only routed names may be reached"
+        return NameNotRouted(words) if routes.only else None
+    refusal = guard.refusal(host.strip("[]"))
+    return AddressRefused(refusal) if refusal and not routes.leads_to(host, port) else None
+
+
 class _BoundedParser(_LenientHTTPClientParser):
     """Takes headers of any length up to `HEAD_LIMIT`, all together; Twisted hangs up on a line over 16 KiB."""
 
@@ -94,8 +108,16 @@ class _BoundedParser(_LenientHTTPClientParser):
         raise HeadTooLong(f"a header of more than {HEAD_LIMIT} bytes")
 
 
+@implementer(IHandshakeListener)
 class _BoundedProtocol(_LenientHTTP11ClientProtocol):
     """Parses answers with `_BoundedParser`; like Scrapy's own, it can only swap the class of the parser."""
+
+    on_handshake: Callable[[], None] | None = None
+
+    def handshakeCompleted(self) -> None:
+        """What was written before this goes out only now."""
+        if self.on_handshake is not None:
+            self.on_handshake()
 
     def request(self, request: TxRequest) -> Deferred[IResponse]:
         response = super().request(request)
@@ -142,11 +164,9 @@ class _DirectAgent(_Exact, _BindAddressAgent):
         host = uri.host.decode("ascii")
         target = self.routes.target(host, uri.port)
         if target is None:
-            if self.routes.only and not is_literal(host):
-                raise NameNotRouted(f"{host}:{uri.port} has no route, and only routed names may be reached")
-            # An address in the URL is refused before a connection is tried; a name, when it is connected.
-            if is_literal(host) and (refusal := self.guard.refusal(host)) and not self.routes.leads_to(host, uri.port):
-                raise AddressRefused(refusal)
+            refusal = refused_unasked(host, uri.port, self.routes, self.guard)
+            if refusal is not None:
+                raise refusal
             return super()._getEndpoint(uri)  # type: ignore[no-untyped-call]
         factory = self._endpointFactory
         endpoint = HostnameEndpoint(
@@ -178,6 +198,7 @@ class ExactScrapyAgent(_ScrapyAgent):
 
     routes: Routes
     guard: AddressGuard
+    sending: Sending
     _reader: Any = None
 
     def _get_agent(self, request: Request, timeout: float) -> Agent:
@@ -191,6 +212,7 @@ class ExactScrapyAgent(_ScrapyAgent):
             target = f"{scheme}://{rest.split('/', 1)[0].split('?', 1)[0]}{target}"
         agent.target = target.encode("ascii")  # type: ignore[attr-defined]
         agent.routes, agent.guard = self.routes, self.guard  # type: ignore[attr-defined]
+        agent._pool = WatchedPool(agent._pool, self.sending)  # type: ignore[assignment]
         return agent
 
     def _cb_timeout(self, result: Any, request: Request, url: str, timeout: float) -> Any:

@@ -22,6 +22,7 @@ class Kind:
 FAILURES: Mapping[str, Kind] = {
     "RobotsForbidden": Kind(ChainEnd.ROBOTS, "robots.txt forbids it"),
     "RobotsUnavailable": Kind(ChainEnd.ROBOTS, "robots.txt can't be had, so nothing may be asked for now"),
+    "RobotsTooSlow": Kind(ChainEnd.ROBOTS, "robots.txt wants longer intervals than we keep, so nothing is asked"),
     "AddressRefused": Kind(ChainEnd.REFUSED_ADDRESS, ""),
     "NameNotRouted": Kind(ChainEnd.REFUSED_ADDRESS, ""),
     "ProxyFailed": Kind(ChainEnd.UNDETERMINED, "our own proxy failed, which says nothing of the host"),

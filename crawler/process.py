@@ -12,6 +12,9 @@ from scrapy import Spider
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
 
+from crawler.governor import Governor, govern
+from crawler.host_files import HostFiles
+from crawler.registry import cache_folder
 from crawler.spiders.auditing import AuditSpider
 from crawler.store import StoreUnwritable
 
@@ -53,15 +56,14 @@ def run_stages(stages: Sequence[Stage], settings: Mapping[str, Any], *, on_start
     ours.setmodule("crawler.settings", priority="project")
     ours.setdict({**settings, "SPIDER_MODULES": []}, priority="cmdline")  # stages name their classes
     process = _Process(ours)
+    governor = Governor.of(ours, HostFiles(cache_folder() / "hosts"))
     failures: list[BaseException] = []
 
     async def all_stages() -> None:
         try:
-            for number, stage in enumerate(stages):
-                if number:
-                    # The next spider doesn't know when the last one asked a host.
-                    await asyncio.sleep(ours.getfloat("DOWNLOAD_DELAY"))
-                await _run(process, stage, on_start)
+            for stage in stages:
+                governor.begin_stage()
+                await _run(process, stage, governor, on_start)
         except BaseException as failure:
             failures.append(failure)
         finally:
@@ -75,8 +77,11 @@ def run_stages(stages: Sequence[Stage], settings: Mapping[str, Any], *, on_start
         raise failures[0]
 
 
-async def _run(process: AsyncCrawlerProcess, stage: Stage, on_start: Callable[[Crawler], None]) -> None:
+async def _run(
+    process: AsyncCrawlerProcess, stage: Stage, governor: Governor, on_start: Callable[[Crawler], None]
+) -> None:
     crawler = process.create_crawler(stage.spider)
+    govern(crawler, governor)
     on_start(crawler)
     await process.crawl(crawler, **stage.arguments())
     spider = crawler.spider

@@ -26,8 +26,10 @@ from crawler.observations import (
     CitedMention,
     DocumentRecord,
     Hop,
+    HostTraffic,
     Observation,
     PageFacts,
+    Pause,
     Question,
     TlsResult,
     Verdict,
@@ -36,7 +38,7 @@ from extractors.ark import Ark
 from extractors.documents import Finding
 from extractors.mentions.mention import STANDS_WHOLE
 
-Recordable = DocumentRecord | Observation | TlsResult
+Recordable = DocumentRecord | Observation | TlsResult | Pause | HostTraffic
 
 
 class StoreError(Exception):
@@ -157,6 +159,10 @@ class Store:
                         self._record_observation(connection, run_id, item)
                     case TlsResult():
                         _add(connection, schema.tls_probe, {"run_id": run_id, **asdict(item)})
+                    case Pause():
+                        _add(connection, schema.pause, {"run_id": run_id, **asdict(item)})
+                    case HostTraffic():
+                        _add_up(connection, run_id, item)
 
     def record_findings(self, run_id: int, subject: str, findings: Iterable[Finding]) -> None:
         """Record findings that belong to no document, such as a seed that is none."""
@@ -455,6 +461,15 @@ def _add(connection: Connection, table: Any, values: Mapping[str, Any]) -> int |
     done = connection.execute(insert(table).values(**values).on_conflict_do_nothing())
     key = done.inserted_primary_key
     return int(key[0]) if done.rowcount and key else None
+
+
+def _add_up(connection: Connection, run_id: int, traffic: HostTraffic) -> None:
+    """Count *traffic* together with what went to the same host before in this run."""
+    known = schema.host_traffic.c
+    new = insert(schema.host_traffic).values(run_id=run_id, **asdict(traffic))
+    added = {"requests": known.requests + new.excluded.requests, "failures": known.failures + new.excluded.failures}
+    latest = {name: new.excluded[name] for name in ("interval_s", "crawl_delay_s", "given_up")}
+    connection.execute(new.on_conflict_do_update(index_elements=["run_id", "host"], set_={**added, **latest}))
 
 
 def _hop_json(hop: Hop) -> dict[str, Any]:

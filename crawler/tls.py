@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from crawler.addresses import AddressGuard, Routes, is_literal
@@ -24,19 +25,35 @@ REASONS = {
 
 
 async def probe(
-    host: str, port: int, *, guard: AddressGuard, routes: Routes, ca_file: str | None, timeout_s: float
+    host: str,
+    port: int,
+    *,
+    guard: AddressGuard,
+    routes: Routes,
+    ca_file: str | None,
+    timeout_s: float,
+    on_connected: Callable[[], None] = lambda: None,
 ) -> TlsResult:
     """The certificate of *host*, by one handshake that verifies and sends nothing. Never raises."""
     try:
         async with asyncio.timeout(timeout_s):
-            trusted, reason = await _handshake(host, port, guard, routes, ca_file)
+            trusted, reason = await _handshake(host, port, guard, routes, ca_file, on_connected)
     except (OSError, TimeoutError, ValueError) as problem:
-        trusted, reason = None, f"not probed: {type(problem).__name__}: {problem}".strip(": ")
-    return TlsResult(host, port, trusted, reason, datetime.now(UTC).isoformat(timespec="milliseconds"))
+        return not_probed(host, port, f"{type(problem).__name__}: {problem}".strip(": "))
+    return TlsResult(host, port, trusted, reason, _now())
+
+
+def not_probed(host: str, port: int, why: str) -> TlsResult:
+    """What is kept of a host of which no certificate was seen."""
+    return TlsResult(host, port, None, f"not probed: {why}", _now())
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 async def _handshake(
-    host: str, port: int, guard: AddressGuard, routes: Routes, ca_file: str | None
+    host: str, port: int, guard: AddressGuard, routes: Routes, ca_file: str | None, on_connected: Callable[[], None]
 ) -> tuple[bool | None, str]:
     route = routes.target(host, port)
     if route is None and routes.only and not is_literal(host):
@@ -57,6 +74,7 @@ async def _handshake(
             connection.close()
             problem = unreachable
             continue
+        on_connected()
         return await _verified(connection, host, context)
     raise problem
 

@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.http import Response
@@ -15,7 +14,7 @@ from twisted.python.failure import Failure
 from crawler.attempts import Patience, next_attempt
 from crawler.conformance import SHOULDERS_A_RESOLVER, forms
 from crawler.controls import ENOUGH_NAMES, Neighbourhood, Shoulders, control_url, place_of
-from crawler.observations import ACCESS, CONFORMANCE, ChainEnd, Observation, Question
+from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
 from crawler.observing import Described, described_by, observe
 from crawler.paths import origin_of, resolver_path
 from crawler.questions import Known, Places, is_reached, next_question, question_url, reached
@@ -27,8 +26,6 @@ from extractors.naan import Registry
 
 Target = tuple[Ark, str]
 
-#: After so many attempts in a row that a host left without an answer, it is not asked anything twice.
-GIVEN_UP_AFTER = 5
 #: So many ARKs are asked for in the other label form in vain before a resolver counts as indifferent to it.
 LABELS_TRIED = 3
 _PRIORITY = {Question.OBJECT: 0, **dict.fromkeys(CONFORMANCE, -1), Question.OTHER_LABEL: 1}
@@ -111,7 +108,6 @@ class ArksSpider(AuditSpider):
         self._to_sample = {each for each, arks in neighbours.items() if conformance and arks >= conformance_from}
         self._resolvers: defaultdict[str, Resolver] = defaultdict(Resolver)
         self._asked: set[tuple[Neighbourhood, Question]] = set()
-        self._unanswered: Counter[str] = Counter()
 
     async def start(self) -> AsyncIterator[Request]:
         for ark, url in self._targets:
@@ -138,12 +134,14 @@ class ArksSpider(AuditSpider):
         self._cases[url] = Case(ark, url, first_url, places, readings, meant)
         return self._ask(self._cases[url], Question.OBJECT, first_url)
 
-    def _ask(self, case: Case, question: Question, url: str, *, attempt: int = 1) -> Request:
+    def _ask(self, case: Case, question: Question, url: str, *, after: Observation | None = None) -> Request:
+        """A request; *after* is what the attempt before it gave."""
+        attempt = 1 if after is None else after.attempt + 1
         return Request(
             sendable(url),
             callback=self.answered,
             errback=self.failed,
-            cb_kwargs={"case": case, "question": question, "asked": url, "attempt": attempt},
+            cb_kwargs={"case": case, "question": question, "asked": url, "attempt": attempt, "after": after},
             dont_filter=True,  # two ARKs may land on one page, and a loop comes by twice
             priority=_PRIORITY.get(question, 1),  # finish what was begun
             meta={
@@ -155,11 +153,11 @@ class ArksSpider(AuditSpider):
         )
 
     async def answered(
-        self, response: Response, case: Case, question: Question, asked: str, attempt: int
+        self, response: Response, case: Case, question: Question, asked: str, attempt: int, after: Observation | None
     ) -> AsyncIterator[Observation | Request]:
         request = response.request
         assert request is not None
-        for outcome in self._observed(case, question, asked, attempt, request, response):
+        for outcome in self._observed(case, question, asked, attempt, after, request, response):
             yield outcome
 
     async def failed(self, failure: Failure) -> AsyncIterator[Observation | Request]:
@@ -168,17 +166,25 @@ class ArksSpider(AuditSpider):
             yield outcome
 
     def _observed(
-        self, case: Case, question: Question, asked: str, attempt: int, request: Request, response: Response | None
+        self,
+        case: Case,
+        question: Question,
+        asked: str,
+        attempt: int,
+        after: Observation | None,
+        request: Request,
+        response: Response | None,
     ) -> Iterator[Observation | Request]:
         """The observation, and the requests that it calls for: the same once more, or the next."""
         seen = observe(case.ark, case.request_url, question, asked, attempt, request, response)
-        yield seen
-        host = urlsplit(seen.final_url).netloc
-        self._unanswered[host] = self._unanswered[host] + 1 if seen.end in (ChainEnd.TIMEOUT, ChainEnd.RESET) else 0
-        wait_s = next_attempt(seen, self._patience, is_host_silent=self._unanswered[host] >= GIVEN_UP_AFTER)
-        if wait_s is not None:
-            self.ask_later(self._ask(case, question, asked, attempt=attempt + 1), wait_s)
-            return
+        if after is not None and not any(hop.sent for hop in seen.hops):
+            seen = after  # nothing was asked again: what was seen before stands
+        else:
+            yield seen
+            wait_s = next_attempt(seen, self._patience)
+            if wait_s is not None:
+                self.ask_later(self._ask(case, question, asked, after=seen), wait_s)
+                return
         if question is Question.CONTROL:
             self._controls[self._neighbourhood(case)] = seen
         if question is Question.WELL_KNOWN:

@@ -9,8 +9,8 @@ import scrapy
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
-from twisted.python.failure import Failure
 
+from crawler.governor import governor_of
 from crawler.middlewares import RunStopped
 from crawler.store import Store, StoreUnwritable
 
@@ -78,14 +78,9 @@ class AuditSpider(scrapy.Spider):
             self._stopping = asyncio.ensure_future(engine.close_spider_async(reason=reason))
 
     def drop_what_is_queued(self) -> None:
-        """Let nothing that waits for its turn be sent any more; Scrapy would send all that a host's queue holds."""
+        """Let nothing that waits for its turn be sent any more."""
         self._stopped.set()
         for timer in self._later:
             timer.cancel()
         self._later.clear()
-        if self.crawler.engine is None:
-            return
-        for slot in self.crawler.engine.downloader.slots.values():
-            while slot.queue:
-                _, waiting = slot.queue.popleft()
-                waiting.errback(Failure(RunStopped("the run was stopped")))  # type: ignore[no-untyped-call]
+        governor_of(self.crawler).drop_waiting(RunStopped("the run was stopped"))

@@ -14,6 +14,7 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 from w3lib.url import canonicalize_url
 
+from crawler.attempts import Patience, next_fetch
 from crawler.middlewares import chain_of
 from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop
 from crawler.reading import DocumentReader, DocumentWorker, Source, now, web_url
@@ -41,9 +42,11 @@ class DocumentsSpider(AuditSpider):
         worker: DocumentWorker,
         depth: int | None = None,
         max_pages: int | None = None,
+        patience: Patience | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        self._patience = patience or Patience()
         self._seeds = seeds
         self._files = files
         self._depth = depth
@@ -76,26 +79,47 @@ class DocumentsSpider(AuditSpider):
                 logger.warning("stopped at %d documents (--max-pages)", self._max_pages)
                 return
             self._seen.add(same)
-            yield Request(
-                sent,
-                callback=self.fetched,
-                errback=self.failed,
-                cb_kwargs={"url": sent, "found_on": found_on, "depth": depth},
-                dont_filter=True,  # new ones are told here, by a stated form; a redirect must never be lost
-                meta={
-                    "verbatim_url": True,
-                    "dont_merge_cookies": True,
-                    "documents_only": True,
-                    "body_limit": self.settings.getint("ARKAUDIT_DOCUMENT_LIMIT"),
-                },
-            )
+            yield self._ask(sent, found_on, depth)
+
+    def _ask(
+        self, url: str, found_on: str | None, depth: int, *, earlier: tuple[Hop, ...] = (), tries: int = 1
+    ) -> Request:
+        """A request for a document; *earlier* are the hops of the attempts before."""
+        return Request(
+            url,
+            callback=self.fetched,
+            errback=self.failed,
+            cb_kwargs={"url": url, "found_on": found_on, "depth": depth, "earlier": earlier, "tries": tries},
+            dont_filter=True,  # new ones are told by a stated form; a redirect must never be lost
+            meta={
+                "verbatim_url": True,
+                "dont_merge_cookies": True,
+                "documents_only": True,
+                "body_limit": self.settings.getint("ARKAUDIT_DOCUMENT_LIMIT"),
+            },
+        )
+
+    def _asks_again(self, request: Request) -> bool:
+        """Whether what *request* ran into may pass, and the document is asked for once more after a while."""
+        hops, end, _ = chain_of(request)
+        told = request.cb_kwargs
+        wait_s = next_fetch(hops, end, told["tries"], self._patience)
+        if wait_s is None:
+            return False
+        earlier, tries = (*told["earlier"], *hops), told["tries"] + 1
+        again = self._ask(told["url"], told["found_on"], told["depth"], earlier=earlier, tries=tries)
+        self.ask_later(again, wait_s)
+        return True
 
     async def fetched(
-        self, response: Response, url: str, found_on: str | None, depth: int
+        self, response: Response, url: str, found_on: str | None, depth: int, earlier: tuple[Hop, ...], tries: int
     ) -> AsyncIterator[Request | DocumentRecord]:
         request = response.request
         assert request is not None
+        if self._asks_again(request):
+            return
         hops, end, detail = chain_of(request)
+        hops = (*earlier, *hops)
         if end is not ChainEnd.ANSWERED or response.status not in SUCCESSES:
             yield unfetched(url, found_on, hops, end, detail, response.status)
             return
@@ -122,8 +146,11 @@ class DocumentsSpider(AuditSpider):
 
     async def failed(self, failure: Failure) -> AsyncIterator[DocumentRecord]:
         request: Request = failure.request  # type: ignore[attr-defined]
+        if self._asks_again(request):
+            return
         hops, end, detail = chain_of(request)
-        yield unfetched(request.cb_kwargs["url"], request.cb_kwargs["found_on"], hops, end, detail, None)
+        told = request.cb_kwargs
+        yield unfetched(told["url"], told["found_on"], (*told["earlier"], *hops), end, detail, None)
 
     async def _file_records(self, path: Path) -> AsyncIterator[DocumentRecord]:
         """The rows about a local file; one that can't be read to its end has given what came before."""
