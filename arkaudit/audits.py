@@ -11,12 +11,14 @@ from scrapy.crawler import Crawler
 
 from arkaudit import __version__
 from arkaudit.config import Config
+from arkaudit.exits import say
 from arkaudit.progress import RunProgress
 from arkaudit.seeds import Seeds
 from crawler.deciding import decide_doubts, record_registry_findings
 from crawler.judging import judge_run
 from crawler.maptr import dns_look_up, with_resolvers
 from crawler.observations import Verdict
+from crawler.pacing import host_of
 from crawler.process import RunInterrupted, Stage, run_stages
 from crawler.reading import DocumentWorker
 from crawler.registry import cache_folder
@@ -67,6 +69,8 @@ def audit(
     `AuditInterrupted` when it could not finish; what was observed until then has been recorded.
     """
     named = [*seeds.urls, *map(document_name, seeds.files)] if seeds else []
+    if config.is_anonymous and _asks_strangers(config, seeds, targets, resolve=resolve):
+        say("hosts can't tell who asks: give --contact, so that an operator can write to you")
     run_id = store.begin_run(
         command=command,
         at=_now(),
@@ -141,6 +145,15 @@ def audit(
     if state == "interrupted":
         raise AuditInterrupted(run_id, verdicts)
     return run_id, verdicts
+
+
+def _asks_strangers(config: Config, seeds: Seeds | None, targets: Sequence[Target] | None, *, resolve: bool) -> bool:
+    """Whether a run may send requests to hosts that are not the operator's own."""
+    if config.network.only_routed:
+        return False
+    urls = [*(seeds.urls if seeds else ()), *(url for ark, url in targets or () if not ark.is_skipped)]
+    is_open = seeds is not None and resolve  # nobody knows yet which hosts are cited
+    return is_open or any(not config.owns(host) for host in set(map(host_of, urls)))
 
 
 def _end(store: Store, run_id: int, targets: Callable[[], list[Target]], state: str) -> list[Verdict]:

@@ -38,11 +38,7 @@ def checked(asked: Sequence[str], config: Config, store_file: Path | None, *, ex
     Raises `crawler.store.StoreError`.
     """
     found = [_one_mention(text) for text in asked]
-    targets = {
-        mention: (mention.ark, request_url(mention.repaired, mention.resolver, config.resolver))
-        for mention in found
-        if isinstance(mention, Mention)
-    }
+    targets = _targets(found, config)
     was_interrupted = False
     with Store.open(store_file) as store:
         distinct = list(dict.fromkeys(targets.values()))
@@ -63,6 +59,19 @@ def checked(asked: Sequence[str], config: Config, store_file: Path | None, *, ex
             continue
         printed.append(_row(text, verdict or unasked(str(ark), url), observations if explain else None))
     return Check(printed, was_interrupted)
+
+
+def targets(asked: Sequence[str], config: Config) -> list[tuple[Ark, str]]:
+    """The ARKs in the lines *asked*, each once, with the URL that asks for its object."""
+    return list(dict.fromkeys(_targets([_one_mention(text) for text in asked], config).values()))
+
+
+def _targets(found: Iterable[Mention | str], config: Config) -> dict[Mention, tuple[Ark, str]]:
+    return {
+        mention: (mention.ark, request_url(mention.repaired, mention.resolver, config.resolver))
+        for mention in found
+        if isinstance(mention, Mention)
+    }
 
 
 def _row(text: str, verdict: Verdict, observations: Sequence[Observation] | None) -> dict[str, Any]:

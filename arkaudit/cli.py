@@ -15,8 +15,9 @@ from rich.console import Console
 
 from arkaudit import __version__
 from arkaudit.config import ConfigError
+from arkaudit.dry_run import tell_of_check, tell_of_run
 from arkaudit.exits import EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, errors, exit_on, say
-from arkaudit.options import config_of, crawl_options, fail_on_option, request_options
+from arkaudit.options import config_of, crawl_options, dry_run_option, fail_on_option, request_options
 from arkaudit.seeds import Seeds, UserMistake
 from crawler.observations import DocumentRecord
 from extractors.documents import ABOUT_CITATIONS, Finding
@@ -89,6 +90,7 @@ def extract(
 )
 @click.option("--explain", is_flag=True, help="Tell each step: what was asked, what came back, what it means.")
 @click.option("--conformance", is_flag=True, help="Ask each resolver for one ARK in up to eight other forms as well.")
+@dry_run_option
 @click.option("--store", "store_file", type=click.Path(path_type=Path), help="Keep every request and answer here.")
 @fail_on_option
 @request_options
@@ -98,6 +100,7 @@ def check(
     form: str | None,
     explain: bool,
     conformance: bool,
+    dry_run: bool,
     store_file: Path | None,
     fail_on: str,
     config_file: Path | None,
@@ -120,6 +123,9 @@ def check(
     asked = [*arks, *_lines(from_file)]
     if not asked:
         raise UserMistake("nothing to check: give ARKs, or --from FILE")
+    if dry_run:
+        tell_of_check(asked, config)
+        return
     done: Check = checked(asked, config, store_file, explain=explain, console=errors)
     if form == "table":
         print_verdicts(done.rows, Console())
@@ -173,6 +179,7 @@ def crawl(seeds: tuple[str, ...], store_file: Path, config_file: Path | None, **
     help="Where everything is kept.  [default: audit.db]",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Write the report into this folder.")
+@dry_run_option
 @fail_on_option
 @crawl_options
 @request_options
@@ -180,6 +187,7 @@ def run(
     seeds: tuple[str, ...],
     store_file: Path | None,
     out: Path | None,
+    dry_run: bool,
     fail_on: str,
     config_file: Path | None,
     **options: Any,
@@ -199,12 +207,13 @@ def run(
     if not (named.urls or named.files):
         raise UserMistake("nothing to crawl: give a SEED, or seeds in the configuration")
     store_file = store_file or config.store or Path("audit.db")
+    if dry_run:
+        tell_of_run(named, config, store_file)
+        return
     out = out or config.out
     if out:
         check_out(out)
     with Store.open(store_file) as store:
-        if not (config.politeness.contact or config.politeness.user_agent):
-            say("hosts can't tell who asks: give --contact, so that an operator can write to you")
         run_id, verdicts = audits.audit(
             config, store, command="run", seeds=named, on_start=_watch_findings, console=errors
         )

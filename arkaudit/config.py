@@ -14,6 +14,7 @@ from arkaudit import __version__
 from crawler.addresses import AddressGuard, Routes
 from crawler.attempts import Patience
 from crawler.controls import ENOUGH_NAMES
+from crawler.pacing import Allowance, Allowances, is_own
 
 HOME = "https://pypi.org/project/arkaudit/"
 
@@ -158,6 +159,24 @@ class Config(_Section):
         """How often a question is put, and how long that may take."""
         polite = self.politeness
         return Patience(polite.attempts, polite.backoff, polite.longest_wait)
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether hosts are not told how to reach whoever asks."""
+        return not (self.politeness.contact or self.politeness.user_agent)
+
+    def allowance(self, host: str) -> Allowance:
+        """How *host* (scheme, name and port) may be asked, before it has said anything itself."""
+        hosts = {name: Allowance(told.interval, told.concurrency) for name, told in self.hosts.items()}
+        return Allowances(self.politeness.delay, hosts).of(host, is_own=self.owns(host))
+
+    def owns(self, host: str) -> bool:
+        """Whether *host* is the operator's own: it is named, routed, or a private address that is allowed."""
+        routes = Routes.parse(self.network.connect_to, only=self.network.only_routed)
+        guard = AddressGuard.allowing(self.network.allow_addresses)
+        return Allowances(hosts=dict.fromkeys(self.hosts, Allowance())).named(host) is not None or is_own(
+            host, routes, guard
+        )
 
     def settings(self) -> dict[str, Any]:
         """The settings of Scrapy that follow from it."""

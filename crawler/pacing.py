@@ -100,8 +100,11 @@ def is_own(host: str, routes: Routes, guard: AddressGuard) -> bool:
     >>> is_own("http://127.0.0.1:8080", Routes(), AddressGuard.allowing(["127.0.0.0/8"]))
     True
     """
-    parts = urlsplit(host)
-    name, port = parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme, 0)
+    try:
+        parts = urlsplit(host)
+        name, port = parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme, 0)
+    except ValueError:  # no request can be made of it
+        return False
     if routes.target(name, port) is not None:
         return True
     return is_literal(name) and AddressGuard().refusal(name) is not None and guard.refusal(name) is None

@@ -99,7 +99,8 @@ class TlsProbePipeline:
     async def _probed(self, host: str, port: int) -> TlsResult:
         """What the probe gave; it connects to the host as everything does, when it is its turn."""
         try:
-            async with governor_of(self._crawler).turn(f"https://{host}:{port}") as turn:
+            name = f"[{host}]" if ":" in host else host
+            async with governor_of(self._crawler).turn(f"https://{name}:{port}") as turn:
                 return await probe(
                     host,
                     port,

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet.interfaces import ISSLTransport
+from twisted.internet.tcp import Connection
+from twisted.protocols.policies import ProtocolWrapper
 
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
@@ -68,6 +70,9 @@ class _Watched:
     def _goes_out(self) -> None:
         """Write what is buffered now, and not when the event loop comes round to it: that may take a while."""
         transport = self._protocol.transport
-        if transport is not None and getattr(transport, "connected", False):
-            transport.doWrite()
+        while isinstance(transport, ProtocolWrapper):
+            transport = transport.transport
+        # One that is being closed is closed by the event loop, which then wants the last word of doWrite for itself.
+        if isinstance(transport, Connection) and transport.connected and not transport.disconnecting:
+            transport.doWrite()  # type: ignore[no-untyped-call]
         self._sending.on_sent()

@@ -135,7 +135,10 @@ def test_a_host_is_scheme_name_and_port(url: str, host: str) -> None:
 
 @given(st.text())
 def test_every_text_has_a_host_or_none(text: str) -> None:
-    assert host_of(f"http://{text}").startswith("http://")
+    host = host_of(f"http://{text}")
+    assert host.startswith("http://")
+    is_own(host, Routes(), AddressGuard())
+    assert Allowances().of(host) == Allowance()
     host_of(text)
 
 
