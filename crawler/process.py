@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +19,9 @@ from crawler.host_files import HostFiles
 from crawler.registry import cache_folder
 from crawler.spiders.auditing import AuditSpider
 from crawler.store import StoreUnwritable
+
+#: Files and sockets that a run with a thousand hosts may have open at once; many shells allow 1024.
+FILES = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,8 @@ def run_stages(stages: Sequence[Stage], settings: Mapping[str, Any], *, on_start
     ours = Settings()
     ours.setmodule("crawler.settings", priority="project")
     ours.setdict({**settings, "SPIDER_MODULES": []}, priority="cmdline")  # stages name their classes
+    most = _most_at_once(_files_at_once())
+    ours.set("CONCURRENT_REQUESTS", min(ours.getint("CONCURRENT_REQUESTS"), most), priority="cmdline")
     process = _Process(ours)
     governor = Governor.of(ours, HostFiles(cache_folder() / "hosts"))
     failures: list[BaseException] = []
@@ -75,6 +82,26 @@ def run_stages(stages: Sequence[Stage], settings: Mapping[str, Any], *, on_start
         raise RunInterrupted
     if failures:
         raise failures[0]
+
+
+def _files_at_once() -> int:
+    """How many files and sockets this process may have open: as many as it may allow itself, within reason."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return FILES
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def _most_at_once(files: int) -> int:
+    """How many requests may be under way: each takes a socket, the file of its host, and perhaps a socket kept idle.
+
+    >>> _most_at_once(8192), _most_at_once(256)
+    (2664, 18)
+    """
+    return max((files - 200) // 3, 1)
 
 
 async def _run(
