@@ -12,6 +12,7 @@ from scrapy.crawler import Crawler
 
 from arkaudit import __version__
 from arkaudit.config import Config
+from arkaudit.exits import say
 from arkaudit.planning import crawl_plan
 from arkaudit.progress import RunProgress
 from arkaudit.resuming import Decision
@@ -21,6 +22,7 @@ from crawler.frontier import ARKS, Frontier, State
 from crawler.judging import judge_run
 from crawler.maptr import dns_look_up, with_resolvers
 from crawler.observations import Verdict
+from crawler.pacing import host_of
 from crawler.process import RunInterrupted, Stage, run_stages
 from crawler.reading import DocumentWorker
 from crawler.registry import cache_folder
@@ -79,6 +81,8 @@ def audit(
     are in the store. Raises `crawler.store.StoreUnwritable` or `AuditInterrupted` when it could not finish; what was
     observed until then has been recorded, and the run can be gone on with.
     """
+    if config.is_anonymous and _asks_strangers(config, seeds, targets, resolve=resolve):
+        say("hosts can't tell who asks: give --contact, so that an operator can write to you")
     run_id = _begun(config, store, command, seeds, decision)
     registry = load_registry(cache_folder())
     probed = {(result.host, result.port) for result in store.tls_results(run_id)}
@@ -170,6 +174,15 @@ def _begun(config: Config, store: Store, command: str, seeds: Seeds | None, deci
         seeds=[*seeds.urls, *map(document_name, seeds.files)] if seeds else [],
         plan=None if decision is None else decision.plan.json,
     )
+
+
+def _asks_strangers(config: Config, seeds: Seeds | None, targets: Sequence[Target] | None, *, resolve: bool) -> bool:
+    """Whether a run may send requests to hosts that are not the operator's own."""
+    if config.network.only_routed:
+        return False
+    urls = [*(seeds.urls if seeds else ()), *(url for ark, url in targets or () if not ark.is_skipped)]
+    is_open = seeds is not None and resolve  # nobody knows yet which hosts are cited
+    return is_open or any(not config.owns(host) for host in set(map(host_of, urls)))
 
 
 def _stop(store: Store, run_id: int, targets: Sequence[Target]) -> list[Verdict]:

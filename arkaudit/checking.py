@@ -51,11 +51,7 @@ def checked(
     found = [_one_mention(text) for text in asked]
     was_interrupted = False
     with opened("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
-        targets = {
-            mention: (mention.ark, request_url(mention.repaired, mention.resolver, begun.config.resolver))
-            for mention in found
-            if isinstance(mention, Mention)
-        }
+        targets = _targets(found, begun.config)
         try:
             run_id, verdicts = _judged(begun, list(dict.fromkeys(targets.values())), console)
         except audits.AuditInterrupted as stopped:
@@ -81,6 +77,19 @@ def _judged(begun: Begun, targets: Sequence[Target], console: Console) -> tuple[
     if run_id is not None:
         return run_id, list(judged(targets, store.observations(run_id), store.tls_results(run_id)))
     return audits.audit(begun.config, store, command="check", targets=targets, decision=begun.decision, console=console)
+
+
+def targets(asked: Sequence[str], config: Config) -> list[tuple[Ark, str]]:
+    """The ARKs in the lines *asked*, each once, with the URL that asks for its object."""
+    return list(dict.fromkeys(_targets([_one_mention(text) for text in asked], config).values()))
+
+
+def _targets(found: Iterable[Mention | str], config: Config) -> dict[Mention, tuple[Ark, str]]:
+    return {
+        mention: (mention.ark, request_url(mention.repaired, mention.resolver, config.resolver))
+        for mention in found
+        if isinstance(mention, Mention)
+    }
 
 
 def _row(text: str, verdict: Verdict, observations: Sequence[Observation] | None) -> dict[str, Any]:

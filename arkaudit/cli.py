@@ -15,8 +15,16 @@ from rich.console import Console
 
 from arkaudit import __version__
 from arkaudit.config import ConfigError
+from arkaudit.dry_run import tell_of_check, tell_of_run
 from arkaudit.exits import EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, errors, exit_on, say
-from arkaudit.options import config_of, crawl_options, fail_on_option, request_options, resume_option
+from arkaudit.options import (
+    config_of,
+    crawl_options,
+    dry_run_option,
+    fail_on_option,
+    request_options,
+    resume_option,
+)
 from arkaudit.seeds import Seeds, UserMistake
 from crawler.observations import DocumentRecord
 from crawler.sources.gate import ABOUT_LINKS
@@ -90,6 +98,7 @@ def extract(
 )
 @click.option("--explain", is_flag=True, help="Tell each step: what was asked, what came back, what it means.")
 @click.option("--conformance", is_flag=True, help="Ask each resolver for one ARK in up to eight other forms as well.")
+@dry_run_option
 @click.option("--store", "store_file", type=click.Path(path_type=Path), help="Keep every request and answer here.")
 @resume_option
 @fail_on_option
@@ -100,6 +109,7 @@ def check(
     form: str | None,
     explain: bool,
     conformance: bool,
+    dry_run: bool,
     store_file: Path | None,
     resume: bool | None,
     fail_on: str,
@@ -123,6 +133,9 @@ def check(
     asked = [*arks, *_lines(from_file)]
     if not asked:
         raise UserMistake("nothing to check: give ARKs, or --from FILE")
+    if dry_run:
+        tell_of_check(asked, config)
+        return
     done: Check = checked(asked, config, store_file, explain=explain, resume=resume, console=errors)
     if form == "table":
         print_verdicts(done.rows, Console())
@@ -189,6 +202,7 @@ def crawl(
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Write the report into this folder.")
 @resume_option
+@dry_run_option
 @fail_on_option
 @crawl_options
 @request_options
@@ -197,6 +211,7 @@ def run(
     store_file: Path | None,
     out: Path | None,
     resume: bool | None,
+    dry_run: bool,
     fail_on: str,
     config_file: Path | None,
     **options: Any,
@@ -217,12 +232,13 @@ def run(
     seeds = seeds or tuple(config.seeds)
     named = _seeds(seeds, resume=resume)
     store_file = store_file or config.store or Path("audit.db")
+    if dry_run:
+        tell_of_run(named, config, store_file)
+        return
     out = out or config.out
     if out:
         check_out(out)
     with opened("run", seeds, config, store_file, resume=resume) as begun:
-        if not (config.politeness.contact or config.politeness.user_agent):
-            say("hosts can't tell who asks: give --contact, so that an operator can write to you")
         run_id = begun.finished
         if run_id is None:
             run_id, _ = audits.audit(

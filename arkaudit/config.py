@@ -26,11 +26,9 @@ from crawler.addresses import AddressGuard, Routes
 from crawler.attempts import Patience
 from crawler.controls import ENOUGH_NAMES
 from crawler.credentials import Credential, Credentials, Origin, names_user
+from crawler.pacing import Allowance, Allowances, is_own
 from crawler.scope import Extent
 from crawler.sources.oai_pmh import Selection
-
-#: Without any delay, Scrapy's downloader takes all that is queued for a host at once, whatever the concurrency.
-_LEAST_DELAY_S = 0.001
 
 HOME = "https://pypi.org/project/arkaudit/"
 
@@ -154,7 +152,7 @@ class Politeness(_Section):
     """How hosts are treated."""
 
     delay: float = Field(1.0, ge=0, le=3600)
-    """Seconds between two requests to a host; less only for hosts of one's own."""
+    """Seconds between two requests to a host; less than one holds for hosts of one's own only, see `Host`."""
     timeout: float = Field(30.0, gt=0, le=3600)
     """Seconds for one request, from connecting to the last byte that is needed."""
     attempts: int = Field(3, ge=1, le=10)
@@ -162,7 +160,8 @@ class Politeness(_Section):
     backoff: float = Field(2.0, ge=0, le=3600)
     """Seconds before the second attempt; each further wait is twice as long."""
     longest_wait: float = Field(60.0, ge=0, le=86400)
-    """Seconds; a host that asks for a longer pause (Retry-After) is not asked again in this run."""
+    """Seconds; a host that asks for a longer pause (Retry-After) is not waited for, and one whose robots.txt wants
+    longer intervals (Crawl-delay, Request-rate) is not asked."""
     user_agent: Header | None = None
     contact: Header | None = None
     """An address or URL where the operator can be reached; part of the User-Agent."""
@@ -171,6 +170,10 @@ class Politeness(_Section):
 class Host(_Section):
     """How a host of one's own is treated; it is named by ``name``, ``name:port`` or ``scheme://name:port``."""
 
+    interval: float = Field(1.0, ge=0, le=3600)
+    """Seconds between two requests."""
+    concurrency: int = Field(1, ge=1, le=100)
+    """How many requests may be under way at a time."""
     headers: Annotated[dict[str, Secret], AfterValidator(_header_names)] = {}
     """Headers that it asks for, such as Authorization; sent to this scheme (https, by default), name and port only."""
     cookies: Annotated[dict[str, Secret], AfterValidator(_cookie_names)] = {}
@@ -313,13 +316,34 @@ class Config(_Section):
             }
         )
 
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether hosts are not told how to reach whoever asks."""
+        return not (self.politeness.contact or self.politeness.user_agent)
+
+    def allowance(self, host: str) -> Allowance:
+        """How *host* (scheme, name and port) may be asked, before it has said anything itself."""
+        hosts = {name: Allowance(told.interval, told.concurrency) for name, told in self.hosts.items()}
+        return Allowances(self.politeness.delay, hosts).of(host, is_own=self.owns(host))
+
+    def owns(self, host: str) -> bool:
+        """Whether *host* is the operator's own: it is named, routed, or a private address that is allowed."""
+        routes = Routes.parse(self.network.connect_to, only=self.network.only_routed)
+        guard = AddressGuard.allowing(self.network.allow_addresses)
+        return Allowances(hosts=dict.fromkeys(self.hosts, Allowance())).named(host) is not None or is_own(
+            host, routes, guard
+        )
+
     def settings(self) -> dict[str, Any]:
         """The settings of Scrapy that follow from it."""
         network = self.network
         return {
             "USER_AGENT": self.user_agent,
             "ROBOTSTXT_USER_AGENT": "arkaudit",
-            "DOWNLOAD_DELAY": max(self.politeness.delay, _LEAST_DELAY_S),
+            "ARKAUDIT_INTERVAL": self.politeness.delay,
+            "ARKAUDIT_HOSTS": {
+                name: host.model_dump(include={"interval", "concurrency"}) for name, host in self.hosts.items()
+            },
             "DOWNLOAD_TIMEOUT": self.politeness.timeout,
             # A proxy would look names up for us, and be reached in place of the routes.
             "HTTPPROXY_ENABLED": not network.only_routed,

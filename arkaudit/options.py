@@ -25,7 +25,11 @@ _CONFIG = click.option(
 )
 _REQUESTS = (
     click.option("--resolver", help="Resolver for compact ARKs.  [default: https://n2t.net/]"),
-    click.option("--delay", type=float, help="Seconds between two requests to a host.  [default: 1]"),
+    click.option(
+        "--delay",
+        type=float,
+        help="Seconds between two requests to a host; less than 1 to your own only.  [default: 1]",
+    ),
     click.option("--timeout", type=float, help="Seconds for one request.  [default: 30]"),
     click.option("--attempts", type=int, help="Times a question is put, where the failure may pass.  [default: 3]"),
     click.option("--backoff", type=float, help="Seconds before the second attempt, doubled for each.  [default: 2]"),
@@ -157,6 +161,12 @@ def resume_option(command: Command) -> Command:
         default=None,
         help="Go on with the last run, or begin a new one.  [default: go on if the same command did not finish]",
     )(command)
+
+
+def dry_run_option(command: Command) -> Command:
+    """Whether just to tell what would be done."""
+    words = "Tell which hosts would be asked, how much and for how long, and send nothing."
+    return click.option("--dry-run", is_flag=True, help=words)(command)
 
 
 def fail_on_option(command: Command) -> Command:

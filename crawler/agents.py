@@ -7,6 +7,7 @@ read request lines from raw sockets guard them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -24,14 +25,17 @@ from scrapy.utils._download_handlers import make_response
 from twisted.internet.defer import CancelledError
 from twisted.internet.endpoints import wrapClientTLS
 from twisted.internet.error import ConnectingCancelledError, DNSLookupError
+from twisted.internet.interfaces import IHandshakeListener
 from twisted.python.failure import Failure
 from twisted.web._newclient import _contentLength
+from zope.interface import implementer
 
 from crawler.addresses import AddressGuard, Routes
 from crawler.endpoints import AddressRefused, GuardedEndpoint
 from crawler.flags import BODY_TIMEOUT
 from crawler.names import NameServerSilent
 from crawler.resolving import request_target
+from crawler.sending import Sending, WatchedPool
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -86,8 +90,16 @@ class _BoundedParser(_LenientHTTPClientParser):
         raise HeadTooLong(f"a header of more than {HEAD_LIMIT} bytes")
 
 
+@implementer(IHandshakeListener)
 class _BoundedProtocol(_LenientHTTP11ClientProtocol):
     """Parses answers with `_BoundedParser`; like Scrapy's own, it can only swap the class of the parser."""
+
+    on_handshake: Callable[[], None] | None = None
+
+    def handshakeCompleted(self) -> None:
+        """What was written before this goes out only now."""
+        if self.on_handshake is not None:
+            self.on_handshake()
 
     def request(self, request: TxRequest) -> Deferred[IResponse]:
         response = super().request(request)
@@ -158,6 +170,7 @@ class ExactScrapyAgent(_ScrapyAgent):
 
     routes: Routes
     guard: AddressGuard
+    sending: Sending
     _reader: Any = None
 
     def _get_agent(self, request: Request, timeout: float) -> Agent:
@@ -173,6 +186,7 @@ class ExactScrapyAgent(_ScrapyAgent):
             target = f"{scheme}://{rest.split('/', 1)[0].split('?', 1)[0]}{target}"
         agent.target = target.encode("ascii")  # type: ignore[attr-defined]
         agent.routes, agent.guard = self.routes, self.guard  # type: ignore[attr-defined]
+        agent._pool = WatchedPool(agent._pool, self.sending)  # type: ignore[assignment]
         return agent
 
     def _cb_timeout(self, result: Any, request: Request, url: str, timeout: float) -> Any:

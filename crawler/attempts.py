@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from crawler.observations import ChainEnd, Observation, Question
+from crawler.observations import ChainEnd, Hop, Observation, Question
 
 #: Statuses that speak of this moment, and not of what was asked for.
 PASSING_STATUSES = frozenset({429, 502, 503, 504})
@@ -48,18 +49,31 @@ class Patience:
         return self.backoff_s * float(2 ** (attempt - 1))
 
 
-def next_attempt(answer: Observation, patience: Patience, *, is_host_silent: bool = False) -> float | None:
+def next_attempt(answer: Observation, patience: Patience) -> float | None:
     """The seconds to wait before the question of *answer* is put once more, or None when that answer stands.
 
-    Only what may pass is tried again: timeouts, broken connections, 429, 502, 503 and 504. The host's own wish
-    (Retry-After, RFC 9110, 10.2.3) is heeded; one beyond our patience is on record with the answer, and not waited
-    for. *is_host_silent* says that the last few questions to this host were given up on: then one attempt is enough.
+    Only what may pass is tried again: timeouts, broken connections, 429, 502, 503 and 504; not what was never sent,
+    because its host seems dead. The host's own wish (Retry-After, RFC 9110, 10.2.3) is heeded; one beyond our patience
+    is on record with the answer, and not waited for.
     """
     most = patience.attempts if answer.question in _DECISIVE else min(patience.attempts, 2)
-    if is_host_silent or answer.attempt >= most or not may_pass(answer.end, answer.status):
+    return next_fetch(answer.hops, answer.end, answer.attempt, patience, most=most)
+
+
+def next_fetch(
+    hops: Sequence[Hop], end: ChainEnd, attempt: int, patience: Patience, *, most: int | None = None
+) -> float | None:
+    """The seconds to wait before a chain that ended so, at this attempt of *most*, is gone through once more, or None.
+
+    >>> hops = (Hop("https://n2t.net/", "GET", "2026-11-21T12:00:00+00:00", 503),)
+    >>> next_fetch(hops, ChainEnd.ANSWERED, 1, Patience(backoff_s=2.0))
+    2.0
+    """
+    last = hops[-1] if hops else None
+    has_had_enough = attempt >= (patience.attempts if most is None else most)
+    if last is None or not last.sent or has_had_enough or not may_pass(end, last.status):
         return None
-    header = answer.hops[-1].headers.get("Retry-After") if answer.hops else None
-    return wait_s(header, answer.attempt, patience, at=answer.at)
+    return wait_s(last.headers.get("Retry-After"), attempt, patience, at=last.at)
 
 
 def wait_s(retry_after: str | None, attempt: int, patience: Patience, *, at: str) -> float | None:

@@ -30,6 +30,17 @@ class NameNotRouted(Exception):
     """Raised when only routed names may be reached and this one is not; nothing has been looked up then."""
 
 
+def refused_unasked(host: str, port: int, routes: Routes, guard: AddressGuard) -> Exception | None:
+    """Why *host* must not be reached, as far as can be told without looking it up; a name is told when connected."""
+    if routes.target(host, port) is not None:
+        return None
+    if not is_literal(host):
+        words = f"{host}:{port} has no route, and only routed names may be reached"
+        return NameNotRouted(words) if routes.only else None
+    refusal = guard.refusal(host)
+    return AddressRefused(refusal) if refusal else None
+
+
 @implementer(IStreamClientEndpoint)
 class GuardedEndpoint:
     """An endpoint of a host by name or address: where it is routed to, or else at an address that may be reached.
@@ -41,12 +52,11 @@ class GuardedEndpoint:
     def __init__(
         self, reactor: Any, host: str, port: int, *, guard: AddressGuard, routes: Routes, timeout: float, bind: Any
     ) -> None:
+        refused = refused_unasked(host, port, routes, guard)
+        if refused is not None:
+            raise refused
         target = routes.target(host, port)
-        if target is None and routes.only and not is_literal(host):
-            raise NameNotRouted(f"{host}:{port} has no route, and only routed names may be reached")
         self._guard = guard if target is None else None
-        if self._guard is not None and (refusal := self._guard.refusal(host)):
-            raise AddressRefused(refusal)
         self._refusals: list[str] = []
         names = _AllowedAddresses(reactor, self._refusal)
         self._endpoint = HostnameEndpoint(names, *(target or (host, port)), timeout=timeout, bindAddress=bind)

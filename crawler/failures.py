@@ -22,9 +22,11 @@ class Kind:
 FAILURES: Mapping[str, Kind] = {
     "RobotsForbidden": Kind(ChainEnd.ROBOTS, "robots.txt forbids it"),
     "RobotsUnavailable": Kind(ChainEnd.ROBOTS, "robots.txt can't be had, so nothing may be asked for now"),
+    "RobotsTooSlow": Kind(ChainEnd.ROBOTS, "robots.txt wants longer intervals than we keep, so nothing is asked"),
     "AddressRefused": Kind(ChainEnd.REFUSED_ADDRESS, ""),
     "NameNotRouted": Kind(ChainEnd.REFUSED_ADDRESS, ""),
     "ProxyFailed": Kind(ChainEnd.UNDETERMINED, "our own proxy failed, which says nothing of the host"),
+    "ConnectBindError": Kind(ChainEnd.UNDETERMINED, "our own machine could not open a connection"),
     "UnusableUrl": Kind(ChainEnd.PROTOCOL_ERROR, "no request can be made of this URL"),
     "NameNotFound": Kind(ChainEnd.DNS, "there is no such name"),
     "NameServerFailed": Kind(ChainEnd.DNS, "the name could not be looked up: its name server failed"),

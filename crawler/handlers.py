@@ -1,12 +1,10 @@
-"""The download handler: each request is sent exactly as asked, to an address that is allowed, and no sooner.
+"""The download handler: each request is sent exactly as asked, to an address that is allowed, when it is its turn.
 
 How the request gets onto the wire stands in `agents.py`; here is what it comes to.
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -16,23 +14,35 @@ from scrapy.exceptions import CannotResolveHostError, DownloadTimeoutError
 from scrapy.utils._download_handlers import wrap_twisted_exceptions
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.error import ConnectError
+from twisted.web._newclient import RequestNotSent, RequestTransmissionFailed, ResponseNeverReceived
 
 from crawler.addresses import AddressGuard, Routes
 from crawler.agents import BoundedFactory, ExactScrapyAgent, NotConnectedInTime
 from crawler.attempts import retry_after_s
+from crawler.endpoints import refused_unasked
+from crawler.failures import failure_kind, failure_text
+from crawler.governor import governor_of
+from crawler.middlewares import RunStopped, exception_names, failure_words
 from crawler.names import TellingResolver
+from crawler.sending import Sending
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-#: By these a host says that it is asked too fast, or is too busy: with a Retry-After, for how long.
-_BUSY = frozenset({429, 503})
+#: Seconds for which an idle connection to a host is kept.
+IDLE_S = 60
+#: What comes of a connection that the host has closed while it was idle.
+_STALE = (RequestNotSent, RequestTransmissionFailed, ResponseNeverReceived)
 
 
 class ProxyFailed(Exception):
     """Raised when a proxy of ours could not be reached, or would not connect us: that says nothing of the host."""
+
+
+class _ConnectionStale(Exception):
+    """Raised when a connection that had served before was found closed: the request may never have arrived."""
 
 
 class ExactDownloadHandler(HTTP11DownloadHandler):
@@ -45,17 +55,46 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             settings.getlist("ARKAUDIT_CONNECT_TO"), only=settings.getbool("ARKAUDIT_ONLY_ROUTED")
         )
         self._guard = AddressGuard.allowing(settings.getlist("ARKAUDIT_ALLOW_ADDRESSES"))
-        self._longest_wait_s = settings.getfloat("ARKAUDIT_LONGEST_WAIT")
-        self._open_again_at: dict[str, float] = {}
+        self._governor = governor_of(crawler)
         self._pool._factory = BoundedFactory
+        self._pool.maxPersistentPerHost = self._governor.most_in_flight
+        self._pool.cachedConnectionTimeout = IDLE_S
+        # Twisted would repeat a request at once when a host has closed an idle connection; here it takes its turn.
+        self._pool.retryAutomatically = False
 
     async def download_request(self, request: Request) -> Response:
-        await self._pause(request)
-        response = await self._exchange(request)
-        self._heed(request, response)
-        return response
+        parts = urlsplit(request.url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        if not request.meta.get("proxy"):
+            refusal = refused_unasked(parts.hostname or "", port, self._routes, self._guard)
+            if refusal is not None:
+                raise refusal
+        try:
+            return await self._in_turn(request)
+        except _ConnectionStale:
+            return await self._in_turn(request)
 
-    async def _exchange(self, request: Request) -> Response:
+    async def _in_turn(self, request: Request) -> Response:
+        """One exchange, when its host may be asked; the host's governor learns what came of it."""
+        async with self._governor.turn(request.url) as turn:
+            if getattr(self._crawler.spider, "is_stopping", False):
+                raise RunStopped("the run was stopped")
+            sending = Sending(turn.sent)
+            try:
+                response = await self._exchange(request, sending)
+            except Exception as failure:
+                if sending.is_reused and isinstance(failure.__cause__, _STALE):
+                    raise _ConnectionStale from failure
+                kind = failure_kind(list(exception_names(failure)))
+                turn.failed(kind.end, failure_text(kind, failure_words(failure)))
+                raise
+            header = (response.headers.get("Retry-After") or b"").decode("latin-1")
+            is_wish = response.status == 429 or response.status >= 500
+            wish_s = retry_after_s(header, at=datetime.now(UTC).isoformat()) if is_wish else None
+            turn.answered(response.status, wish_s)
+            return response
+
+    async def _exchange(self, request: Request, sending: Sending) -> Response:
         agent = ExactScrapyAgent(
             contextFactory=self._contextFactory,
             bindAddress=self._bind_address,
@@ -66,7 +105,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             crawler=self._crawler,
             tls_verbose_logging=self._tls_verbose_logging,
         )
-        agent.routes, agent.guard = self._routes, self._guard
+        agent.routes, agent.guard, agent.sending = self._routes, self._guard, sending
         try:
             with wrap_twisted_exceptions():
                 return await maybe_deferred_to_future(agent.download_request(request))
@@ -78,27 +117,6 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             if told is failure:
                 raise
             raise told from failure
-
-    async def _pause(self, request: Request) -> None:
-        """Wait as long as this host has asked us to, or until the run is stopped."""
-        open_again_at = self._open_again_at.get(_host(request), 0.0)
-        wait_s = open_again_at - time.monotonic()
-        if wait_s > 0:
-            pause = getattr(self._crawler.spider, "pause", asyncio.sleep)
-            await pause(wait_s)
-
-    def _heed(self, request: Request, response: Response) -> None:
-        """Remember for how long a busy host wants to be left alone, as far as our patience goes."""
-        if response.status not in _BUSY:
-            return
-        header = (response.headers.get("Retry-After") or b"").decode("latin-1")
-        wait_s = retry_after_s(header, at=datetime.now(UTC).isoformat())
-        if wait_s and wait_s <= self._longest_wait_s:
-            self._open_again_at[_host(request)] = time.monotonic() + wait_s
-
-
-def _host(request: Request) -> str:
-    return urlsplit(request.url).netloc.lower()
 
 
 def _told(failure: Exception, request: Request) -> Exception:

@@ -19,6 +19,7 @@ from crawler.answers import is_textual
 from crawler.codings import Content, codings_of, content
 from crawler.failures import failure_kind, failure_text
 from crawler.flags import UNDECODABLE, UNPACKED_IN_PART
+from crawler.governor import NotAsked
 from crawler.observations import ChainEnd, Hop
 from crawler.quirks import quirks
 from crawler.resolving import Follow, Stop, next_step, url_fault
@@ -117,14 +118,12 @@ class HopRecorder:
         if isinstance(exception, RunStopped) or isinstance(exception.__cause__, RunStopped):
             request.errback = None
             return
-        kind = failure_kind(list(exception_names(exception)))
-        error = failure_text(kind, failure_words(exception))
-        if isinstance(exception, RobotsUnreachable) and kind.end is not ChainEnd.REFUSED_ADDRESS:
-            error = f"when asked for robots.txt: {error}"
-        hop = Hop(url=request.url, method=request.method, at=_now(), elapsed_s=_elapsed(request), error=error)
+        end, error = _told(exception)
+        is_sent = end not in _HELD_BACK and _not_asked(exception) is None
+        hop = Hop(request.url, request.method, _now(), elapsed_s=_elapsed(request), error=error, sent=is_sent)
         _tell(hop)
         request.meta["hops"] = (*request.meta.get("hops", ()), hop)
-        request.meta["chain_end"], request.meta["chain_detail"] = kind.end, error
+        request.meta["chain_end"], request.meta["chain_detail"] = end, error
 
 
 def _tell(hop: Hop) -> None:
@@ -139,6 +138,27 @@ def _tell(hop: Hop) -> None:
 _PER_HOP = frozenset(
     {"download_slot", "download_latency", "body_bytes_received", "proxy", "_scheme_proxy", "_auth_proxy"}
 )
+
+
+#: Ends by which our own rules held a request back.
+_HELD_BACK = frozenset({ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS})
+
+
+def _told(exception: Exception) -> tuple[ChainEnd, str]:
+    """How a chain ends by an exception, and the words for it."""
+    not_asked = _not_asked(exception)
+    if not_asked is not None:
+        return not_asked.reason.end, not_asked.reason.words
+    kind = failure_kind(list(exception_names(exception)))
+    error = failure_text(kind, failure_words(exception))
+    if isinstance(exception, RobotsUnreachable) and kind.end is not ChainEnd.REFUSED_ADDRESS:
+        error = f"when asked for robots.txt: {error}"
+    return kind.end, error
+
+
+def _not_asked(exception: Exception) -> NotAsked | None:
+    """That a host is not asked any more, where *exception* says that."""
+    return next((each for each in (exception, exception.__cause__) if isinstance(each, NotAsked)), None)
 
 
 def exception_names(exception: BaseException) -> Iterator[str]:

@@ -231,6 +231,8 @@ class Hop:
     elapsed_s: float | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
+    sent: bool = True
+    """Whether anything went out for it: not where robots.txt, our own guard or a dead host kept us from asking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +368,37 @@ class TlsResult:
     reason: str
     """``ok``, ``expired``, ``not-yet-valid``, ``self-signed``, ``unknown-issuer``, ``wrong-host`` or the words."""
     at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A host that was asked too fast, or is too busy, wants to be left alone (Retry-After)."""
+
+    host: str
+    """Scheme, name and port."""
+    url: str
+    """The request that was answered so."""
+    at: str
+    asked_s: float
+    """For how many seconds."""
+    is_kept: bool
+    """Whether that is within our patience; otherwise the host was not asked again, unless there was time anyway."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostTraffic:
+    """What went to a host in a run, requests for robots.txt and looks at its certificate included."""
+
+    host: str
+    requests: int
+    failures: int
+    """How many of them got no answer."""
+    interval_s: float
+    """Seconds between two requests, as far as nothing slowed us down."""
+    crawl_delay_s: float | None = None
+    """The interval that its robots.txt wants."""
+    given_up: str | None = None
+    """Why it was not asked any more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,11 @@ from urllib.parse import urlsplit
 from scrapy import signals
 
 from crawler.addresses import AddressGuard, Routes
-from crawler.observations import ChainEnd, DocumentRecord, ObjectOutcome, Observation
+from crawler.governor import NotAsked, governor_of
+from crawler.middlewares import RunStopped
+from crawler.observations import ChainEnd, DocumentRecord, ObjectOutcome, Observation, TlsResult
 from crawler.store import Recordable
-from crawler.tls import probe
+from crawler.tls import not_probed, probe
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -63,17 +65,26 @@ class TlsProbePipeline:
             if (host, port) in spider.probed_hosts or spider.store_failure is not None:
                 continue
             spider.probed_hosts.add((host, port))
-            result = await probe(
-                host,
-                port,
-                guard=self._guard,
-                routes=self._routes,
-                ca_file=self._ca_file,
-                timeout_s=self._timeout_s,
-                may_be_proxied=self._may_be_proxied,
-            )
-            spider.record(result)
+            spider.record(await self._probed(host, port))
         return item
+
+    async def _probed(self, host: str, port: int) -> TlsResult:
+        """What the probe gave; it connects to the host as everything does, when it is its turn."""
+        try:
+            name = f"[{host}]" if ":" in host else host
+            async with governor_of(self._crawler).turn(f"https://{name}:{port}") as turn:
+                return await probe(
+                    host,
+                    port,
+                    guard=self._guard,
+                    routes=self._routes,
+                    ca_file=self._ca_file,
+                    timeout_s=self._timeout_s,
+                    may_be_proxied=self._may_be_proxied,
+                    on_connected=turn.sent,
+                )
+        except (NotAsked, RunStopped) as failure:
+            return not_probed(host, port, str(failure))
 
 
 def https_hosts(item: Recordable) -> Iterator[tuple[str, int]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,14 @@ from scrapy import Spider
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
 
+from crawler.governor import Governor, govern
+from crawler.host_files import HostFiles
+from crawler.registry import cache_folder
 from crawler.spiders.auditing import AuditSpider
 from crawler.store import StoreUnwritable
+
+#: Files and sockets that a run with a thousand hosts may have open at once; many shells allow 1024.
+FILES = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +69,17 @@ def run_stages(stages: Sequence[Stage], settings: Mapping[str, Any], *, on_start
     ours = Settings()
     ours.setmodule("crawler.settings", priority="project")
     ours.setdict({**settings, "SPIDER_MODULES": []}, priority="cmdline")  # stages name their classes
+    most = _most_at_once(_files_at_once())
+    ours.set("CONCURRENT_REQUESTS", min(ours.getint("CONCURRENT_REQUESTS"), most), priority="cmdline")
     process = _Process(ours)
+    governor = Governor.of(ours, HostFiles(cache_folder() / "hosts"))
     failures: list[BaseException] = []
 
     async def all_stages() -> None:
         try:
-            for number, stage in enumerate(stages):
-                if number:
-                    # The next spider doesn't know when the last one asked a host.
-                    await asyncio.sleep(ours.getfloat("DOWNLOAD_DELAY"))
-                await _run(process, stage, on_start)
+            for stage in stages:
+                governor.begin_stage()
+                await _run(process, stage, governor, on_start)
         except BaseException as failure:
             failures.append(failure)
         finally:
@@ -105,8 +113,31 @@ def _handlers_restored() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-async def _run(process: AsyncCrawlerProcess, stage: Stage, on_start: Callable[[Crawler], None]) -> None:
+def _files_at_once() -> int:
+    """How many files and sockets this process may have open: as many as it may allow itself, within reason."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return FILES
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def _most_at_once(files: int) -> int:
+    """How many requests may be under way: each takes a socket, the file of its host, and perhaps a socket kept idle.
+
+    >>> _most_at_once(8192), _most_at_once(256)
+    (2664, 18)
+    """
+    return max((files - 200) // 3, 1)
+
+
+async def _run(
+    process: AsyncCrawlerProcess, stage: Stage, governor: Governor, on_start: Callable[[Crawler], None]
+) -> None:
     crawler = process.create_crawler(stage.spider)
+    govern(crawler, governor)
     on_start(crawler)
     await process.crawl(crawler, **stage.arguments())
     spider = crawler.spider

@@ -279,6 +279,5 @@ def url_fault(url: str) -> str | None:
 
 
 def requests_sent(observations: Iterable[Observation]) -> int:
-    """How many requests went out for *observations*: every hop but those that our own rules held back."""
-    held_back = (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
-    return sum(len(each.hops) - (each.end in held_back and len(each.hops) > 0) for each in observations)
+    """How many requests went out for *observations*: every hop but those that were held back."""
+    return sum(hop.sent for each in observations for hop in each.hops)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
+from protego import Protego
 from scrapy import Request, signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest
@@ -16,6 +17,8 @@ from scrapy.utils.misc import build_from_crawler
 from crawler.agents import NoAnswerInTime
 from crawler.attempts import PASSING_STATUSES, Patience, wait_s
 from crawler.flags import BODY_TIMEOUT
+from crawler.governor import governor_of
+from crawler.pacing import host_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -29,6 +32,10 @@ class RobotsForbidden(IgnoreRequest):
 
 class RobotsUnavailable(IgnoreRequest):
     """Raised when robots.txt exists for all that we know, and the host can't give it: nothing may be asked."""
+
+
+class RobotsTooSlow(IgnoreRequest):
+    """Raised when robots.txt wants longer intervals than we keep: nothing is asked then, rather than too fast."""
 
 
 class RobotsUnreachable(IgnoreRequest):
@@ -50,14 +57,14 @@ class ObeyRobots(RobotsTxtMiddleware):
             settings.getfloat("ARKAUDIT_BACKOFF"),
             settings.getfloat("ARKAUDIT_LONGEST_WAIT"),
         )
+        self._governor = governor_of(crawler)
         self._rules: dict[str, asyncio.Task[RobotParser | None]] = {}
 
     async def robot_parser(self, request: Request) -> RobotParser | None:
         """The rules of the host of *request*, asked for once; None when there are none."""
-        parts = urlsplit(request.url)
-        host = parts.netloc.lower()
+        host = host_of(request.url)
         if host not in self._rules:
-            self._rules[host] = asyncio.ensure_future(self._fetch(f"{parts.scheme}://{parts.netloc}/robots.txt"))
+            self._rules[host] = asyncio.ensure_future(self._fetch(f"{host}/robots.txt"))
         rules = self._rules[host]
         try:
             return await asyncio.shield(rules)
@@ -83,6 +90,7 @@ class ObeyRobots(RobotsTxtMiddleware):
                 await self.crawler.signals.send_catch_log_async(
                     signals.robots_parsed, robotparser=parser, request=Request(url)
                 )
+                self._keep_interval(url, parser)
                 return parser
             pause_s = self._pause_s(response, attempt)
             if pause_s is None:
@@ -90,6 +98,13 @@ class ObeyRobots(RobotsTxtMiddleware):
                 raise RobotsUnavailable(f"{url} answered {response.status}{times}")
             await getattr(self.crawler.spider, "pause", asyncio.sleep)(pause_s)
             attempt += 1
+
+    def _keep_interval(self, url: str, parser: RobotParser) -> None:
+        """Ask the host no faster than its rules want. Raises `RobotsTooSlow` when that is slower than we ever ask."""
+        interval_s = wanted_interval_s(parser, self._robotstxt_useragent or self._default_useragent)
+        if interval_s > self._governor.longest_wait_s:
+            raise RobotsTooSlow(f"{interval_s:g} s between two requests; we wait {self._governor.longest_wait_s:g} s")
+        self._governor.keep(url, interval_s)
 
     async def _answer(self, url: str) -> Response:
         meta = {"dont_obey_robotstxt": True, "dont_merge_cookies": True}
@@ -108,3 +123,15 @@ class ObeyRobots(RobotsTxtMiddleware):
             return None
         header = (response.headers.get("Retry-After") or b"").decode("latin-1")
         return wait_s(header, attempt, self._patience, at=datetime.now(UTC).isoformat())
+
+
+def wanted_interval_s(parser: RobotParser, agent: str) -> float:
+    """The seconds between two requests that rules want of *agent*: by Crawl-delay or Request-rate, whichever is more.
+
+    A Request-rate that holds for some hours of the day only is kept at all hours.
+    """
+    wishes = [parser.crawl_delay(agent) or 0.0]
+    rules = getattr(parser, "rp", None)
+    if isinstance(rules, Protego) and (rate := rules.request_rate(agent)) is not None and rate.requests > 0:
+        wishes.append(rate.seconds / rate.requests)
+    return max((wish for wish in wishes if math.isfinite(wish) and wish > 0), default=0.0)

@@ -6,6 +6,7 @@ from sqlalchemy import (
     JSON,
     Boolean,
     Column,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -164,6 +165,33 @@ tls_probe = Table(
     Column("trusted", Boolean),
     Column("reason", Text, nullable=False),
     UniqueConstraint("run_id", "host", "port"),
+)
+
+pause = Table(
+    "pause",
+    tables,
+    Column("pause_id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.run_id"), nullable=False),
+    Column("host", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("asked_s", Float, nullable=False),
+    Column("is_kept", Boolean, nullable=False),
+    UniqueConstraint("run_id", "url", "at"),
+)
+
+host_traffic = Table(
+    "host_traffic",
+    tables,
+    Column("host_traffic_id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.run_id"), nullable=False),
+    Column("host", Text, nullable=False),
+    Column("requests", Integer, nullable=False),
+    Column("failures", Integer, nullable=False),
+    Column("interval_s", Float, nullable=False),
+    Column("crawl_delay_s", Float),
+    Column("given_up", Text),
+    UniqueConstraint("run_id", "host"),
 )
 
 verdict = Table(

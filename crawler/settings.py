@@ -14,10 +14,14 @@ USER_AGENT = "arkaudit (+https://pypi.org/project/arkaudit/)"  # default "Scrapy
 # -- politeness
 
 ROBOTSTXT_OBEY = True  # default False. We are guests.
-DOWNLOAD_DELAY = 1.0  # default 0. One second between two requests to a host.
+DOWNLOAD_DELAY = 0  # the default. The governor paces all requests, not only those of one spider (crawler/governor.py).
 DOWNLOAD_DELAY_JITTER = 0  # default 0.5, which halves some gaps.
-CONCURRENT_REQUESTS_PER_DOMAIN = 1  # default 8. One request at a time to a host.
-CONCURRENT_REQUESTS = 200  # default 16. Many hosts at once are the only honest way to be fast.
+CONCURRENT_REQUESTS_PER_DOMAIN = (
+    1000  # default 8. The governor counts, by host and port; a slot must not be in its way.
+)
+CONCURRENT_REQUESTS = 1000  # default 16. Many hosts at once are the only honest way to be fast.
+DOWNLOADER = "crawler.turns.HostDownloader"  # default: slots by host name alone, and it doesn't count what waits.
+SCHEDULER_PRIORITY_QUEUE = "crawler.turns.HostQueue"  # default: one slow host may fill all of CONCURRENT_REQUESTS.
 SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"  # default Lifo. Pages in the order of their links.
 DOWNLOAD_TIMEOUT = 30  # default 180 seconds, for the whole of one request.
 RETRY_ENABLED = False  # default True, at once and deaf to Retry-After; a failure is an observation.
@@ -46,7 +50,10 @@ DOWNLOADER_MIDDLEWARES = {
     "crawler.credentialed.Redaction": 610,  # before anything of an answer is kept
     "crawler.middlewares.BoundedCompression": 620,
 }
-EXTENSIONS = {"crawler.middlewares.BodyBounds": 0}
+EXTENSIONS = {
+    "crawler.middlewares.BodyBounds": 0,
+    "crawler.traffic.TrafficRecorder": 0,
+}
 ITEM_PIPELINES = {
     "crawler.pipelines.StorePipeline": 100,
     "crawler.pipelines.TlsProbePipeline": 200,
@@ -76,10 +83,12 @@ ARKAUDIT_ONLY_ROUTED = False  # a name without a route fails, and nothing is loo
 ARKAUDIT_ALLOW_ADDRESSES: list[str] = []  # networks that the guard lets through
 ARKAUDIT_CA_FILE: str | None = None  # certificates of authorities for the TLS probe
 ARKAUDIT_CREDENTIALS = None  # crawler.credentials.Credentials, of hosts of one's own
+ARKAUDIT_INTERVAL = 1.0  # seconds between two requests to a host; less than one only for hosts of one's own
+ARKAUDIT_HOSTS: dict[str, dict[str, float]] = {}  # hosts of one's own: their interval and concurrency
 ARKAUDIT_MAX_HOPS = 20  # redirects in a chain
 ARKAUDIT_ATTEMPTS = 3  # how often a question is put at most, where the failure may pass
 ARKAUDIT_BACKOFF = 2.0  # seconds before the second attempt, doubled for the next
-ARKAUDIT_LONGEST_WAIT = 60.0  # seconds; a host that wants a longer pause is not asked again
+ARKAUDIT_LONGEST_WAIT = 60.0  # seconds; a host that wants a longer pause, or longer intervals, is not asked
 ARKAUDIT_BODY_LIMIT = 2**20  # bytes on the wire that judging an answer needs
 ARKAUDIT_DECOMPRESSED_LIMIT = 128 * 2**20  # bytes that a compressed body may grow to
 ARKAUDIT_DOCUMENT_LIMIT = 64 * 2**20  # bytes of a document

@@ -29,8 +29,10 @@ from crawler.observations import (
     CitedMention,
     DocumentRecord,
     Hop,
+    HostTraffic,
     Observation,
     PageFacts,
+    Pause,
     Question,
     TlsResult,
     Verdict,
@@ -42,7 +44,7 @@ from extractors.mentions.mention import STANDS_WHOLE
 #: States of a run. One that is running although nobody has its store open has crashed.
 RUNNING, FINISHED = "running", "finished"
 
-Recordable = DocumentRecord | Observation | TlsResult | Settled
+Recordable = DocumentRecord | Observation | TlsResult | Pause | HostTraffic | Settled
 #: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
 _PAGE = 500
 
@@ -234,6 +236,10 @@ class Store:
                         self._record_observation(connection, run_id, item)
                     case TlsResult():
                         _add(connection, schema.tls_probe, {"run_id": run_id, **asdict(item)})
+                    case Pause():
+                        _add(connection, schema.pause, {"run_id": run_id, **asdict(item)})
+                    case HostTraffic():
+                        _add_up(connection, run_id, item)
                     case Settled():
                         settled.append(item)
             add_leads(connection, run_id, DOCUMENTS, leads)
@@ -574,6 +580,15 @@ def _add(connection: Connection, table: Any, values: Mapping[str, Any]) -> int |
     done = connection.execute(insert(table).values(**values).on_conflict_do_nothing())
     key = done.inserted_primary_key
     return int(key[0]) if done.rowcount and key else None
+
+
+def _add_up(connection: Connection, run_id: int, traffic: HostTraffic) -> None:
+    """Count *traffic* together with what went to the same host before in this run."""
+    known = schema.host_traffic.c
+    new = insert(schema.host_traffic).values(run_id=run_id, **asdict(traffic))
+    added = {"requests": known.requests + new.excluded.requests, "failures": known.failures + new.excluded.failures}
+    latest = {name: new.excluded[name] for name in ("interval_s", "crawl_delay_s", "given_up")}
+    connection.execute(new.on_conflict_do_update(index_elements=["run_id", "host"], set_={**added, **latest}))
 
 
 def _hop_json(hop: Hop) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections.abc import Callable
 from datetime import UTC, datetime
 from urllib.request import getproxies, proxy_bypass
 
@@ -33,6 +34,7 @@ async def probe(
     ca_file: str | None,
     timeout_s: float,
     may_be_proxied: bool = False,
+    on_connected: Callable[[], None] = lambda: None,
 ) -> TlsResult:
     """The certificate of *host*, by one handshake that verifies and sends nothing. Never raises.
 
@@ -42,14 +44,23 @@ async def probe(
     try:
         if not may_be_proxied or "https" not in getproxies() or proxy_bypass(host):
             async with asyncio.timeout(timeout_s):
-                trusted, reason = await _handshake(host, port, guard, routes, ca_file)
+                trusted, reason = await _handshake(host, port, guard, routes, ca_file, on_connected)
     except (OSError, TimeoutError, ValueError) as problem:
-        trusted, reason = None, f"not probed: {type(problem).__name__}: {problem}".strip(": ")
-    return TlsResult(host, port, trusted, reason, datetime.now(UTC).isoformat(timespec="milliseconds"))
+        return not_probed(host, port, f"{type(problem).__name__}: {problem}".strip(": "))
+    return TlsResult(host, port, trusted, reason, _now())
+
+
+def not_probed(host: str, port: int, why: str) -> TlsResult:
+    """What is kept of a host of which no certificate was seen."""
+    return TlsResult(host, port, None, f"not probed: {why}", _now())
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 async def _handshake(
-    host: str, port: int, guard: AddressGuard, routes: Routes, ca_file: str | None
+    host: str, port: int, guard: AddressGuard, routes: Routes, ca_file: str | None, on_connected: Callable[[], None]
 ) -> tuple[bool | None, str]:
     route = routes.target(host, port)
     if route is None and routes.only and not is_literal(host):
@@ -72,6 +83,7 @@ async def _handshake(
             connection.close()
             problem = unreachable
             continue
+        on_connected()
         return await _verified(connection, host, context)
     raise problem
 

@@ -6,7 +6,9 @@ import json
 import os
 import socket
 import ssl
+import struct
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +20,7 @@ import trustme
 
 from tests import preloaded
 
+_SO_TIMESTAMPNS = 35  # of Linux; Python has no name for it
 #: From a request target to the bytes of the whole answer; None hangs up without a word.
 Responder = Callable[[str], bytes | None]
 
@@ -51,7 +54,9 @@ class RawServer:
         self.request_lines: list[str] = []
         self.heads: list[str] = []
         self.times: list[float] = []
-        """When each request arrived, by a clock that only goes forward."""
+        """When each request arrived, by a clock that only goes forward; without TLS it is the kernel that looked."""
+        self.handshakes: list[float] = []
+        """When connections were made over which no request came."""
 
     def __enter__(self) -> Self:
         family = socket.AF_INET6 if ":" in self._address else socket.AF_INET
@@ -91,18 +96,22 @@ class RawServer:
         try:
             with connection:
                 connection.settimeout(20)
+                connected_at = time.monotonic()
                 if self._context:
                     connection = self._context.wrap_socket(connection, server_side=True)
-                head = b""
+                else:
+                    connection.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+                head, arrived_at = b"", connected_at
                 while b"\r\n\r\n" not in head:
-                    received = connection.recv(65536)
+                    received, arrived_at = _received(connection)
                     if not received:
+                        self.handshakes.append(connected_at)
                         return
                     head += received
                 text = head.decode("latin-1")
                 line = text.partition("\r\n")[0]
                 self.heads.append(text)
-                self.times.append(time.monotonic())
+                self.times.append(arrived_at)
                 self.request_lines.append(line)
                 target = line.split(" ")[1]
                 answer = self._robots if target.endswith("/robots.txt") else self._respond(target)
@@ -110,6 +119,16 @@ class RawServer:
                     connection.sendall(answer)
         except OSError:
             return  # a client that hangs up is what some tests are about
+
+
+def _received(connection: socket.socket) -> tuple[bytes, float]:
+    """What has come, and when: by the kernel's word, which a busy machine doesn't make late, where it gives one."""
+    if isinstance(connection, ssl.SSLSocket):
+        return connection.recv(65536), time.monotonic()
+    received, told, _, _ = connection.recvmsg(65536, 256)
+    moments = [struct.unpack("ll", data[:16]) for _, kind, data in told if kind == _SO_TIMESTAMPNS]
+    late_s = time.time() - (moments[0][0] + moments[0][1] / 1e9) if moments else 0.0
+    return received, time.monotonic() - late_s
 
 
 def run_command(
@@ -120,9 +139,13 @@ def run_command(
     return preloaded.run([str(each) for each in arguments], environment=told, stdin=stdin, stdout=stdout)
 
 
+#: A cache that begins empty, without a copy of the registry.
+_CACHE = tempfile.TemporaryDirectory(prefix="arkaudit-cache-")
+
+
 def _environment() -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    return {**inherited, "ARKAUDIT_CACHE": str(Path(__file__).parent / "no-cache")}  # no copy of the registry
+    return {**inherited, "ARKAUDIT_CACHE": _CACHE.name}
 
 
 #: What every test that sends requests adds: nothing leaves loopback, and nobody waits.

@@ -17,18 +17,26 @@ URL = "https://n2t.net/ark:/12x45/x5"
 PATIENCE = Patience(attempts=3, backoff_s=2.0, longest_wait_s=60.0)
 
 
-def answer(told: str | int, attempt: int, retry_after: str | None, question: str) -> Observation:
+def answer(
+    told: str | int, attempt: int, retry_after: str | None, question: str, *, is_sent: bool = True
+) -> Observation:
     headers = {"Retry-After": retry_after} if retry_after is not None else {}
     status = told if isinstance(told, int) else None
-    hop = Hop(URL, "GET", NOON, status, headers=headers)
+    hop = Hop(URL, "GET", NOON, status, headers=headers, sent=is_sent)
     end = ChainEnd.ANSWERED if isinstance(told, int) else ChainEnd(told)
     return Observation("ark:12x45/x5", URL, Question(question), URL, (hop,), end, attempt=attempt)
 
 
 @pytest.mark.parametrize("vector", vectors("attempts"))
 def test_whether_and_when_a_question_is_put_again(vector: dict[str, Any]) -> None:
-    seen = answer(vector["told"], vector.get("attempt", 1), vector.get("retry_after"), vector.get("question", "object"))
-    assert next_attempt(seen, PATIENCE, is_host_silent=vector.get("silent", False)) == vector["wait_s"]
+    seen = answer(
+        vector["told"],
+        vector.get("attempt", 1),
+        vector.get("retry_after"),
+        vector.get("question", "object"),
+        is_sent=vector.get("sent", True),
+    )
+    assert next_attempt(seen, PATIENCE) == vector["wait_s"]
 
 
 def test_every_status_and_end_that_may_pass_is_named() -> None:

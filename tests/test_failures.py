@@ -20,6 +20,11 @@ def test_every_named_failure_has_its_end_and_its_words() -> None:
     assert all(kind.words for kind in FAILURES.values() if kind.end is not ChainEnd.REFUSED_ADDRESS)
 
 
+def test_a_machine_that_is_out_of_sockets_does_not_blame_the_host() -> None:
+    names = ["DownloadConnectionRefusedError", "ConnectBindError", "ConnectError"]
+    assert failure_kind(names).end is ChainEnd.UNDETERMINED
+
+
 def test_the_exceptions_own_words_stand_behind_the_plain_ones() -> None:
     refused = FAILURES["ConnectionRefusedError"]
     assert failure_text(refused, "Connection was refused.") == f"{refused.words} (Connection was refused)"

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -75,13 +76,16 @@ def test_a_location_is_followed_byte_for_byte() -> None:
 def test_a_proxy_is_given_the_whole_url_with_its_question_mark() -> None:
     with RawServer(lambda _: PAGE) as proxy:
         # Without --only-routed: a proxy looks names up for us, so with it none is used.
-        run_command(
+        done = run_command(
             "check", "--delay", "0", "--allow-address", "127.0.0.0/8", "http://resolver.example/ark:/12x45/x5",
             http_proxy=proxy.url,
         )  # fmt: skip
         asked = [line.split(" ")[1] for line in proxy.request_lines]
         assert "http://resolver.example/ark:/12x45/x5?" in asked
         assert "http://resolver.example/ark:/12x45/x5?info" in asked
+    assert min(later - earlier for earlier, later in pairwise(proxy.times)) >= 0.99, "it is nobody's own host"
+    assert done.stderr.count("give --contact") == 1
+    assert done.stderr.count("less is for hosts of one's own") == 1
 
 
 def test_a_route_leaves_url_and_host_header_as_written(authority: trustme.CA, ca_file: Path) -> None:

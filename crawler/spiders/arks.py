@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.http import Response
@@ -20,7 +19,7 @@ from crawler.controls import ENOUGH_NAMES, Neighbourhood, Shoulders, control_url
 from crawler.feeding import Bounds
 from crawler.frontier import Settled
 from crawler.leads import Lead
-from crawler.observations import ACCESS, CONFORMANCE, ChainEnd, Observation, Question
+from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
 from crawler.observing import Described, described_by, observe
 from crawler.paths import origin_of, resolver_path
 from crawler.questions import Known, Places, is_reached, next_question, question_url, reached
@@ -35,8 +34,6 @@ Target = tuple[Ark, str]
 
 #: So many ARKs are open at a host at a time: enough that it is asked without a break while some wait for others.
 ARKS_A_HOST = 100
-#: After so many attempts in a row that a host left without an answer, it is not asked anything twice.
-GIVEN_UP_AFTER = 5
 #: So many ARKs are asked for in the other label form in vain before a resolver counts as indifferent to it.
 LABELS_TRIED = 3
 _PRIORITY = {Question.OBJECT: 0, **dict.fromkeys(CONFORMANCE, -1), Question.OTHER_LABEL: 1}
@@ -125,7 +122,6 @@ class ArksSpider(AuditSpider):
         self._to_sample = {each for each, arks in neighbours.items() if conformance and arks >= conformance_from}
         self._resolvers: defaultdict[str, Resolver] = defaultdict(Resolver)
         self._asked: set[tuple[Neighbourhood, Question]] = set()
-        self._unanswered: Counter[str] = Counter()
 
     def _targets(self) -> Iterator[Target]:
         return ((lead.ark, lead.url) for lead in self.frontier.leads() if lead.ark is not None)
@@ -185,14 +181,15 @@ class ArksSpider(AuditSpider):
 
     # -- asking, and what is heard
 
-    def _ask(self, case: Case, question: Question, url: str, *, attempt: int = 1) -> Request:
-        """Every question goes through here, and its answer through `_heard`."""
+    def _ask(self, case: Case, question: Question, url: str, *, after: Observation | None = None) -> Request:
+        """Every question goes through here, its answer through `_heard`; *after* is what the attempt before gave."""
         case.open += 1
+        attempt = 1 if after is None else after.attempt + 1
         return Request(
             sendable(url),
             callback=self.answered,
             errback=self.failed,
-            cb_kwargs={"case": case, "question": question, "asked": url, "attempt": attempt},
+            cb_kwargs={"case": case, "question": question, "asked": url, "attempt": attempt, "after": after},
             dont_filter=True,  # two ARKs may land on one page, and a loop comes by twice
             priority=_PRIORITY.get(question, 1),  # finish what was begun
             meta={
@@ -203,11 +200,11 @@ class ArksSpider(AuditSpider):
         )
 
     async def answered(
-        self, response: Response, case: Case, question: Question, asked: str, attempt: int
+        self, response: Response, case: Case, question: Question, asked: str, attempt: int, after: Observation | None
     ) -> AsyncIterator[Observation | Request]:
         request = response.request
         assert request is not None
-        for outcome in self._observed(case, question, asked, attempt, request, response):
+        for outcome in self._observed(case, question, asked, attempt, after, request, response):
             yield outcome
 
     async def failed(self, failure: Failure) -> AsyncIterator[Observation | Request]:
@@ -216,28 +213,35 @@ class ArksSpider(AuditSpider):
             yield outcome
 
     def _observed(
-        self, case: Case, question: Question, asked: str, attempt: int, request: Request, response: Response | None
+        self,
+        case: Case,
+        question: Question,
+        asked: str,
+        attempt: int,
+        after: Observation | None,
+        request: Request,
+        response: Response | None,
     ) -> list[Observation | Request]:
         """The observation, and the requests that it calls for; it is recorded in the order of these decisions."""
         seen = observe(case.ark, case.request_url, question, asked, attempt, request, response)
+        if after is not None and not any(hop.sent for hop in seen.hops):
+            return [*self._heard(case, after, is_last=True)]  # nothing was asked again: what was seen before stands
         self.record(seen)
         return [seen, *self._heard(case, seen)]
 
-    def _heard(self, case: Case, seen: Observation) -> list[Request]:
+    def _heard(self, case: Case, seen: Observation, *, is_last: bool = False) -> list[Request]:
         """What an answer calls for. What is asked in a run depends on the answers, in their order, and nothing else."""
         case.open -= 1
-        following = list(self._following(case, seen))
+        following = list(self._following(case, seen, is_last=is_last))
         self._settle(case)
         return following
 
-    def _following(self, case: Case, seen: Observation) -> Iterator[Request]:
+    def _following(self, case: Case, seen: Observation, *, is_last: bool) -> Iterator[Request]:
         """The same once more, or the next questions."""
         question, asked = seen.question, seen.asked_url
-        host = urlsplit(seen.final_url).netloc
-        self._unanswered[host] = self._unanswered[host] + 1 if seen.end in (ChainEnd.TIMEOUT, ChainEnd.RESET) else 0
-        wait_s = next_attempt(seen, self._patience, is_host_silent=self._unanswered[host] >= GIVEN_UP_AFTER)
+        wait_s = None if is_last else next_attempt(seen, self._patience)
         if wait_s is not None:
-            self._ask_again(self._ask(case, question, asked, attempt=seen.attempt + 1), wait_s, seen)
+            self._ask_again(self._ask(case, question, asked, after=seen), wait_s, seen)
             return
         if question is Question.CONTROL:
             self._controls[self._neighbourhood(case)] = seen

@@ -11,10 +11,10 @@ import scrapy
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
-from twisted.python.failure import Failure
 
 from crawler.feeding import Bounds, Feed
 from crawler.frontier import Entry, Frontier, Settled
+from crawler.governor import governor_of
 from crawler.middlewares import RunStopped
 from crawler.observations import DocumentRecord
 from crawler.recording import Recorder
@@ -136,18 +136,13 @@ class AuditSpider(scrapy.Spider):
             self._stopping = asyncio.ensure_future(engine.close_spider_async(reason=reason))
 
     def drop_what_is_queued(self) -> None:
-        """Let nothing that waits for its turn be sent any more; Scrapy would send all that a host's queue holds."""
+        """Let nothing that waits for its turn be sent any more."""
         self._stopped.set()
         self.feed.stop()
         for timer in self._later:
             timer.cancel()
         self._later.clear()
-        if self.crawler.engine is None:
-            return
-        for slot in self.crawler.engine.downloader.slots.values():
-            while slot.queue:
-                _, waiting = slot.queue.popleft()
-                waiting.errback(Failure(RunStopped("the run was stopped")))  # type: ignore[no-untyped-call]
+        governor_of(self.crawler).drop_waiting(RunStopped("the run was stopped"))
 
     def _store_failed(self, failure: StoreUnwritable) -> None:
         if self.store_failure is None:

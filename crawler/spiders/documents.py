@@ -17,7 +17,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from crawler.attempts import Patience, may_pass, wait_s
+from crawler.attempts import Patience, next_fetch
 from crawler.feeding import Bounds
 from crawler.frontier import Entry, State
 from crawler.leads import Kind, Lead
@@ -109,12 +109,13 @@ class DocumentsSpider(AuditSpider):
         outcome = ObjectOutcome.UNDETERMINED.value
         return DocumentRecord(lead.url, lead.found_on, now(), outcome, findings=(finding,), settles=lead.canonical)
 
-    def _request(self, lead: Lead, *, attempt: int = 1) -> Request:
+    def _request(self, lead: Lead, *, attempt: int = 1, earlier: tuple[Hop, ...] = ()) -> Request:
+        """A request for a document; *earlier* are the hops of the attempts before."""
         return Request(
             lead.url,
             callback=self.fetched,
             errback=self.failed,
-            cb_kwargs={"lead": lead, "attempt": attempt},
+            cb_kwargs={"lead": lead, "attempt": attempt, "earlier": earlier},
             dont_filter=True,  # the frontier knows what is new; a redirect must never be lost
             meta={
                 "verbatim_url": True,
@@ -123,10 +124,16 @@ class DocumentsSpider(AuditSpider):
             },
         )
 
-    async def fetched(self, response: Response, lead: Lead, attempt: int) -> AsyncIterator[DocumentRecord]:
+    async def fetched(
+        self, response: Response, lead: Lead, attempt: int, earlier: tuple[Hop, ...]
+    ) -> AsyncIterator[DocumentRecord]:
         request = response.request
         assert request is not None
+        if self._asks_again(request):
+            self.feed.answered(lead.canonical)
+            return
         hops, end, detail = chain_of(request)
+        hops = (*earlier, *hops)
         if end is ChainEnd.ANSWERED and response.status in SUCCESSES:
             async with self._turns[lead.host]:
                 self.feed.answered(lead.canonical)
@@ -134,28 +141,29 @@ class DocumentsSpider(AuditSpider):
                     yield record
             return
         self.feed.answered(lead.canonical)
-        if not self._asks_again(lead, attempt, hops, end):
-            record = unfetched(lead, hops, end, detail, response.status)
-            findings = (*record.findings, *await self._faults(lead, response))
-            yield replace(record, findings=findings, leads=tuple(self._sitemaps_for(lead, response.url)))
+        record = unfetched(lead, hops, end, detail, response.status)
+        findings = (*record.findings, *await self._faults(lead, response))
+        yield replace(record, findings=findings, leads=tuple(self._sitemaps_for(lead, response.url)))
 
     async def failed(self, failure: Failure) -> AsyncIterator[DocumentRecord]:
         request: Request = failure.request  # type: ignore[attr-defined]
         lead: Lead = request.cb_kwargs["lead"]
         self.feed.answered(lead.canonical)
+        if self._asks_again(request):
+            return
         hops, end, detail = chain_of(request)
-        if not self._asks_again(lead, request.cb_kwargs["attempt"], hops, end):
-            record = unfetched(lead, hops, end, detail, None)
-            yield replace(record, leads=tuple(self._sitemaps_for(lead, request.url)))
+        record = unfetched(lead, (*request.cb_kwargs["earlier"], *hops), end, detail, None)
+        yield replace(record, leads=tuple(self._sitemaps_for(lead, request.url)))
 
-    def _asks_again(self, lead: Lead, attempt: int, hops: tuple[Hop, ...], end: ChainEnd) -> bool:
-        """Whether a source is asked once more, which is more to lose than one document; it will be, in a while."""
-        if lead.source is None or not hops or attempt >= self._patience.attempts or not may_pass(end, hops[-1].status):
+    def _asks_again(self, request: Request) -> bool:
+        """Whether what *request* ran into may pass, and the document is asked for once more after a while."""
+        hops, end, _ = chain_of(request)
+        told = request.cb_kwargs
+        wait_s = next_fetch(hops, end, told["attempt"], self._patience)
+        if wait_s is None or self.is_stopping:
             return False
-        wait = wait_s(hops[-1].headers.get("Retry-After"), attempt, self._patience, at=hops[-1].at)
-        if wait is None or self.is_stopping:
-            return False
-        self.ask_later(self._request(lead, attempt=attempt + 1), wait)
+        again = self._request(told["lead"], attempt=told["attempt"] + 1, earlier=(*told["earlier"], *hops))
+        self.ask_later(again, wait_s)
         return True
 
     # -- what a document says, and where it leads

@@ -1,0 +1,52 @@
+"""What `--dry-run` does: tells what would be asked of whom, and sends and writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from arkaudit.config import Config
+    from arkaudit.seeds import Seeds
+    from extractors.ark import Ark
+
+
+def tell_of_check(asked: Sequence[str], config: Config) -> None:
+    """Print what a check of the lines *asked* would ask of whom."""
+    from arkaudit.checking import targets
+    from arkaudit.forecast import plan_of_arks, tell
+
+    tell(plan_of_arks(_asked_at(targets(asked, config), config), config.allowance), Console())
+
+
+def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
+    """Print what a run over *seeds* would ask of whom, as far as the last one in the store lets it be known.
+
+    Raises `crawler.store.StoreUnopenable`.
+    """
+    from arkaudit.forecast import plan_of_crawl, tell
+    from crawler.past import last_run
+    from crawler.spiders.documents import document_name
+
+    named = [*seeds.urls, *map(document_name, seeds.files)]
+    tell(plan_of_crawl(seeds.urls, last_run(store_file, named), config.allowance), Console())
+
+
+def _asked_at(targets: Sequence[tuple[Ark, str]], config: Config) -> list[tuple[Ark, str]]:
+    """The URLs where the objects are asked for first: with ``--direct``, that may be the registry's own target."""
+    if not config.resolve.direct:
+        return list(targets)
+    from crawler.questions import Places
+    from crawler.registry import cache_folder
+    from crawler.registry import load as load_registry
+
+    registry = load_registry(cache_folder())
+    asked = []
+    for ark, url in targets:
+        places = Places.of(ark, url, registry=registry, global_resolver=config.resolver)
+        is_direct = places.at_registry is not None and places.at_global is None
+        asked.append((ark, places.at_registry if is_direct and places.at_registry else url))
+    return asked

@@ -1,0 +1,189 @@
+"""What a run would ask of whom, and how long that would take at the least: told before anything is sent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from crawler.observations import HostTraffic
+from crawler.pacing import Allowance, host_of
+from crawler.past import PastRun
+from extractors.ark import Ark
+from reports.display import escaped
+
+#: Questions that an ARK takes where it describes itself, and where it doesn't; `tests/test_asking.py` holds us to it.
+LEAST_AN_ARK, MOST_AN_ARK = 2.2, 4.2
+#: So many hosts are listed; the rest is summed up.
+MOST_ROWS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class HostPlan:
+    """What would be asked of one host."""
+
+    host: str
+    arks: int | None
+    """How many ARKs it would be asked for; None where nobody knows before it is asked."""
+    least: int
+    """Requests, robots.txt and a look at the certificate included."""
+    most: int
+    allowance: Allowance
+
+    def seconds(self, requests: int) -> float:
+        """How long so many requests take at least, at its interval."""
+        return (requests - 1) * self.allowance.interval_s
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would be asked of whom."""
+
+    hosts: tuple[HostPlan, ...]
+    """The one that takes longest first."""
+    notes: tuple[str, ...] = ()
+    """What is not known beforehand."""
+
+    @property
+    def slowest(self) -> HostPlan | None:
+        """The host for which all others are waited for: hosts are asked side by side."""
+        return self.hosts[0] if self.hosts else None
+
+
+AllowanceOf = Callable[[str], Allowance]
+
+
+def plan_of_arks(targets: Iterable[tuple[Ark, str]], allowance_of: AllowanceOf) -> Plan:
+    """The plan for asking about ARKs, each at its URL; examples and tests are not asked for."""
+    hosts = _hosts_of_arks(targets, allowance_of)
+    return Plan(_slowest_first(hosts), _NOTES if hosts else ())
+
+
+def plan_of_crawl(seeds: Sequence[str], past: PastRun | None, allowance_of: AllowanceOf) -> Plan:
+    """The plan for a run over *seeds*, which are URLs: as it was in the past, if there is any."""
+    if past is None:
+        hosts = [
+            HostPlan(host, None, number + _besides(host), number + _besides(host), allowance_of(host))
+            for host, number in Counter(map(host_of, seeds)).items()
+        ]
+        unknown = "how many documents there are, and what they cite, is not known before the first run over these seeds"
+        return Plan(_slowest_first(hosts), (unknown, *_NOTES))
+    found = {each.host: _as_before(each, allowance_of(each.host)) for each in past.traffic}
+    for each in _hosts_of_arks(past.cited, allowance_of):
+        found[each.host] = _both(found[each.host], each) if each.host in found else each
+    return Plan(
+        _slowest_first(found.values()), (f"by what the run of {past.started_at} over these seeds took", *_NOTES)
+    )
+
+
+def _hosts_of_arks(targets: Iterable[tuple[Ark, str]], allowance_of: AllowanceOf) -> list[HostPlan]:
+    arks = Counter(host_of(url) for ark, url in targets if not ark.is_skipped)
+    return [
+        HostPlan(
+            host,
+            count,
+            round(count * LEAST_AN_ARK) + _besides(host),
+            round(count * MOST_AN_ARK) + _besides(host),
+            allowance_of(host),
+        )
+        for host, count in arks.items()
+    ]
+
+
+def _besides(host: str) -> int:
+    """Requests that a host gets once: for robots.txt, and to look at its certificate."""
+    return 2 if host.startswith("https:") else 1
+
+
+def _as_before(traffic: HostTraffic, allowance: Allowance) -> HostPlan:
+    slower = replace(allowance, interval_s=max(allowance.interval_s, traffic.crawl_delay_s or 0.0))
+    return HostPlan(traffic.host, None, traffic.requests, traffic.requests, slower)
+
+
+def _both(documents: HostPlan, arks: HostPlan) -> HostPlan:
+    """What a host is asked for by both spiders, with the interval that is known to hold."""
+    return replace(documents, arks=arks.arks, least=documents.least + arks.least, most=documents.most + arks.most)
+
+
+def _slowest_first(hosts: Iterable[HostPlan]) -> tuple[HostPlan, ...]:
+    return tuple(sorted(hosts, key=lambda each: (-each.seconds(each.most), -each.most, each.host)))
+
+
+#: What nobody knows before hosts are asked.
+_NOTES = (
+    "where redirects lead is asked besides, at its own interval",
+    "a host may want longer intervals (robots.txt) or pauses (Retry-After)",
+)
+
+
+# -- in words
+
+
+def tell(plan: Plan, console: Console) -> None:
+    """Print *plan*."""
+    if plan.hosts:
+        console.print(_table(plan))
+    for line in _lines(plan):
+        console.print(escaped(line), highlight=False, markup=False, soft_wrap=True)
+
+
+def _table(plan: Plan) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("host")
+    for heading in ("ARKs", "requests", "interval", "at least"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for each in plan.hosts[:MOST_ROWS]:
+        table.add_row(
+            Text(escaped(each.host), overflow="fold"),
+            "" if each.arks is None else str(each.arks),
+            span(str(each.least), str(each.most)),
+            duration(each.allowance.interval_s),
+            span(duration(each.seconds(each.least)), duration(each.seconds(each.most))),
+        )
+    return table
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    if len(plan.hosts) > MOST_ROWS:
+        yield f"and {len(plan.hosts) - MOST_ROWS} hosts more"
+    least, most = (sum(getattr(each, name) for each in plan.hosts) for name in ("least", "most"))
+    if plan.slowest is None:
+        yield "nothing would be sent"
+    else:
+        slowest = plan.slowest
+        takes = span(duration(slowest.seconds(slowest.least)), duration(slowest.seconds(slowest.most)))
+        hosts = f"{len(plan.hosts)} host{'s' if len(plan.hosts) > 1 else ''}"
+        yield f"{hosts}, {span(str(least), str(most))} requests, at least {takes}: {slowest.host} takes longest"
+    yield from plan.notes
+    yield "nothing was sent"
+
+
+def span(least: str, most: str) -> str:
+    """From one value to another, or just the one.
+
+    >>> span("4", "4"), span("4", "7"), span("4 min", "7 min"), span("50 s", "2 min")
+    ('4', '4 to 7', '4 to 7 min', '50 s to 2 min')
+    """
+    if least == most:
+        return least
+    words = [(one, other) for one, other in zip_longest(least.split(), most.split())]
+    same_unit = len(words) == 2 and words[1][0] == words[1][1]
+    return f"{words[0][0] if same_unit else least} to {most}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say it.
+
+    >>> [duration(each) for each in (0, 0.5, 90, 5400, 200_000)]
+    ['0 s', '0.5 s', '90 s', '90 min', '56 h']
+    """
+    for unit, size, most in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 259_200)):
+        if seconds < most:
+            return f"{seconds / size:.{0 if seconds >= 10 or seconds == int(seconds) else 1}f} {unit}"
+    return f"{seconds / 86_400:.0f} days"

@@ -1,0 +1,161 @@
+"""The pace of each host, shared by all audits on this machine: one small file a host, in the user's cache.
+
+Whoever asks a host, one request at a time, holds the lock of its file for as long as the request takes. The kernel
+takes the lock from a process that dies, so that nobody waits for one; what such a file says is true all the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import lock_descriptor
+
+from crawler.pacing import Shared
+
+#: Seconds after which it is looked again whether another audit has done with a host.
+POLL_S = 0.05
+#: Nobody waits longer for another audit's request: that audit has been suspended.
+LONGEST_REQUEST_S = 600.0
+#: Files that nobody has written to for so long are cleared away.
+KEPT_S = 7 * 86_400.0
+_MOST_BYTES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """It is not our turn."""
+
+    seconds: float
+    is_wish: bool = False
+    """Whether the host is to be left alone; otherwise another audit is just asking it."""
+
+
+class Claim:
+    """Our turn to ask a host; what becomes of it is told to the others."""
+
+    def __init__(self, descriptor: int | None, wall: Callable[[], float], started_at: float) -> None:
+        self._descriptor = descriptor
+        self._wall = wall
+        self._started_at = started_at
+
+    def sent(self) -> None:
+        """The request went out only now."""
+        self._started_at = max(self._wall(), self._started_at)
+
+    def release(self, wait_s: float) -> None:
+        """The request is done, and the next one may start after so many seconds. Raises OSError."""
+        if self._descriptor is None:
+            return
+        descriptor, self._descriptor = self._descriptor, None
+        try:
+            _write(descriptor, Shared(self._started_at, self._wall() + wait_s))
+        finally:
+            os.close(descriptor)
+
+
+class HostFiles:
+    """The files in *folder*, which is made when it is first needed; *wall* is the machine's clock."""
+
+    def __init__(self, folder: Path, *, wall: Callable[[], float] = time.time) -> None:
+        self._folder = folder
+        self._wall = wall
+        self._is_open = False
+
+    def claim(self, host: str, gap_s: float, *, is_alone: bool) -> Claim | Wait:
+        """Our turn at *host*, *gap_s* after the last of anybody's, or how long to wait before asking for it again.
+
+        With *is_alone* nobody else gets a turn before it is released. Raises OSError when the cache is of no use.
+        """
+        if not self._is_open:
+            self._open_folder()
+        descriptor = os.open(self.path(host), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+        claim: Claim | Wait | None = None
+        try:
+            claim = self._claimed(descriptor, gap_s, is_alone=is_alone)
+        finally:
+            if not isinstance(claim, Claim) or not is_alone:
+                os.close(descriptor)
+        return claim
+
+    def _claimed(self, descriptor: int, gap_s: float, *, is_alone: bool) -> Claim | Wait:
+        now = self._wall()
+        if not lock_descriptor(descriptor, blocking=False):
+            is_suspended = now - _read(descriptor, now).started_at > LONGEST_REQUEST_S
+            return Claim(None, self._wall, now) if is_suspended else Wait(POLL_S)
+        if os.fstat(descriptor).st_nlink == 0:  # cleared away between our opening and our locking
+            return Wait(0.0)
+        found = _read(descriptor, now)
+        known = found.as_of(now)
+        if known != found:
+            _write(descriptor, known)
+        wait_s = known.wait_s(now, gap_s)
+        if wait_s > 0:
+            return Wait(wait_s, is_wish=True)
+        _write(descriptor, Shared(now, now + gap_s))
+        return Claim(descriptor if is_alone else None, self._wall, now)
+
+    def tell(self, host: str, wait_s: float) -> None:
+        """Tell the others to leave *host* alone for so long, where no lock is held meanwhile. Raises OSError."""
+        descriptor = os.open(self.path(host), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+        try:
+            if lock_descriptor(descriptor, blocking=False):
+                now = self._wall()
+                known = _read(descriptor, now).as_of(now)
+                _write(descriptor, Shared(known.started_at, max(known.open_again_at, now + wait_s)))
+        finally:
+            os.close(descriptor)
+
+    def path(self, host: str) -> Path:
+        """The file of *host*: its name as far as file names can hold it, and a digest."""
+        digest = hashlib.sha256(host.encode()).hexdigest()[:16]
+        return self._folder / f"{re.sub('[^a-z0-9.-]+', '_', host)[:60]}-{digest}.json"
+
+    def _open_folder(self) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._is_open = True
+        old = self._wall() - KEPT_S
+        for entry in os.scandir(self._folder):
+            with suppress(OSError):
+                if entry.is_file(follow_symlinks=False) and entry.stat().st_mtime < old:
+                    _clear_away(entry.path)
+
+
+def _clear_away(path: str) -> None:
+    """Remove a file that nobody holds; who opens it at this moment sees that it is gone, and opens another."""
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if lock_descriptor(descriptor, blocking=False):
+            os.unlink(path)  # noqa: PTH108
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int, now: float) -> Shared:
+    """What a file says; one that says nothing sensible counts as written when it was."""
+    text = os.pread(descriptor, _MOST_BYTES, 0)
+    if not text:
+        return Shared(0.0, 0.0)
+    try:
+        told: Any = json.loads(text)
+        moments = [float(told[name]) for name in ("started_at", "open_again_at")]
+    except (ValueError, TypeError, KeyError):
+        moments = []
+    if not moments or not all(map(math.isfinite, moments)):
+        written_at = min(os.fstat(descriptor).st_mtime, now)
+        return Shared(written_at, written_at)
+    return Shared(*moments)
+
+
+def _write(descriptor: int, shared: Shared) -> None:
+    text = json.dumps({"started_at": round(shared.started_at, 6), "open_again_at": round(shared.open_again_at, 6)})
+    os.pwrite(descriptor, text.ljust(_MOST_BYTES).encode(), 0)

@@ -1,0 +1,50 @@
+"""An extension that records how hosts were treated: what went to each, and the pauses that they asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self, cast
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+from crawler.governor import governor_of
+from crawler.observations import HostTraffic, Pause
+from crawler.spiders.auditing import AuditSpider
+from crawler.store import StoreUnwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scrapy.crawler import Crawler
+
+
+class TrafficRecorder:
+    """Takes what a governor remembers into the store: pauses when they are asked for, the rest when a spider ends."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._governor = governor_of(crawler)
+        crawler.signals.connect(self.response_downloaded, signal=signals.response_downloaded)
+        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        if not issubclass(crawler.spidercls, AuditSpider):
+            raise NotConfigured("this spider has no store")
+        return cls(crawler)
+
+    def response_downloaded(self) -> None:
+        self._record(self._governor.take_pauses())
+
+    def spider_closed(self) -> None:
+        self._record([*self._governor.take_pauses(), *self._governor.take_traffic()])
+
+    def _record(self, records: Sequence[Pause | HostTraffic]) -> None:
+        spider = cast(AuditSpider, self._crawler.spider)
+        if not records or spider.store_failure is not None:
+            return
+        try:
+            spider.store.record(spider.run_id, records)
+        except StoreUnwritable as failure:
+            spider.store_failure = failure
+            spider.stop(reason="store-unwritable")

@@ -1,0 +1,111 @@
+"""`--dry-run` tells what would be asked of whom and for how long, from what is known; nothing is sent or written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from arkaudit.forecast import HostPlan, Plan, plan_of_arks, plan_of_crawl
+from crawler.observations import HostTraffic
+from crawler.pacing import Allowance
+from crawler.past import PastRun
+from extractors.ark import Ark
+from tests.loopback import RawServer, reply, run_command
+
+
+def each_second(host: str) -> Allowance:
+    return Allowance(0.25 if "own" in host else 1.0)
+
+
+def targets(**counts: int) -> list[tuple[Ark, str]]:
+    return [
+        (Ark("12x45", f"x{number}"), f"https://{name}.example/ark:/12x45/x{number}")
+        for name, count in counts.items()
+        for number in range(count)
+    ]
+
+
+def test_the_slowest_host_bounds_the_whole() -> None:
+    plan = plan_of_arks(targets(own=200, big=100, small=1), each_second)
+    assert [host.host for host in plan.hosts] == [f"https://{name}.example" for name in ("big", "own", "small")]
+    assert plan.slowest is not None
+    assert (plan.slowest.arks, plan.slowest.least, plan.slowest.most) == (100, 222, 422)
+    assert plan.slowest.seconds(plan.slowest.most) == 421.0
+
+
+def test_examples_and_tests_are_not_counted() -> None:
+    assert plan_of_arks([(Ark("12345", "x"), "https://n2t.net/ark:/12345/x")], each_second) == Plan(())
+
+
+def test_a_crawl_takes_what_it_took_last_time_at_the_interval_that_the_host_wanted() -> None:
+    past = PastRun(1, "2026-11-20T10:00:00.000+00:00", (HostTraffic("https://a.example", 300, 0, 1.0, 5.0),))
+    plan = plan_of_crawl(["https://a.example/"], past, each_second)
+    assert plan.hosts == (HostPlan("https://a.example", None, 300, 300, Allowance(5.0)),)
+
+
+def test_what_was_crawled_but_not_asked_for_yet_counts_too() -> None:
+    past = PastRun(
+        1, "2026-11-20T10:00:00.000+00:00", (HostTraffic("https://a.example", 300, 0, 1.0),), tuple(targets(a=10, b=1))
+    )
+    plan = plan_of_crawl(["https://a.example/"], past, each_second)
+    assert [(host.host, host.arks, host.least, host.most) for host in plan.hosts] == [
+        ("https://a.example", 10, 324, 344),
+        ("https://b.example", 1, 4, 6),
+    ]
+
+
+# -- the command
+
+
+@pytest.fixture
+def forbidden(tmp_path: Path) -> list[str]:
+    """Options by which a request would be seen, if there were any."""
+    return ["--store", str(tmp_path / "a.db"), "--contact", "auditor@library.example"]
+
+
+def test_nothing_is_sent_or_written(tmp_path: Path, forbidden: list[str]) -> None:
+    with RawServer(lambda _: reply(body="x")) as server:
+        route = f"--connect-to=r.example:80=127.0.0.1:{server.port}"
+        check = run_command(
+            "check", "--dry-run", route, *forbidden, "http://r.example/ark:/12x45/x5", "ark:12345/x", "y"
+        )
+        run = run_command("run", "--dry-run", route, *forbidden, "http://r.example/", "--out", tmp_path / "out")
+        assert server.request_lines == []
+    assert list(tmp_path.iterdir()) == []
+    for done in (check, run):
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.endswith("nothing was sent\n")
+    assert "1 host, 3 to 5 requests, at least 2 to 4 s: http://r.example takes longest" in check.stdout
+    assert "is not known before the first run over these seeds" in run.stdout
+
+
+def test_what_the_last_run_over_the_same_seeds_took_is_known(tmp_path: Path, forbidden: list[str]) -> None:
+    links = "".join(f"<a href='/{number}'>x</a>" for number in range(3))
+    with RawServer(lambda target: reply(body=links if target == "/" else "ark:/12x45/x5")) as server:
+        seeds = [
+            "--only-routed",
+            "--delay",
+            "0",
+            f"--connect-to=r.example:80=127.0.0.1:{server.port}",
+            "http://r.example/",
+        ]
+        crawled = run_command("crawl", *forbidden, *seeds)
+        assert crawled.returncode == 0, crawled.stderr
+        sent = len(server.request_lines)
+        assert sent == 5
+        before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+        done = run_command("run", "--dry-run", *forbidden, *seeds)
+        assert done.returncode == 0, done.stderr
+        assert len(server.request_lines) == sent
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert "2 hosts, 9 to 11 requests" in done.stdout, "the documents, and what is to be asked at n2t.net"
+    assert "over these seeds took" in done.stdout
+
+
+@pytest.mark.parametrize("content", [b"not a store", b"SQLite format 3\0"])
+def test_a_store_that_is_none_is_a_mistake(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a.db").write_bytes(content)
+    done = run_command("run", "--dry-run", "--store", tmp_path / "a.db", "https://r.example/")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "a.db" in done.stderr

@@ -1,0 +1,405 @@
+"""Turns at hosts, granted in one process and among several: only ever later than asked, never sooner."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from crawler.attempts import Patience
+from crawler.governor import Governor, NotAsked
+from crawler.host_files import KEPT_S, LONGEST_REQUEST_S, Claim, HostFiles, Wait
+from crawler.observations import ChainEnd
+from crawler.pacing import Allowance, Allowances
+
+INTERVAL_S = 0.05
+#: The clock of the event loop and the one that is looked at differ by less.
+TOLERANCE_S = 0.002
+QUICK = Patience(attempts=3, backoff_s=0.0, longest_wait_s=5.0)
+HOST = "http://r.example/ark:/12x45/x5"
+
+
+def governor(interval_s: float = INTERVAL_S, concurrency: int = 1, *, folder: Path | None = None) -> Governor:
+    allowances = Allowances(interval_s, {"own.example": Allowance(interval_s, concurrency)})
+    return Governor(allowances, QUICK, files=HostFiles(folder) if folder else None, is_own=lambda _: True)
+
+
+class Log:
+    """When requests to each host started, and how many were under way at most."""
+
+    def __init__(self) -> None:
+        self.starts: defaultdict[str, list[float]] = defaultdict(list)
+        self.most: dict[str, int] = {}
+        self._under_way: defaultdict[str, int] = defaultdict(int)
+
+    async def ask(self, by: Governor, url: str = HOST, *, takes_s: float = 0.0, status: int = 200) -> None:
+        async with by.turn(url) as turn:
+            self.starts[url].append(time.monotonic())
+            self._under_way[url] += 1
+            self.most[url] = max(self.most.get(url, 0), self._under_way[url])
+            await asyncio.sleep(takes_s)
+            self._under_way[url] -= 1
+            turn.answered(status)
+
+    def shortest_gap(self, url: str = HOST) -> float:
+        return min(later - earlier for earlier, later in pairwise(self.starts[url]))
+
+
+def run(scene: Callable[[], Awaitable[None]], *, at_most_s: float = 60.0) -> None:
+    """Run a scene to its end; one that hangs fails."""
+
+    async def bounded() -> None:
+        async with asyncio.timeout(at_most_s):
+            await scene()
+
+    asyncio.run(bounded())
+
+
+def test_turns_at_a_host_come_one_after_another_an_interval_apart() -> None:
+    log, by = Log(), governor()
+
+    async def scene() -> None:
+        await asyncio.gather(*(log.ask(by, takes_s=0.01) for _ in range(8)))
+
+    run(scene)
+    assert len(log.starts[HOST]) == 8
+    assert log.shortest_gap() >= INTERVAL_S - TOLERANCE_S
+    assert log.most[HOST] == 1
+
+
+def test_a_request_that_takes_longer_than_the_interval_is_waited_for() -> None:
+    log, by = Log(), governor(interval_s=0.0)
+
+    async def scene() -> None:
+        await asyncio.gather(*(log.ask(by, takes_s=0.02) for _ in range(5)))
+
+    run(scene)
+    assert log.most[HOST] == 1
+
+
+def test_as_many_as_are_allowed_are_under_way_at_a_host_of_ones_own() -> None:
+    log, by, url = Log(), governor(0.0, concurrency=4), "http://own.example/x"
+
+    async def scene() -> None:
+        await asyncio.gather(*(log.ask(by, url, takes_s=0.03) for _ in range(12)))
+
+    run(scene)
+    assert log.most[url] == 4
+
+
+def test_a_thousand_hosts_are_asked_at_once() -> None:
+    log, by, turns = Log(), governor(), 3
+    urls = [f"http://h{number}.example/" for number in range(1000)]
+
+    async def scene() -> None:
+        await asyncio.gather(*(log.ask(by, url) for url in urls for _ in range(turns)))
+
+    run(scene)
+    assert all(len(log.starts[url]) == turns for url in urls)
+    assert min(log.shortest_gap(url) for url in urls) >= INTERVAL_S - TOLERANCE_S
+
+
+def test_intervals_count_from_when_a_request_really_went_out() -> None:
+    by, starts, sent = governor(), list[float](), list[float]()
+
+    async def connects_slowly() -> None:
+        async with by.turn(HOST) as turn:
+            starts.append(time.monotonic())
+            await asyncio.sleep(0.03)
+            sent.append(time.monotonic())
+            turn.sent()
+            turn.answered(200)
+
+    async def scene() -> None:
+        await asyncio.gather(connects_slowly(), connects_slowly())
+
+    run(scene)
+    assert starts[1] - sent[0] >= INTERVAL_S - TOLERANCE_S
+
+
+def test_a_pause_holds_for_the_whole_host_and_is_on_record() -> None:
+    by, log = governor(), Log()
+
+    async def scene() -> None:
+        async with by.turn(HOST) as turn:
+            turn.answered(503, 0.4)
+            answered = time.monotonic()
+        await asyncio.gather(log.ask(by), log.ask(by))
+        assert log.starts[HOST][0] - answered >= 0.4 - TOLERANCE_S
+
+    run(scene)
+    [pause] = by.take_pauses()
+    assert (pause.host, pause.url, pause.asked_s, pause.is_kept) == ("http://r.example", HOST, 0.4, True)
+    assert by.take_pauses() == []
+    [traffic] = by.take_traffic()
+    assert (traffic.host, traffic.requests, traffic.failures) == ("http://r.example", 3, 0)
+    assert by.take_traffic() == []
+
+
+def test_whoever_is_cancelled_does_not_keep_the_turn() -> None:
+    by, log = governor(), Log()
+
+    async def scene() -> None:
+        first = asyncio.ensure_future(log.ask(by, takes_s=0.1))
+        await asyncio.sleep(0.02)
+        second, third = asyncio.ensure_future(log.ask(by)), asyncio.ensure_future(log.ask(by))
+        await asyncio.sleep(0.02)
+        second.cancel()
+        await asyncio.gather(first, third)
+
+    run(scene)
+    assert len(log.starts[HOST]) == 2
+
+
+def test_nobody_who_waits_has_a_turn_once_they_are_dropped() -> None:
+    by, log = governor(), Log()
+
+    async def scene() -> None:
+        asking = [asyncio.ensure_future(log.ask(by, takes_s=0.05)) for _ in range(5)]
+        await asyncio.sleep(0.02)
+        by.drop_waiting(KeyError("stopped"))
+        ended = await asyncio.gather(*asking, return_exceptions=True)
+        assert [type(each) for each in ended] == [type(None), *[KeyError] * 4]
+
+    run(scene)
+    assert len(log.starts[HOST]) == 1
+
+
+# -- dead hosts
+
+
+async def fail(by: Governor, url: str = HOST, end: ChainEnd = ChainEnd.REFUSED) -> str:
+    """What becomes of a request to a host that refuses connections."""
+    try:
+        async with by.turn(url) as turn:
+            turn.failed(end, "the host refused the connection")
+    except NotAsked as refusal:
+        return str(refusal)
+    return "asked"
+
+
+def test_a_dead_host_is_asked_five_times_and_once_more_at_the_end() -> None:
+    by, log, url = governor(), Log(), "http://living.example/"
+
+    async def scene() -> None:
+        dead = [asyncio.ensure_future(fail(by)) for _ in range(12)]
+        for _ in range(10):
+            await log.ask(by, url, takes_s=0.1)
+            assert sum(each.done() for each in dead) <= 5, "the others wait while there is anything else to do"
+        told = await asyncio.gather(*dead)
+        assert told[:6] == ["asked"] * 6
+        for words in told[6:]:
+            assert "no answer 6 times in a row" in words
+            assert "the host refused the connection" in words
+            assert HOST in words, "it names the request that it rests on"
+
+    run(scene)
+    traffic = {each.host: each for each in by.take_traffic()}["http://r.example"]
+    assert (traffic.requests, traffic.failures) == (6, 6)
+    assert traffic.given_up is not None
+    assert by.room("http://r.example") > 2, "what is queued for it comes out to be told"
+
+
+def test_a_host_that_comes_back_is_asked_about_everything() -> None:
+    by, log = governor(), Log()
+
+    async def scene() -> None:
+        for _ in range(5):
+            await fail(by)
+        assert by.room("http://r.example") == 0
+        await asyncio.gather(*(log.ask(by) for _ in range(6)))
+
+    run(scene)
+    assert len(log.starts[HOST]) == 6
+
+
+def test_another_stage_tries_a_dead_host_once() -> None:
+    by = governor()
+
+    async def scene() -> None:
+        for _ in range(7):
+            await fail(by)
+        by.begin_stage()
+        told = await asyncio.gather(*(fail(by) for _ in range(4)))
+        assert told[:2] == ["asked", "asked"], "one as it comes, and one at the end"
+        assert all("not asked" in words for words in told[2:])
+
+    run(scene)
+
+
+def test_a_pause_beyond_our_patience_ends_the_questions_when_there_is_nothing_else_to_do() -> None:
+    by = governor()
+
+    async def scene() -> None:
+        async with by.turn(HOST) as turn:
+            turn.answered(503, 3600.0)
+        with pytest.raises(NotAsked, match="left alone for longer than the 5 s we wait"):
+            async with by.turn(HOST):
+                raise AssertionError("it was asked")
+
+    run(scene)
+    assert [pause.is_kept for pause in by.take_pauses()] == [False]
+
+
+# -- several audits on one machine
+
+
+def test_audits_on_one_machine_take_turns_and_both_get_on(tmp_path: Path) -> None:
+    log, first, second = Log(), governor(folder=tmp_path), governor(folder=tmp_path)
+
+    async def scene() -> None:
+        await asyncio.gather(*(log.ask(by, takes_s=0.01) for by in (first, second) for _ in range(6)))
+
+    run(scene)
+    assert len(log.starts[HOST]) == 12
+    assert log.shortest_gap() >= INTERVAL_S - TOLERANCE_S
+    assert log.most[HOST] == 1
+    assert [by.take_traffic()[0].requests for by in (first, second)] == [6, 6]
+
+
+def test_a_pause_that_one_audit_was_asked_for_is_kept_by_the_others(tmp_path: Path) -> None:
+    log, first, second = Log(), governor(folder=tmp_path), governor(folder=tmp_path)
+
+    async def scene() -> None:
+        async with first.turn(HOST) as turn:
+            turn.answered(429, 0.4)
+            answered = time.monotonic()
+        await log.ask(second)
+        assert log.starts[HOST][0] - answered >= 0.4 - TOLERANCE_S
+
+    run(scene)
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from crawler.host_files import HostFiles
+claim = HostFiles(Path(sys.argv[1])).claim("http://r.example", 0.05, is_alone=True)
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+def test_an_audit_that_is_killed_while_it_asks_holds_nobody_up(tmp_path: Path) -> None:
+    log, by = Log(), governor(folder=tmp_path)
+    with subprocess.Popen([sys.executable, "-c", HOLDER, tmp_path], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+
+        async def scene() -> None:
+            asking = asyncio.ensure_future(log.ask(by))
+            await asyncio.sleep(0.3)
+            assert not asking.done(), "one request at a time, whoever asks"
+            os.kill(holder.pid, signal.SIGKILL)
+            await asking
+
+        run(scene)
+
+
+def test_a_cache_that_can_not_be_written_is_told_once_and_hosts_are_paced_all_the_same(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("where a folder belongs")
+    log, by = Log(), governor(folder=tmp_path / "file" / "hosts")
+
+    async def scene() -> None:
+        await asyncio.gather(*(log.ask(by) for _ in range(3)), log.ask(by, "http://other.example/"))
+
+    with caplog.at_level(logging.WARNING):
+        run(scene)
+    assert log.shortest_gap() >= INTERVAL_S - TOLERANCE_S
+    [words] = [record.getMessage() for record in caplog.records if "other audits" in record.getMessage()]
+    assert words.startswith(f"the cache can't be written (Not a directory: {tmp_path / 'file' / 'hosts'}): ")
+
+
+class Clock:
+    """A clock of the machine that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def held(files: HostFiles) -> Claim:
+    claim = files.claim("http://r.example", 1.0, is_alone=True)
+    assert isinstance(claim, Claim)
+    return claim
+
+
+def wait(files: HostFiles) -> float:
+    claim = files.claim("http://r.example", 1.0, is_alone=True)
+    assert isinstance(claim, Wait)
+    return claim.seconds
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"started_at": "x"}', '{"started_at": NaN, "open_again_at": 1e999}'])
+def test_a_file_that_says_nothing_sensible_costs_an_interval_at_most(text: str, tmp_path: Path) -> None:
+    clock = Clock()
+    files = HostFiles(tmp_path, wall=clock)
+    path = files.path("http://r.example")
+    path.write_text(text)
+    os.utime(path, (clock.now, clock.now))
+    clock.now += 1.0
+    held(files).release(1.0)
+    assert json.loads(path.read_text())["started_at"] == clock.now
+
+
+def test_a_clock_that_is_set_back_by_a_day_costs_an_interval(tmp_path: Path) -> None:
+    clock = Clock()
+    files = HostFiles(tmp_path, wall=clock)
+    held(files).release(1.0)
+    clock.now -= 86_400
+    assert wait(files) == pytest.approx(1.0)
+    clock.now += 1.0
+    held(files).release(0.0)
+
+
+def test_an_audit_that_is_suspended_while_it_asks_is_not_waited_for_all_day(tmp_path: Path) -> None:
+    clock = Clock()
+    files = HostFiles(tmp_path, wall=clock)
+    suspended = held(files)
+    clock.now += LONGEST_REQUEST_S / 2
+    assert wait(files) < 1.0
+    clock.now += LONGEST_REQUEST_S
+    held(files).release(0.0)
+    suspended.release(0.0)
+
+
+def test_files_of_hosts_that_nobody_asks_any_more_are_cleared_away(tmp_path: Path) -> None:
+    old, new, used = (HostFiles(tmp_path).path(f"http://{name}.example") for name in ("old", "new", "used"))
+    held(HostFiles(tmp_path)).release(0.0)
+    for path in (old, new, used):
+        path.write_text("{}")
+    for path in (old, used):
+        os.utime(path, (time.time() - KEPT_S - 60,) * 2)
+    in_use = HostFiles(tmp_path).claim("http://used.example", 1.0, is_alone=True)
+    os.utime(used, (time.time() - KEPT_S - 60,) * 2)
+    HostFiles(tmp_path).claim("http://r.example", 1.0, is_alone=True)
+    assert {path.exists() for path in (new, used)} == {True}
+    assert not old.exists()
+    assert isinstance(in_use, Claim)
+    in_use.release(0.0)
+
+
+def test_a_host_has_a_file_whatever_its_name(tmp_path: Path) -> None:
+    files = HostFiles(tmp_path)
+    names = ["http://[::1]:8080", "http://a/../b", "http://" + "x" * 250, "https://a", "http://a", "http://a:80"]
+    assert len({files.path(name) for name in names}) == len(names)
+    for name in names:
+        claim = files.claim(name, 1.0, is_alone=True)
+        assert isinstance(claim, Claim)
+        claim.release(0.0)
+    assert all(path.parent == tmp_path for path in tmp_path.iterdir())

@@ -1,0 +1,301 @@
+"""What hosts see of us, by their own logs: never two requests sooner than they want it, whoever asks and why."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply, run_command
+
+PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
+INTERVAL_S = 0.4
+#: The kernel's clock for arrivals, and ours for departures, may differ by so much.
+TOLERANCE_S = 0.01
+#: Behind TLS only a thread of the server can tell when a request came, and it may be late.
+TLS_TOLERANCE_S = 0.25
+
+
+def robots(rules: str) -> bytes:
+    return reply(body=f"User-agent: *\n{rules}", media_type="text/plain")
+
+
+def shortest_gap(server: RawServer) -> float:
+    moments = sorted([*server.times, *server.handshakes])
+    return min(later - earlier for earlier, later in pairwise(moments))
+
+
+def rows(store: Path, query: str) -> list[tuple[Any, ...]]:
+    with sqlite3.connect(store) as raw:
+        return raw.execute(query).fetchall()
+
+
+def test_no_host_is_asked_sooner_than_it_wants_by_anything_that_a_run_does(tmp_path: Path) -> None:
+    """Both spiders, robots.txt, redirects, attempts, controls and the probe of a certificate, all in one run."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+
+    def page(target: str) -> bytes:
+        if target == "/busy" and site.targets.count("/busy") == 1:
+            return reply("503 Service Unavailable", Retry_After="2")
+        links = "<a href='/busy'>1</a> <a href='/last'>2</a>" if target == "/" else ""
+        return reply(body=f"{links} http://r.example/ark:/12x45/n0 https://t.example/ark:/12x45/n1")
+
+    def to_landing(target: str) -> bytes:
+        first = resolver.targets.count(target) == 1 and target.endswith("/n0")
+        moved = reply("302 Found", Location=f"http://l.example{target}")
+        return reply("429 Too Many Requests") if first else moved
+
+    with (
+        RawServer(page, robots=robots("Crawl-delay: 0.8")) as site,
+        RawServer(to_landing) as resolver,
+        RawServer(lambda _: PAGE, robots=robots("Request-rate: 2/1")) as landing,
+        RawServer(lambda _: PAGE, tls=authority.issue_cert("t.example")) as secure,
+    ):
+        hosts = {"s.example:80": site, "r.example:80": resolver, "l.example:80": landing, "t.example:443": secure}
+        config = tmp_path / "arkaudit.toml"
+        config.write_text("[resolve]\nlegacy_inflections = false\n")
+        done = run_command(
+            "run", "-c", config, "--delay", str(INTERVAL_S), "--backoff", "0.9", "--only-routed",
+            "--ca-file", tmp_path / "ca.pem", "--store", tmp_path / "a.db", "http://s.example/",
+            *(f"--connect-to={host}=127.0.0.1:{server.port}" for host, server in hosts.items()),
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert site.targets == ["/", "/busy", "/last", "/busy"]
+        assert shortest_gap(site) >= 0.8 - TOLERANCE_S, "Crawl-delay"
+        busy = site.targets.index("/busy") + 1  # robots.txt came first
+        assert site.times[busy + 1] - site.times[busy] >= 2.0 - TOLERANCE_S, "Retry-After"
+        assert shortest_gap(resolver) >= INTERVAL_S - TOLERANCE_S
+        refused = resolver.targets.index("/ark:/12x45/n0") + 1
+        assert resolver.times[refused + 1] - resolver.times[refused] >= 0.9 - TOLERANCE_S, "429"
+        assert len(landing.times) >= 4
+        assert shortest_gap(landing) >= 0.5 - TOLERANCE_S, "Request-rate"
+        assert len(secure.handshakes) == 1, "the probe"
+        assert shortest_gap(secure) >= INTERVAL_S - TLS_TOLERANCE_S
+        sent = {host: len(server.times) + len(server.handshakes) for host, server in hosts.items()}
+    store = tmp_path / "a.db"
+    assert rows(store, "select host, asked_s, is_kept from pause") == [("http://s.example", 2.0, 1)]
+    assert dict(rows(store, "select host, requests from host_traffic")) == {
+        ("https://" if host.endswith("443") else "http://") + host.partition(":")[0]: count
+        for host, count in sent.items()
+    }
+    assert dict(rows(store, "select host, crawl_delay_s from host_traffic where crawl_delay_s is not null")) == {
+        "http://s.example": 0.8, "http://l.example": 0.5,
+    }  # fmt: skip
+    [(hops,)] = rows(store, "select hops from document where url like '%/busy'")
+    assert [hop["status"] for hop in json.loads(hops)] == [503, 200], "each attempt is on record"
+
+
+def test_two_audits_at_once_share_a_host(tmp_path: Path) -> None:
+    with RawServer(lambda _: reply("404 Not Found"), robots=robots("Crawl-delay: 0.6")) as server:
+        route = f"--connect-to=r.example:80=127.0.0.1:{server.port}"
+        environment = {**os.environ, "ARKAUDIT_CACHE": str(tmp_path / "cache")}
+        command = [sys.executable, "-m", "arkaudit", "check", "--delay", str(INTERVAL_S), "--only-routed", route]
+        audits = [
+            subprocess.Popen(
+                [*command, *(f"http://r.example/ark:/12x45/{audit}{number}" for number in range(3))],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+            )
+            for audit in ("x", "y")
+        ]  # fmt: skip
+        told = [audit.communicate(timeout=120) for audit in audits]
+        assert [audit.returncode for audit in audits] == [0, 0], told
+        assert [len(json_lines(rows)) for rows, _ in told] == [3, 3]
+        asked = [target.rpartition("/")[2][0] for target in server.targets if "/ark:" in target]
+        assert {"x", "y"} <= set(asked)
+        assert shortest_gap(server) >= INTERVAL_S - TOLERANCE_S
+        known = server.times[max(at for at, line in enumerate(server.request_lines) if "robots" in line) :]
+        assert min(later - earlier for earlier, later in pairwise(known)) >= 0.6 - TOLERANCE_S, "both know the rules"
+
+
+# -- documents
+
+
+def test_a_document_is_asked_for_again_where_that_may_help(tmp_path: Path) -> None:
+    def respond(target: str) -> bytes | None:
+        attempt = server.targets.count(target)
+        if target == "/":
+            return reply(body="".join(f"<a href='/{name}'>x</a>" for name in ("hangs-up", "busy", "broken", "gone")))
+        if target == "/hangs-up" and attempt < 3:
+            return None
+        return {"/busy": reply("503 Busy"), "/broken": reply("500 Broken"), "/gone": reply("404 Gone")}.get(
+            target, PAGE
+        )
+
+    with RawServer(respond) as server:
+        done = run_command("crawl", *ON_LOOPBACK, f"{server.url}/", "--store", tmp_path / "a.db")
+        assert done.returncode == 0, done.stderr
+        asked = {name: server.targets.count(f"/{name}") for name in ("hangs-up", "busy", "broken", "gone")}
+    assert asked == {"hangs-up": 3, "busy": 3, "broken": 1, "gone": 1}
+    found = rows(tmp_path / "a.db", "select url, outcome, status, hops from document order by url")
+    told = {url.rpartition("/")[2]: (outcome, status, len(json.loads(hops))) for url, outcome, status, hops in found}
+    assert told == {
+        "": ("read", 200, 1), "hangs-up": ("read", 200, 3), "busy": ("server-error", 503, 3),
+        "broken": ("server-error", 500, 1), "gone": ("broken", 404, 1),
+    }  # fmt: skip
+
+
+# -- robots.txt
+
+
+@pytest.mark.parametrize("rules", ["Crawl-delay: 120", "Request-rate: 1/2m"])
+def test_a_host_that_wants_longer_intervals_than_we_keep_is_not_asked(rules: str) -> None:
+    with RawServer(lambda _: PAGE, robots=robots(rules)) as server:
+        [row] = check_rows(f"{server.url}/ark:/12x45/x5")
+        assert server.targets == []
+    assert outcomes([row]) == ["robots"]
+    assert "120 s between two requests; we wait 60 s" in row["hops"][-1]["error"]
+    assert row["requests"] == 0
+
+
+# -- hosts that don't answer
+
+
+def nobody() -> int:
+    """A port at which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port: int = closed.getsockname()[1]
+        return port
+
+
+def test_what_was_not_asked_of_a_dead_host_says_so_and_is_asked_elsewhere(tmp_path: Path) -> None:
+    names = [f"x{number:02}" for number in range(20)]
+
+    def knows_the_last(target: str) -> bytes:
+        return PAGE if target.partition("?")[0].endswith("/x19") else reply("404 Not Found")
+
+    with RawServer(knows_the_last) as everywhere:
+        found = check_rows(
+            "--resolver", "http://global.example/", "--store", tmp_path / "a.db",
+            f"--connect-to=global.example:80=127.0.0.1:{everywhere.port}",
+            f"--connect-to=dead.example:80=127.0.0.1:{nobody()}",
+            *(f"http://dead.example/ark:/12x45/{name}" for name in names),
+        )  # fmt: skip
+    assert outcomes(found) == [*["refused"] * 19, "works-elsewhere"]
+    unsent = [hop["error"] for row in found[:19] for hop in row["hops"] if not hop["sent"]]
+    assert len(unsent) >= 6, "two questions may wait for the same robots.txt"
+    assert all("not asked: no answer 6 times in a row" in words for words in unsent)
+    assert all(any("not asked" in words for words in row["object"]["evidence"]) for row in found[-6:])
+    [(requests, failures, given_up)] = rows(
+        tmp_path / "a.db", "select requests, failures, given_up from host_traffic where host like '%dead%'"
+    )
+    assert (requests, failures) == (6, 6)
+    assert "that was the last try" in given_up
+    in_store = rows(tmp_path / "a.db", "select count(*) from observation where asked_url like '%dead%'")
+    assert in_store == [(20,)], "each question has its row"
+
+
+def test_a_host_that_wants_to_be_left_alone_for_longer_than_we_wait_is(tmp_path: Path) -> None:
+    with RawServer(lambda _: reply("429 Too Many Requests", Retry_After="3600")) as server:
+        found = check_rows("--store", tmp_path / "a.db", *(f"{server.url}/ark:/12x45/x{number}" for number in range(6)))
+        assert len(server.targets) == 1
+    assert outcomes(found) == ["blocked", *["undetermined"] * 5]
+    assert rows(tmp_path / "a.db", "select asked_s, is_kept from pause") == [(3600.0, 0)]
+
+
+def test_a_run_that_is_stopped_does_not_wait_for_a_dead_host(tmp_path: Path) -> None:
+    port = nobody()
+    command = [
+        sys.executable, "-m", "arkaudit", "check", *ON_LOOPBACK, "--backoff", "60", "--store", tmp_path / "a.db",
+        *(f"http://127.0.0.1:{port}/ark:/12x45/x{number}" for number in range(20)),
+    ]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        while not (tmp_path / "a.db").exists() or len(rows(tmp_path / "a.db", "select * from sqlite_master")) < 5:
+            time.sleep(0.1)
+        while len(rows(tmp_path / "a.db", "select * from observation")) < 5:
+            time.sleep(0.1)
+        running.send_signal(2)
+        running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert len(rows(tmp_path / "a.db", "select * from observation where question = 'object'")) <= 10
+
+
+# -- connections
+
+
+@contextmanager
+def keeping_alive(hang_up_at: int) -> Iterator[tuple[int, list[float]]]:
+    """A host that keeps connections open and, at one request on such a connection, closes it without a word."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    arrived: list[float] = []
+
+    def serve(connection: socket.socket) -> None:
+        with connection:
+            for number in range(1000):
+                if not connection.recv(65536):
+                    return
+                arrived.append(time.monotonic())
+                if number and len(arrived) == hang_up_at:
+                    return
+                connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=serve, args=(connection,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield listener.getsockname()[1], arrived
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+def test_a_request_over_a_connection_that_the_host_has_closed_is_repeated_in_its_turn() -> None:
+    with keeping_alive(hang_up_at=3) as (port, arrived):
+        done = run_command(
+            "check", *ON_LOOPBACK, "--delay", str(INTERVAL_S), "--attempts", "1",
+            *(f"http://127.0.0.1:{port}/ark:/12x45/x{number}" for number in range(3)),
+        )  # fmt: skip
+        assert outcomes(json_lines(done.stdout)) == ["broken"] * 3, "the host was just not asked on a dead connection"
+        assert min(later - earlier for earlier, later in pairwise(arrived)) >= INTERVAL_S - TLS_TOLERANCE_S
+
+
+def test_a_host_of_ones_own_is_asked_as_its_owner_says(tmp_path: Path) -> None:
+    lock, now, most = threading.Lock(), 0, 0
+
+    def respond(_: str) -> bytes:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.2)
+        with lock:
+            now -= 1
+        return reply("404 Not Found")
+
+    with RawServer(respond) as server:
+        (tmp_path / "arkaudit.toml").write_text(
+            f'[hosts."127.0.0.1:{server.port}"]\ninterval = 0\nconcurrency = 3\n[politeness]\ndelay = 5\n'
+        )
+        done = run_command(
+            "check", "-c", tmp_path / "arkaudit.toml", "--only-routed", "--allow-address", "127.0.0.0/8",
+            *(f"{server.url}/ark:/12x45/x{number}" for number in range(12)),
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    assert most == 3
+
+
+@pytest.mark.parametrize("name", ["n2t.net/x", "", "two names", "ftp://n2t.net", "n2t.net:http"])
+def test_what_can_not_be_a_host_is_a_mistake(name: str, tmp_path: Path) -> None:
+    (tmp_path / "arkaudit.toml").write_text(f'[hosts."{name}"]\ninterval = 0\n')
+    done = run_command("check", "-c", tmp_path / "arkaudit.toml", "ark:/12345/x5")
+    assert done.returncode == 2
+    assert "hosts: not a host" in done.stderr
