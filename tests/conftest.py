@@ -1,6 +1,10 @@
-"""How properties are tested: with the same examples every time, or in search of new ones."""
+"""How properties are tested: with the same examples every time, or in search of new ones. And what starts at once."""
 
 from hypothesis import HealthCheck, settings
+
+from tests import preloaded
+
+preloaded.start()
 
 # What passes here passes in continuous integration, too; `make properties` is where new examples are found.
 settings.register_profile(

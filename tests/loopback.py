@@ -7,7 +7,6 @@ import os
 import socket
 import ssl
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +15,8 @@ from types import TracebackType
 from typing import Any, Self
 
 import trustme
+
+from tests import preloaded
 
 #: From a request target to the bytes of the whole answer; None hangs up without a word.
 Responder = Callable[[str], bytes | None]
@@ -112,19 +113,11 @@ class RawServer:
 
 
 def run_command(
-    *arguments: str | Path, stdin: str | None = None, **environment: str
+    *arguments: str | Path, stdin: str = "", stdout: int | None = None, encoding: str = "utf-8", **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """`arkaudit` with these arguments, as a process of its own; no name is looked up and nothing waits."""
-    return subprocess.run(
-        [sys.executable, "-m", "arkaudit", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        input=stdin,
-        env={**_environment(), **environment},
-        timeout=120,
-        check=False,
-    )
+    """`arkaudit` with these arguments, as a process of its own; what it prints may go to a file descriptor instead."""
+    told = {**_environment(), "PYTHONIOENCODING": encoding, **environment}
+    return preloaded.run([str(each) for each in arguments], environment=told, stdin=stdin, stdout=stdout)
 
 
 def _environment() -> dict[str, str]:

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -82,10 +83,7 @@ def test_a_reader_that_has_seen_enough_is_no_failure(options: list[str]) -> None
     read_end, write_end = os.pipe()
     os.close(read_end)
     try:
-        done = subprocess.run(
-            [*COMMAND, *options, "--from", "-"], input=lines, stdout=write_end, stderr=subprocess.PIPE, text=True,
-            check=False, timeout=60,
-        )  # fmt: skip
+        done = run_command("check", *ON_LOOPBACK, *options, "--from", "-", stdin=lines, stdout=write_end)
     finally:
         os.close(write_end)
     assert done.returncode == 0, done.stderr
@@ -96,10 +94,7 @@ def test_a_reader_that_has_seen_enough_is_no_failure(options: list[str]) -> None
 @pytest.mark.parametrize("options", [["--format", "table"], ["--explain"], []], ids=["table", "explained", "rows"])
 def test_results_that_can_not_be_written_are_said_in_one_line(options: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [*COMMAND, *options, "ark:/12345/x5"], stdout=full, stderr=subprocess.PIPE, text=True, check=False,
-            timeout=60,
-        )  # fmt: skip
+        done = run_command("check", *ON_LOOPBACK, *options, "ark:/12345/x5", stdout=full.fileno())
     assert done.returncode == 3
     assert "the results can't be written" in done.stderr
     assert "Traceback" not in done.stderr
@@ -109,16 +104,15 @@ def test_results_that_can_not_be_written_are_said_in_one_line(options: list[str]
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8", "utf-16"])
 def test_rows_are_json_whatever_the_encoding_of_the_stream(encoding: str) -> None:
     asked = "nothing: caffè, \N{GREEK SMALL LETTER ALPHA}, \N{GRINNING FACE}"
-    done = subprocess.run(
-        [*COMMAND, asked], capture_output=True, check=False, timeout=60,
-        env={**os.environ, "PYTHONIOENCODING": encoding},
-    )  # fmt: skip
-    assert json.loads(done.stdout.decode(encoding))["asked"] == asked
+    done = run_command("check", *ON_LOOPBACK, asked, encoding=encoding)
+    assert json.loads(done.stdout)["asked"] == asked
 
 
 def test_what_is_judged_is_printed_when_the_check_is_interrupted() -> None:
+    was_interrupted = threading.Event()
+
     def slow(target: str) -> bytes | None:
-        time.sleep(5)
+        was_interrupted.wait(20)
         return respond(target)
 
     here, waiting = "http://quick.example/ark:/12x45/here", "http://slack.example/ark:/12x45/slow"
@@ -127,11 +121,12 @@ def test_what_is_judged_is_printed_when_the_check_is_interrupted() -> None:
         routes = [f"--connect-to={name}:80=127.0.0.1:{server.port}" for name, server in hosts.items()]
         command = [*COMMAND, "--timeout", "30", *routes, here, waiting]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-            waited = time.monotonic() + 20
+            waited = time.monotonic() + 60
             while time.monotonic() < waited and len(quick.targets) < 4:
-                time.sleep(0.05)
-            time.sleep(0.5)
+                time.sleep(0.02)
             running.send_signal(signal.SIGINT)
+            time.sleep(0.2)  # a signal needs no longer to arrive
+            was_interrupted.set()
             printed, said = running.communicate(timeout=40)
     assert running.returncode == 130, said
     assert "interrupted" in said

@@ -214,15 +214,11 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("arguments", MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_gets_one_clear_line_and_exit_code_2(arguments: list[str], tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "arkaudit", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=False,
-        timeout=60,
-    )
+def test_a_mistake_gets_one_clear_line_and_exit_code_2(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run_command(*arguments)
     assert done.returncode == 2
     assert done.stdout == ""
     assert len(done.stderr.strip().splitlines()) == 1

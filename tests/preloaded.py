@@ -1,0 +1,110 @@
+"""The command as a process of its own, without waiting for its imports: forked from a process that has made them.
+
+Nine tenths of a short command's time go by before its first line runs. Here a server process imports once what the
+command needs, and every command is a fork of it, with its own arguments, environment and streams.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import runpy
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from multiprocessing import forkserver
+from multiprocessing.reduction import DupFd
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+#: What takes long to import. `arkaudit` itself is not among it: its consoles look at the environment as they are made.
+IMPORTED = (
+    "crawler.deciding",
+    "crawler.judging",
+    "crawler.maptr",
+    "crawler.pipelines",
+    "crawler.process",
+    "crawler.spiders.arks",
+    "crawler.spiders.documents",
+    "crawler.spiders.registry",
+    "pydantic",
+    "reports.exports",
+    "reports.terminal",
+    "rich.progress",
+    "scrapy.core.engine",
+    "scrapy.core.scheduler",
+    "scrapy.crawler",
+    "twisted.internet.asyncioreactor",
+)
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(list(IMPORTED))
+
+
+def start() -> None:
+    """Start the server process; it imports while the tests are being collected."""
+    forkserver.ensure_running()
+
+
+def run(
+    arguments: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    stdin: str = "",
+    stdout: int | None = None,
+    timeout_s: float = 120.0,
+) -> subprocess.CompletedProcess[str]:
+    """What `subprocess.run` gives for ``python -m arkaudit`` with these arguments, in the same working folder.
+
+    Its streams have the encoding ``PYTHONIOENCODING`` of the *environment*; its output may go to the file descriptor
+    *stdout* instead. Raises `subprocess.TimeoutExpired`.
+    """
+    encoding = environment["PYTHONIOENCODING"]
+    with TemporaryFile() as given, TemporaryFile() as printed, TemporaryFile() as said:
+        given.write(stdin.encode(encoding))
+        given.seek(0)
+        streams = [given.fileno(), printed.fileno() if stdout is None else stdout, said.fileno()]
+        process = _FORKS.Process(target=_Command(list(arguments), dict(environment), streams))
+        process.start()
+        process.join(timeout_s)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+            raise subprocess.TimeoutExpired(["arkaudit", *arguments], timeout_s)
+        told = []
+        for file in (printed, said):
+            file.seek(0)
+            told.append(file.read().decode(encoding))
+        return subprocess.CompletedProcess(["arkaudit", *arguments], process.exitcode, *told)
+
+
+class _Command:
+    """What runs in the fork; its streams travel with it as it is sent there."""
+
+    def __init__(self, arguments: list[str], environment: dict[str, str], streams: list[int]) -> None:
+        self._arguments, self._environment, self._streams = arguments, environment, streams
+        self._folder = Path.cwd()
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._arguments, self._environment, self._folder, [DupFd(stream) for stream in self._streams]
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._arguments, self._environment, self._folder, sent = state
+        self._streams = [stream.detach() for stream in sent]
+
+    def __call__(self) -> None:
+        for number, stream in enumerate(self._streams):
+            os.dup2(stream, number)
+            os.close(stream)
+        encoding = self._environment["PYTHONIOENCODING"]
+        sys.stdin, sys.stdout = _text(0, "r", encoding), _text(1, "w", encoding)
+        sys.stderr = _text(2, "w", encoding, errors="backslashreplace")
+        os.chdir(self._folder)
+        os.environ.clear()
+        os.environ.update(self._environment)
+        sys.argv = ["arkaudit", *self._arguments]
+        runpy.run_module("arkaudit", run_name="__main__", alter_sys=True)
+
+
+def _text(stream: int, mode: str, encoding: str, errors: str = "strict") -> Any:
+    return os.fdopen(stream, mode, encoding=encoding, errors=errors, closefd=False)
