@@ -14,13 +14,15 @@ from arkaudit.config import Config
 from arkaudit.progress import RunProgress
 from arkaudit.seeds import Seeds
 from crawler.deciding import decide_doubts, record_registry_findings
-from crawler.judging import judge_run
+from crawler.judging import Background, judge_run
 from crawler.maptr import dns_look_up, with_resolvers
 from crawler.observations import Verdict
 from crawler.process import RunInterrupted, Stage, run_stages
 from crawler.reading import DocumentWorker
+from crawler.readings import other_readings
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
+from crawler.settling import settle_readings
 from crawler.spiders.arks import ArksSpider
 from crawler.spiders.documents import DocumentsSpider, document_name
 from crawler.store import Store, StoreUnwritable
@@ -62,7 +64,6 @@ def audit(
     console: Console,
 ) -> tuple[int, list[Verdict]]:
     """One run: the documents of *seeds* if given, then (with *resolve*) the ARKs they cite, or *targets*.
-
     Returns the run's number and its verdicts, which are in the store. Raises `crawler.store.StoreUnwritable` or
     `AuditInterrupted` when it could not finish; what was observed until then has been recorded.
     """
@@ -114,13 +115,14 @@ def audit(
                     "run_id": run_id,
                     "probed_hosts": probed,
                     "targets": asked,
-                    "readings": {} if targets is not None else store.readings(run_id),
+                    "readings": other_readings(store.open_mentions(run_id)),
                     "registry": _with_dns(registry, asked) if config.resolve.maptr else registry,
                     "resolver": config.resolver,
                     "direct": config.resolve.direct,
                     "legacy": config.resolve.legacy_inflections,
                     "conformance": config.resolve.conformance,
                     "conformance_from": config.resolve.conformance_from,
+                    "closed": config.closed_collections,
                     "patience": config.patience,
                 }
 
@@ -136,16 +138,20 @@ def audit(
     except (KeyboardInterrupt, RunInterrupted):
         state = "interrupted"
     finally:
-        verdicts = _end(store, run_id, cited, state)
+        background = Background(registry, other_readings(store.open_mentions(run_id)), config.closed_collections)
+        verdicts = _end(store, run_id, cited, background, state)
     if state == "interrupted":
         raise AuditInterrupted(run_id, verdicts)
     return run_id, verdicts
 
 
-def _end(store: Store, run_id: int, targets: Callable[[], list[Target]], state: str) -> list[Verdict]:
+def _end(
+    store: Store, run_id: int, targets: Callable[[], list[Target]], background: Background, state: str
+) -> list[Verdict]:
     """Judge what was observed and note how the run ended; a store that can't be written keeps what it has."""
     try:
-        verdicts = judge_run(store, run_id, targets())
+        settle_readings(store, run_id)
+        verdicts = judge_run(store, run_id, targets(), background)
         store.end_run(run_id, at=_now(), state=state)
     except StoreUnwritable:
         if state == "finished":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,11 @@ from rich.console import Console
 
 from arkaudit import audits, rows
 from arkaudit.config import Config
-from arkaudit.explaining import CONTROLS, concerning, explanation
-from crawler.observations import Observation, Verdict
-from crawler.resolving import request_url, resolver_of
+from arkaudit.explaining import Observed, explanation
+from crawler.observations import Verdict
+from crawler.resolving import request_url
 from crawler.store import Store
 from crawler.verdict import unasked
-from extractors.ark import Ark
 from extractors.documents import Block, Role
 from extractors.find import scan
 from extractors.mentions.mention import Mention, NamespaceMention
@@ -50,7 +49,7 @@ def checked(asked: Sequence[str], config: Config, store_file: Path | None, *, ex
             run_id, verdicts = audits.audit(config, store, command="check", targets=distinct, console=console)
         except audits.AuditInterrupted as stopped:
             run_id, verdicts, was_interrupted = stopped.run_id, stopped.verdicts, True
-        observations = list(store.observations(run_id)) if explain else []
+        observed = Observed(store.observations(run_id)) if explain else None
     by_target = {(verdict.ark, verdict.request_url): verdict for verdict in verdicts}
     printed = []
     for text, mention in zip(asked, found, strict=True):
@@ -61,41 +60,15 @@ def checked(asked: Sequence[str], config: Config, store_file: Path | None, *, ex
         verdict = by_target.get((str(ark), url))
         if verdict is None and was_interrupted:
             continue
-        printed.append(_row(text, verdict or unasked(str(ark), url), observations if explain else None))
+        printed.append(_row(text, verdict or unasked(str(ark), url), observed))
     return Check(printed, was_interrupted)
 
 
-def _row(text: str, verdict: Verdict, observations: Sequence[Observation] | None) -> dict[str, Any]:
+def _row(text: str, verdict: Verdict, observed: Observed | None) -> dict[str, Any]:
     row = rows.verdict_row(text, verdict)
-    if observations is not None:
-        row["explanation"] = explained(verdict, observations)
+    if observed is not None:
+        row["explanation"] = explanation(verdict, observed.behind(verdict)).row
     return row
-
-
-def explained(verdict: Verdict, observations: Sequence[Observation]) -> list[dict[str, Any]]:
-    """How *verdict* came about, from the *observations* of the whole run."""
-    about = [seen for seen in observations if seen.request_url == verdict.request_url]
-    places = {resolver_of(seen.asked_url) for seen in about}
-    controls = [
-        seen
-        for seen in observations
-        if seen.question in CONTROLS
-        and resolver_of(seen.asked_url) in places
-        and Ark.parse(seen.ark).naan == Ark.parse(verdict.ark).naan
-    ]
-    nearest = [_nearest(verdict, [seen for seen in controls if seen.question is each]) for each in CONTROLS]
-    return explanation(verdict, concerning(verdict, observations, [url for url in nearest if url])).row
-
-
-def _nearest(verdict: Verdict, controls: Iterable[Observation]) -> str | None:
-    """The control that is most like the ARK's own URL: the one of its shoulder, where there is one."""
-    urls = [seen.asked_url for seen in controls]
-    return max(urls, key=lambda url: _shared(url, verdict.request_url), default=None)
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters two texts have in common at their beginning."""
-    return next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(other))
 
 
 def _one_mention(text: str) -> Mention | str:

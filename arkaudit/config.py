@@ -12,7 +12,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from arkaudit import __version__
 from crawler.addresses import AddressGuard, Routes
 from crawler.attempts import Patience
+from crawler.closed import ClosedCollection
 from crawler.controls import ENOUGH_NAMES
+from extractors.normalize import NotAnArk
 
 #: Without any delay, Scrapy's downloader takes all that is queued for a host at once, whatever the concurrency.
 _LEAST_DELAY_S = 0.001
@@ -48,6 +50,14 @@ def _http_url(text: str) -> str:
 def _printable(text: str) -> str:
     if not text.isprintable() or not text.isascii():
         raise ValueError("must be printable ASCII: it is sent as a header")
+    return text
+
+
+def _beginning(text: str) -> str:
+    try:
+        ClosedCollection.of(text)
+    except NotAnArk:
+        raise ValueError(f"neither a NAAN nor the beginning of ARKs: {text!r}") from None
     return text
 
 
@@ -106,11 +116,20 @@ class Resolve(_Section):
     conformance: bool = True
     """Whether a resolver is asked for one ARK of a shoulder in other forms, which it must treat alike."""
     conformance_from: int = Field(ENOUGH_NAMES, ge=1)
-    """How many ARKs of a shoulder it takes for that: it costs at most eight questions a resolver and shoulder."""
+    """How many ARKs of a shoulder it takes for that; it costs at most ten questions, of four shoulders a resolver."""
     maptr: bool = False
     """Whether resolvers that the registry doesn't know are looked up in the DNS (NAPTR records under ark.arpa)."""
     direct: bool = False
     """Whether what would be asked of the global resolver, compact ARKs above all, is asked of the registry's target."""
+
+
+class Closed(_Section):
+    """A collection that is meant to be closed: to be refused there is what its keepers intend."""
+
+    arks: Annotated[str, AfterValidator(_beginning)]
+    """A NAAN, or a NAAN and the beginning of names: ``98765`` or ``98765/k3``."""
+    reason: str = ""
+    """Why nobody is let in, for the report."""
 
 
 class Config(_Section):
@@ -124,6 +143,7 @@ class Config(_Section):
     network: Network = Network()
     crawl: Crawl = Crawl()
     resolve: Resolve = Resolve()
+    closed: list[Closed] = []
 
     @property
     def user_agent(self) -> str:
@@ -138,6 +158,11 @@ class Config(_Section):
         """How often a question is put, and how long that may take."""
         polite = self.politeness
         return Patience(polite.attempts, polite.backoff, polite.longest_wait)
+
+    @property
+    def closed_collections(self) -> tuple[ClosedCollection, ...]:
+        """The collections that are meant to be closed."""
+        return tuple(ClosedCollection.of(each.arks, each.reason) for each in self.closed)
 
     def settings(self) -> dict[str, Any]:
         """The settings of Scrapy that follow from it."""

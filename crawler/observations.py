@@ -41,6 +41,7 @@ class Question(StrEnum):
     CONTROL_INFO = "control ?info"
     UPPER_LABEL = "upper-case label"
     EXTRA_HYPHEN = "extra hyphen"
+    DOUBLED_SLASH = "doubled slash"
     TRAILING_SLASH = "trailing slash"
     TRAILING_DOT = "trailing dot"
     UNKNOWN_QUALIFIER = "unknown qualifier"
@@ -64,7 +65,9 @@ ACCESS = (
 CONFORMANCE = (
     Question.OTHER_LABEL,
     Question.UPPER_LABEL,
+    Question.HYPHENS,
     Question.EXTRA_HYPHEN,
+    Question.DOUBLED_SLASH,
     Question.TRAILING_SLASH,
     Question.TRAILING_DOT,
     Question.UNKNOWN_QUALIFIER,
@@ -357,6 +360,9 @@ class TlsResult:
     reason: str
     """``ok``, ``expired``, ``not-yet-valid``, ``self-signed``, ``unknown-issuer``, ``wrong-host`` or the words."""
     at: str
+    """The moment of the handshake, ISO 8601 in UTC; before the run began, where one of the same day was taken over."""
+    means: str = ""
+    """Whose authorities were trusted, and by which route the host was reached: only like results are taken over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +372,16 @@ class ServiceVerdict:
     outcome: str
     evidence: tuple[str, ...] = ()
     parsed: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """An ARK that was probably meant, where another one was written: it lives."""
+
+    ark: str
+    url: str
+    """The URL that asked for it."""
+    evidence: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,4 +397,10 @@ class Verdict:
     hops: tuple[Hop, ...]
     """The chain of the request for the object."""
     requests: int
+    """Sent about this ARK at this URL: every attempt and every redirect."""
     remarks: tuple[str, ...] = ()
+    rests_on: tuple[str, ...] = ()
+    """What was asked for others as well, by the URL asked first: controls, policies, a host's path, other readings."""
+    did_you_mean: Meant | None = None
+    naan_policy: Mapping[str, Any] = field(default_factory=dict)
+    """What the NAAN registry says of the policy of whoever assigns such names; empty where it says nothing."""

@@ -1,9 +1,10 @@
-"""From the spiders to the store: grouped commits, and one TLS probe a host."""
+"""From the spiders to the store: grouped commits, and one TLS probe a host and day."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
@@ -12,7 +13,7 @@ from scrapy import signals
 from crawler.addresses import AddressGuard, Routes
 from crawler.observations import ChainEnd, DocumentRecord, ObjectOutcome, Observation
 from crawler.store import Recordable, StoreUnwritable
-from crawler.tls import probe
+from crawler.tls import means, probe
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -64,7 +65,10 @@ class StorePipeline:
 
 
 class TlsProbePipeline:
-    """Looks once at the certificate of every https host that a chain went through."""
+    """Looks once a day at the certificate of every https host that a chain went through.
+
+    What the store has of the same day (UTC), seen by the same means, becomes a row of this run with its own moment.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         settings = crawler.settings
@@ -86,7 +90,9 @@ class TlsProbePipeline:
             if (host, port) in spider.probed_hosts or spider.store_failure is not None:
                 continue
             spider.probed_hosts.add((host, port))
-            result = await probe(
+            seen_by = means(host, port, routes=self._routes, ca_file=self._ca_file)
+            today = datetime.now(UTC).date().isoformat()
+            result = spider.store.tls_result_of_day(host, port, day=today, means=seen_by) or await probe(
                 host,
                 port,
                 guard=self._guard,

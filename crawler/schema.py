@@ -19,7 +19,7 @@ from sqlalchemy import (
 #: ``PRAGMA application_id`` of our files ("ARKA"), so that a foreign SQLite file is refused and never written to.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``: raised by every change to the tables below.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 tables = MetaData()
 
@@ -161,7 +161,9 @@ tls_probe = Table(
     Column("at", Text, nullable=False),
     Column("trusted", Boolean),
     Column("reason", Text, nullable=False),
+    Column("means", Text, nullable=False),
     UniqueConstraint("run_id", "host", "port"),
+    Index("tls_probe_by_host", "host", "port", "at"),
 )
 
 verdict = Table(
@@ -183,6 +185,9 @@ verdict = Table(
     Column("hop_count", Integer, nullable=False),
     Column("request_count", Integer, nullable=False),
     Column("remarks", JSON, nullable=False),
+    Column("rests_on", JSON, nullable=False),
+    Column("did_you_mean", JSON(none_as_null=True)),
+    Column("naan_policy", JSON, nullable=False),
     UniqueConstraint("run_id", "request_url"),
     Index("verdict_by_ark", "ark_id"),
 )

@@ -180,10 +180,7 @@ def test_what_the_registrys_target_does_not_know_is_confirmed_at_the_global_reso
 def test_compact_arks_go_straight_to_the_registrys_target_when_told_to(tmp_path: Path) -> None:
     cache = with_registry(tmp_path, "http://registered.example/item/${value}")
 
-    def respond(target: str) -> bytes:
-        return PAGE if "/x5" in target and "?" not in target else reply("404 Not Found")
-
-    with RawServer(respond) as registered, RawServer(respond) as everywhere:
+    with RawServer(knowing("x5y7z")) as registered, RawServer(knowing("x5y7z")) as everywhere:
         routes = routed(registered_example=registered, global_example=everywhere)
         [row] = check_rows("--direct", "--resolver", "http://global.example/", *routes, "ark:/98765/x5y7z", **cache)
         assert everywhere.targets == []
@@ -192,6 +189,17 @@ def test_compact_arks_go_straight_to_the_registrys_target_when_told_to(tmp_path:
         assert len(controls) == 1
         assert controls[0].startswith("/item/x5")
     assert outcomes([row]) == ["resolved"]
+
+
+def test_what_a_registrys_target_tells_everybody_is_held_against_it_though_no_label_is_in_its_url(
+    tmp_path: Path,
+) -> None:
+    cache = with_registry(tmp_path, "http://registered.example/item/${value}")
+    with RawServer(lambda _: PAGE) as registered:
+        [row] = check_rows("--direct", *routed(registered_example=registered), "ark:/98765/x5y7z", **cache)
+        [control] = [target for target in registered.targets if "x5y7z" not in target]
+    assert outcomes([row]) == ["undetermined"]
+    assert row["rests_on"] == [f"http://registered.example{control}"]
 
 
 def test_what_a_landing_host_does_not_find_is_asked_nowhere_else() -> None:
