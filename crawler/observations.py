@@ -233,6 +233,10 @@ class Hop:
     elapsed_s: float | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
+    body_bytes: int | None = None
+    """The size of what was read of the body, as it came over the wire."""
+    body_sha256: str | None = None
+    """The digest of that; none for an empty body."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from crawler.observations import (
     ServiceVerdict,
     Verdict,
 )
-from crawler.remarks import EXPECTED_TO_RESOLVE, TlsResults, chain_remarks, metadata_remarks, tls_remarks
+from crawler.remarks import EXPECTED_TO_RESOLVE, TlsResults, chain_remarks, metadata_remarks, plain_remarks, tls_remarks
 from crawler.resolving import INFLECTED, requests_sent
 from extractors.ark import Ark
 from extractors.naan import Entry
@@ -280,6 +280,7 @@ def _remarks(
     if access.way in WAYS:
         yield WAYS[access.way][1]
     yield from chain_remarks(access.answer)
+    yield from plain_remarks(access.answer.hops, around.tls)
     yield from tls_remarks(answers[Question.OBJECT].hops, around.tls)
     if access.way is not Question.OBJECT:
         yield from tls_remarks(access.answer.hops, around.tls)
