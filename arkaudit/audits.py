@@ -19,14 +19,16 @@ from arkaudit.resuming import Decision
 from arkaudit.seeds import Seeds
 from crawler.deciding import decide_doubts, record_registry_findings
 from crawler.frontier import ARKS, Frontier, State
-from crawler.judging import judge_run
+from crawler.judging import Background, judge_run
 from crawler.maptr import dns_look_up, with_resolvers
 from crawler.observations import Verdict
 from crawler.pacing import host_of
 from crawler.process import RunInterrupted, Stage, run_stages
 from crawler.reading import DocumentWorker
+from crawler.readings import other_readings
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
+from crawler.settling import settle_readings
 from crawler.sources.reader import SourceWorker
 from crawler.sources.reading import read_source
 from crawler.spiders.arks import ArksSpider
@@ -101,6 +103,9 @@ def audit(
             return []
         return [(ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark)]
 
+    def background() -> Background:
+        return Background(registry, other_readings(store.open_mentions(run_id)), config.closed_collections)
+
     try:
         with document_worker() as worker, source_worker() as sources, RunProgress(console) as progress:
 
@@ -129,13 +134,14 @@ def audit(
                     "run_id": run_id,
                     "probed_hosts": probed,
                     "targets": asked,
-                    "readings": {} if targets is not None else store.readings(run_id),
+                    "readings": other_readings(store.open_mentions(run_id)),
                     "registry": _with_dns(registry, asked) if config.resolve.maptr else registry,
                     "resolver": config.resolver,
                     "direct": config.resolve.direct,
                     "legacy": config.resolve.legacy_inflections,
                     "conformance": config.resolve.conformance,
                     "conformance_from": config.resolve.conformance_from,
+                    "closed": config.closed_collections,
                     "patience": config.patience,
                 }
 
@@ -147,12 +153,14 @@ def audit(
             stages = [Stage(DocumentsSpider, documents)] if seeds is not None else []
             stages += [Stage(ArksSpider, arks)] if resolve else []
             run_stages(stages, config.settings(), on_start=started)
-        verdicts = judge_run(store, run_id, settled())
+        about = background()
+        settle_readings(store, run_id)
+        verdicts = judge_run(store, run_id, settled(), about)
         store.end_run(run_id, at=_now(), state=FINISHED)
     except (KeyboardInterrupt, RunInterrupted) as interrupt:
         is_patient = isinstance(interrupt, RunInterrupted) and not interrupt.at_once
         asked = settled() if is_patient and is_read else []
-        raise AuditInterrupted(run_id, _stop(store, run_id, asked)) from None
+        raise AuditInterrupted(run_id, _stop(store, run_id, asked, background)) from None
     except Exception:
         with suppress(StoreUnwritable):
             store.end_run(run_id, at=_now(), state="failed")
@@ -185,13 +193,13 @@ def _asks_strangers(config: Config, seeds: Seeds | None, targets: Sequence[Targe
     return is_open or any(not config.owns(host) for host in set(map(host_of, urls)))
 
 
-def _stop(store: Store, run_id: int, targets: Sequence[Target]) -> list[Verdict]:
+def _stop(store: Store, run_id: int, targets: Sequence[Target], background: Callable[[], Background]) -> list[Verdict]:
     """Judge what was asked of *targets*, for whoever interrupted, and note that the run can be gone on with.
 
     What only a whole run shows is left for its end.
     """
     try:
-        verdicts = judge_run(store, run_id, targets, is_whole=False) if targets else []
+        verdicts = judge_run(store, run_id, targets, background(), is_whole=False) if targets else []
         store.end_run(run_id, at=_now(), state="interrupted")
     except StoreUnwritable:
         return []

@@ -12,11 +12,14 @@ from rich.console import Console
 from arkaudit import audits, rows
 from arkaudit.audits import Target
 from arkaudit.config import Config
-from arkaudit.explaining import CONTROLS, concerning, explanation
+from arkaudit.explaining import Observed, explanation
 from arkaudit.resuming import Begun, fingerprint, opened
+from crawler.judging import Background
 from crawler.judging import verdicts as judged
-from crawler.observations import Observation, Verdict
-from crawler.resolving import request_url, resolver_of
+from crawler.observations import Verdict
+from crawler.registry import cache_folder
+from crawler.registry import load as load_registry
+from crawler.resolving import request_url
 from crawler.verdict import unasked
 from extractors.ark import Ark
 from extractors.documents import Block, Role
@@ -56,7 +59,7 @@ def checked(
             run_id, verdicts = _judged(begun, list(dict.fromkeys(targets.values())), console)
         except audits.AuditInterrupted as stopped:
             run_id, verdicts, was_interrupted = stopped.run_id, stopped.verdicts, True
-        observations = list(begun.store.observations(run_id)) if explain else []
+        observed = Observed(begun.store.observations(run_id)) if explain else None
     by_target = {(verdict.ark, verdict.request_url): verdict for verdict in verdicts}
     printed = []
     for text, mention in zip(asked, found, strict=True):
@@ -67,7 +70,7 @@ def checked(
         verdict = by_target.get((str(ark), url))
         if verdict is None and was_interrupted:
             continue
-        printed.append(_row(text, verdict or unasked(str(ark), url), observations if explain else None))
+        printed.append(_row(text, verdict or unasked(str(ark), url), observed))
     return Check(printed, was_interrupted)
 
 
@@ -75,7 +78,8 @@ def _judged(begun: Begun, targets: Sequence[Target], console: Console) -> tuple[
     """The run and its verdicts; of one that is finished, once more from what it observed."""
     store, run_id = begun.store, begun.finished
     if run_id is not None:
-        return run_id, list(judged(targets, store.observations(run_id), store.tls_results(run_id)))
+        background = Background(load_registry(cache_folder()), closed=begun.config.closed_collections)
+        return run_id, list(judged(targets, store.observations(run_id), store.tls_results(run_id), background))
     return audits.audit(begun.config, store, command="check", targets=targets, decision=begun.decision, console=console)
 
 
@@ -92,37 +96,11 @@ def _targets(found: Iterable[Mention | str], config: Config) -> dict[Mention, tu
     }
 
 
-def _row(text: str, verdict: Verdict, observations: Sequence[Observation] | None) -> dict[str, Any]:
+def _row(text: str, verdict: Verdict, observed: Observed | None) -> dict[str, Any]:
     row = rows.verdict_row(text, verdict)
-    if observations is not None:
-        row["explanation"] = explained(verdict, observations)
+    if observed is not None:
+        row["explanation"] = explanation(verdict, observed.behind(verdict)).row
     return row
-
-
-def explained(verdict: Verdict, observations: Sequence[Observation]) -> list[dict[str, Any]]:
-    """How *verdict* came about, from the *observations* of the whole run."""
-    about = [seen for seen in observations if seen.request_url == verdict.request_url]
-    places = {resolver_of(seen.asked_url) for seen in about}
-    controls = [
-        seen
-        for seen in observations
-        if seen.question in CONTROLS
-        and resolver_of(seen.asked_url) in places
-        and Ark.parse(seen.ark).naan == Ark.parse(verdict.ark).naan
-    ]
-    nearest = [_nearest(verdict, [seen for seen in controls if seen.question is each]) for each in CONTROLS]
-    return explanation(verdict, concerning(verdict, observations, [url for url in nearest if url])).row
-
-
-def _nearest(verdict: Verdict, controls: Iterable[Observation]) -> str | None:
-    """The control that is most like the ARK's own URL: the one of its shoulder, where there is one."""
-    urls = [seen.asked_url for seen in controls]
-    return max(urls, key=lambda url: _shared(url, verdict.request_url), default=None)
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters two texts have in common at their beginning."""
-    return next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(other))
 
 
 def _one_mention(text: str) -> Mention | str:

@@ -97,7 +97,7 @@ def extract(
     "--format", "form", type=click.Choice(["jsonl", "table"]), help="[default: jsonl; plain text with --explain]"
 )
 @click.option("--explain", is_flag=True, help="Tell each step: what was asked, what came back, what it means.")
-@click.option("--conformance", is_flag=True, help="Ask each resolver for one ARK in up to eight other forms as well.")
+@click.option("--conformance", is_flag=True, help="Ask each resolver for one ARK in up to ten other forms as well.")
 @dry_run_option
 @click.option("--store", "store_file", type=click.Path(path_type=Path), help="Keep every request and answer here.")
 @resume_option

@@ -24,11 +24,13 @@ from arkaudit import __version__
 from arkaudit.seeds import relative_to
 from crawler.addresses import AddressGuard, Routes
 from crawler.attempts import Patience
+from crawler.closed import ClosedCollection
 from crawler.controls import ENOUGH_NAMES
 from crawler.credentials import Credential, Credentials, Origin, names_user
 from crawler.pacing import Allowance, Allowances, is_own
 from crawler.scope import Extent
 from crawler.sources.oai_pmh import Selection
+from extractors.normalize import NotAnArk
 
 HOME = "https://pypi.org/project/arkaudit/"
 
@@ -94,6 +96,15 @@ def _seconds(value: object) -> object:
 
 _DURATION = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(?P<unit>[smhd]?)")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def _beginning(text: str) -> str:
+    try:
+        ClosedCollection.of(text)
+    except NotAnArk:
+        raise ValueError(f"neither a NAAN nor the beginning of ARKs: {text!r}") from None
+    return text
+
 
 Header = Annotated[str, AfterValidator(_printable)]
 Pattern = Annotated[str, AfterValidator(_pattern)]
@@ -266,11 +277,20 @@ class Resolve(_Section):
     conformance: bool = True
     """Whether a resolver is asked for one ARK of a shoulder in other forms, which it must treat alike."""
     conformance_from: int = Field(ENOUGH_NAMES, ge=1)
-    """How many ARKs of a shoulder it takes for that: it costs at most eight questions a resolver and shoulder."""
+    """How many ARKs of a shoulder it takes for that; it costs at most ten questions, of four shoulders a resolver."""
     maptr: bool = False
     """Whether resolvers that the registry doesn't know are looked up in the DNS (NAPTR records under ark.arpa)."""
     direct: bool = False
     """Whether what would be asked of the global resolver, compact ARKs above all, is asked of the registry's target."""
+
+
+class Closed(_Section):
+    """A collection that is meant to be closed: to be refused there is what its keepers intend."""
+
+    arks: Annotated[str, AfterValidator(_beginning)]
+    """A NAAN, or a NAAN and the beginning of names: ``98765`` or ``98765/k3``."""
+    reason: str = ""
+    """Why nobody is let in, for the report."""
 
 
 class Config(_Section):
@@ -287,6 +307,7 @@ class Config(_Section):
     crawl: Crawl = Crawl()
     resolve: Resolve = Resolve()
     log: Log = Log()
+    closed: list[Closed] = []
 
     @property
     def user_agent(self) -> str:
@@ -333,6 +354,11 @@ class Config(_Section):
         return Allowances(hosts=dict.fromkeys(self.hosts, Allowance())).named(host) is not None or is_own(
             host, routes, guard
         )
+
+    @property
+    def closed_collections(self) -> tuple[ClosedCollection, ...]:
+        """The collections that are meant to be closed."""
+        return tuple(ClosedCollection.of(each.arks, each.reason) for each in self.closed)
 
     def settings(self) -> dict[str, Any]:
         """The settings of Scrapy that follow from it."""

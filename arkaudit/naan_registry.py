@@ -22,8 +22,8 @@ from extractors.ark import Ark
 from extractors.naan import SHARED_NAANS, Entry, Registry, naan_and_name
 from extractors.normalize import NotAnArk
 from reports.display import escaped
+from reports.words import PRACTICES
 
-_PRACTICES = {"NR": "names are never re-assigned", "OP": "names are opaque", "CC": "names carry a check character"}
 _ORGANIZATIONS = {"NP": "not for profit", "FP": "for profit"}
 
 
@@ -138,7 +138,7 @@ def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "resolves to", f"{target['template']}{f' ({by})' if by else ''}"
     if row["leads_to"]:
         yield "this ARK leads to", row["leads_to"]
-    practices = [_PRACTICES.get(practice, practice) for practice in policy["practices"]]
+    practices = [PRACTICES.get(practice, practice) for practice in policy["practices"]]
     if practices or policy["url"]:
         yield "policy", "; ".join([*practices, *([policy["url"]] if policy["url"] else [])])
     if row["shoulders"]:

@@ -64,6 +64,9 @@ def verdict_row(asked: str, verdict: Verdict) -> dict[str, Any]:
         "final_url": verdict.final_url,
         "hops": [{**asdict(hop), "headers": dict(hop.headers)} for hop in verdict.hops],
         "requests": verdict.requests,
+        "rests_on": list(verdict.rests_on),
+        "did_you_mean": asdict(verdict.did_you_mean) if verdict.did_you_mean else None,
+        "naan_policy": dict(verdict.naan_policy),
         "remarks": list(verdict.remarks),
     }
 
@@ -79,6 +82,9 @@ def invalid_row(asked: str, reason: str) -> dict[str, Any]:
         "final_url": None,
         "hops": [],
         "requests": 0,
+        "rests_on": [],
+        "did_you_mean": None,
+        "naan_policy": {},
         "remarks": [],
     }
 

@@ -35,6 +35,11 @@ class Form:
     """The last answer to the object question at this form's own URL; None while it has not been asked."""
     control: Observation | None = None
     """What the same resolver answers for a name that can't exist."""
+    spelled: str = ""
+    """The ARK as it was asked for, where that differs from its normal form."""
+
+    def __str__(self) -> str:
+        return self.spelled or str(self.ark)
 
     @property
     def standing(self) -> Standing:
@@ -99,10 +104,10 @@ def arbitrate(forms: Sequence[Form]) -> Arbitration:
     evidence: list[str] = []
     for form in longer:
         if form.extends(chosen) and not form.knows_itself and _gets_the_same(form, chosen):
-            evidence.append(f"{form.ark} gets the answer of {chosen.ark}: what is too much was passed through")
+            evidence.append(f"{form} gets the answer of {chosen}: what is too much was passed through")
         else:
             chosen = form
-    return Arbitration(chosen, (f"{chosen.ark} lives", *evidence, *_told([form for form in forms if form != chosen])))
+    return Arbitration(chosen, (f"{chosen} lives", *evidence, *_told([form for form in forms if form is not chosen])))
 
 
 def did_you_mean(asked: Form, suggestions: Sequence[Form]) -> Form | None:
@@ -134,4 +139,4 @@ def _told(forms: Sequence[Form]) -> tuple[str, ...]:
         Standing.FAILS: "does not live",
         Standing.UNKNOWN: "could not be settled",
     }
-    return tuple(f"{form.ark} {words[form.standing]}" for form in forms)
+    return tuple(f"{form} {words[form.standing]}" for form in forms)

@@ -12,13 +12,16 @@ from typing import Final
 
 from crawler.observations import CONFORMANCE, ChainEnd, Observation, Question
 from crawler.questions import with_other_label
-from crawler.resolving import INFLECTIONS, SUCCESSES, resolver_of
+from crawler.resolving import INFLECTIONS, SUCCESSES, asked_url, resolver_of
 from extractors.ark import Ark
 from extractors.normalize import LABEL
 
-#: Requests (chains) that one resolver and shoulder may cost, and shoulders of one resolver that are looked at.
+#: Questions (one chain each) that one resolver and shoulder may cost, and shoulders of one resolver that are looked at.
 QUESTIONS_A_SHOULDER: Final = len(CONFORMANCE)
 SHOULDERS_A_RESOLVER: Final = 4
+MOST_QUESTIONS: Final = (
+    f"at most {QUESTIONS_A_SHOULDER} questions a shoulder and {SHOULDERS_A_RESOLVER} shoulders a resolver"
+)
 #: Octets that a name with its qualifier may have, at least, before a resolver may refuse it (2023, 3.1).
 LONGEST: Final = 255
 #: A component that no object has; its letters spell nothing.
@@ -43,7 +46,9 @@ _EQUAL: Final = frozenset(
     {
         Question.OTHER_LABEL,
         Question.UPPER_LABEL,
+        Question.HYPHENS,
         Question.EXTRA_HYPHEN,
+        Question.DOUBLED_SLASH,
         Question.TRAILING_SLASH,
         Question.TRAILING_DOT,
     }
@@ -123,8 +128,13 @@ def form_url(url: str, ark: Ark, question: Question) -> str | None:
             return with_other_label(url)
         case Question.UPPER_LABEL:
             return url[: label.start()] + label[0].upper() + url[label.end() :]
+        case Question.HYPHENS:
+            return asked_url(url, question)
         case Question.EXTRA_HYPHEN:
             return _with_hyphen(url, ark)
+        case Question.DOUBLED_SLASH:
+            naan_ends = url.find("/", label.end())
+            return None if naan_ends < 0 else f"{url[:naan_ends]}/{url[naan_ends:]}"
         case Question.TRAILING_SLASH:
             return url.rstrip("/") + "/"
         case Question.TRAILING_DOT:
@@ -211,7 +221,9 @@ def _is_same(reply: Reply, plain: Reply) -> bool:
 FORMS: Final[Mapping[Question, str]] = {
     Question.OTHER_LABEL: "the other label form (ark: for ark:/, or the other way round)",
     Question.UPPER_LABEL: "the label in capitals",
+    Question.HYPHENS: "the hyphens left out",
     Question.EXTRA_HYPHEN: "a hyphen in the name",
+    Question.DOUBLED_SLASH: "a doubled slash behind the NAAN",
     Question.TRAILING_SLASH: "a slash at the end",
     Question.TRAILING_DOT: "a full stop at the end",
     Question.UNKNOWN_QUALIFIER: "a qualifier that it can't know",

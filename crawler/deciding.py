@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crawler.mention_rows import DoubtfulMention
+from crawler.mention_rows import Decided, DoubtfulMention
 from crawler.observations import CitedMention
 from crawler.resolving import request_url
 from crawler.store import Store
@@ -24,7 +24,7 @@ def decide_doubts(store: Store, run_id: int, *, resolver: str) -> int:
     if not doubtful:
         return 0
     changed = list(_changed(doubtful, Evidence.of(store.whole_arks(run_id)), resolver))
-    store.record_decisions(changed)
+    store.record_decisions(changed, Decided.TOGETHER)
     return len(changed)
 
 

@@ -22,10 +22,17 @@ def run_findings(verdicts: Iterable[Verdict]) -> Findings:
     ``shared-landing``: several objects' ARKs end at one URL, which may stand for all of them, or for none.
     ``split-object``: one ARK ends at several URLs, by the resolvers in its citations. ``foreign-record``: the record
     for one ARK is, by its anchoring ``where``, about another. ``page-of-another``: so is the landing page.
+    ``did-you-mean``: an ARK is not found, and one that differs from it by a single edit lives.
     """
+    verdicts = list(verdicts)
     judged = [verdict for verdict in verdicts if FAMILY_OF[ObjectOutcome(verdict.object.outcome)] is Family.WORKS]
     found: dict[str, list[Finding]] = defaultdict(list)
-    for subject, finding in (*_shared_landings(judged), *_split_objects(judged), *_foreign(judged)):
+    for subject, finding in (
+        *_shared_landings(judged),
+        *_split_objects(judged),
+        *_foreign(judged),
+        *_meant(verdicts),
+    ):
         found[subject].append(finding)
     return {subject: tuple(dict.fromkeys(findings)) for subject, findings in sorted(found.items())}
 
@@ -60,6 +67,13 @@ def _foreign(judged: Sequence[Verdict]) -> Iterable[tuple[str, Finding]]:
         if "about" in verdict.object.parsed:
             about = verdict.object.parsed["about"]
             yield verdict.ark, Finding("page-of-another", f"its landing page says that it is about {about}")
+
+
+def _meant(verdicts: Sequence[Verdict]) -> Iterable[tuple[str, Finding]]:
+    for verdict in verdicts:
+        if verdict.did_you_mean is not None:
+            told = "; ".join(verdict.did_you_mean.evidence)
+            yield verdict.ark, Finding("did-you-mean", f"{verdict.did_you_mean.ark}: {told}")
 
 
 def _without_scheme(url: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from enum import IntEnum
 from typing import Any
 
 from extractors.ark import Ark
@@ -15,14 +16,31 @@ from extractors.wraps.evidence import Cutting
 from extractors.wraps.wrap import Confidence
 
 
+class Decided(IntEnum):
+    """What a row about a mention was decided on; of several rows about one mention the last counts."""
+
+    READ = 1
+    """On its document."""
+    TOGETHER = 2
+    """On all documents of the run."""
+    SETTLED = 3
+    """On what resolvers answered about its readings."""
+
+
 @dataclass(frozen=True, slots=True)
-class DoubtfulMention:
-    """A mention that wasn't certain when its document was read, and its place in the store."""
+class KeptMention:
+    """A mention and its place in the store."""
 
     document_id: int
     ordinal: int
     request_url: str
     mention: Mention
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtfulMention(KeptMention):
+    """A mention that wasn't certain when its document was read."""
+
     doubt: Doubt
 
 

@@ -6,6 +6,7 @@ What Scrapy turns into an exception although the server has answered keeps its s
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Awaitable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -95,6 +96,8 @@ class HopRecorder:
             address=None if response.ip_address is None else str(response.ip_address),
             elapsed_s=_elapsed(request),
             headers=_kept(response.headers, self._kept_headers),
+            body_bytes=len(response.body),
+            body_sha256=hashlib.sha256(response.body).hexdigest() if response.body else None,
         )
         _tell(hop)
         hops = (*request.meta.get("hops", ()), hop)

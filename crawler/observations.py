@@ -1,7 +1,7 @@
-"""The closed vocabularies and the frozen records of what was asked and what came back.
+"""What was asked and what came back, as frozen records, and the closed vocabularies of questions and of ends.
 
 The values of the enums are the exact strings in the store, in JSON and in tables; new ones may be added, but these
-keep their meaning.
+keep their meaning. The vocabularies of what is judged, in `crawler.outcomes`, can be had here as well.
 """
 
 from __future__ import annotations
@@ -12,9 +12,43 @@ from enum import StrEnum
 from typing import Any
 
 from crawler.leads import Lead
+from crawler.outcomes import (
+    DESCRIBED,
+    FAMILY_OF,
+    GRAVITY,
+    CommitmentOutcome,
+    DocumentOutcome,
+    Family,
+    MetadataOutcome,
+    ObjectOutcome,
+)
 from extractors.documents import Finding
 from extractors.mentions.doubts import Doubt
 from extractors.mentions.mention import Mention
+
+__all__ = [
+    "ACCESS",
+    "CONFORMANCE",
+    "DESCRIBED",
+    "FAMILY_OF",
+    "GRAVITY",
+    "ChainEnd",
+    "CitedMention",
+    "CommitmentOutcome",
+    "DocumentOutcome",
+    "DocumentRecord",
+    "Family",
+    "Hop",
+    "Meant",
+    "MetadataOutcome",
+    "ObjectOutcome",
+    "Observation",
+    "PageFacts",
+    "Question",
+    "ServiceVerdict",
+    "TlsResult",
+    "Verdict",
+]
 
 
 class Question(StrEnum):
@@ -42,6 +76,7 @@ class Question(StrEnum):
     CONTROL_INFO = "control ?info"
     UPPER_LABEL = "upper-case label"
     EXTRA_HYPHEN = "extra hyphen"
+    DOUBLED_SLASH = "doubled slash"
     TRAILING_SLASH = "trailing slash"
     TRAILING_DOT = "trailing dot"
     UNKNOWN_QUALIFIER = "unknown qualifier"
@@ -65,130 +100,15 @@ ACCESS = (
 CONFORMANCE = (
     Question.OTHER_LABEL,
     Question.UPPER_LABEL,
+    Question.HYPHENS,
     Question.EXTRA_HYPHEN,
+    Question.DOUBLED_SLASH,
     Question.TRAILING_SLASH,
     Question.TRAILING_DOT,
     Question.UNKNOWN_QUALIFIER,
     Question.QUALIFIED_INFO,
     Question.LONG_NAME,
 )
-
-
-class ObjectOutcome(StrEnum):
-    """What became of the request for the object itself."""
-
-    RESOLVED = "resolved"
-    RELATED = "related"
-    NON_WEB = "non-web"
-    EXPLAINED = "explained"
-    WORKS_ELSEWHERE = "works-elsewhere"
-    SOFT_404 = "soft-404"
-    BROKEN = "broken"
-    SERVER_ERROR = "server-error"
-    DNS = "dns"
-    REFUSED = "refused"
-    TIMEOUT = "timeout"
-    RESET = "reset"
-    TLS = "tls"
-    PROTOCOL_ERROR = "protocol-error"
-    LOOP = "loop"
-    TOO_MANY_REDIRECTS = "too-many-redirects"
-    BAD_REDIRECT = "bad-redirect"
-    BLOCKED = "blocked"
-    ROBOTS = "robots"
-    SKIPPED = "skipped"
-    REFUSED_ADDRESS = "refused-address"
-    INVALID = "invalid"
-    UNDETERMINED = "undetermined"
-
-
-class Family(StrEnum):
-    """What an object outcome amounts to, for those who count."""
-
-    WORKS = "works"
-    FAILS = "fails"
-    UNREACHABLE = "unreachable"
-    """Nobody can say today: the host, not the identifier, gave no answer. Never to be read as link rot."""
-    NOT_JUDGED = "not-judged"
-
-
-FAMILY_OF: Mapping[ObjectOutcome, Family] = {
-    ObjectOutcome.RESOLVED: Family.WORKS,
-    ObjectOutcome.RELATED: Family.WORKS,
-    ObjectOutcome.NON_WEB: Family.WORKS,
-    ObjectOutcome.EXPLAINED: Family.WORKS,
-    ObjectOutcome.WORKS_ELSEWHERE: Family.WORKS,
-    ObjectOutcome.SOFT_404: Family.FAILS,
-    ObjectOutcome.BROKEN: Family.FAILS,
-    ObjectOutcome.LOOP: Family.FAILS,
-    ObjectOutcome.TOO_MANY_REDIRECTS: Family.FAILS,
-    ObjectOutcome.BAD_REDIRECT: Family.FAILS,
-    ObjectOutcome.SERVER_ERROR: Family.UNREACHABLE,
-    ObjectOutcome.DNS: Family.UNREACHABLE,
-    ObjectOutcome.REFUSED: Family.UNREACHABLE,
-    ObjectOutcome.TIMEOUT: Family.UNREACHABLE,
-    ObjectOutcome.RESET: Family.UNREACHABLE,
-    ObjectOutcome.TLS: Family.UNREACHABLE,
-    ObjectOutcome.PROTOCOL_ERROR: Family.UNREACHABLE,
-    ObjectOutcome.BLOCKED: Family.NOT_JUDGED,
-    ObjectOutcome.ROBOTS: Family.NOT_JUDGED,
-    ObjectOutcome.SKIPPED: Family.NOT_JUDGED,
-    ObjectOutcome.REFUSED_ADDRESS: Family.NOT_JUDGED,
-    ObjectOutcome.INVALID: Family.NOT_JUDGED,
-    ObjectOutcome.UNDETERMINED: Family.NOT_JUDGED,
-}
-
-
-#: Outcomes that somebody may want to act on, gravest first: the order of ``--fail-on``.
-GRAVITY: tuple[ObjectOutcome, ...] = (
-    ObjectOutcome.BROKEN,
-    ObjectOutcome.SOFT_404,
-    ObjectOutcome.LOOP,
-    ObjectOutcome.TOO_MANY_REDIRECTS,
-    ObjectOutcome.BAD_REDIRECT,
-    ObjectOutcome.DNS,
-    ObjectOutcome.REFUSED,
-    ObjectOutcome.TLS,
-    ObjectOutcome.PROTOCOL_ERROR,
-    ObjectOutcome.SERVER_ERROR,
-    ObjectOutcome.RESET,
-    ObjectOutcome.TIMEOUT,
-    ObjectOutcome.INVALID,
-    ObjectOutcome.UNDETERMINED,
-    ObjectOutcome.BLOCKED,
-    ObjectOutcome.ROBOTS,
-    ObjectOutcome.REFUSED_ADDRESS,
-)
-
-
-class MetadataOutcome(StrEnum):
-    """What the provider says when it is asked to describe the object."""
-
-    ERC = "erc"
-    STRUCTURED = "structured"
-    HTML = "html"
-    REGISTRY_LEVEL = "registry-level"
-    QUERY_IGNORED = "query-ignored"
-    QUERY_DROPPED = "query-dropped"
-    ANSWERS_ANYTHING = "answers-anything"
-    UNSUPPORTED = "unsupported"
-    BLOCKED = "blocked"
-    UNDETERMINED = "undetermined"
-    NOT_ASKED = "not-asked"
-
-
-#: Outcomes in which the provider has described the object, in any form.
-DESCRIBED = frozenset({MetadataOutcome.ERC, MetadataOutcome.STRUCTURED, MetadataOutcome.HTML})
-
-
-class CommitmentOutcome(StrEnum):
-    """What the provider promises about the object and its identifier."""
-
-    STATED = "stated"
-    PLACEHOLDER = "placeholder"
-    ABSENT = "absent"
-    UNDETERMINED = "undetermined"
-    NOT_ASKED = "not-asked"
 
 
 class ChainEnd(StrEnum):
@@ -233,6 +153,10 @@ class Hop:
     error: str | None = None
     sent: bool = True
     """Whether anything went out for it: not where robots.txt, our own guard or a dead host kept us from asking."""
+    body_bytes: int | None = None
+    """The size of what was read of the body, as it came over the wire."""
+    body_sha256: str | None = None
+    """The digest of that; none for an empty body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,14 +231,6 @@ class Observation:
         return self.hops[-1].at if self.hops else ""
 
 
-class DocumentOutcome(StrEnum):
-    """What became of a document that answered; one that did not has the object outcome's token of its chain."""
-
-    READ = "read"
-    UNREADABLE = "unreadable"
-    """Fetched, but no reader could make anything of it; its findings say why."""
-
-
 @dataclass(frozen=True, slots=True)
 class CitedMention:
     """A mention, and the URL that asks for its object."""
@@ -368,6 +284,9 @@ class TlsResult:
     reason: str
     """``ok``, ``expired``, ``not-yet-valid``, ``self-signed``, ``unknown-issuer``, ``wrong-host`` or the words."""
     at: str
+    """The moment of the handshake, ISO 8601 in UTC; before the run began, where one of the same day was taken over."""
+    means: str = ""
+    """Whose authorities were trusted, and by which route the host was reached: only like results are taken over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,6 +330,16 @@ class ServiceVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Meant:
+    """An ARK that was probably meant, where another one was written: it lives."""
+
+    ark: str
+    url: str
+    """The URL that asked for it."""
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The three ARK services of one ARK at one request URL (draft-kunze-ark-38, 5.1)."""
 
@@ -423,4 +352,10 @@ class Verdict:
     hops: tuple[Hop, ...]
     """The chain of the request for the object."""
     requests: int
+    """Sent about this ARK at this URL: every attempt and every redirect."""
     remarks: tuple[str, ...] = ()
+    rests_on: tuple[str, ...] = ()
+    """What was asked for others as well, by the URL asked first: controls, policies, a host's path, other readings."""
+    did_you_mean: Meant | None = None
+    naan_policy: Mapping[str, Any] = field(default_factory=dict)
+    """What the NAAN registry says of the policy of whoever assigns such names; empty where it says nothing."""

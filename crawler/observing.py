@@ -85,9 +85,10 @@ def described_by(answers: Mapping[Question, Observation]) -> Described:
         for question in INFLECTED
         if question in answers
     }
-    by = next((each for each, verdict in judged.items() if MetadataOutcome(verdict.outcome) in DESCRIBED), None)
-    if by is None:
+    if not judged:
         return Described()
-    commitment = judge_commitment(answers, judged[by])
+    describing = [each for each, verdict in judged.items() if MetadataOutcome(verdict.outcome) in DESCRIBED]
+    by = describing[0] if describing else None
+    commitment = judge_commitment(answers, judged[by or next(iter(judged))], describing)
     is_stated = commitment.outcome == CommitmentOutcome.STATED
     return Described(by, is_stated, policy_link(commitment.parsed) if is_stated else None)

@@ -1,8 +1,9 @@
-"""From the spiders to the store: grouped commits, and one TLS probe a host."""
+"""From the spiders to the store: grouped commits, and one TLS probe a host and day."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
@@ -13,7 +14,7 @@ from crawler.governor import NotAsked, governor_of
 from crawler.middlewares import RunStopped
 from crawler.observations import ChainEnd, DocumentRecord, ObjectOutcome, Observation, TlsResult
 from crawler.store import Recordable
-from crawler.tls import not_probed, probe
+from crawler.tls import means, not_probed, probe
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -42,7 +43,10 @@ class StorePipeline:
 
 
 class TlsProbePipeline:
-    """Looks once at the certificate of every https host that a chain went through."""
+    """Looks once a day at the certificate of every https host that a chain went through.
+
+    What the store has of the same day (UTC), seen by the same means, becomes a row of this run with its own moment.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         settings = crawler.settings
@@ -65,7 +69,10 @@ class TlsProbePipeline:
             if (host, port) in spider.probed_hosts or spider.store_failure is not None:
                 continue
             spider.probed_hosts.add((host, port))
-            spider.record(await self._probed(host, port))
+            seen_by = means(host, port, routes=self._routes, ca_file=self._ca_file)
+            today = datetime.now(UTC).date().isoformat()
+            known = spider.store.tls_result_of_day(host, port, day=today, means=seen_by)
+            spider.record(known or await self._probed(host, port))
         return item
 
     async def _probed(self, host: str, port: int) -> TlsResult:

@@ -46,14 +46,23 @@ def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
     """What is wrong with the certificates of the hosts on the way, each once; the object was reached all the same."""
     told = set()
     for hop in hops:
-        parts = urlsplit(hop.url)
-        if parts.scheme.lower() != "https" or not parts.hostname:
+        if _scheme(hop.url) != "https":
             continue
-        host = (parts.hostname, parts.port or 443)
+        host = (_host(hop.url), _port(hop.url) or 443)
         result = tls.get(host)
         if result is not None and result.trusted is False and host not in told:
             told.add(host)
             yield f"the certificate of {host[0]} {_TLS_WORDS.get(result.reason, 'does not hold')} ({result.reason})"
+
+
+def plain_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
+    """That a host was asked by plain http, though it is known that it can be asked by https; each host once."""
+    answered = [hop.url for hop in hops if hop.status is not None]
+    secure = {_host(url) for url in answered if _scheme(url) == "https"}
+    for host in dict.fromkeys(_host(url) for url in answered if _scheme(url) == "http" and _port(url) in (None, 80)):
+        result = tls.get((host, 443))
+        if result is not None and result.trusted and host not in secure:
+            yield f"https works: the certificate of {host} holds, and it was asked by plain http"
 
 
 def metadata_remarks(answer: Observation, object_answer: Observation) -> Iterator[str]:
@@ -96,6 +105,13 @@ def _domain_remarks(hops: Sequence[Hop]) -> Iterator[str]:
 
 def _host(url: str) -> str:
     return (urlsplit(url).hostname or "").lower()
+
+
+def _port(url: str) -> int | None:
+    try:
+        return urlsplit(url).port
+    except ValueError:  # such a URL was never asked
+        return None
 
 
 def _scheme(url: str) -> str:

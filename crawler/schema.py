@@ -164,7 +164,9 @@ tls_probe = Table(
     Column("at", Text, nullable=False),
     Column("trusted", Boolean),
     Column("reason", Text, nullable=False),
+    Column("means", Text, nullable=False),
     UniqueConstraint("run_id", "host", "port"),
+    Index("tls_probe_by_host", "host", "port", "at"),
 )
 
 pause = Table(
@@ -213,6 +215,9 @@ verdict = Table(
     Column("hop_count", Integer, nullable=False),
     Column("request_count", Integer, nullable=False),
     Column("remarks", JSON, nullable=False),
+    Column("rests_on", JSON, nullable=False),
+    Column("did_you_mean", JSON(none_as_null=True)),
+    Column("naan_policy", JSON, nullable=False),
     UniqueConstraint("run_id", "request_url"),
     Index("verdict_by_ark", "ark_id"),
 )

@@ -14,7 +14,22 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
-from sqlalchemy import URL, Connection, bindparam, create_engine, event, func, select, text, update
+from sqlalchemy import (
+    URL,
+    Connection,
+    Text,
+    and_,
+    bindparam,
+    cast,
+    create_engine,
+    delete,
+    event,
+    func,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.engine import Engine, Row
 from sqlalchemy.exc import DatabaseError
@@ -23,7 +38,7 @@ from sqlalchemy.pool import StaticPool
 from crawler import schema
 from crawler.frontier import DOCUMENTS, Settled, add_leads, settle
 from crawler.leads import Lead
-from crawler.mention_rows import DoubtfulMention, doubt_json, doubt_of, mention_of
+from crawler.mention_rows import Decided, DoubtfulMention, KeptMention, doubt_json, doubt_of, mention_of
 from crawler.observations import (
     ChainEnd,
     CitedMention,
@@ -47,6 +62,13 @@ RUNNING, FINISHED = "running", "finished"
 Recordable = DocumentRecord | Observation | TlsResult | Pause | HostTraffic | Settled
 #: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
 _PAGE = 500
+
+#: Mentions that may stand for something else, or be spelled otherwise, and about which no resolver has settled that.
+_is_open = and_(
+    schema.is_current_mention,
+    or_(schema.mention.c.alternatives != [], cast(schema.mention.c.repairs, Text).contains("line wrap")),
+    schema.mention.c.decided < Decided.SETTLED.value,
+)
 
 
 class StoreError(Exception):
@@ -252,8 +274,9 @@ class Store:
                 _add(connection, schema.finding, {"run_id": run_id, "subject": subject, **asdict(finding)})
 
     def record_verdicts(self, run_id: int, verdicts: Iterable[Verdict]) -> None:
-        """Record what the observations of a run amount to; a verdict that is there is replaced."""
+        """Record what all observations of a run amount to, in place of what fewer of them did before."""
         with self._writing() as connection:
+            connection.execute(delete(schema.verdict).where(schema.verdict.c.run_id == run_id))
             for verdict in verdicts:
                 values = self._verdict_values(connection, run_id, verdict)
                 connection.execute(
@@ -290,20 +313,20 @@ class Store:
                 {"run_id": run_id, "document_id": added, "subject": document.url, **asdict(finding)},
             )
         rows = [
-            self._mention_values(connection, added, ordinal, 1, cited)
+            self._mention_values(connection, added, ordinal, Decided.READ, cited)
             for ordinal, cited in enumerate(document.mentions, start=1)
         ]
         if rows:
             connection.execute(insert(schema.mention), rows)
 
     def _mention_values(
-        self, connection: Connection, document_id: int, ordinal: int, decided: int, cited: CitedMention
+        self, connection: Connection, document_id: int, ordinal: int, decided: Decided, cited: CitedMention
     ) -> dict[str, Any]:
         mention = cited.mention
         return {
             "document_id": document_id,
             "ordinal": ordinal,
-            "decided": decided,
+            "decided": decided.value,
             "citation": mention.citation,
             "ark_id": self._ark_id(connection, mention.ark),
             "as_written": mention.as_written,
@@ -373,6 +396,9 @@ class Store:
             "hop_count": max(len(verdict.hops) - 1, 0),
             "request_count": verdict.requests,
             "remarks": list(verdict.remarks),
+            "rests_on": list(verdict.rests_on),
+            "did_you_mean": asdict(verdict.did_you_mean) if verdict.did_you_mean else None,
+            "naan_policy": dict(verdict.naan_policy),
         }
 
     def _ark_id(self, connection: Connection, ark: Ark) -> int:
@@ -408,21 +434,6 @@ class Store:
         with self._engine.connect() as connection:
             return [(Ark(row.naan, row.name, row.qualifier), row.request_url) for row in connection.execute(query)]
 
-    def readings(self, run_id: int) -> dict[str, list[Ark]]:
-        """What else the doubtful mentions of a run may stand for, by the URL that asks for the likeliest reading."""
-        mention, document = schema.mention, schema.document
-        query = (
-            select(mention.c.request_url, mention.c.alternatives)
-            .join(document, document.c.document_id == mention.c.document_id)
-            .where(document.c.run_id == run_id, schema.is_current_mention, mention.c.alternatives != [])
-            .order_by(mention.c.mention_id)
-        )
-        found: dict[str, dict[Ark, None]] = {}
-        with self._engine.connect() as connection:
-            for row in connection.execute(query):
-                found.setdefault(row.request_url, {}).update(dict.fromkeys(map(Ark.parse, row.alternatives)))
-        return {url: list(arks) for url, arks in found.items()}
-
     def whole_arks(self, run_id: int) -> list[Ark]:
         """The ARKs that stand whole somewhere in the documents of a run, in order."""
         query = (
@@ -443,7 +454,7 @@ class Store:
             select(mention, schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
             .join_from(mention, schema.ark)
             .join(document, document.c.document_id == mention.c.document_id)
-            .where(document.c.run_id == run_id, mention.c.doubt.is_not(None), mention.c.decided == 1)
+            .where(document.c.run_id == run_id, mention.c.doubt.is_not(None), mention.c.decided == Decided.READ.value)
             .order_by(mention.c.mention_id)
         )
         with self._engine.connect() as connection:
@@ -452,11 +463,25 @@ class Store:
                     row.document_id, row.ordinal, row.request_url, mention_of(row), doubt_of(row.doubt)
                 )
 
-    def record_decisions(self, decided: Iterable[tuple[DoubtfulMention, CitedMention]]) -> None:
-        """Keep mentions that were decided again, each beside the row of its first reading; twice does no harm."""
+    def open_mentions(self, run_id: int) -> Iterator[KeptMention]:
+        """The mentions of a run that may stand for something else, as decided last, in the order of the documents."""
+        mention, document = schema.mention, schema.document
+        query = (
+            select(mention, schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
+            .join_from(mention, schema.ark)
+            .join(document, document.c.document_id == mention.c.document_id)
+            .where(document.c.run_id == run_id, _is_open)
+            .order_by(mention.c.mention_id)
+        )
+        with self._engine.connect() as connection:
+            for row in connection.execute(query):
+                yield KeptMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
+
+    def record_decisions(self, decisions: Iterable[tuple[KeptMention, CitedMention]], on: Decided) -> None:
+        """Keep mentions that were decided again, each beside the rows of its earlier readings; twice does no harm."""
         with self._writing() as connection:
-            for first, cited in decided:
-                values = self._mention_values(connection, first.document_id, first.ordinal, 2, cited)
+            for first, cited in decisions:
+                values = self._mention_values(connection, first.document_id, first.ordinal, on, cited)
                 connection.execute(insert(schema.mention).values(values).on_conflict_do_nothing())
 
     def observations(self, run_id: int) -> Iterator[Observation]:
@@ -501,7 +526,21 @@ class Store:
         query = select(schema.tls_probe).where(schema.tls_probe.c.run_id == run_id)
         with self._engine.connect() as connection:
             for row in connection.execute(query):
-                yield TlsResult(row.host, row.port, row.trusted, row.reason, row.at)
+                yield _tls_result(row)
+
+    def tls_result_of_day(self, host: str, port: int, *, day: str, means: str) -> TlsResult | None:
+        """What a handshake with a host told on a *day* (ISO 8601, UTC) in any run, by these *means*, if one did."""
+        probe = schema.tls_probe.c
+        query = (
+            select(schema.tls_probe)
+            .where(probe.host == host, probe.port == port, probe.means == means, probe.trusted.is_not(None))
+            .where(probe.at.startswith(day))
+            .order_by(probe.at.desc())
+            .limit(1)
+        )
+        with self._engine.connect() as connection:
+            row = connection.execute(query).first()
+            return None if row is None else _tls_result(row)
 
     def counts(self, run_id: int) -> Mapping[str, int]:
         """How many documents and mentions a run has, and how many documents were read."""
@@ -602,6 +641,10 @@ def _facts_json(facts: PageFacts) -> dict[str, Any]:
 def _facts(told: dict[str, Any]) -> PageFacts:
     arks = tuple((ark, place) for ark, place in told.get("arks", ()))
     return PageFacts(**{**told, "arks": arks, "headings": tuple(told.get("headings", ()))})
+
+
+def _tls_result(row: Row[Any]) -> TlsResult:
+    return TlsResult(row.host, row.port, row.trusted, row.reason, row.at, row.means)
 
 
 def _observation(row: Row[Any]) -> Observation:

@@ -1,12 +1,15 @@
-"""What a verifying handshake says of a host's certificate, once a host, beside a crawl that does not verify."""
+"""What a verifying handshake says of a host's certificate, once a host and day, beside a crawl that does not verify."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import socket
 import ssl
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 from urllib.request import getproxies, proxy_bypass
 
 from crawler.addresses import AddressGuard, Routes, is_literal
@@ -47,12 +50,28 @@ async def probe(
                 trusted, reason = await _handshake(host, port, guard, routes, ca_file, on_connected)
     except (OSError, TimeoutError, ValueError) as problem:
         return not_probed(host, port, f"{type(problem).__name__}: {problem}".strip(": "))
-    return TlsResult(host, port, trusted, reason, _now())
+    return TlsResult(host, port, trusted, reason, _now(), means(host, port, routes=routes, ca_file=ca_file))
 
 
 def not_probed(host: str, port: int, why: str) -> TlsResult:
     """What is kept of a host of which no certificate was seen."""
     return TlsResult(host, port, None, f"not probed: {why}", _now())
+
+
+def means(host: str, port: int, *, routes: Routes, ca_file: str | None) -> str:
+    """Whose authorities a probe trusts, and by which route it reaches the host: what its result depends on.
+
+    >>> means("n2t.net", 443, routes=Routes.parse(["n2t.net:443=127.0.0.1:8443"]), ca_file=None)
+    "the system's authorities, at 127.0.0.1:8443"
+    """
+    route = routes.target(host, port)
+    trusted = f"authorities {_digest(ca_file)}" if ca_file else "the system's authorities"
+    return trusted + (f", at {route[0]}:{route[1]}" if route else "")
+
+
+@cache
+def _digest(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
 
 
 def _now() -> str:

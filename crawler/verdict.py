@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
 
 from crawler.access import OUTCOME_OF_END, judge_object, status_outcome
+from crawler.closed import ClosedCollection, as_expected, asks_for_a_right
 from crawler.commitment import about_policy, judge_commitment, policy_link
+from crawler.dossiers import is_about_resolver
 from crawler.inflection import judge_metadata
 from crawler.observations import (
     ACCESS,
-    CONFORMANCE,
     DESCRIBED,
     FAMILY_OF,
     ChainEnd,
@@ -26,9 +29,10 @@ from crawler.observations import (
     ServiceVerdict,
     Verdict,
 )
-from crawler.remarks import EXPECTED_TO_RESOLVE, TlsResults, chain_remarks, metadata_remarks, tls_remarks
+from crawler.remarks import EXPECTED_TO_RESOLVE, TlsResults, chain_remarks, metadata_remarks, plain_remarks, tls_remarks
 from crawler.resolving import INFLECTED, requests_sent
 from extractors.ark import Ark
+from extractors.naan import Entry
 
 __all__ = [
     "OUTCOME_OF_END",
@@ -98,6 +102,12 @@ class Surroundings:
     """Attempts at the same questions before those whose answers stand."""
     policies: Mapping[str, Observation] = field(default_factory=dict)
     """What came of asking for the pages where commitments stand in full, by the URL asked."""
+    own_path: Observation | None = None
+    """What the host says of its resolver's path, where that was asked."""
+    closed: ClosedCollection | None = None
+    """The collection that is meant to be closed, and holds this ARK."""
+    registered: Entry | None = None
+    """What the NAAN registry has about whoever assigns such names."""
 
 
 def judge(
@@ -114,17 +124,24 @@ def judge(
     around = surroundings or Surroundings(control, control_info)
     access = decide_access(answers, around)
     metadata, describing = _judge_metadata(answers, access, around)
-    asked = [answer for question, answer in answers.items() if question not in CONFORMANCE or question in ACCESS]
+    commitment = judge_commitment(answers, metadata, describing)
+    policy = _policy_page(commitment, around)
+    asked = [
+        answer for answer in (*around.earlier, *answers.values()) if not is_about_resolver(answer.question, answers)
+    ]
+    shared = (around.control, around.control_info, around.own_path, policy)
     return Verdict(
         ark=access.answer.ark,
         request_url=access.answer.request_url,
         object=access.verdict,
         metadata=metadata,
-        commitment=_with_policy(judge_commitment(answers, metadata, describing), around),
+        commitment=_with_policy_page(commitment, policy),
         final_url=access.answer.final_url if access.answer.end is ChainEnd.ANSWERED else None,
         hops=access.answer.hops,
-        requests=requests_sent([*around.earlier, *asked]),
+        requests=requests_sent(asked),
         remarks=tuple(dict.fromkeys(_remarks(answers, access, describing, around))),
+        rests_on=tuple(dict.fromkeys(answer.asked_url for answer in shared if answer is not None)),
+        naan_policy=_naan_policy(around.registered),
     )
 
 
@@ -151,37 +168,54 @@ def decide_access(answers: Mapping[Question, Observation], around: Surroundings)
     A way counts only while the one before it fails: what blocks a program is not mended by asking elsewhere.
     """
     first = _access(Question.OBJECT, answers[Question.OBJECT], around)
-    told = [*first.verdict.evidence]
+    told = [*first.verdict.evidence, *_about_attempts(first, around.earlier)]
     if first.family in (Family.WORKS, Family.NOT_JUDGED):
-        return _with_evidence(first, told, around)
+        return _with_evidence(first, told)
     for way in ACCESS[1:]:
         if way not in answers:
             continue
         other = _access(way, answers[way], around)
-        told += [WAYS[way][0], *other.verdict.evidence]
+        how, *more = other.verdict.evidence
+        told += [f"{WAYS[way][0]} {how}", *more, *_about_attempts(other, around.earlier)]
         if other.family is Family.WORKS:
             outcome = ObjectOutcome.WORKS_ELSEWHERE.value if way in _ELSEWHERE else other.verdict.outcome
             found = replace(other, verdict=replace(other.verdict, outcome=outcome))
-            return _with_evidence(found, told, around)
-    return _with_evidence(first, told, around)
+            return _with_evidence(found, told)
+    return _with_evidence(first, told)
 
 
 def _access(way: Question, answer: Observation, around: Surroundings) -> Access:
     neighbours = around.neighbours if way is Question.OBJECT else 0
-    return Access(way, answer, judge_object(answer, around.control, neighbours=neighbours))
+    verdict = judge_object(answer, around.control, neighbours=neighbours)
+    if around.closed is not None and verdict.outcome == ObjectOutcome.BLOCKED and asks_for_a_right(answer):
+        verdict = as_expected(verdict, around.closed, around.control)
+    return Access(way, answer, verdict)
 
 
-def _with_evidence(access: Access, told: Sequence[str], around: Surroundings) -> Access:
-    evidence = (*told, *_about_attempts(access.answer, around.earlier))
-    return replace(access, verdict=replace(access.verdict, evidence=evidence))
+def _with_evidence(access: Access, told: Sequence[str]) -> Access:
+    return replace(access, verdict=replace(access.verdict, evidence=tuple(told)))
 
 
-def _about_attempts(answer: Observation, earlier: Iterable[Observation]) -> Iterator[str]:
-    """How often a question was put, when more than once, and what the earlier attempts gave."""
+def _about_attempts(access: Access, earlier: Iterable[Observation]) -> Iterator[str]:
+    """How often a question was put, and what the earlier attempts gave; nothing where one attempt was enough."""
+    answer = access.answer
     before = [each for each in earlier if each.question is answer.question and each.attempt < answer.attempt]
     if answer.attempt > 1:
         gave = [str(each.status) if each.end is ChainEnd.ANSWERED else each.end.value for each in before]
-        yield f"asked {answer.attempt} times" + (f"; before: {', '.join(gave)}" if gave else "")
+        yield f"asked {answer.attempt} times{_span([*before, answer])}" + (
+            f"; before: {', '.join(gave)}" if gave else ""
+        )
+    elif access.way is Question.OBJECT and access.family in (Family.FAILS, Family.UNREACHABLE):
+        yield "asked once"
+
+
+def _span(attempts: Sequence[Observation]) -> str:
+    """The time from the first answer to the last, in words; nothing where that isn't known."""
+    moments = sorted(hop.at for attempt in attempts for hop in attempt.hops if hop.at)
+    if len(moments) < 2:
+        return ""
+    seconds = (datetime.fromisoformat(moments[-1]) - datetime.fromisoformat(moments[0])).total_seconds()
+    return f" over {seconds:.0f} s" if seconds >= 1 else " within a second"
 
 
 # -- metadata
@@ -213,13 +247,27 @@ def _object_of(answer: Observation, answers: Mapping[Question, Observation], acc
     return next((answers[way] for way in ACCESS if way in answers and answers[way].asked_url == base), access.answer)
 
 
-def _with_policy(commitment: ServiceVerdict, around: Surroundings) -> ServiceVerdict:
-    """A commitment with what is known of the page where it stands in full."""
-    link = policy_link(commitment.parsed)
-    seen = around.policies.get(link) if link else None
-    if commitment.outcome != CommitmentOutcome.STATED or seen is None:
+def _policy_page(commitment: ServiceVerdict, around: Surroundings) -> Observation | None:
+    """What came of asking for the page where a stated commitment is said to stand in full."""
+    link = policy_link(commitment.parsed) if commitment.outcome == CommitmentOutcome.STATED else None
+    return around.policies.get(link) if link else None
+
+
+def _with_policy_page(commitment: ServiceVerdict, page: Observation | None) -> ServiceVerdict:
+    if page is None:
         return commitment
-    return replace(commitment, evidence=(*commitment.evidence, about_policy(seen)))
+    return replace(commitment, evidence=(*commitment.evidence, about_policy(page)))
+
+
+def _naan_policy(registered: Entry | None) -> Mapping[str, Any]:
+    """What a registry says of an assigner's policy, under the registry's own names; nothing where it says nothing."""
+    if registered is None:
+        return {}
+    policy = registered.policy
+    told = {"practices": list(policy.practices), "org_type": policy.org_type, "url": policy.url}
+    if not (policy.practices or policy.url):
+        return {}
+    return {"of": registered.key, "organization": registered.organization, **told}
 
 
 # -- remarks
@@ -232,6 +280,7 @@ def _remarks(
     if access.way in WAYS:
         yield WAYS[access.way][1]
     yield from chain_remarks(access.answer)
+    yield from plain_remarks(access.answer.hops, around.tls)
     yield from tls_remarks(answers[Question.OBJECT].hops, around.tls)
     if access.way is not Question.OBJECT:
         yield from tls_remarks(access.answer.hops, around.tls)

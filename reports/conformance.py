@@ -6,10 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from crawler.conformance import FORMS, Reply, judge_form
+from crawler.conformance import FORMS, MOST_QUESTIONS, Reply, judge_form
 from crawler.observations import CONFORMANCE, ChainEnd, Question
 from crawler.resolving import resolver_of
 from reports.frames import Frames
+
+__all__ = ["COLUMNS", "MOST_QUESTIONS", "conformance"]
 
 COLUMNS = {
     "resolver": "str",

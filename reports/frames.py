@@ -198,6 +198,9 @@ VERDICTS: Selection = {
     verdict.c.final_url: TEXT,
     verdict.c.hop_count: INTEGER,
     verdict.c.request_count: INTEGER,
+    verdict.c.rests_on: TEXT,
+    verdict.c.did_you_mean: PARSED,
+    verdict.c.naan_policy: PARSED,
     verdict.c.remarks: TEXT,
 }
 

@@ -14,6 +14,7 @@ from extractors.suggestions import suggestions
 from extractors.wraps.evidence import Evidence
 from reports.frames import JOINT, Frames, joined
 from reports.standing import cited_urls
+from reports.words import naan_policy_words
 
 #: Who needs attention comes first.
 ATTENTION: Final = (Family.FAILS, Family.UNREACHABLE, Family.NOT_JUDGED, Family.WORKS)
@@ -21,8 +22,9 @@ ATTENTION: Final = (Family.FAILS, Family.UNREACHABLE, Family.NOT_JUDGED, Family.
 
 _ARKS: Final = [
     *("ark", "naan", "request_url", "object", "family", "metadata", "commitment", "permanence", "guarantor"),
-    *("final_url", "hop_count", "request_count", "citations", "documents", "first_document"),
-    *("check", "suggestions", "object_evidence", "metadata_evidence", "commitment_evidence", "remarks"),
+    *("naan_policy", "final_url", "hop_count", "request_count", "rests_on", "citations", "documents"),
+    *("first_document", "check", "suggestions", "did_you_mean"),
+    *("object_evidence", "metadata_evidence", "commitment_evidence", "remarks"),
 ]
 _CITATIONS: Final = [
     *("document", "citation", "page", "place", "role", "as_written", "ark", "repaired", "repairs", "confidence"),
@@ -48,6 +50,8 @@ def arks(frames: Frames) -> pd.DataFrame:
         suggestions=rows["ark"].map(lambda ark: checks[ark][1]).astype("str"),
         permanence=promises.map(_permanence).astype("str"),
         guarantor=promises.map(_guarantor).astype("str"),
+        naan_policy=rows["naan_policy"].map(_naan_policy).astype("str"),
+        did_you_mean=rows["did_you_mean"].map(_meant).astype("str"),
         attention=rows["family"].map(ATTENTION.index).astype("Int64"),
     )
     order = {"attention": True, "citations": False, "ark": True, "request_url": True}
@@ -93,6 +97,15 @@ def _permanence(promise: Any) -> str | None:
 def _guarantor(promise: Any) -> str | None:
     """Who makes a parsed commitment."""
     return _said(promise, "guarantor", "who")
+
+
+def _naan_policy(policy: Any) -> str | None:
+    return naan_policy_words(policy) if isinstance(policy, Mapping) and policy else None
+
+
+def _meant(meant: Any) -> str | None:
+    """The ARK that was probably meant."""
+    return meant["ark"] if isinstance(meant, Mapping) else None
 
 
 def _said(promise: Any, *names: str) -> str | None:

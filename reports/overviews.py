@@ -10,7 +10,7 @@ import pandas as pd
 
 from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, Question
 from extractors.naan import SHARED_NAANS, WELL_KNOWN_NAANS
-from reports.frames import Frames
+from reports.frames import JOINT, Frames
 from reports.standing import (
     FAMILY_COLUMNS,
     ark_standings,
@@ -18,6 +18,7 @@ from reports.standing import (
     citation_counts,
     family_counts,
 )
+from reports.words import naan_policy_words
 
 _FAMILIES = list(FAMILY_COLUMNS.values())
 _HOST_COLUMNS = ["info_answers", "http_only", "tls", "mean_redirects", "landing_hosts"]
@@ -55,10 +56,11 @@ def naans(frames: Frames) -> pd.DataFrame:
     rows = _with_counts(rows, ["citations", "documents", "described", "committed"])
     rows = rows.assign(
         organization=rows["naan"].map(WELL_KNOWN_NAANS).astype("str"),
+        policy=rows["naan"].map(_policies(frames)).astype("str"),
         share_works=_share(rows["works"], rows["works"] + rows["fails"]),
     ).sort_values(["arks", "naan"], ascending=[False, True], ignore_index=True)
     named = ["naan", "organization", "arks", "citations", "documents"]
-    return rows[[*named, *_FAMILIES, "described", "committed", "share_works"]]
+    return rows[[*named, *_FAMILIES, "described", "committed", "policy", "share_works"]]
 
 
 def resolvers(frames: Frames) -> pd.DataFrame:
@@ -162,6 +164,16 @@ def _mean_redirects(frames: Frames) -> pd.DataFrame:
     redirects = asked["hop_count"].astype("Float64")
     by_host = asked.assign(host=asked["request_url"].map(host).astype("str"), mean_redirects=redirects)
     return by_host.groupby("host")["mean_redirects"].mean().round(2).reset_index()
+
+
+def _policies(frames: Frames) -> dict[str, str]:
+    """What the NAAN registry says of the policy under each NAAN; of its shoulders, where it says it of them."""
+    told = zip(frames.verdicts["naan"], frames.verdicts["naan_policy"], strict=True)
+    words: dict[str, set[str]] = {}
+    for naan, policy in told:
+        if policy:
+            words.setdefault(naan, set()).add(naan_policy_words(policy))
+    return {naan: JOINT.join(sorted(policies)) for naan, policies in words.items()}
 
 
 def _share(part: pd.Series, whole: pd.Series) -> pd.Series:

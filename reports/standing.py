@@ -80,9 +80,13 @@ def best(judged: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def ark_standings(frames: Frames) -> pd.DataFrame:
-    """One row an ARK of the run, asked or not: naan and its best outcomes; in the order of the store."""
+    """One row an ARK that is cited or judged: naan and its best outcomes; in the order of the store.
+
+    What was asked about only to decide between readings, or to confirm a suggestion, is none of the run's ARKs.
+    """
     asked = best(frames.verdicts, ["ark_id"]).drop(columns="family")
-    rows = frames.arks[["ark_id", "ark", "naan"]].merge(asked, on="ark_id", how="left")
+    arks = frames.arks[frames.arks["ark_id"].isin([*frames.mentions["ark_id"], *frames.verdicts["ark_id"]])]
+    rows = arks[["ark_id", "ark", "naan"]].merge(asked, on="ark_id", how="left")
     return rows.assign(family=families(rows["object"]))
 
 

@@ -31,6 +31,7 @@ def summary(frames: Frames) -> pd.DataFrame:
         *_ark_measures(frames),
         *_url_measures(frames),
         ("findings", len(frames.findings), "Remarks about documents, each kind and text once a document."),
+        *_question_measures(frames),
         (
             "requests sent",
             len(sent_hops(frames)) + _document_requests(frames.documents),
@@ -85,6 +86,13 @@ def _url_measures(frames: Frames) -> Iterator[Measure]:
             yield f"URLs asked: {outcome}", outcomes[outcome], meaning
 
 
+def _question_measures(frames: Frames) -> Iterator[Measure]:
+    asked = frames.verdicts.loc[frames.verdicts["request_count"].gt(0), "ark_id"].nunique()
+    yield "ARKs asked about", asked, "Cited or given, and requested at least once."
+    note = "One chain of requests each: for objects, metadata, controls, other readings and other forms, each attempt."
+    yield "questions asked", len(frames.observations), note
+
+
 def _family_measures(of: str, families_of: pd.Series) -> Iterator[Measure]:
     counts = Counter(families_of)
     for family, meaning in FAMILY_MEANINGS.items():
@@ -135,5 +143,18 @@ def sentences(summary: pd.DataFrame) -> list[str]:
             f"{counted(count['ARKs described'], 'ARK')} described when asked, "
             f"{counted(count['ARKs with a stated commitment'], 'ARK')} with a stated commitment."
         ),
-        f"{counted(count['requests sent'], 'request')} sent.",
+        (
+            f"{counted(count['questions asked'], 'question')} asked about {counted(count['ARKs asked about'], 'ARK')}"
+            f"{_each(count['questions asked'], count['ARKs asked about'])}; "
+            f"{counted(count['requests sent'], 'request')} sent."
+        ),
     ]
+
+
+def _each(questions: int, arks: int) -> str:
+    """How many questions an ARK took, on average.
+
+    >>> _each(211, 100), _each(0, 0)
+    (', 2.11 each', '')
+    """
+    return f", {questions / arks:.2f} each" if arks else ""

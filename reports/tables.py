@@ -130,6 +130,7 @@ NAANS: Final = TableDefinition(
         *_FAMILIES,
         Column("described", COUNT, "ARKs that were described when asked: outcome erc, structured or html", "ARKs"),
         Column("committed", COUNT, "ARKs for which a commitment is stated", "ARKs"),
+        Column("policy", TEXT, "what the NAAN registry says of the policy of whoever assigns there"),
         Column("share_works", SHARE, "works / (works + fails); empty when both are 0", "1"),
     ),
 )
@@ -160,7 +161,7 @@ CONFORMANCE: Final = TableDefinition(
     "conformance",
     "Other spellings",
     "One row a resolver, shoulder and form. Equal spellings of an ARK are one ARK, and a resolver must treat "
-    "them alike: asked about one ARK that resolves, where the audit was told to.",
+    f"them alike: asked about one ARK that resolves, {conformance.MOST_QUESTIONS}.",
     conformance.conformance,
     (
         Column("resolver", URL, "resolver that was asked: the address before the ARK"),
@@ -211,14 +212,17 @@ ARKS: Final = TableDefinition(
         Column("commitment", TOKEN, "outcome of the commitment service"),
         Column("permanence", TEXT, "what the commitment says of permanence, in the provider's words"),
         Column("guarantor", TEXT, "who makes the commitment, in the provider's words"),
+        Column("naan_policy", TEXT, "what the NAAN registry says of the policy of whoever assigns such names"),
         Column("final_url", URL, "URL that the object's chain of redirects ended at"),
         Column("hop_count", COUNT, "redirects between the first request for the object and the last", "redirects"),
-        Column("request_count", COUNT, "requests that this verdict rests on", "requests"),
+        Column("request_count", COUNT, "requests about this ARK at this URL, each attempt and redirect", "requests"),
+        Column("rests_on", TEXT, "URLs asked for others as well: controls, policies, a host's path, other readings"),
         Column("citations", COUNT, "citations of this ARK with this URL", "citations"),
         Column("documents", COUNT, "documents with such a citation", "documents"),
         Column("first_document", URL, "document with the first such citation"),
         Column("check", TOKEN, "what its check character says: passes, fails, none or unknown"),
         Column("suggestions", TEXT, "ARKs that may have been meant where the check character fails"),
+        Column("did_you_mean", ARK, "the one of them that lives, where this ARK is not found; empty for none"),
         Column("object_evidence", TEXT, "why the object outcome is what it is"),
         Column("metadata_evidence", TEXT, "why the metadata outcome is what it is"),
         Column("commitment_evidence", TEXT, "why the commitment outcome is what it is"),
@@ -254,8 +258,9 @@ CITATIONS: Final = TableDefinition(
 
 FINDINGS: Final = TableDefinition(
     "findings",
-    "Findings about documents",
-    "One row a remark: why a document could not be read, or what stands in it besides ARKs.",
+    "Findings",
+    "One row a remark: why a document could not be read, what stands in it besides ARKs, which reading of a doubtful "
+    "ARK lives, and what several verdicts together show.",
     listings.findings,
     (
         Column("subject", TEXT, "what the finding is about: mostly a document"),

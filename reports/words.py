@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from crawler.observations import CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 
@@ -74,6 +74,29 @@ COMMITMENT_MEANINGS: Final[Mapping[CommitmentOutcome, str]] = {
     CommitmentOutcome.UNDETERMINED: "The answers don't allow a judgement.",
     CommitmentOutcome.NOT_ASKED: "The question was not asked.",
 }
+
+
+#: What the NAAN registry's short words for practices mean.
+PRACTICES: Final[Mapping[str, str]] = {
+    "NR": "names are never re-assigned",
+    "OP": "names are opaque",
+    "CC": "names carry a check character",
+}
+
+
+def naan_policy_words(policy: Mapping[str, Any]) -> str:
+    """What the NAAN registry says of an assigner's policy, in words; nothing where it says nothing.
+
+    >>> naan_policy_words({"of": "12148", "organization": "BnF", "practices": ["NR", "CC"], "url": "https://a.example/"})
+    'BnF, for 12148: names are never re-assigned, names carry a check character, as told at https://a.example/'
+    """
+    if not policy:
+        return ""
+    told = [*(PRACTICES.get(practice, practice) for practice in policy.get("practices", ()))]
+    if policy.get("url"):
+        told.append(f"as told at {policy['url']}" if told else f"a policy at {policy['url']}")
+    who = f"{policy['organization']}, for {policy['of']}" if policy.get("organization") else policy["of"]
+    return f"{who}: {', '.join(told)}"
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:

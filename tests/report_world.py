@@ -57,6 +57,9 @@ VERDICT = {
     "commitment_parsed": {},
     "hop_count": 0,
     "request_count": 1,
+    "rests_on": [],
+    "did_you_mean": None,
+    "naan_policy": {},
     "remarks": [],
 }
 OBSERVATION = {
@@ -106,6 +109,7 @@ def _insert(connection: Connection, table: Table, rows: Sequence[Mapping[str, An
         "mention": MENTION,
         "verdict": VERDICT,
         "observation": OBSERVATION,
+        "tls_probe": {"means": "the system's authorities"},
     }
     for row in rows:
         connection.execute(table.insert().values({**defaults.get(table.name, {}), **row}))
@@ -300,6 +304,14 @@ def write_world(path: Path) -> Path:
                     "final_url": LANDING,
                     "hop_count": 1,
                     "request_count": 3,
+                    "rests_on": [f"{BTV_AT_N2T}x", f"{BTV_AT_N2T}y"],
+                    "naan_policy": {
+                        "of": "12148",
+                        "organization": "Bibliothèque nationale de France",
+                        "practices": ["NR", "OP"],
+                        "org_type": "NP",
+                        "url": None,
+                    },
                 },
                 {
                     "ark_id": 1,
@@ -322,6 +334,8 @@ def write_world(path: Path) -> Path:
                     "object": "broken",
                     "object_evidence": [f"the page is titled {RIGHT_TO_LEFT_OVERRIDE}dnuof toN"],
                     "final_url": MUSEUM,
+                    "rests_on": [f"{MUSEUM[:-1]}8"],
+                    "did_you_mean": {"ark": "ark:53355/cl010120338", "url": f"{MUSEUM[:-1]}8", "evidence": []},
                     "remarks": ["unregistered NAAN"],
                 },
                 {"ark_id": 4, "request_url": SLOW, "object": "timeout"},

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from crawler.conformance import QUESTIONS_A_SHOULDER
+from crawler.observations import CONFORMANCE
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
@@ -48,39 +52,67 @@ def knowing(*names: str, page: bytes = PAGE) -> Callable[[str], bytes]:
 # -- once more
 
 
-@pytest.mark.parametrize(
-    ("first", "end"),
-    [
-        (reply("503 Service Unavailable"), ("answered", 503)),
-        (reply("429 Too Many Requests"), ("answered", 429)),
-        (reply("502 Bad Gateway"), ("answered", 502)),
-        (reply("504 Gateway Timeout"), ("answered", 504)),
-        (None, ("reset", None)),
-    ],
-    ids=["503", "429", "502", "504", "a connection broken off"],
-)
+#: What a host answers first, how often, and how the attempts end. All of them are asked in one audit.
+PASSING: dict[str, tuple[bytes | None, int, Rows]] = {
+    "503": (reply("503 Service Unavailable"), 1, [("answered", 503), ("answered", 200)]),
+    "429": (reply("429 Too Many Requests"), 1, [("answered", 429), ("answered", 200)]),
+    "502": (reply("502 Bad Gateway"), 1, [("answered", 502), ("answered", 200)]),
+    "504": (reply("504 Gateway Timeout"), 1, [("answered", 504), ("answered", 200)]),
+    "a connection broken off": (None, 1, [("reset", None), ("answered", 200)]),
+    "503 each time": (reply("503 Service Unavailable"), 9, [("answered", 503)] * 3),
+    "500 will not pass": (reply("500 Internal Server Error"), 1, [("answered", 500)]),
+    "404 will not pass": (reply("404 Not Found"), 1, [("answered", 404)]),
+    "403 will not pass": (reply("403 Forbidden"), 1, [("answered", 403)]),
+    "an hour is beyond our patience": (
+        reply("503 Service Unavailable", Retry_After="3600"), 9, [("answered", 503)],
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def attempts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Rows, list[str], dict[str, Any]]]:
+    """For each of `PASSING` the attempts at its object, the targets that were asked, and the row that was printed."""
+    store = tmp_path_factory.mktemp("attempts") / "a.db"
+    begun = time.monotonic()
+    with ExitStack() as stack:
+        servers = {
+            name: stack.enter_context(RawServer(flaky(first, times=times)))
+            for name, (first, times, _) in PASSING.items()
+        }
+        urls = {name: f"{server.url}/ark:/12x45/x5" for name, server in servers.items()}
+        rows = check_rows("--store", store, *urls.values())
+    assert time.monotonic() - begun < 60, "nobody waits for an hour"
+    seen = observed(store, "request_url, question, attempt, chain_end, status, hops")
+    return {
+        name: ([row[2:] for row in seen if row[:2] == (urls[name], "object")], servers[name].targets, row)
+        for name, row in zip(PASSING, rows, strict=True)
+    }
+
+
+@pytest.mark.parametrize("name", PASSING)
 def test_what_may_pass_is_asked_again_and_each_attempt_is_a_row(
-    first: bytes | None, end: tuple[str, int | None], tmp_path: Path
+    name: str, attempts: dict[str, tuple[Rows, list[str], dict[str, Any]]]
 ) -> None:
-    with RawServer(flaky(first, times=1)) as server:
-        check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:/12x45/x5")
-    rows = [row for row in observed(tmp_path / "a.db") if row[0] == "object"]
-    assert rows == [("object", 1, *end), ("object", 2, "answered", 200)]
+    seen, targets, _ = attempts[name]
+    ends = PASSING[name][2]
+    assert [row[:3] for row in seen] == [(attempt, *end) for attempt, end in enumerate(ends, start=1)]
+    assert targets.count("/ark:/12x45/x5") == len(ends)
 
 
-def test_three_attempts_are_enough_and_the_verdict_says_how_often(tmp_path: Path) -> None:
-    with RawServer(lambda _: reply("503 Service Unavailable")) as server:
-        [row] = check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:/12x45/x5")
-        assert server.targets == ["/ark:/12x45/x5"] * 3
-    assert outcomes([row]) == ["server-error"]
+def test_three_attempts_are_enough_and_the_verdict_says_how_often(
+    attempts: dict[str, tuple[Rows, list[str], dict[str, Any]]],
+) -> None:
+    _, targets, row = attempts["503 each time"]
+    assert targets == ["/ark:/12x45/x5"] * 3
+    assert row["object"]["outcome"] == "server-error"
     assert any("3 times" in words for words in row["object"]["evidence"])
 
 
-@pytest.mark.parametrize("status", ["500 Internal Server Error", "404 Not Found", "403 Forbidden"])
-def test_what_will_not_pass_is_not_asked_again(status: str, tmp_path: Path) -> None:
-    with RawServer(lambda _: reply(status)) as server:
-        check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:/12x45/x5")
-        assert server.targets.count("/ark:/12x45/x5") == 1
+def test_a_retry_after_beyond_our_patience_is_kept(
+    attempts: dict[str, tuple[Rows, list[str], dict[str, Any]]],
+) -> None:
+    [(_, _, _, hops)], _, _ = attempts["an hour is beyond our patience"]
+    assert json.loads(hops)[0]["headers"]["Retry-After"] == "3600"
 
 
 def test_attempts_are_spaced_and_a_retry_after_is_heeded_by_the_whole_host() -> None:
@@ -106,16 +138,6 @@ def test_a_back_off_grows() -> None:
         )
     assert second - first >= 0.38
     assert third - second >= 0.78
-
-
-def test_a_retry_after_beyond_our_patience_is_kept_and_not_waited_for(tmp_path: Path) -> None:
-    begun = time.monotonic()
-    with RawServer(lambda _: reply("503 Service Unavailable", Retry_After="3600")) as server:
-        check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:/12x45/x5")
-        assert server.targets == ["/ark:/12x45/x5"]
-    assert time.monotonic() - begun < 30
-    [(hops,)] = [row[1:] for row in observed(tmp_path / "a.db", "question, hops") if row[0] == "object"]
-    assert json.loads(hops)[0]["headers"]["Retry-After"] == "3600"
 
 
 def test_a_host_that_never_answers_is_not_asked_three_times_about_each() -> None:
@@ -164,6 +186,20 @@ def test_a_dead_resolver_is_replaced_by_the_registrys_target(tmp_path: Path) -> 
     assert outcomes([row]) == ["works-elsewhere"]
 
 
+def test_a_natab_names_the_resolver_that_takes_over(tmp_path: Path) -> None:
+    (tmp_path / "natab").write_text("# A library\n98765: http://library.example/policy\n\tark.library.example LIB\n")
+    cache = {"ARKAUDIT_CACHE": str(tmp_path / "cache")}
+    assert run_command("registry", "update", tmp_path / "natab", **cache).returncode == 0
+    with RawServer(knowing("x5")) as listed:
+        [row] = check_rows(
+            *routed(ark_library_example=listed), "--connect-to=gone.example:80=127.0.0.1:9",
+            "http://gone.example/ark:/98765/x5", **cache,
+        )  # fmt: skip
+        assert listed.targets[0] == "/ark:/98765/x5"
+    assert outcomes([row]) == ["works-elsewhere"]
+    assert row["naan_policy"]["url"] == "http://library.example/policy"
+
+
 def test_what_the_registrys_target_does_not_know_is_confirmed_at_the_global_resolver(tmp_path: Path) -> None:
     cache = with_registry(tmp_path, "http://registered.example/ark:/${content}")
 
@@ -180,10 +216,7 @@ def test_what_the_registrys_target_does_not_know_is_confirmed_at_the_global_reso
 def test_compact_arks_go_straight_to_the_registrys_target_when_told_to(tmp_path: Path) -> None:
     cache = with_registry(tmp_path, "http://registered.example/item/${value}")
 
-    def respond(target: str) -> bytes:
-        return PAGE if "/x5" in target and "?" not in target else reply("404 Not Found")
-
-    with RawServer(respond) as registered, RawServer(respond) as everywhere:
+    with RawServer(knowing("x5y7z")) as registered, RawServer(knowing("x5y7z")) as everywhere:
         routes = routed(registered_example=registered, global_example=everywhere)
         [row] = check_rows("--direct", "--resolver", "http://global.example/", *routes, "ark:/98765/x5y7z", **cache)
         assert everywhere.targets == []
@@ -192,6 +225,17 @@ def test_compact_arks_go_straight_to_the_registrys_target_when_told_to(tmp_path:
         assert len(controls) == 1
         assert controls[0].startswith("/item/x5")
     assert outcomes([row]) == ["resolved"]
+
+
+def test_what_a_registrys_target_tells_everybody_is_held_against_it_though_no_label_is_in_its_url(
+    tmp_path: Path,
+) -> None:
+    cache = with_registry(tmp_path, "http://registered.example/item/${value}")
+    with RawServer(lambda _: PAGE) as registered:
+        [row] = check_rows("--direct", *routed(registered_example=registered), "ark:/98765/x5y7z", **cache)
+        [control] = [target for target in registered.targets if "x5y7z" not in target]
+    assert outcomes([row]) == ["undetermined"]
+    assert row["rests_on"] == [f"http://registered.example{control}"]
 
 
 def test_what_a_landing_host_does_not_find_is_asked_nowhere_else() -> None:
@@ -272,37 +316,48 @@ def test_where_a_commitment_is_stated_in_full_is_asked_once_a_run(tmp_path: Path
 # -- no more than needed
 
 
-def budget(respond: Callable[[str], bytes], store: Path) -> tuple[float, Counter[str]]:
-    """Questions an ARK, for a hundred of one shoulder, and how often each was put."""
-    with RawServer(respond) as server:
-        arks = [f"{server.url}/ark:/12x45/b7{number:03}k" for number in range(100)]
-        rows = check_rows("--conformance", "--store", store, *arks)
-    assert len(rows) == 100
-    questions = Counter(row[0] for row in observed(store))
-    return sum(questions.values()) / 100, questions
+Budget = tuple[float, Counter[str]]
 
 
-def test_a_hundred_healthy_arks_that_describe_themselves_take_two_questions_and_a_bit(tmp_path: Path) -> None:
-    def respond(target: str) -> bytes:
+@pytest.fixture(scope="module")
+def budgets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Budget]:
+    """Questions an ARK and how often each was put, for a hundred ARKs of two shoulders: one describes, one doesn't."""
+
+    def mute(target: str) -> bytes:
         name = target.partition("?")[0].rpartition("/")[2]
-        if not name.startswith("b7") or not name[2:5].isdigit() or len(name) != 6:
-            return reply("404 Not Found")
-        if target.endswith("?info"):
-            return reply(body=RECORD.format(name=name), media_type="text/plain")
-        return reply(body=f"<title>Notebook {name}</title><p>ark:/12x45/{name}")
+        is_known = re.fullmatch(r"b7[0-9]{3}k", name)
+        return reply(body=f"<title>Notebook {name}</title><p>{name}") if is_known else reply("404 Not Found")
 
-    average, questions = budget(respond, tmp_path / "a.db")
+    def describing(target: str) -> bytes:
+        answer, name = mute(target), target.partition("?")[0].rpartition("/")[2]
+        is_described = target.endswith("?info") and b"200 OK" in answer
+        return reply(body=RECORD.format(name=name), media_type="text/plain") if is_described else answer
+
+    store = tmp_path_factory.mktemp("budget") / "a.db"
+    with RawServer(describing) as first, RawServer(mute) as second:
+        servers = {"describing": first, "mute": second}
+        arks = [f"{server.url}/ark:/12x45/b7{number:03}k" for server in servers.values() for number in range(100)]
+        rows = check_rows("--conformance", "--store", store, *arks)
+        assert outcomes(rows) == ["resolved"] * 200
+        questions = {
+            name: Counter(row[0] for row in observed(store, "question, request_url") if row[1].startswith(server.url))
+            for name, server in servers.items()
+        }
+    return {name: (sum(counted.values()) / 100, counted) for name, counted in questions.items()}
+
+
+def test_a_hundred_healthy_arks_that_describe_themselves_take_two_questions_and_a_bit(
+    budgets: dict[str, Budget],
+) -> None:
+    average, questions = budgets["describing"]
     assert average <= 2.2, questions
     assert questions["object"] == questions["?info"] == 100
     assert questions["control"] == questions["control ?info"] == questions["??"] == 1
+    assert sum(questions[form] for form in CONFORMANCE) <= QUESTIONS_A_SHOULDER
 
 
-def test_a_hundred_healthy_arks_that_do_not_take_four_questions_and_a_bit(tmp_path: Path) -> None:
-    def respond(target: str) -> bytes:
-        name = target.partition("?")[0].rpartition("/")[2]
-        return reply(body=f"<title>Notebook {name}</title>") if name.startswith("b7") else reply("404 Not Found")
-
-    average, questions = budget(respond, tmp_path / "a.db")
+def test_a_hundred_healthy_arks_that_do_not_take_four_questions_and_a_bit(budgets: dict[str, Budget]) -> None:
+    average, questions = budgets["mute"]
     assert average <= 4.2, questions
     assert questions["control"] == 1
 

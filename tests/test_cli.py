@@ -162,6 +162,9 @@ def test_check_answers_each_line_in_its_order(tmp_path: Path) -> None:
                 "final_url",
                 "hops",
                 "requests",
+                "rests_on",
+                "did_you_mean",
+                "naan_policy",
                 "remarks",
             }
             for row in rows

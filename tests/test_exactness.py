@@ -170,9 +170,10 @@ def test_a_long_header_is_read(tmp_path: Path) -> None:
     assert 1_000 < len(row["hops"][-1]["headers"]["Link"]) < 10_000, "kept as far as anybody needs it"
 
 
-@pytest.mark.parametrize("url", ["http://n2t.net:99999/ark:/12x45/x5", "http://n2t.net:port/ark:/12x45/x5"])
-def test_a_url_that_can_not_be_is_told(url: str) -> None:
-    done = run_command("check", *ON_LOOPBACK, url)
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("host", ["n2t.net:99999", "n2t.net:port"])
+def test_a_url_that_can_not_be_is_told(scheme: str, host: str) -> None:
+    done = run_command("check", *ON_LOOPBACK, f"{scheme}://{host}/ark:/12x45/x5")
     assert done.returncode == 0, done.stderr
     for line in done.stdout.splitlines():
         row = json.loads(line)

@@ -45,9 +45,12 @@ from tests.report_world import (
     MOMENT,
     MUSEUM,
     RIGHT_TO_LEFT_OVERRIDE,
+    RUN,
     SLOW,
     ark_row,
+    hop,
     mention_row,
+    observation_row,
     write_store,
     write_world,
 )
@@ -121,6 +124,8 @@ def test_the_summary_counts_citations_by_their_own_url_and_arks_by_their_best(
         ("URLs asked: robots", 1),
         ("URLs asked: skipped", 2),
         ("findings", 2),
+        ("ARKs asked about", 5),
+        ("questions asked", 8),
         ("requests sent", 12),
     ]
 
@@ -160,17 +165,47 @@ def test_an_ark_at_two_urls_counts_once_with_its_best_outcome(tables: Mapping[st
     assert counted[0] == ("12148", 2, 3, 2, 2, 0, 1.0)
 
 
+POLICY = "Bibliothèque nationale de France, for 12148: names are never re-assigned, names are opaque"
+
+
 def test_naans(tables: Mapping[str, pd.DataFrame]) -> None:
     assert listed(tables["naans"]) == [
-        ("12148", "Bibliothèque nationale de France", 2, 3, 2, 2, 0, 0, 0, 1, 1, 1.0),
-        ("12345", None, 1, 1, 1, 0, 0, 0, 1, 0, 0, None),
-        ("13960", "Internet Archive", 1, 1, 1, 0, 0, 1, 0, 0, 0, None),
-        ("53355", "Musée du Louvre", 1, 2, 2, 0, 1, 0, 0, 0, 0, 0.0),
-        ("61903", "FamilySearch", 1, 1, 1, 0, 0, 0, 1, 0, 0, None),
-        ("88435", "Princeton University Library", 1, 1, 1, 0, 0, 0, 1, 0, 0, None),
-        ("99152", None, 1, 1, 1, 1, 0, 0, 0, 1, 0, 1.0),
-        ("99999", None, 1, 1, 1, 0, 0, 0, 1, 0, 0, None),
+        ("12148", "Bibliothèque nationale de France", 2, 3, 2, 2, 0, 0, 0, 1, 1, POLICY, 1.0),
+        ("12345", None, 1, 1, 1, 0, 0, 0, 1, 0, 0, None, None),
+        ("13960", "Internet Archive", 1, 1, 1, 0, 0, 1, 0, 0, 0, None, None),
+        ("53355", "Musée du Louvre", 1, 2, 2, 0, 1, 0, 0, 0, 0, None, 0.0),
+        ("61903", "FamilySearch", 1, 1, 1, 0, 0, 0, 1, 0, 0, None, None),
+        ("88435", "Princeton University Library", 1, 1, 1, 0, 0, 0, 1, 0, 0, None, None),
+        ("99152", None, 1, 1, 1, 1, 0, 0, 0, 1, 0, None, 1.0),
+        ("99999", None, 1, 1, 1, 0, 0, 0, 1, 0, 0, None, None),
     ]
+
+
+def test_the_registrys_policy_what_an_ark_rests_on_and_what_was_meant_stand_beside_it(
+    tables: Mapping[str, pd.DataFrame],
+) -> None:
+    beside = listed(tables["arks"], "ark", "naan_policy", "rests_on", "did_you_mean")
+    assert ("ark:12148/btv1b8449691v", POLICY, f"{BTV_AT_N2T}x; {BTV_AT_N2T}y", None) in beside
+    assert ("ark:53355/cl010120339", None, MUSEUM[:-1] + "8", "ark:53355/cl010120338") in beside
+
+
+def test_an_ark_that_was_asked_about_for_anothers_sake_is_none_of_the_runs(tmp_path: Path) -> None:
+    suggested = MUSEUM[:-1] + "8"
+    store = write_store(
+        tmp_path / "a.db",
+        {
+            schema.run: [RUN, RUN],
+            schema.ark: [ark_row(1, "ark:53355/cl010120339"), ark_row(2, "ark:53355/cl010120338")],
+            schema.verdict: [{"ark_id": 1, "request_url": MUSEUM, "object": "broken"}],
+            schema.observation: [
+                observation_row(1, MUSEUM, "object", [hop(MUSEUM, 404)]),
+                observation_row(2, suggested, "object", [hop(suggested)]),
+            ],
+        },
+    )
+    counted = listed(tables_of(load_frames(store, run_id=2))["summary"], "measure", "value")
+    assert dict(counted)["ARKs"] == 1
+    assert dict(counted)["questions asked"] == 2
 
 
 def test_resolvers(tables: Mapping[str, pd.DataFrame]) -> None:
@@ -287,7 +322,7 @@ def test_tables_of_an_empty_store_are_empty_and_have_the_same_dtypes(
 ) -> None:
     empty = tables_of(load_frames(write_store(tmp_path / "empty.sqlite", {})))
     assert {name: len(table) for name, table in empty.items() if len(table)} == {
-        "summary": 22,
+        "summary": 24,
         "shared_naans": 4,
     }
     assert set(empty["summary"]["value"]) == {0}
@@ -310,7 +345,7 @@ def test_the_summary_in_a_few_lines(frames: Frames) -> None:
         "11 citations of 9 ARKs in 4 documents (1 not readable, 1 not reached); 1 repaired, 1 ambiguous.",
         "Of the ARKs, 3 work and 1 fail; 1 gave no answer today, and 4 were not judged.",
         "2 ARKs described when asked, 1 ARK with a stated commitment.",
-        "12 requests sent.",
+        "8 questions asked about 5 ARKs, 1.60 each; 12 requests sent.",
     ]
 
 

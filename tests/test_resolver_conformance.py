@@ -54,6 +54,7 @@ def test_the_forms_of_an_ark_are_asked_as_they_are_meant() -> None:
         Question.OTHER_LABEL: "https://r.example/ark:12148/btv1b8449691v",
         Question.UPPER_LABEL: "https://r.example/ARK:/12148/btv1b8449691v",
         Question.EXTRA_HYPHEN: "https://r.example/ark:/12148/btv1b84-49691v",
+        Question.DOUBLED_SLASH: "https://r.example/ark:/12148//btv1b8449691v",
         Question.TRAILING_SLASH: "https://r.example/ark:/12148/btv1b8449691v/",
         Question.TRAILING_DOT: "https://r.example/ark:/12148/btv1b8449691v.",
         Question.UNKNOWN_QUALIFIER: "https://r.example/ark:/12148/btv1b8449691v/zzqqxx",

@@ -191,6 +191,14 @@ def test_attempts_are_counted_and_told() -> None:
     assert "asked 3 times; before: timeout, 503" in verdict.object.evidence
 
 
+@pytest.mark.parametrize(("trusted", "told"), [(True, True), (False, False), (None, False)])
+def test_plain_http_where_https_is_known_to_work_is_a_remark(trusted: bool | None, told: bool) -> None:
+    url = URL.replace("https:", "http:")
+    around = Surroundings(tls={("r.example", 443): TlsResult("r.example", 443, trusted, "ok", "")})
+    verdict = judge({Question.OBJECT: observation(Question.OBJECT, {"text": "Map"}, url)}, surroundings=around)
+    assert any("https works" in remark for remark in verdict.remarks) is told
+
+
 def test_every_end_of_a_chain_has_an_outcome() -> None:
     assert set(OUTCOME_OF_END) == set(ChainEnd) - {ChainEnd.ANSWERED}
 

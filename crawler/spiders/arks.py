@@ -14,8 +14,10 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.attempts import Patience, next_attempt
+from crawler.closed import ClosedCollection, asks_for_a_right, closed_for
 from crawler.conformance import SHOULDERS_A_RESOLVER, forms
 from crawler.controls import ENOUGH_NAMES, Neighbourhood, Shoulders, control_url, place_of
+from crawler.dossiers import is_about_resolver
 from crawler.feeding import Bounds
 from crawler.frontier import Settled
 from crawler.leads import Lead
@@ -23,7 +25,7 @@ from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
 from crawler.observing import Described, described_by, observe
 from crawler.paths import origin_of, resolver_path
 from crawler.questions import Known, Places, is_reached, next_question, question_url, reached
-from crawler.readings import Reading, Wait, meant_by, next_reading, readings_of
+from crawler.readings import Reading, Wait, learned, meant_by, next_reading, readings_of
 from crawler.replaying import Replay
 from crawler.resolving import INFLECTED, INFLECTIONS, label_of, names_skipped_ark, sendable
 from crawler.spiders.auditing import AuditSpider
@@ -36,9 +38,10 @@ Target = tuple[Ark, str]
 ARKS_A_HOST = 100
 #: So many ARKs are asked for in the other label form in vain before a resolver counts as indifferent to it.
 LABELS_TRIED = 3
-_PRIORITY = {Question.OBJECT: 0, **dict.fromkeys(CONFORMANCE, -1), Question.OTHER_LABEL: 1}
+_PRIORITY = {Question.OBJECT: 0, **dict.fromkeys(set(CONFORMANCE) - set(ACCESS), -1)}
 _DESCRIPTIVE = frozenset(INFLECTED)
-_ABOUT_RESOLVER = frozenset({Question.CONTROL, Question.CONTROL_INFO, Question.POLICY_LINK, *CONFORMANCE})
+#: Questions that are put for many ARKs at once.
+_SHARED = frozenset({Question.CONTROL, Question.CONTROL_INFO, Question.POLICY_LINK})
 
 
 @dataclass(slots=True)
@@ -54,6 +57,8 @@ class Case:
     """What its mention may stand for, itself first; empty when it is just a reading of another's."""
     meant: tuple[Reading, ...] = ()
     """What may have been meant, where its check character fails."""
+    is_guess: bool = False
+    """Whether it is no more than what may have been meant: nothing is asked but whether it lives."""
     answers: dict[Question, Observation] = field(default_factory=dict)
     open: int = 0
     """Questions that are on their way, and answers about others that it waits for."""
@@ -87,13 +92,14 @@ class ArksSpider(AuditSpider):
         self,
         *,
         targets: Iterable[Target],
-        readings: Mapping[str, Sequence[Ark]] | None = None,
+        readings: Mapping[str, Sequence[Reading]] | None = None,
         registry: Registry | None = None,
         resolver: str = "https://n2t.net/",
         direct: bool = False,
         legacy: bool = True,
         conformance: bool = True,
         conformance_from: int = ENOUGH_NAMES,
+        closed: Sequence[ClosedCollection] = (),
         patience: Patience | None = None,
         **kwargs: Any,
     ) -> None:
@@ -104,6 +110,8 @@ class ArksSpider(AuditSpider):
         self._direct = direct
         self._legacy = legacy
         self._patience = patience or Patience()
+        self._closed = closed
+        self._evidence = learned(self._targets())
         self._shoulders = Shoulders.among((ark for ark, _ in self._targets()), self._registry)
         self._readings = readings or {}
         self._cases: dict[str, Case] = {}
@@ -146,21 +154,22 @@ class ArksSpider(AuditSpider):
             return
         if case.readings:
             return  # a replay has begun it
-        case.readings, case.meant = readings, meant_by(readings[0])
+        case.readings, case.meant, case.is_guess = readings, meant_by(readings[0], self._evidence), False
         if Question.OBJECT in case.answers:
             yield from self._next(case, described_by(case.answers))
         self._settle(case)
 
-    def _open(self, ark: Ark, url: str, readings: tuple[Reading, ...] = ()) -> Request:
-        self._cases[url] = self._case(ark, url, readings)
+    def _open(self, ark: Ark, url: str, readings: tuple[Reading, ...] = (), *, is_guess: bool = False) -> Request:
+        self._cases[url] = self._case(ark, url, readings, is_guess=is_guess)
         return self._ask(self._cases[url], Question.OBJECT, self._cases[url].first_url)
 
-    def _case(self, ark: Ark, url: str, readings: tuple[Reading, ...] = ()) -> Case:
+    def _case(self, ark: Ark, url: str, readings: tuple[Reading, ...] = (), *, is_guess: bool = False) -> Case:
         places = Places.of(ark, url, registry=self._registry, global_resolver=self._resolver)
         first_url = url
         if self._direct and places.at_registry and not places.at_global:
             first_url, places = places.at_registry, Places(at_global=url, is_target=True)
-        return Case(ark, url, first_url, places, readings, meant_by(readings[0]) if readings else ())
+        meant = meant_by(readings[0], self._evidence) if readings else ()
+        return Case(ark, url, first_url, places, readings, meant, is_guess)
 
     def _settle(self, case: Case) -> None:
         """Let go of a target about which nothing is left to ask."""
@@ -245,20 +254,23 @@ class ArksSpider(AuditSpider):
             return
         if question is Question.CONTROL:
             self._controls[self._neighbourhood(case)] = seen
+            yield from self._go_on_with(list(self._waiting.values()))
         if question is Question.WELL_KNOWN:
             yield from self._heard_of_path(origin_of(asked), resolver_path(seen))
             return
-        is_way = question is Question.OTHER_LABEL and not is_reached(case.answers[Question.OBJECT])
-        if question in _ABOUT_RESOLVER and not is_way:
+        if question in _SHARED or is_about_resolver(question, case.answers):
             return
         case.answers[question] = seen
         self._learn(question, seen)
         described = described_by(case.answers)
         yield from self._about_resolver(case, question, described)
         yield from self._next(case, described)
-        for other in [each for each in self._waiting.values() if each.waits_for(case.request_url)]:
-            del self._waiting[other.request_url]
-            yield from self._go_on(other)
+        yield from self._go_on_with([each for each in self._waiting.values() if each.waits_for(case.request_url)])
+
+    def _go_on_with(self, waiting: Iterable[Case]) -> Iterator[Request]:
+        for case in waiting:
+            if self._waiting.pop(case.request_url, None) is not None:
+                yield from self._go_on(case)
 
     def _go_on(self, case: Case) -> Iterator[Request]:
         """The next question about an ARK that waited for the answer about another."""
@@ -281,9 +293,9 @@ class ArksSpider(AuditSpider):
                 case.open += case.request_url not in self._waiting
                 self._waiting[case.request_url] = case
                 if isinstance(reading, Reading):
-                    yield self._open(reading.ark, reading.url)
+                    yield self._open(reading.ark, reading.url, is_guess=reading in case.meant)
                 return
-        if following is None or (not case.readings and reached(case.answers) is None):
+        if following is None or case.is_guess or (not case.readings and reached(case.answers) is None):
             return
         if following is Question.OTHER_LABEL:
             self._resolvers[place_of(case.first_url)].labels_tried[label_of(case.first_url)] += 1
@@ -308,6 +320,8 @@ class ArksSpider(AuditSpider):
     def _reading(self, case: Case) -> Reading | Wait | None:
         """The reading of a case's mention that is to be asked about before anything else."""
         begun = [known for each in (*case.readings, *case.meant) if (known := self._case_at(each)) is not None]
+        if len(case.readings) + len(case.meant) > 1 and any(map(self._awaits_control, begun)):
+            return Wait()
         heard = {each.request_url: each.answer for each in begun}
         controls = {each.request_url: self._controls.get(self._neighbourhood(each)) for each in begun}
         return next_reading(case.readings, case.meant, heard, controls)
@@ -348,6 +362,12 @@ class ArksSpider(AuditSpider):
         if request is not None:
             replay.ask(self._heard(request.cb_kwargs["case"], seen))
 
+    def _awaits_control(self, case: Case) -> bool:
+        """Whether it is still open what the answer about a case is worth."""
+        neighbourhood = self._neighbourhood(case)
+        is_asked = (neighbourhood, Question.CONTROL) in self._asked and neighbourhood not in self._controls
+        return is_asked and reached(case.answers) is not None
+
     # -- what is known of a resolver, and asked about it
 
     def _learn(self, question: Question, seen: Observation) -> None:
@@ -377,9 +397,8 @@ class ArksSpider(AuditSpider):
         """The control, once a neighbourhood; the question that was answered with a description, of the control too;
         and the other forms of one ARK."""
         living, neighbourhood = reached(case.answers), self._neighbourhood(case)
-        if living is None:
-            return
-        control = control_url(living.asked_url, case.ark, self._registry)
+        telling = living or self._refusal_as_expected(case)
+        control = control_url(telling.asked_url, case.ark, self._registry) if telling else None
         if control is None:
             return
         if question in ACCESS and self._is_first(neighbourhood, Question.CONTROL):
@@ -391,11 +410,17 @@ class ArksSpider(AuditSpider):
             self._policies.add(policy)
             yield self._ask(case, Question.POLICY_LINK, policy)
         resolver = self._resolvers[neighbourhood.place]
-        if question is Question.OBJECT and neighbourhood in self._to_sample and resolver.sampled < SHOULDERS_A_RESOLVER:
+        is_sample = question is Question.OBJECT and living is not None and neighbourhood in self._to_sample
+        if is_sample and resolver.sampled < SHOULDERS_A_RESOLVER:
             self._to_sample.discard(neighbourhood)
             resolver.sampled += 1
             for form, url in forms(case.first_url, case.ark):
                 yield self._ask(case, form, url)
+
+    def _refusal_as_expected(self, case: Case) -> Observation | None:
+        """The answer for an object that is meant to be closed, and is: a control tells whether it is known at all."""
+        answer = case.answers[Question.OBJECT]
+        return answer if closed_for(case.ark, self._closed) and asks_for_a_right(answer) else None
 
     def _is_first(self, neighbourhood: Neighbourhood, question: Question) -> bool:
         is_first = (neighbourhood, question) not in self._asked

@@ -1,0 +1,82 @@
+"""Which reading of each doubtful mention lives, settled when resolvers have answered about them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from crawler.dossiers import Dossiers
+from crawler.mention_rows import Decided, KeptMention
+from crawler.observations import CitedMention, Question
+from crawler.readings import Reading, Settled, other_readings, readings_of, settled
+from crawler.store import Store
+from extractors.documents import Finding
+from extractors.mentions.mention import Mention
+from extractors.normalize import LABEL
+from extractors.wraps.wrap import Confidence
+
+#: The reason of a mention that was settled.
+LIVES = "the reading that lives at its resolver"
+
+
+def settle_readings(store: Store, run_id: int) -> int:
+    """Settle which reading of each doubtful mention lives, and keep that as rows of their own, with a finding.
+
+    Returns how many mentions were settled. A mention about which an answer is missing, or of which no reading lives,
+    stays as it is. Doing it twice changes nothing.
+    """
+    kept = list(store.open_mentions(run_id))
+    others = other_readings(kept)
+    if not others:
+        return 0
+    dossiers = Dossiers.of(store.observations(run_id))
+    by_url: dict[str, list[KeptMention]] = defaultdict(list)
+    for each in kept:
+        by_url[each.request_url].append(each)
+    decisions: list[tuple[KeptMention, CitedMention]] = []
+    for url, rest in others.items():
+        first = by_url[url][0].mention.ark
+        done = _settled(readings_of(first, url, rest), dossiers)
+        if done is None:
+            continue
+        kind = "settled-reading" if done.reading else "unsettled-reading"
+        store.record_findings(run_id, str(first), [Finding(kind, "; ".join(done.evidence))])
+        if done.reading is not None:
+            decisions += _decisions(by_url[url], done.reading)
+    store.record_decisions(decisions, Decided.SETTLED)
+    return len(decisions)
+
+
+def _settled(readings: Sequence[Reading], dossiers: Dossiers) -> Settled | None:
+    heard = {each.url: dossiers.answer(each.url) for each in readings}
+    controls = {
+        each.url: dossiers.control(each.ark, answer.asked_url, Question.CONTROL)
+        for each in readings
+        if (answer := heard[each.url]) is not None
+    }
+    return settled(readings, heard, controls)
+
+
+def _decisions(mentions: Sequence[KeptMention], living: Reading) -> Iterator[tuple[KeptMention, CitedMention]]:
+    """The mentions that the *living* reading is one of, as that reading; of others it says nothing."""
+    for kept in mentions:
+        others = other_readings([kept]).get(kept.request_url, ())
+        if others and living in (Reading(kept.mention.ark, kept.request_url), *others):
+            yield kept, CitedMention(_as(living, kept), living.url)
+
+
+def _as(living: Reading, kept: KeptMention) -> Mention:
+    mention = kept.mention
+    label = LABEL.search(mention.repaired)
+    before = mention.repaired[: label.end()] if label else "ark:"
+    is_first = living.url == kept.request_url
+    possible = dict.fromkeys((str(mention.ark), *mention.alternatives))
+    return replace(
+        mention,
+        ark=living.ark,
+        repaired=mention.repaired if is_first else before + living.spelled.removeprefix("ark:"),
+        alternatives=tuple(each for each in possible if each != str(living.ark)),
+        confidence=max(mention.confidence, Confidence.LIKELY),
+        reason=LIVES,
+    )

@@ -1,0 +1,109 @@
+"""A host's certificate is looked at once a day for all runs of a store, and every run can say what it knew of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from crawler.observations import TlsResult
+from crawler.store import Store
+from tests.loopback import RawServer, check_rows, reply
+
+ARK = "https://library.example/ark:/12x45/x5"
+
+
+class CountingServer(RawServer):
+    """Counts the connections that it accepts, those without a request too."""
+
+    handshakes = 0
+
+    def _serve(self, connection: Any) -> None:
+        self.handshakes += 1
+        super()._serve(connection)
+
+
+@pytest.fixture
+def expired(tmp_path: Path) -> Iterator[CountingServer]:
+    """A server whose certificate has run out; the authority behind it is in ``ca.pem``."""
+    authority, now = trustme.CA(), datetime.now(UTC)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    certificate = authority.issue_cert(
+        "library.example", not_before=now - timedelta(days=20), not_after=now - timedelta(days=1)
+    )
+    with CountingServer(lambda _: reply("404 Not Found"), tls=certificate) as server:
+        yield server
+
+
+def check(server: RawServer, folder: Path, ca: str = "ca.pem") -> dict[str, Any]:
+    route = f"--connect-to=library.example:443=127.0.0.1:{server.port}"
+    [row] = check_rows(route, "--ca-file", folder / ca, "--store", folder / "a.db", ARK)
+    return row
+
+
+def probes(store: Path) -> list[tuple[Any, ...]]:
+    with sqlite3.connect(store) as raw:
+        return raw.execute("select run_id, host, port, at, reason, means from tls_probe order by run_id").fetchall()
+
+
+def bare(server: CountingServer) -> int:
+    """How many connections brought no request: the probes."""
+    return server.handshakes - len(server.request_lines)
+
+
+def test_a_second_run_of_the_day_takes_over_what_the_first_saw(expired: CountingServer, tmp_path: Path) -> None:
+    today = datetime.now(UTC).date()
+    first = check(expired, tmp_path)
+    assert bare(expired) == 1
+    second = check(expired, tmp_path)
+    if datetime.now(UTC).date() != today:
+        pytest.skip("a new day began between the two runs")
+    assert bare(expired) == 1, "no further handshake"
+    [one, other] = probes(tmp_path / "a.db")
+    assert (one[0], other[0], one[1:]) == (1, 2, other[1:])
+    told = "the certificate of library.example has expired (expired)"
+    assert told in first["remarks"]
+    assert told in second["remarks"]
+
+
+def test_who_trusts_other_authorities_looks_again(expired: CountingServer, tmp_path: Path) -> None:
+    trustme.CA().cert_pem.write_to_path(str(tmp_path / "other.pem"))
+    check(expired, tmp_path)
+    check(expired, tmp_path, "other.pem")
+    assert bare(expired) == 2
+    assert [row[4] for row in probes(tmp_path / "a.db")] == ["expired", "unknown-issuer"]
+
+
+@pytest.mark.parametrize(
+    ("kept", "day"),
+    [
+        (TlsResult("a.example", 443, True, "ok", "2026-11-20T23:59:59.999+00:00", "x"), "2026-11-21"),
+        (TlsResult("a.example", 443, None, "not probed: timeout", "2026-11-20T10:00:00.000+00:00", "x"), "2026-11-20"),
+        (TlsResult("a.example", 8443, True, "ok", "2026-11-20T10:00:00.000+00:00", "x"), "2026-11-20"),
+        (TlsResult("b.example", 443, True, "ok", "2026-11-20T10:00:00.000+00:00", "x"), "2026-11-20"),
+        (TlsResult("a.example", 443, True, "ok", "2026-11-20T10:00:00.000+00:00", "y"), "2026-11-20"),
+    ],
+    ids=["of the day before", "a probe that was none", "of another port", "of another host", "by other means"],
+)
+def test_what_is_not_taken_over(kept: TlsResult, day: str) -> None:
+    with Store.open(None) as store:
+        run = store.begin_run(command="check", at="", version="", resolver="", user_agent="", seeds=[])
+        store.record(run, [kept])
+        assert store.tls_result_of_day("a.example", 443, day=day, means="x") is None
+
+
+def test_the_latest_of_a_day_is_taken_over() -> None:
+    results = [
+        TlsResult("a.example", 443, hour == 9, f"at {hour}", f"2026-11-20T{hour:02}:00:00.000+00:00", "x")
+        for hour in (8, 10, 9)
+    ]
+    with Store.open(None) as store:
+        for result in results:
+            run = store.begin_run(command="check", at="", version="", resolver="", user_agent="", seeds=[])
+            store.record(run, [result])
+        assert store.tls_result_of_day("a.example", 443, day="2026-11-20", means="x") == results[1]

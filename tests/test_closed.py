@@ -1,0 +1,81 @@
+"""Collections that are meant to be closed: to be refused there is as expected, and no proof of an object by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arkaudit.config import ConfigError, load
+from crawler.closed import ClosedCollection, closed_for
+from crawler.observations import Question
+from crawler.verdict import Surroundings, judge
+from extractors.ark import Ark
+from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
+from tests.test_verdict import URL, observation
+
+CLOSED = ClosedCollection.of("12x45/x5", "on site only")
+
+
+def judged(answer: dict[str, Any], control: dict[str, Any] | None, closed: ClosedCollection | None = CLOSED) -> Any:
+    seen = None if control is None else observation(Question.CONTROL, {"asked": URL + "zz", **control})
+    answers = {Question.OBJECT: observation(Question.OBJECT, answer)}
+    return judge(answers, surroundings=Surroundings(control=seen, closed=closed)).object
+
+
+@pytest.mark.parametrize("status", [401, 403, 407, 451])
+def test_a_refusal_where_others_are_not_found_shows_that_the_object_is_there(status: int) -> None:
+    verdict = judged({"chain": [status]}, {"chain": [404]})
+    assert verdict.outcome == "explained"
+    assert "it belongs to a collection that is meant to be closed: on site only" in verdict.evidence
+    assert judged({"chain": [status]}, {"chain": [404]}, None).outcome == "blocked"
+
+
+def test_a_refusal_of_everything_stays_one_and_says_that_it_was_expected() -> None:
+    verdict = judged({"chain": [403]}, {"chain": [403]})
+    assert verdict.outcome == "blocked"
+    assert "meant to be closed" in verdict.evidence[1]
+    assert verdict.evidence[2].endswith("so that nothing shows that the object is there")
+    assert judged({"chain": [403]}, None).outcome == "blocked"
+
+
+@pytest.mark.parametrize("answer", [{"chain": [404]}, {"chain": [429]}, {"chain": [999]}, {"end": "timeout"}])
+def test_what_is_no_closed_door_is_judged_as_ever(answer: dict[str, Any]) -> None:
+    assert judged(answer, {"chain": [404]}) == judged(answer, {"chain": [404]}, None)
+
+
+def test_the_longest_beginning_counts() -> None:
+    naan, shoulder = ClosedCollection.of("98765", "all"), ClosedCollection.of("ark:/98765/k3", "some")
+    assert closed_for(Ark.parse("ark:98765/k3x7"), [naan, shoulder]) == shoulder
+    assert closed_for(Ark.parse("ark:98765/b3x7"), [naan, shoulder]) == naan
+    assert closed_for(Ark.parse("ark:98764/k3x7"), [naan, shoulder]) is None
+
+
+@pytest.mark.parametrize("arks", ["", "hello world", "ark:/"])
+def test_what_names_no_arks_is_a_mistake(arks: str, tmp_path: Path) -> None:
+    (tmp_path / "arkaudit.toml").write_text(f"[[closed]]\narks = '{arks}'\n")
+    with pytest.raises(ConfigError, match=r"closed\.0\.arks: neither a NAAN nor"):
+        load(tmp_path / "arkaudit.toml", {})
+
+
+def test_it_is_configured_in_a_file_and_costs_a_closed_place_one_question_more(tmp_path: Path) -> None:
+    (tmp_path / "arkaudit.toml").write_text("[[closed]]\narks = '98765/k3'\nreason = 'in the reading room'\n")
+
+    def respond(target: str) -> bytes:
+        is_held = any(name in target for name in ("k3x7", "k3x8", "b5y7"))
+        return reply("403 Forbidden") if is_held else reply("404 Not Found")
+
+    with RawServer(respond) as server:
+        arks = [f"{server.url}/ark:/98765/{name}" for name in ("k3x7", "k3x8", "k3gone", "b5y7")]
+        done = run_command("check", *ON_LOOPBACK, "-c", tmp_path / "arkaudit.toml", *arks)
+        assert done.returncode == 0, done.stderr
+        invented = [
+            target for target in server.targets if not any(name in target for name in ("k3x", "k3gone", "b5y7"))
+        ]
+    rows = json_lines(done.stdout)
+    assert [row["object"]["outcome"] for row in rows] == ["explained", "explained", "broken", "blocked"]
+    assert any("in the reading room" in words for words in rows[0]["object"]["evidence"])
+    controls = [target for target in invented if "ark:" in target]
+    assert len(controls) == 1, "one control a shoulder, and none for what was not meant to be closed"
+    assert rows[1]["rests_on"] == [f"{server.url}{controls[0]}"]

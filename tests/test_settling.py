@@ -1,0 +1,224 @@
+"""Doubtful and mistyped ARKs over real sockets: which reading lives is found out, kept, and shown."""
+
+from __future__ import annotations
+
+import csv
+import re
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler.settling import LIVES, settle_readings
+from crawler.store import Store
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, reply, run_command
+
+HONEST = frozenset({"n3kp7w", "n4kp", "mapsbook", "h5-7w", "0002-779b6e"})
+"""The names that NAAN 12x45 has; its resolver takes hyphens for part of them."""
+
+
+def page(name: str) -> bytes:
+    return reply(body=f"<title>Sheet {name}</title><p>A sheet of the harbour of {name}, with soundings.")
+
+
+def respond(target: str) -> bytes | None:
+    """Three authorities: an honest one, one that says 200 to everything, and one that hands on what it doesn't know."""
+    found = re.fullmatch(r"/(?:ark:/?)(?P<naan>12x4[5-9])/(?P<name>[^?]*)(?P<query>\?.*)?", target)
+    if found is None:
+        return page(target) if target.startswith("/items/") else reply("404 Not Found")
+    naan, name = found["naan"], found["name"]
+    if naan == "12x45":
+        return page(name) if name in HONEST else reply("404 Not Found")
+    if naan == "12x46":
+        return page(name) if name == "s5kp" else reply(body="<title>Page not found</title><p>It is not there.")
+    if naan == "12x49":
+        if name in ("t5", "t5-7w"):
+            return page(name) if name == "t5-7w" else reply("404 Not Found")
+        return reply("302 Found", Location=f"http://landing.example/{name}")
+    if naan == "12x47":
+        is_known = name.startswith("p9kp")
+        return reply("302 Found", Location="/items/p9kp") if is_known else reply("404 Not Found")
+    return reply("403 Forbidden")
+
+
+#: What stands in the letter, and the reading of it that lives; none where none does, or nobody can tell.
+WORLDS = {
+    "only the longer form lives, which was likelier": ("12x45/n3kp\n7w", "12x45/n3kp7w"),
+    "only the shorter form lives": ("12x45/n4kp\n7w", "12x45/n4kp"),
+    "only the longer form lives, which was less likely": ("12x45/maps\nbook", "12x45/mapsbook"),
+    "the resolver wants the hyphen at the line's end": ("12x45/h5-\n7w", "12x45/h5-7w"),
+    "the resolver wants the other hyphens only": ("12x45/0002-779b-\n6e", "12x45/0002-779b6e"),
+    "the longer form gets a soft 404": ("12x46/s5kp\n7w", "12x46/s5kp"),
+    "what gets a soft 404 needs the hyphen": ("12x49/t5-\n7w", "12x49/t5-7w"),
+    "what is too much is passed through": ("12x47/p9kp\n7w", "12x47/p9kp"),
+    "none lives": ("12x45/q5kp\n7w", None),
+    "nobody can tell": ("12x48/b5kp\n7w", None),
+}
+
+
+def welcome(target: str) -> bytes:
+    """A host that welcomes everybody: only what a name that can't exist is told shows that this is no success."""
+    time.sleep(0 if target == "/t57w" else 0.5)  # and that comes last
+    return reply(body="<title>Not found</title><p>Welcome to the library.")
+
+
+@dataclass(frozen=True)
+class Letter:
+    """One audit of a letter with every world in it."""
+
+    url: str
+    store: Path
+    tables: Path
+    targets: list[str]
+    said: str
+
+    def mention(self, world: str) -> tuple[Any, ...]:
+        """The mention in a document as decided last: its URL, reason, confidence, and on what it was decided."""
+        with sqlite3.connect(self.store) as raw:
+            query = (
+                "select request_url, reason, confidence, decided from mention natural join document where url like ?"
+            )
+            found: list[tuple[Any, ...]] = raw.execute(f"{query} order by decided", (f"%/{world}.txt",)).fetchall()
+        return found[-1]
+
+    def table(self, name: str) -> list[dict[str, str]]:
+        with (self.tables / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def letter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Letter]:
+    folder = tmp_path_factory.mktemp("letter")
+    (folder / "letters").mkdir()
+    with RawServer(respond) as server, RawServer(welcome) as landing:
+        for world, (written, _) in WORLDS.items():
+            (folder / "letters" / f"{world}.txt").write_text(f"See {server.url}/ark:/{written} and more")
+        done = run_command(
+            "run", *ON_LOOPBACK, f"--connect-to=landing.example:80=127.0.0.1:{landing.port}", folder / "letters",
+            "--store", folder / "a.db", "--out", folder / "report",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        yield Letter(server.url, folder / "a.db", folder / "report" / "tables", server.targets, done.stdout)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_mention_becomes_the_reading_that_lives(world: str, letter: Letter) -> None:
+    living = WORLDS[world][1]
+    url, reason, confidence, decided = letter.mention(world)
+    if living is None:
+        assert (reason == LIVES, decided) == (False, 1)
+        return
+    assert (url, reason, decided) == (f"{letter.url}/ark:/{living}", LIVES, 3)
+    assert confidence in ("likely", "certain")
+
+
+@pytest.mark.parametrize("living", [living for _, living in WORLDS.values() if living])
+def test_what_lives_is_judged_in_full_and_what_does_not_is_no_ark_of_the_run(living: str, letter: Letter) -> None:
+    rows = [row for row in letter.table("arks") if row["request_url"].endswith(f"/ark:/{living}")]
+    assert [(row["object"], row["citations"]) for row in rows] == [("resolved", "1")]
+    assert rows[0]["metadata"] != "not-asked"
+
+
+def test_nothing_else_was_cited(letter: Letter) -> None:
+    assert len(letter.table("arks")) == len(WORLDS)
+    assert {row["measure"]: row["value"] for row in letter.table("summary")}["ARKs"] == str(len(WORLDS))
+    assert f"of {len(WORLDS)} ARKs" in letter.said
+
+
+def test_every_reading_that_was_asked_about_is_told_and_leads_to_its_requests(letter: Letter) -> None:
+    told = {row["subject"]: (row["kind"], row["detail"]) for row in letter.table("findings")}
+    assert told["ark:12x45/n3kp7w"] == ("settled-reading", "ark:12x45/n3kp7w lives; ark:12x45/n3kp does not live")
+    assert told["ark:12x45/n4kp7w"] == ("settled-reading", "ark:12x45/n4kp lives; ark:12x45/n4kp7w does not live")
+    assert told["ark:12x45/h57w"][1].startswith("ark:12x45/h5-7w lives; ark:12x45/h57w does not live")
+    assert "what is too much was passed through" in told["ark:12x47/p9kp7w"][1]
+    assert told["ark:12x46/s5kp7w"][1] == "ark:12x46/s5kp lives; ark:12x46/s5kp7w does not live"
+    assert told["ark:12x45/q5kp7w"][0] == "unsettled-reading"
+    assert told["ark:12x48/b5kp7w"][0] == "unsettled-reading"
+    assert told["ark:12x48/b5kp7w"][1].endswith("ark:12x48/b5kp7w could not be settled; ark:12x48/b5kp was not asked")
+    requested = {row["url"] for row in letter.table("requests")}
+    for name in ("12x45/n4kp7w", "12x45/n4kp", "12x46/s5kp7w", "12x45/h57w", "12x45/h5-7w"):
+        assert f"{letter.url}/ark:/{name}" in requested
+
+
+def test_no_reading_costs_more_than_its_questions(letter: Letter) -> None:
+    objects = [target for target in letter.targets if "?" not in target and "/ark:/12x45/q5kp" in target]
+    assert sorted(objects) == ["/ark:/12x45/q5kp", "/ark:/12x45/q5kp7w"]
+    assert not [target for target in letter.targets if target.endswith("/ark:/12x48/b5kp")]
+
+
+def test_settling_twice_changes_nothing(letter: Letter) -> None:
+    with Store.open(letter.store) as store:
+        before = list(store.cited_arks(1))
+        assert settle_readings(store, 1) == 0
+        assert list(store.cited_arks(1)) == before
+
+
+# -- mistyped ARKs
+
+
+@pytest.fixture(scope="module")
+def mistyped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[dict[str, Any]], Path, list[str]]]:
+    """What `check --explain` says of two mistyped ARKs, of which one has a neighbour that lives, and of a right one."""
+
+    def known(target: str) -> bytes:
+        is_known = any(name in target for name in ("btv1b8449691v", "cb11954832z"))
+        return page("7") if is_known else reply("404 Not Found")
+
+    store = tmp_path_factory.mktemp("mistyped") / "a.db"
+    with RawServer(known) as server:
+        # btv1b8449961v is btv1b8449691v with two characters swapped; nothing that lives is near bpt6k1073711.
+        names = ("btv1b8449961v", "bpt6k1073711", "cb11954832z")
+        rows = check_rows(
+            "--explain", "--format", "jsonl", "--store", store, *(f"{server.url}/ark:/12148/{name}" for name in names)
+        )
+        yield rows, store, server.targets
+
+
+def test_a_neighbour_that_lives_is_suggested_with_its_reasons(
+    mistyped: tuple[list[dict[str, Any]], Path, list[str]],
+) -> None:
+    [row, other, alive], _, _ = mistyped
+    assert row["object"]["outcome"] == "broken"
+    assert row["did_you_mean"]["ark"] == "ark:12148/btv1b8449691v"
+    assert row["did_you_mean"]["url"] in row["rests_on"]
+    assert any("answered 200" in words for words in row["did_you_mean"]["evidence"])
+    assert (other["object"]["outcome"], other["did_you_mean"]) == ("broken", None)
+    assert (alive["object"]["outcome"], alive["did_you_mean"]) == ("resolved", None)
+
+
+def test_the_explanation_shows_the_question_and_asks_did_you_mean(
+    mistyped: tuple[list[dict[str, Any]], Path, list[str]],
+) -> None:
+    told = mistyped[0][0]["explanation"]
+    steps = {step["url"]: step for step in told if "asked" in step}
+    [url] = [url for url in steps if url.endswith("/btv1b8449691v")]
+    assert "may have been meant" in steps[url]["asked"]
+    assert any(each.get("conclusion", "").startswith("Did you mean ark:12148/btv1b8449691v?") for each in told)
+
+
+def test_a_suggestion_is_asked_for_its_object_alone_and_not_many_are(
+    mistyped: tuple[list[dict[str, Any]], Path, list[str]],
+) -> None:
+    targets = mistyped[2]
+    assert [target for target in targets if "btv1b8449691v" in target] == ["/ark:/12148/btv1b8449691v"]
+    guesses = {target for target in targets if "bpt6k" in target and "?" not in target}
+    assert len(guesses - {"/ark:/12148/bpt6k1073711", "/ark:12148/bpt6k1073711"}) <= 2
+
+
+def test_the_report_lists_what_was_probably_meant(
+    mistyped: tuple[list[dict[str, Any]], Path, list[str]], tmp_path: Path
+) -> None:
+    done = run_command("report", "--store", mistyped[1], "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = {}
+    for name in ("arks", "findings"):
+        with (tmp_path / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            rows[name] = list(csv.DictReader(file))
+    meant = {row["ark"]: row["did_you_mean"] for row in rows["arks"]}
+    assert meant["ark:12148/btv1b8449961v"] == "ark:12148/btv1b8449691v"
+    assert [row["subject"] for row in rows["findings"] if row["kind"] == "did-you-mean"] == ["ark:12148/btv1b8449961v"]
+    assert len(rows["arks"]) == 3
