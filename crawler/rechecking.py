@@ -104,6 +104,12 @@ def due(standings: Iterable[Known], policy: RecheckPolicy, now: datetime) -> lis
     return list(_in_turn(sorted(queues, key=lambda queue: _longest_ago(queue[0]))))
 
 
+def next_due_at(standings: Iterable[Known], policy: RecheckPolicy, now: datetime) -> datetime | None:
+    """When something will be due that is not due *now*; None if nothing ever will."""
+    moments = (due_at(known, policy) for known in standings)
+    return min((moment for moment in moments if moment is not None and moment > now), default=None)
+
+
 def _in_turn(queues: Iterable[deque[Known]]) -> Iterator[Known]:
     waiting = deque(queues)
     while waiting:

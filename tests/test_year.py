@@ -19,6 +19,7 @@ from crawler.rechecking import Known, due
 from crawler.store import Store
 from extractors.ark import Ark
 from tests.year import (
+    ARKS_A_HOST,
     DAYS,
     DIES,
     FLAPS,
@@ -95,7 +96,7 @@ def kinds(year: Year, host: str) -> list[list[EventKind]]:
 def test_what_always_works_is_healthy_every_day_and_has_no_strike(year: Year, host: str) -> None:
     for day, standing in states(year, host):
         assert (standing.state, standing.strikes) == (State.HEALTHY, 0), day
-    assert kinds(year, host) == [[]] * 5
+    assert kinds(year, host) == [[]] * ARKS_A_HOST
 
 
 def test_when_the_world_was_out_of_reach_no_standing_changed(year: Year) -> None:
@@ -126,7 +127,7 @@ def test_who_keeps_us_out_is_blocked_and_never_broken(year: Year) -> None:
 
 
 def test_a_real_death_is_confirmed_and_stays_so(year: Year) -> None:
-    assert kinds(year, "dying") == [[EventKind.BROKE]] * 5
+    assert kinds(year, "dying") == [[EventKind.BROKE]] * ARKS_A_HOST
     for subject in of("dying"):
         [broke] = [event for event in year.events[subject] if event.kind is EventKind.BROKE]
         first = year.days[-1][subject].first_strike_at
@@ -141,7 +142,7 @@ def test_a_real_death_is_confirmed_and_stays_so(year: Year) -> None:
 
 
 def test_a_move_is_one_event_and_no_failure(year: Year) -> None:
-    assert kinds(year, "moving") == [[EventKind.MOVED]] * 5
+    assert kinds(year, "moving") == [[EventKind.MOVED]] * ARKS_A_HOST
     assert all(standing.state is State.HEALTHY for _, standing in states(year, "moving"))
     assert all(event.at >= morning(MOVES) for s in of("moving") for event in year.events[s] if event.kind is EventKind.MOVED)
 

@@ -20,7 +20,7 @@ FLAPS = range(230, 300)
 #: The one that flaps is watched every day; a failing one is asked again after two days.
 POLICY = RecheckPolicy(host={"flapping.example": {"healthy": 1, "failing": 1}})
 HOSTS = ("steady", "outage", "guarded", "dying", "moving", "flapping", "other", "third")
-ARKS_A_HOST = 5
+ARKS_A_HOST = 3
 
 
 @dataclass(frozen=True, slots=True)
