@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Column, Connection, Table, text
 
 from crawler import schema
-from crawler.history.integrity import DERIVED
-from crawler.history.latest import rebuild
+from crawler.history.latest import DERIVED, rebuild
 
 #: What is not copied row by row: keys of runs, ARKs, the policy of the store, and what follows from the rest.
 _APART = (schema.provenance, schema.ark, schema.policy, *DERIVED)

@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -42,6 +42,7 @@ from crawler.schema import (
 )
 from extractors.documents import Role
 from extractors.wraps.wrap import Confidence
+from reports.timelines import Timeline, no_timeline, timeline
 
 Found = TypeVar("Found")
 
@@ -67,6 +68,8 @@ class Frames:
     """One row a hop of an observation."""
     tls: pd.DataFrame
     verdicts: pd.DataFrame
+    timeline: Timeline = field(default_factory=no_timeline)
+    """All runs up to this one."""
 
 
 def vocabulary(*enums: type[StrEnum]) -> pd.CategoricalDtype:
@@ -355,6 +358,7 @@ def _frames(connection: Connection, run_id: int | None) -> Frames:
         hops=_hops(observations),
         tls=load(TLS, _rows(TLS).where(tls_probe.c.run_id == run_id)),
         verdicts=load(VERDICTS, _rows(VERDICTS).join_from(verdict, ark).where(verdict.c.run_id == run_id)),
+        timeline=timeline(connection, run_id),
     )
 
 

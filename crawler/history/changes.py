@@ -115,7 +115,7 @@ def compared(known: Seen, seen: Seen, *, least_likeness: float) -> Compared:
     differences: list[Difference] = []
     after = known
     if seen.landing is not None:
-        if known.landing is not None and place(known.landing) != place(seen.landing):
+        if known.landing not in (None, seen.landing) and place(known.landing or "") != place(seen.landing):
             differences.append(Difference(True, f"from {known.landing} to {seen.landing}"))
         after = replace(after, landing=seen.landing)
     words = _other_object(known, seen, least_likeness)

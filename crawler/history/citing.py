@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, exists, func, select, tuple_, update
+from sqlalchemy import Connection, Select, bindparam, exists, func, select, tuple_, update
 from sqlalchemy.dialects.sqlite import insert
 
 from crawler import schema
@@ -28,8 +29,7 @@ def note_citations(connection: Connection, run_id: int) -> None:
     _add_new(connection, this)
     cited = tuple_(latest.c.ark_id, latest.c.request_url).in_(_cited_in(run_id))
     again = select(latest.c.ark_id, latest.c.request_url).where(cited, latest.c.gone_at.is_not(None))
-    for row in connection.execute(again).all():
-        _happened(connection, this, row, EventKind.NEW, "cited again")
+    _happened(connection, this, connection.execute(again).all(), EventKind.NEW, "cited again")
     connection.execute(update(latest).where(cited).values(cited_in=run_id, gone_at=None))
     if this.state == "finished" and this.seeds:
         _note_gone(connection, this)
@@ -50,8 +50,7 @@ def _add_new(connection: Connection, this: Any) -> None:
     latest, cited = schema.latest, _cited_in(this.run_id).subquery()
     is_known = exists().where(latest.c.ark_id == cited.c.ark_id, latest.c.request_url == cited.c.request_url)
     new = connection.execute(select(cited).where(~is_known).order_by(cited.c.ark_id, cited.c.request_url)).all()
-    for row in new:
-        _happened(connection, this, row, EventKind.NEW, "")
+    _happened(connection, this, new, EventKind.NEW, "")
     if new:
         connection.execute(
             insert(latest),
@@ -94,17 +93,18 @@ def _note_gone(connection: Connection, this: Any) -> None:
     }
     citing = _citing_documents(connection, set(candidates.values()))
     elsewhere = _cited_elsewhere(connection, this)
-    for pair, cited_in in candidates.items():
-        if pair in elsewhere or not open_documents.isdisjoint(citing[cited_in, *pair]):
-            continue
-        ark_id, request_url = pair
-        row = connection.execute(
-            update(latest)
-            .where(latest.c.ark_id == ark_id, latest.c.request_url == request_url)
-            .values(gone_at=this.started_at)
-            .returning(latest.c.ark_id, latest.c.request_url)
-        ).one()
-        _happened(connection, this, row, EventKind.GONE, "no document that could be read cites it any more")
+    gone = [
+        pair
+        for pair, cited_in in candidates.items()
+        if pair not in elsewhere and open_documents.isdisjoint(citing[cited_in, *pair])
+    ]
+    here = (latest.c.ark_id == bindparam("its_ark")) & (latest.c.request_url == bindparam("its_url"))
+    if gone:
+        connection.execute(
+            update(latest).where(here).values(gone_at=this.started_at),
+            [{"its_ark": ark_id, "its_url": request_url} for ark_id, request_url in gone],
+        )
+    _happened(connection, this, gone, EventKind.GONE, "no document that could be read cites it any more")
 
 
 def _citing_documents(connection: Connection, runs: set[int]) -> dict[tuple[int, int, str], set[str]]:
@@ -137,14 +137,8 @@ def _cited_elsewhere(connection: Connection, this: Any) -> set[tuple[int, str]]:
     return found
 
 
-def _happened(connection: Connection, this: Any, row: Any, kind: EventKind, detail: str) -> None:
-    connection.execute(
-        insert(schema.event).values(
-            run_id=this.run_id,
-            ark_id=row.ark_id,
-            request_url=row.request_url,
-            at=this.started_at,
-            event=kind.value,
-            detail=detail,
-        )
-    )
+def _happened(connection: Connection, this: Any, rows: Iterable[Any], kind: EventKind, detail: str) -> None:
+    values = {"run_id": this.run_id, "at": this.started_at, "event": kind.value, "detail": detail}
+    events = [{"ark_id": ark_id, "request_url": request_url, **values} for ark_id, request_url in rows]
+    if events:
+        connection.execute(insert(schema.event), events)

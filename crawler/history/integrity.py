@@ -8,13 +8,11 @@ from typing import Any
 from sqlalchemy import Connection, Table, exists, func, select
 
 from crawler import schema
-from crawler.history.latest import rebuild
+from crawler.history.latest import DERIVED, rebuild_beside
 from crawler.observations import ChainEnd, CommitmentOutcome, MetadataOutcome, ObjectOutcome, Question
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
 
-#: What follows from the other tables, and must be what it would be if it were made again.
-DERIVED = (schema.contact, schema.assessment, schema.latest, schema.event)
 _WORDS = (
     (schema.verdict.c.object, ObjectOutcome),
     (schema.verdict.c.metadata, MetadataOutcome),
@@ -100,12 +98,7 @@ def _verdicts(connection: Connection) -> Iterator[str]:
 
 def _history(connection: Connection) -> Iterator[str]:
     """Make history again in temporary tables, which stand before those of the store, and compare."""
-    for table in DERIVED:
-        made = connection.exec_driver_sql(
-            "SELECT sql FROM main.sqlite_master WHERE name = ?", (table.name,)
-        ).scalar_one()
-        connection.exec_driver_sql(made.replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
-    rebuild(connection)
+    rebuild_beside(connection)
     for table in DERIVED:
         missing, superfluous = (_only_in(connection, table, *order) for order in (("temp", "main"), ("main", "temp")))
         if missing or superfluous:

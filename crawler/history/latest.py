@@ -6,11 +6,11 @@ All of it follows from the other tables: `rebuild` makes the same of them that r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, Select, delete, exists, select, tuple_
+from sqlalchemy import Connection, Row, Select, delete, exists, select, text, tuple_
 from sqlalchemy.dialects.sqlite import insert
 
 from crawler import schema
@@ -24,6 +24,9 @@ from crawler.rechecking import Known
 
 #: What is written of an ARK once, when it is first seen.
 _KEPT: Final = ("ark_id", "request_url", "host", "first_seen_at")
+#: What follows from the other tables, each behind those that it refers to.
+DERIVED: Final = (schema.contact, schema.assessment, schema.latest, schema.event)
+_OF_SEEN: Final = tuple(field.name for field in fields(Seen))
 _OF_VERDICT: Final = (
     "verdict_id",
     "ark_id",
@@ -70,31 +73,48 @@ def note_verdicts(connection: Connection, run_id: int) -> None:
 
 def note_citations(connection: Connection, run_id: int) -> None:
     """Bring up to date what documents cite, with those of a run that has ended; twice does no harm."""
-    if not _has_followers(connection, run_id):
+    if not has_followers(connection, run_id):
         citing.note_citations(connection, run_id)
     else:
         rebuild(connection)
 
 
-def rebuild(connection: Connection) -> None:
-    """Make all that is kept of history again from the other tables, run after run in the order of their beginnings."""
-    for table in (schema.event, schema.latest, schema.assessment, schema.contact):
+def rebuild(connection: Connection, *, until: int | None = None) -> None:
+    """Make all that is kept of history again from the other tables, run after run in the order of their beginnings.
+
+    The run *until* is the last of them, if one is given.
+    """
+    for table in reversed(DERIVED):
         connection.execute(delete(table))
     run = schema.run
-    runs = connection.execute(select(run.c.run_id, run.c.ended_at).order_by(run.c.started_at, run.c.run_id)).all()
-    for run_id, ended_at in runs:
-        _note_verdicts(connection, run_id)
-        if ended_at is not None:
-            citing.note_citations(connection, run_id)
+    for row in connection.execute(select(run).order_by(run.c.started_at, run.c.run_id)).all():
+        _note_verdicts(connection, row.run_id)
+        if row.ended_at is not None:
+            citing.note_citations(connection, row.run_id)
+        if row.run_id == until:
+            break
+
+
+def rebuild_beside(connection: Connection, *, until: int | None = None) -> None:
+    """The same in temporary tables, which stand before those of the store until *connection* is closed.
+
+    A store that may only be read stays as it is.
+    """
+    for table in DERIVED:
+        made = select(text("sql")).select_from(text("main.sqlite_master")).where(text("name = :name"))
+        sql = connection.execute(made, {"name": table.name}).scalar_one()
+        connection.exec_driver_sql(sql.replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
+    rebuild(connection, until=until)
 
 
 def _is_late(connection: Connection, run_id: int) -> bool:
     """Whether this run, or one that began after it, has been noted already."""
     is_noted = exists().where(schema.assessment.c.run_id == run_id)
-    return bool(connection.scalar(select(is_noted))) or _has_followers(connection, run_id)
+    return bool(connection.scalar(select(is_noted))) or has_followers(connection, run_id)
 
 
-def _has_followers(connection: Connection, run_id: int) -> bool:
+def has_followers(connection: Connection, run_id: int) -> bool:
+    """Whether a run that began after this one has been noted."""
     run, this = schema.run, schema.run.alias("this")
     later = (
         select(run.c.run_id)
@@ -229,7 +249,7 @@ def standing_in(row: Row[Any]) -> Standing:
 
 
 def _columns(standing: Standing) -> dict[str, Any]:
-    known = {name: value for name, value in asdict(standing.known).items() if value is not None}
+    known = {name: value for name in _OF_SEEN if (value := getattr(standing.known, name)) is not None}
     return {
         "state": standing.state.value,
         "since": moment(standing.since),

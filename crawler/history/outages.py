@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -69,8 +70,13 @@ def host_of(url: str) -> str | None:
     >>> host_of("https://N2T.net:443/ark:/12148/x5"), host_of("http://[::1]:8080/"), host_of("papers/a.pdf")
     ('n2t.net', '[::1]:8080', None)
     """
+    return _host("/".join(url.split("/", 3)[:3]))
+
+
+@lru_cache(maxsize=10_000)
+def _host(origin: str) -> str | None:
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(origin)
         name, port = parts.hostname, parts.port
     except ValueError:
         return None
