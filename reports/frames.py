@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,9 +20,11 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from crawler.observations import (
+    FAMILY_OF,
     ChainEnd,
     CommitmentOutcome,
     DocumentOutcome,
+    Family,
     MetadataOutcome,
     ObjectOutcome,
     Question,
@@ -41,6 +43,7 @@ from crawler.schema import (
     verdict,
 )
 from extractors.documents import Role
+from extractors.naan import Registry
 from extractors.wraps.wrap import Confidence
 
 
@@ -48,9 +51,12 @@ class StoreUnreadable(Exception):
     """Raised by `load_frames` for a file that is missing, no store of ours, too new, or without the run."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Frames:
-    """One run of the store. Frames are shared: a table copies what it changes."""
+    """One run of the store. Frames are shared: a table copies what it changes.
+
+    Two are never equal, so that what several tables are made from can be computed once for each.
+    """
 
     run: pd.DataFrame
     """The run itself: one row, or none when the store is empty."""
@@ -63,8 +69,20 @@ class Frames:
     observations: pd.DataFrame
     hops: pd.DataFrame
     """One row a hop of an observation."""
+    fetches: pd.DataFrame
+    """One row a hop of the request for a document."""
     tls: pd.DataFrame
     verdicts: pd.DataFrame
+    history: pd.DataFrame
+    """One row a verdict of this run or an earlier one about an ARK of this run: enough for its life in brief."""
+    last_good: pd.DataFrame
+    """One row an ARK that fails or is silent now and worked in an earlier run: when, and where it led."""
+    registered: pd.DataFrame
+    """One row a NAAN or shoulder that the copy of the NAAN registry knows, and whom it names."""
+    previous: Frames | None = field(default=None, repr=False)
+    """The run that this one is to be compared with: the last finished one before it that did the same."""
+    since: Frames | None = field(default=None, repr=False)
+    """The run that somebody chose to compare with."""
 
 
 def vocabulary(*enums: type[StrEnum]) -> pd.CategoricalDtype:
@@ -139,6 +157,7 @@ MENTIONS: Selection = {
     mention.c.document_id: INTEGER,
     document.c.url.label("document"): TEXT,
     mention.c.ordinal: INTEGER,
+    mention.c.decided: INTEGER,
     mention.c.citation: INTEGER,
     mention.c.ark_id: INTEGER,
     ark.c.ark: TEXT,
@@ -146,9 +165,12 @@ MENTIONS: Selection = {
     mention.c.as_written: TEXT,
     mention.c.repaired: TEXT,
     mention.c.request_url: TEXT,
+    mention.c.resolver: TEXT,
     mention.c.role: ROLE,
     mention.c.page: INTEGER,
     mention.c.place: TEXT,
+    func.json_extract(mention.c.spans, "$[0][0]").label("offset"): INTEGER,
+    mention.c.context: TEXT,
     mention.c.repairs: TEXT,
     mention.c.confidence: CONFIDENCE,
     mention.c.reason: TEXT,
@@ -168,6 +190,7 @@ OBSERVATIONS: Selection = {
     observation.c.status: INTEGER,
     observation.c.final_url: TEXT,
     observation.c.hop_count: INTEGER,
+    func.json_array_length(observation.c.hops).label("request_count"): INTEGER,
     observation.c.media_type: TEXT,
     observation.c.title: TEXT,
     observation.c.body_bytes: INTEGER,
@@ -201,6 +224,31 @@ VERDICTS: Selection = {
     verdict.c.remarks: TEXT,
 }
 
+#: Runs that came before the one that is reported, their verdicts about the same ARKs, and the last good ones.
+HISTORY: Selection = {
+    verdict.c.verdict_id: INTEGER,
+    verdict.c.run_id: INTEGER,
+    run.c.started_at: MOMENT,
+    verdict.c.ark_id: INTEGER,
+    verdict.c.object: OBJECT,
+    verdict.c.metadata: METADATA,
+    verdict.c.commitment: COMMITMENT,
+}
+LAST_GOOD: Selection = {
+    verdict.c.verdict_id: INTEGER,
+    verdict.c.ark_id: INTEGER,
+    run.c.started_at.label("good_at"): MOMENT,
+    verdict.c.final_url.label("good_url"): TEXT,
+}
+#: What is told of a NAAN or shoulder of the registry.
+REGISTERED: Mapping[str, Dtype] = {
+    "naan": TEXT,
+    "shoulder": TEXT,
+    "organization": TEXT,
+    "contact": TEXT,
+    "target": TEXT,
+}
+
 #: What a hop repeats of the observation that it belongs to.
 HOP_OF: Mapping[str, Dtype] = {
     "observation_id": INTEGER,
@@ -209,6 +257,14 @@ HOP_OF: Mapping[str, Dtype] = {
     "attempt": INTEGER,
     "request_url": TEXT,
     "chain_end": CHAIN_END,
+}
+#: What a hop repeats of the document that it was made for.
+FETCH_OF: Mapping[str, Dtype] = {"document_id": INTEGER, "document": TEXT, "outcome": DOCUMENT}
+FETCHES: Selection = {
+    document.c.document_id: INTEGER,
+    document.c.url.label("document"): TEXT,
+    document.c.outcome: DOCUMENT,
+    document.c.hops: PARSED,
 }
 #: The fields of `crawler.observations.Hop` that are reported, apart from its headers.
 HOP: Mapping[str, Dtype] = {
@@ -225,23 +281,28 @@ HOP: Mapping[str, Dtype] = {
 HOP_HEADERS = {"content-type": "content_type", "retry-after": "retry_after", "server": "server"}
 
 
-def load_frames(store: Path, *, run_id: int | None = None) -> Frames:
+def load_frames(
+    store: Path, *, run_id: int | None = None, since: int | None = None, registry: Registry | None = None
+) -> Frames:
     """One run of *store*: the one asked for, or the newest that holds a document or a verdict.
 
-    An empty store, or a run in which nothing has happened yet, gives empty frames of the same dtypes. Nothing is
-    written, neither to the store nor beside it. Raises `StoreUnreadable`.
+    With it come the run before it that did the same, if there is one, and the run *since*, if one is given: their
+    own rows, without requests. *registry* tells who is behind a NAAN; by default what is built in. An empty store,
+    or a run in which nothing has happened yet, gives empty frames of the same dtypes. Nothing is written, neither
+    to the store nor beside it. Raises `StoreUnreadable`.
     """
+    known = registry or Registry.builtin()
     before = _stamp(store)
     if before is not None:
         try:
-            frames = _load(store, run_id, access="mode=ro&immutable=1")
+            frames = _load(store, run_id, since, known, access="mode=ro&immutable=1")
         except StoreUnreadable:
             if _stamp(store) == before:
                 raise
         else:
             if _stamp(store) == before:
                 return frames
-    return _load(store, run_id, access="mode=ro")
+    return _load(store, run_id, since, known, access="mode=ro")
 
 
 def _stamp(store: Path) -> tuple[int, int] | None:
@@ -256,9 +317,18 @@ def _stamp(store: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _load(store: Path, run_id: int | None, *, access: str) -> Frames:
+def _load(store: Path, run_id: int | None, since: int | None, registry: Registry, *, access: str) -> Frames:
     with _reading(store, access) as connection:
-        return _frames(connection, _chosen_run(connection, store, run_id))
+        chosen = _chosen_run(connection, store, run_id)
+        if since is not None:
+            _chosen_run(connection, store, since)
+        earlier = _run_before(connection, chosen)
+        registered = _registered(registry)
+        return replace(
+            _frames(connection, chosen, registered),
+            previous=_frames(connection, earlier, registered, is_whole=False) if earlier is not None else None,
+            since=_frames(connection, since, registered, is_whole=False) if since is not None else None,
+        )
 
 
 @contextmanager
@@ -311,27 +381,46 @@ def _chosen_run(connection: Connection, store: Path, run_id: int | None) -> int 
     return connection.scalar(newest) if found is None else found
 
 
+def _run_before(connection: Connection, run_id: int | None) -> int | None:
+    """The last run before *run_id* that finished and did the same: the same command on the same seeds."""
+    if run_id is None:
+        return None
+    this = connection.execute(select(run.c.command, run.c.seeds).where(run.c.run_id == run_id)).one()
+    earlier = connection.execute(
+        select(run.c.run_id, run.c.seeds)
+        .where(run.c.run_id < run_id, run.c.command == this.command, run.c.state == "finished")
+        .order_by(run.c.run_id.desc())
+    )
+    return next((row.run_id for row in earlier if row.seeds == this.seeds), None)
+
+
 def _with_citations(mentions: pd.DataFrame) -> pd.DataFrame:
     """*mentions* with the key of the citation that each is a place of: that of the first such mention."""
     first = mentions.groupby(["document_id", "citation"])["mention_id"].transform("min")
     return mentions.assign(citation_id=first.astype("Int64"))
 
 
-def _frames(connection: Connection, run_id: int | None) -> Frames:
+#: The number that no run has.
+_NO_RUN = -1
+
+
+def _frames(connection: Connection, run_id: int | None, registered: pd.DataFrame, *, is_whole: bool = True) -> Frames:
+    """The frames of one run; without requests and without what came before it where it is not reported whole."""
+
     def load(selection: Selection, query: Select[Any]) -> pd.DataFrame:
         return _frame(connection, selection, query)
 
     cited = select(mention.c.ark_id).join(document).where(document.c.run_id == run_id, is_current_mention)
-    touched = [cited, *(select(t.c.ark_id).where(t.c.run_id == run_id) for t in (observation, verdict))]
-    observations = load(
-        OBSERVATIONS,
-        _rows(OBSERVATIONS).join_from(observation, ark).where(observation.c.run_id == run_id),
-    )
+    judged = select(verdict.c.ark_id).where(verdict.c.run_id == run_id)
+    asked = select(observation.c.ark_id).where(observation.c.run_id == run_id)
+    told = run_id if is_whole and run_id is not None else _NO_RUN
+    asking = {column: dtype for column, dtype in OBSERVATIONS.items() if is_whole or column.name != "hops"}
+    chains = load(asking, _rows(asking).join_from(observation, ark).where(observation.c.run_id == run_id))
     return Frames(
         run=load(RUN, _rows(RUN).where(run.c.run_id == run_id)),
         documents=load(DOCUMENTS, _rows(DOCUMENTS).where(document.c.run_id == run_id)),
         findings=load(FINDINGS, _rows(FINDINGS).where(finding.c.run_id == run_id)),
-        arks=load(ARKS, _rows(ARKS).where(or_(*(ark.c.ark_id.in_(ids) for ids in touched)))),
+        arks=load(ARKS, _rows(ARKS).where(or_(*(ark.c.ark_id.in_(ids) for ids in (cited, judged, asked))))),
         mentions=_with_citations(
             load(
                 MENTIONS,
@@ -341,11 +430,51 @@ def _frames(connection: Connection, run_id: int | None) -> Frames:
                 .where(document.c.run_id == run_id, is_current_mention),
             )
         ),
-        observations=observations.drop(columns="hops"),
-        hops=_hops(observations),
+        observations=chains.drop(columns="hops", errors="ignore"),
+        hops=_hops(chains if is_whole else chains.head(0).assign(hops=None), HOP_OF),
+        fetches=_hops(load(FETCHES, _rows(FETCHES).where(document.c.run_id == told)), FETCH_OF),
         tls=load(TLS, _rows(TLS).where(tls_probe.c.run_id == run_id)),
         verdicts=load(VERDICTS, _rows(VERDICTS).join_from(verdict, ark).where(verdict.c.run_id == run_id)),
+        history=load(HISTORY, _earlier(HISTORY, told, judged)),
+        last_good=_last_good(load(LAST_GOOD, _earlier(LAST_GOOD, told, _ailing(run_id), only=_WORKING))),
+        registered=registered,
     )
+
+
+_WORKING = [str(outcome) for outcome, family in FAMILY_OF.items() if family is Family.WORKS]
+_AILING = [str(outcome) for outcome, family in FAMILY_OF.items() if family in (Family.FAILS, Family.UNREACHABLE)]
+
+
+def _ailing(run_id: int | None) -> Select[Any]:
+    """The ARKs that fail or give no answer somewhere in a run."""
+    return select(verdict.c.ark_id).where(verdict.c.run_id == run_id, verdict.c.object.in_(_AILING))
+
+
+def _earlier(selection: Selection, run_id: int, arks: Select[Any], only: Sequence[str] | None = None) -> Select[Any]:
+    """The verdicts about *arks* in runs up to *run_id*; of those with *only* some outcomes, just the earlier runs'."""
+    rows = _rows(selection).join_from(verdict, run).where(verdict.c.ark_id.in_(arks))
+    if only is None:
+        return rows.where(verdict.c.run_id <= run_id)
+    return rows.where(verdict.c.run_id < run_id, verdict.c.object.in_(only))
+
+
+def _last_good(rows: pd.DataFrame) -> pd.DataFrame:
+    """The last of the good verdicts of each ARK."""
+    return rows.drop(columns="verdict_id").drop_duplicates("ark_id", keep="last", ignore_index=True)
+
+
+def _registered(registry: Registry) -> pd.DataFrame:
+    """What the registry says of each NAAN and shoulder, ordered by both; of two entries about one the later holds."""
+    rows = {
+        (entry.naan, entry.shoulder): (
+            entry.organization,
+            entry.where,
+            next((target.template for target in entry.targets if not target.fault), None),
+        )
+        for entry in registry.entries
+        if entry.naan
+    }
+    return _typed(REGISTERED, [(*key, *told) for key, told in sorted(rows.items())])
 
 
 def _rows(selection: Selection) -> Select[Any]:
@@ -358,13 +487,14 @@ def _frame(connection: Connection, selection: Selection, query: Select[Any]) -> 
     return _typed({column.name: dtype for column, dtype in selection.items()}, rows)
 
 
-def _hops(observations: pd.DataFrame) -> pd.DataFrame:
+def _hops(owners: pd.DataFrame, repeated: Mapping[str, Dtype]) -> pd.DataFrame:
+    """One row a hop of each of *owners*, with what it repeats of its owner."""
     rows = [
         (*owner, ordinal, *(hop.get(name) for name in HOP), *_headers(hop))
-        for *owner, hops in observations[[*HOP_OF, "hops"]].itertuples(index=False, name=None)
+        for *owner, hops in owners[[*repeated, "hops"]].itertuples(index=False, name=None)
         for ordinal, hop in enumerate(hops, start=1)
     ]
-    dtypes = {**HOP_OF, "ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), TEXT)}
+    dtypes = {**repeated, "ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), TEXT)}
     return _typed(dtypes, rows)
 
 
@@ -402,11 +532,15 @@ def _series(name: str, values: Sequence[Any], dtype: Dtype) -> pd.Series[Any]:
 def joined(value: Any) -> str | None:
     """A value of the store as text: the parts of a list joined, a structure as JSON, nothing as nothing.
 
+    Half a character (a lone surrogate, which JSON can hold and no file can) is spelled out.
+
     >>> joined(["404 from the provider", "asked twice"])
     '404 from the provider; asked twice'
     """
-    if value is None or isinstance(value, str):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, list | tuple):
         return JOINT.join(part for part in map(joined, value) if part)
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
