@@ -66,6 +66,7 @@ def audit(
     Returns the run's number and its verdicts, which are in the store. Raises `crawler.store.StoreUnwritable` or
     `AuditInterrupted` when it could not finish; what was observed until then has been recorded.
     """
+    store.keep_standing_by(config.recheck.standing)
     named = [*seeds.urls, *map(document_name, seeds.files)] if seeds else []
     run_id = store.begin_run(
         command=command,

@@ -13,6 +13,7 @@ from arkaudit import audits, rows
 from arkaudit.config import Config
 from arkaudit.explaining import CONTROLS, concerning, explanation
 from crawler.observations import Observation, Verdict
+from crawler.rechecking import Known
 from crawler.resolving import request_url, resolver_of
 from crawler.store import Store
 from crawler.verdict import unasked
@@ -43,14 +44,8 @@ def checked(asked: Sequence[str], config: Config, store_file: Path | None, *, ex
         for mention in found
         if isinstance(mention, Mention)
     }
-    was_interrupted = False
-    with Store.open(store_file) as store:
-        distinct = list(dict.fromkeys(targets.values()))
-        try:
-            run_id, verdicts = audits.audit(config, store, command="check", targets=distinct, console=console)
-        except audits.AuditInterrupted as stopped:
-            run_id, verdicts, was_interrupted = stopped.run_id, stopped.verdicts, True
-        observations = list(store.observations(run_id)) if explain else []
+    distinct = list(dict.fromkeys(targets.values()))
+    verdicts, observations, was_interrupted = _asked(distinct, config, store_file, explain=explain, console=console)
     by_target = {(verdict.ark, verdict.request_url): verdict for verdict in verdicts}
     printed = []
     for text, mention in zip(asked, found, strict=True):
@@ -61,8 +56,30 @@ def checked(asked: Sequence[str], config: Config, store_file: Path | None, *, ex
         verdict = by_target.get((str(ark), url))
         if verdict is None and was_interrupted:
             continue
-        printed.append(_row(text, verdict or unasked(str(ark), url), observations if explain else None))
+        printed.append(_row(text, verdict or unasked(str(ark), url), observations))
     return Check(printed, was_interrupted)
+
+
+def checked_again(
+    again: Sequence[Known], config: Config, store_file: Path, *, explain: bool, console: Console
+) -> Check:
+    """Resolve ARKs of a store once more, where they were asked for before. Raises `crawler.store.StoreError`."""
+    targets = [(Ark.parse(each.ark), each.request_url) for each in again]
+    verdicts, observations, was_interrupted = _asked(targets, config, store_file, explain=explain, console=console)
+    return Check([_row(verdict.request_url, verdict, observations) for verdict in verdicts], was_interrupted)
+
+
+def _asked(
+    targets: Sequence[audits.Target], config: Config, store_file: Path | None, *, explain: bool, console: Console
+) -> tuple[Sequence[Verdict], Sequence[Observation] | None, bool]:
+    """The verdicts of a run about *targets*; what it observed, with *explain*; and whether it was interrupted."""
+    was_interrupted = False
+    with Store.open(store_file) as store:
+        try:
+            run_id, verdicts = audits.audit(config, store, command="check", targets=targets, console=console)
+        except audits.AuditInterrupted as stopped:
+            run_id, verdicts, was_interrupted = stopped.run_id, stopped.verdicts, True
+        return verdicts, list(store.observations(run_id)) if explain else None, was_interrupted
 
 
 def _row(text: str, verdict: Verdict, observations: Sequence[Observation] | None) -> dict[str, Any]:

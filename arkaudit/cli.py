@@ -90,6 +90,8 @@ def extract(
 @click.option("--explain", is_flag=True, help="Tell each step: what was asked, what came back, what it means.")
 @click.option("--conformance", is_flag=True, help="Ask each resolver for one ARK in up to eight other forms as well.")
 @click.option("--store", "store_file", type=click.Path(path_type=Path), help="Keep every request and answer here.")
+@click.option("--due", is_flag=True, help="Check what is due in the store, longest ago first.  [store: audit.db]")
+@click.option("--limit", type=click.IntRange(min=1), help="With --due: so many ARKs at most.")
 @fail_on_option
 @request_options
 def check(
@@ -99,6 +101,8 @@ def check(
     explain: bool,
     conformance: bool,
     store_file: Path | None,
+    due: bool,
+    limit: int | None,
     fail_on: str,
     config_file: Path | None,
     **options: Any,
@@ -109,18 +113,33 @@ def check(
     arkaudit check ark:12148/btv1b8449691v
     arkaudit check ark:12148/btv1b8449691v --explain --conformance
     arkaudit check --from arks.txt --format table --store audit.db
+    arkaudit check --due --store audit.db -c arkaudit.toml
     """  # fmt: skip
-    from arkaudit.checking import Check, checked
-    from arkaudit.explaining import print_explanations
-    from arkaudit.rows import print_verdicts, write_jsonl
-
     if explain and form == "table":
         raise UserMistake("an explanation does not fit into a table: give --explain alone, or with --format jsonl")
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
     asked = [*arks, *_lines(from_file)]
-    if not asked:
-        raise UserMistake("nothing to check: give ARKs, or --from FILE")
-    done: Check = checked(asked, config, store_file, explain=explain, console=errors)
+    if bool(asked) == due:
+        raise UserMistake(
+            "--due takes its ARKs from the store" if due else "nothing to check: give ARKs, --from FILE, or --due"
+        )
+    if due:
+        from arkaudit.due import due_now
+
+        store_file = store_file or config.store or Path("audit.db")
+        again = due_now(store_file, config, limit=limit)
+        if not again:
+            return
+    from arkaudit.checking import Check, checked, checked_again
+    from arkaudit.explaining import print_explanations
+    from arkaudit.rows import print_verdicts, write_jsonl
+
+    done: Check
+    if due:
+        assert store_file is not None
+        done = checked_again(again, config, store_file, explain=explain, console=errors)
+    else:
+        done = checked(asked, config, store_file, explain=explain, console=errors)
     if form == "table":
         print_verdicts(done.rows, Console())
     elif explain and form is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -13,6 +14,8 @@ from arkaudit import __version__
 from crawler.addresses import AddressGuard, Routes
 from crawler.attempts import Patience
 from crawler.controls import ENOUGH_NAMES
+from crawler.history.standing import Policy
+from crawler.rechecking import Intervals, RecheckPolicy
 
 #: Without any delay, Scrapy's downloader takes all that is queued for a host at once, whatever the concurrency.
 _LEAST_DELAY_S = 0.001
@@ -113,6 +116,44 @@ class Resolve(_Section):
     """Whether what would be asked of the global resolver, compact ARKs above all, is asked of the registry's target."""
 
 
+class RecheckDays(_Section):
+    """Days between two checks of an ARK, by its state; None for what stands in general."""
+
+    healthy: float | None = Field(None, ge=0, le=3650)
+    failing: float | None = Field(None, ge=0, le=3650)
+    """Of flapping ones, too."""
+    confirmed_broken: float | None = Field(None, ge=0, le=3650)
+    blocked: float | None = Field(None, ge=0, le=3650)
+    undetermined: float | None = Field(None, ge=0, le=3650)
+
+
+class Recheck(RecheckDays):
+    """When ARKs are checked again, and when a failure is confirmed."""
+
+    naan: dict[str, RecheckDays] = {}
+    host: dict[str, RecheckDays] = {}
+    """By the host that is asked first; it weighs more than the NAAN."""
+    strikes: int = Field(Policy().strikes, ge=1, le=100)
+    """So many failures, without a good answer between them,"""
+    strike_days: float = Field(Policy().days, ge=0, le=3650)
+    """over so many days are confirmed."""
+
+    @property
+    def intervals(self) -> RecheckPolicy:
+        """How often what is checked."""
+        by_naan, by_host = ({name: _given(days) for name, days in each.items()} for each in (self.naan, self.host))
+        return RecheckPolicy(replace(Intervals(), **_given(self)), by_naan, by_host)
+
+    @property
+    def standing(self) -> Policy:
+        """When a failure is confirmed."""
+        return Policy(strikes=self.strikes, days=self.strike_days)
+
+
+def _given(days: RecheckDays) -> dict[str, float]:
+    return {name: value for name in RecheckDays.model_fields if (value := getattr(days, name)) is not None}
+
+
 class Config(_Section):
     """Everything that a run can be told."""
 
@@ -124,6 +165,7 @@ class Config(_Section):
     network: Network = Network()
     crawl: Crawl = Crawl()
     resolve: Resolve = Resolve()
+    recheck: Recheck = Recheck()
 
     @property
     def user_agent(self) -> str:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from sqlalchemy import URL, Connection, create_engine, event, func, select, text, update
 from sqlalchemy.dialects.sqlite import insert
@@ -19,7 +20,9 @@ from sqlalchemy.engine import Engine, Row
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import StaticPool
 
-from crawler import schema
+from crawler import migrations, schema
+from crawler.history import latest
+from crawler.history.standing import Policy
 from crawler.mention_rows import DoubtfulMention, doubt_json, doubt_of, mention_of
 from crawler.observations import (
     ChainEnd,
@@ -32,6 +35,7 @@ from crawler.observations import (
     TlsResult,
     Verdict,
 )
+from crawler.rechecking import Known
 from extractors.ark import Ark
 from extractors.documents import Finding
 from extractors.mentions.mention import STANDS_WHOLE
@@ -56,7 +60,7 @@ class NewerStore(StoreUnopenable):
 
 
 class OlderStore(StoreUnopenable):
-    """Raised on opening a store whose tables an older version has made."""
+    """Raised on opening a store that is too old to be brought up to date, or of which no copy can be made first."""
 
 
 class StoreUnwritable(StoreError):
@@ -75,10 +79,12 @@ class Store:
     def open(cls, path: Path | None) -> Store:
         """The store at *path*, created if it is not there; None is a store in memory, gone when it is closed.
 
-        Raises `StoreUnopenable`, or one of its kinds; nothing has been written then.
+        An older store is brought up to date, after a copy. Raises `StoreUnopenable`, or one of its kinds; nothing has
+        been written then.
         """
-        if path is not None:
-            _refuse_foreign(path)
+        older = _refuse_foreign(path) if path is not None else None
+        if path is not None and older is not None:
+            _copy_first(path, older)
         engine = create_engine(
             URL.create("sqlite", database=str(path) if path else None),
             poolclass=StaticPool,
@@ -92,6 +98,9 @@ class Store:
                     connection.execute(text(f"PRAGMA application_id={schema.APPLICATION_ID}"))
                     schema.tables.create_all(connection)
                     connection.execute(text(f"PRAGMA user_version={schema.SCHEMA_VERSION}"))
+                elif older is not None:
+                    connection.exec_driver_sql("BEGIN IMMEDIATE")  # the driver begins none before it changes tables
+                    migrations.migrate(connection, older)
         except StoreUnwritable as problem:
             store.close()
             raise StoreUnopenable(f"the store can't be written: {problem}") from problem
@@ -120,9 +129,17 @@ class Store:
     # -- runs
 
     def begin_run(
-        self, *, command: str, at: str, version: str, resolver: str, user_agent: str, seeds: Iterable[str]
+        self,
+        *,
+        command: str,
+        at: str,
+        version: str,
+        resolver: str,
+        user_agent: str,
+        seeds: Iterable[str],
+        uuid: str | None = None,
     ) -> int:
-        """A new run; returns its number."""
+        """A new run; returns its number. Its *uuid* names it in every store that it is brought into."""
         with self._writing() as connection:
             done = connection.execute(
                 insert(schema.run).values(
@@ -137,12 +154,20 @@ class Store:
             )
             key = done.inserted_primary_key
             assert key is not None
-            return int(key[0])
+            run_id = int(key[0])
+            connection.execute(insert(schema.provenance).values(run_id=run_id, uuid=uuid or str(uuid4())))
+            return run_id
+
+    def keep_standing_by(self, policy: Policy) -> None:
+        """Keep the standing of ARKs by *policy* from now on; if it was another, all history is read again by it."""
+        with self._writing() as connection:
+            latest.keep_by(connection, policy)
 
     def end_run(self, run_id: int, *, at: str, state: str) -> None:
         """Note how and when a run ended: ``finished``, ``interrupted`` or ``failed``."""
         with self._writing() as connection:
             connection.execute(update(schema.run).where(schema.run.c.run_id == run_id).values(ended_at=at, state=state))
+            latest.note_citations(connection, run_id)
 
     # -- what was observed
 
@@ -165,7 +190,10 @@ class Store:
                 _add(connection, schema.finding, {"run_id": run_id, "subject": subject, **asdict(finding)})
 
     def record_verdicts(self, run_id: int, verdicts: Iterable[Verdict]) -> None:
-        """Record what the observations of a run amount to; a verdict that is there is replaced."""
+        """Record what the observations of a run amount to, and what that makes of the standing of its ARKs.
+
+        A verdict that is there is replaced.
+        """
         with self._writing() as connection:
             for verdict in verdicts:
                 values = self._verdict_values(connection, run_id, verdict)
@@ -174,6 +202,7 @@ class Store:
                     .values(values)
                     .on_conflict_do_update(index_elements=["run_id", "request_url"], set_=values)
                 )
+            latest.note_verdicts(connection, run_id)
 
     def _record_document(self, connection: Connection, run_id: int, document: DocumentRecord) -> None:
         added = _add(
@@ -383,6 +412,11 @@ class Store:
         with self._engine.connect() as connection:
             yield from (_observation(row) for row in connection.execute(query))
 
+    def known_arks(self) -> Iterator[Known]:
+        """Every ARK at every URL that was ever cited or checked, with its standing; in the order of the store."""
+        with self._engine.connect() as connection:
+            yield from latest.known_arks(connection)
+
     def tls_results(self, run_id: int) -> Iterator[TlsResult]:
         """What was seen of the certificates of a run's hosts."""
         query = select(schema.tls_probe).where(schema.tls_probe.c.run_id == run_id)
@@ -410,18 +444,25 @@ class Store:
             }
 
 
-def _refuse_foreign(path: Path) -> None:
-    """Look at a file before SQLite may write to it."""
+def _copy_first(path: Path, version: int) -> None:
+    try:
+        migrations.copy_of(path, version)
+    except migrations.NotCopied as problem:
+        raise OlderStore(f"{path} is of an older arkaudit (schema {version}), and was left as it is: {problem}") from None
+
+
+def _refuse_foreign(path: Path) -> int | None:
+    """Look at a file before SQLite may write to it; returns its schema where that is an older one."""
     if path.is_dir():
         raise StoreUnopenable(f"{path} is a folder, not a store")
     if not path.exists():
         if not path.parent.is_dir():
             raise StoreUnopenable(f"there is no folder {path.parent} to keep {path.name} in")
-        return
+        return None
     if not path.is_file():
         raise NotOurStore(f"{path} is not a file")
     if path.stat().st_size == 0:
-        return
+        return None
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         try:
@@ -437,11 +478,9 @@ def _refuse_foreign(path: Path) -> None:
         raise NewerStore(
             f"{path} was written by a newer arkaudit (schema {version}; this one knows {schema.SCHEMA_VERSION})"
         )
-    if 0 < version < schema.SCHEMA_VERSION:
-        raise OlderStore(
-            f"{path} was written by an older arkaudit (schema {version}; this one knows {schema.SCHEMA_VERSION});"
-            " it was left as it is: begin a new one"
-        )
+    if 0 < version < migrations.OLDEST:
+        raise OlderStore(f"{path} was written by an arkaudit that is too old (schema {version}); it was left as it is")
+    return version if 0 < version < schema.SCHEMA_VERSION else None
 
 
 def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:
