@@ -15,16 +15,15 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pandas as pd
-from sqlalchemy import ColumnElement, Connection, Select, create_engine, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, create_engine, func, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
+from crawler.history.standing import EventKind, State
 from crawler.observations import (
-    FAMILY_OF,
     ChainEnd,
     CommitmentOutcome,
     DocumentOutcome,
-    Family,
     MetadataOutcome,
     ObjectOutcome,
     Question,
@@ -33,9 +32,12 @@ from crawler.schema import (
     APPLICATION_ID,
     SCHEMA_VERSION,
     ark,
+    assessment,
     document,
+    event,
     finding,
     is_current_mention,
+    latest,
     mention,
     observation,
     run,
@@ -45,6 +47,21 @@ from crawler.schema import (
 from extractors.documents import Role
 from extractors.naan import Registry
 from extractors.wraps.wrap import Confidence
+from reports.run_queries import (
+    NO_RUN,
+    arks_of,
+    asked_arks,
+    behind,
+    cited_arks,
+    counting_verdicts,
+    happened_since,
+    has_run,
+    last_good_of,
+    life_of,
+    newest_run,
+    run_before,
+    standing_in,
+)
 
 
 class StoreUnreadable(Exception):
@@ -73,6 +90,10 @@ class Frames:
     """One row a hop of the request for a document."""
     tls: pd.DataFrame
     verdicts: pd.DataFrame
+    latest: pd.DataFrame
+    """One row an ARK and URL: its standing after all its checks, where the last of them counts for this run."""
+    events: pd.DataFrame
+    """What has happened to ARKs in this run, or since the run that was chosen to compare with."""
     history: pd.DataFrame
     """One row a verdict of this run or an earlier one about an ARK of this run: enough for its life in brief."""
     last_good: pd.DataFrame
@@ -109,6 +130,8 @@ DOCUMENT = vocabulary(DocumentOutcome, ObjectOutcome)
 OBJECT = vocabulary(ObjectOutcome)
 METADATA = vocabulary(MetadataOutcome)
 COMMITMENT = vocabulary(CommitmentOutcome)
+STATE = vocabulary(State)
+EVENT = vocabulary(EventKind)
 
 #: What stands between the parts of a list that is shown as text.
 JOINT = "; "
@@ -123,6 +146,8 @@ RUN: Selection = {
     run.c.resolver: TEXT,
     run.c.user_agent: TEXT,
     run.c.seeds: TEXT,
+    assessment.c.is_suspect: TRUTH,
+    assessment.c.reason.label("suspicion"): TEXT,
 }
 DOCUMENTS: Selection = {
     document.c.document_id: INTEGER,
@@ -179,6 +204,7 @@ MENTIONS: Selection = {
 }
 OBSERVATIONS: Selection = {
     observation.c.observation_id: INTEGER,
+    observation.c.run_id: INTEGER,
     observation.c.ark_id: INTEGER,
     ark.c.ark: TEXT,
     observation.c.request_url: TEXT,
@@ -207,6 +233,8 @@ TLS: Selection = {
 }
 VERDICTS: Selection = {
     verdict.c.verdict_id: INTEGER,
+    verdict.c.run_id: INTEGER,
+    run.c.started_at.label("judged_at"): MOMENT,
     verdict.c.ark_id: INTEGER,
     ark.c.ark: TEXT,
     ark.c.naan: TEXT,
@@ -240,6 +268,28 @@ LAST_GOOD: Selection = {
     run.c.started_at.label("good_at"): MOMENT,
     verdict.c.final_url.label("good_url"): TEXT,
 }
+LATEST: Selection = {
+    latest.c.latest_id: INTEGER,
+    latest.c.ark_id: INTEGER,
+    latest.c.request_url: TEXT,
+    latest.c.state: STATE,
+    latest.c.since: MOMENT,
+    latest.c.checked_at: MOMENT,
+    latest.c.reason: TEXT,
+    latest.c.strikes: INTEGER,
+    latest.c.worked_at: MOMENT,
+}
+EVENTS: Selection = {
+    event.c.event_id: INTEGER,
+    event.c.run_id: INTEGER,
+    event.c.ark_id: INTEGER,
+    ark.c.ark: TEXT,
+    ark.c.naan: TEXT,
+    event.c.request_url: TEXT,
+    event.c.at: MOMENT,
+    event.c.event: EVENT,
+    event.c.detail: TEXT,
+}
 #: What is told of a NAAN or shoulder of the registry.
 REGISTERED: Mapping[str, Dtype] = {
     "naan": TEXT,
@@ -252,6 +302,7 @@ REGISTERED: Mapping[str, Dtype] = {
 #: What a hop repeats of the observation that it belongs to.
 HOP_OF: Mapping[str, Dtype] = {
     "observation_id": INTEGER,
+    "run_id": INTEGER,
     "ark": TEXT,
     "question": QUESTION,
     "attempt": INTEGER,
@@ -319,13 +370,15 @@ def _stamp(store: Path) -> tuple[int, int] | None:
 
 def _load(store: Path, run_id: int | None, since: int | None, registry: Registry, *, access: str) -> Frames:
     with _reading(store, access) as connection:
-        chosen = _chosen_run(connection, store, run_id)
-        if since is not None:
-            _chosen_run(connection, store, since)
-        earlier = _run_before(connection, chosen)
+        for asked in (run_id, since):
+            if asked is not None and not has_run(connection, asked):
+                raise StoreUnreadable(f"{store}: has no run {asked}")
+        chosen = newest_run(connection) if run_id is None else run_id
+        earlier = run_before(connection, chosen)
         registered = _registered(registry)
+        frames = _frames(connection, NO_RUN if chosen is None else chosen, registered, since=since)
         return replace(
-            _frames(connection, chosen, registered),
+            frames,
             previous=_frames(connection, earlier, registered, is_whole=False) if earlier is not None else None,
             since=_frames(connection, since, registered, is_whole=False) if since is not None else None,
         )
@@ -369,93 +422,48 @@ def _check_format(connection: Connection, store: Path) -> None:
         )
 
 
-def _chosen_run(connection: Connection, store: Path, run_id: int | None) -> int | None:
-    """The run to report; none only when the store has no run at all."""
-    if run_id is not None:
-        if connection.scalar(select(run.c.run_id).where(run.c.run_id == run_id)) is None:
-            raise StoreUnreadable(f"{store}: has no run {run_id}")
-        return run_id
-    newest = select(func.max(run.c.run_id))
-    busy = (run.c.run_id.in_(select(table.c.run_id)) for table in (document, verdict))
-    found: int | None = connection.scalar(newest.where(or_(*busy)))
-    return connection.scalar(newest) if found is None else found
-
-
-def _run_before(connection: Connection, run_id: int | None) -> int | None:
-    """The last run before *run_id* that finished and did the same: the same command on the same seeds."""
-    if run_id is None:
-        return None
-    this = connection.execute(select(run.c.command, run.c.seeds).where(run.c.run_id == run_id)).one()
-    earlier = connection.execute(
-        select(run.c.run_id, run.c.seeds)
-        .where(run.c.run_id < run_id, run.c.command == this.command, run.c.state == "finished")
-        .order_by(run.c.run_id.desc())
-    )
-    return next((row.run_id for row in earlier if row.seeds == this.seeds), None)
-
-
 def _with_citations(mentions: pd.DataFrame) -> pd.DataFrame:
     """*mentions* with the key of the citation that each is a place of: that of the first such mention."""
     first = mentions.groupby(["document_id", "citation"])["mention_id"].transform("min")
     return mentions.assign(citation_id=first.astype("Int64"))
 
 
-#: The number that no run has.
-_NO_RUN = -1
-
-
-def _frames(connection: Connection, run_id: int | None, registered: pd.DataFrame, *, is_whole: bool = True) -> Frames:
+def _frames(
+    connection: Connection, run_id: int, registered: pd.DataFrame, *, since: int | None = None, is_whole: bool = True
+) -> Frames:
     """The frames of one run; without requests and without what came before it where it is not reported whole."""
 
     def load(selection: Selection, query: Select[Any]) -> pd.DataFrame:
         return _frame(connection, selection, query)
 
-    cited = select(mention.c.ark_id).join(document).where(document.c.run_id == run_id, is_current_mention)
-    judged = select(verdict.c.ark_id).where(verdict.c.run_id == run_id)
-    asked = select(observation.c.ark_id).where(observation.c.run_id == run_id)
-    told = run_id if is_whole and run_id is not None else _NO_RUN
+    counting = counting_verdicts(run_id)
+    judged = select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting))
+    told = run_id if is_whole else NO_RUN
     asking = {column: dtype for column, dtype in OBSERVATIONS.items() if is_whole or column.name != "hops"}
-    chains = load(asking, _rows(asking).join_from(observation, ark).where(observation.c.run_id == run_id))
+    asked = observation.c.run_id == run_id if not is_whole else behind(counting, run_id)
+    chains = load(asking, _rows(asking).join_from(observation, ark).where(asked))
+    cited = _rows(MENTIONS).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
+    verdicts = _rows(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
+    lives = _rows(HISTORY).join_from(verdict, run).where(life_of(judged, told))
+    good = _rows(LAST_GOOD).join_from(verdict, run).where(last_good_of(counting, told))
+    events = _rows(EVENTS).join_from(event, ark).where(happened_since(told, since))
     return Frames(
-        run=load(RUN, _rows(RUN).where(run.c.run_id == run_id)),
+        run=load(RUN, _rows(RUN).outerjoin_from(run, assessment).where(run.c.run_id == run_id)),
         documents=load(DOCUMENTS, _rows(DOCUMENTS).where(document.c.run_id == run_id)),
         findings=load(FINDINGS, _rows(FINDINGS).where(finding.c.run_id == run_id)),
-        arks=load(ARKS, _rows(ARKS).where(or_(*(ark.c.ark_id.in_(ids) for ids in (cited, judged, asked))))),
-        mentions=_with_citations(
-            load(
-                MENTIONS,
-                _rows(MENTIONS)
-                .join_from(mention, document)
-                .join(ark)
-                .where(document.c.run_id == run_id, is_current_mention),
-            )
-        ),
+        arks=load(ARKS, _rows(ARKS).where(arks_of([cited_arks(run_id), judged, asked_arks(run_id)]))),
+        mentions=_with_citations(load(MENTIONS, cited.where(is_current_mention))),
         observations=chains.drop(columns="hops", errors="ignore"),
         hops=_hops(chains if is_whole else chains.head(0).assign(hops=None), HOP_OF),
         fetches=_hops(load(FETCHES, _rows(FETCHES).where(document.c.run_id == told)), FETCH_OF),
         tls=load(TLS, _rows(TLS).where(tls_probe.c.run_id == run_id)),
-        verdicts=load(VERDICTS, _rows(VERDICTS).join_from(verdict, ark).where(verdict.c.run_id == run_id)),
-        history=load(HISTORY, _earlier(HISTORY, told, judged)),
-        last_good=_last_good(load(LAST_GOOD, _earlier(LAST_GOOD, told, _ailing(run_id), only=_WORKING))),
+        verdicts=load(VERDICTS, verdicts.where(verdict.c.verdict_id.in_(counting))),
+        latest=load(LATEST, _rows(LATEST).where(standing_in(counting))),
+        events=load(EVENTS, events),
+        history=load(HISTORY, lives),
+        last_good=_last_good(load(LAST_GOOD, good)),
         registered=registered,
     )
-
-
-_WORKING = [str(outcome) for outcome, family in FAMILY_OF.items() if family is Family.WORKS]
-_AILING = [str(outcome) for outcome, family in FAMILY_OF.items() if family in (Family.FAILS, Family.UNREACHABLE)]
-
-
-def _ailing(run_id: int | None) -> Select[Any]:
-    """The ARKs that fail or give no answer somewhere in a run."""
-    return select(verdict.c.ark_id).where(verdict.c.run_id == run_id, verdict.c.object.in_(_AILING))
-
-
-def _earlier(selection: Selection, run_id: int, arks: Select[Any], only: Sequence[str] | None = None) -> Select[Any]:
-    """The verdicts about *arks* in runs up to *run_id*; of those with *only* some outcomes, just the earlier runs'."""
-    rows = _rows(selection).join_from(verdict, run).where(verdict.c.ark_id.in_(arks))
-    if only is None:
-        return rows.where(verdict.c.run_id <= run_id)
-    return rows.where(verdict.c.run_id < run_id, verdict.c.object.in_(only))
 
 
 def _last_good(rows: pd.DataFrame) -> pd.DataFrame:

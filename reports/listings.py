@@ -21,7 +21,20 @@ ATTENTION: Final = (Family.FAILS, Family.UNREACHABLE, Family.NOT_JUDGED, Family.
 
 
 _ARKS: Final = [
-    *("ark", "naan", "request_url", "object", "family", "metadata", "commitment", "permanence", "guarantor"),
+    *(
+        "ark",
+        "naan",
+        "request_url",
+        "object",
+        "family",
+        "state",
+        "since",
+        "judged_at",
+        "metadata",
+        "commitment",
+        "permanence",
+        "guarantor",
+    ),
     *("final_url", "hop_count", "request_count", "citations", "documents", "first_document"),
     *("check", "suggestions", "object_evidence", "metadata_evidence", "commitment_evidence", "remarks"),
 ]
@@ -41,7 +54,8 @@ def arks(frames: Frames) -> pd.DataFrame:
 
     Inside these by the number of citations, the greatest first, then by ARK and URL.
     """
-    rows = cited_urls(frames)
+    standing = frames.latest[["ark_id", "request_url", "state", "since"]]
+    rows = cited_urls(frames).merge(standing, on=["ark_id", "request_url"], how="left")
     promises = rows["commitment_parsed"]
     checks = checks_of(frames)
     rows = rows.assign(

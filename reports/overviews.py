@@ -110,9 +110,15 @@ def organizations(frames: Frames, naans: pd.Series) -> pd.Series:
 
 
 def sent_hops(frames: Frames) -> pd.DataFrame:
-    """The hops that went out: all but those that robots.txt or our own guard held back."""
-    held_back = frames.hops["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS])
-    return frames.hops[~(held_back & frames.hops["status"].isna())]
+    """The hops that went out in this run: all but those that robots.txt or our own guard held back."""
+    hops = own(frames, frames.hops)
+    held_back = hops["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS])
+    return hops[~(held_back & hops["status"].isna())]
+
+
+def own(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
+    """Of *rows* those that this run made itself, without what stands behind verdicts of earlier runs."""
+    return rows[rows["run_id"].isin(frames.run["run_id"])]
 
 
 def host(url: str) -> str:

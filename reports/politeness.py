@@ -9,7 +9,7 @@ import pandas as pd
 from crawler.observations import ChainEnd, ObjectOutcome, Question
 from reports.definitions import COUNT, MOMENT, NUMBER, TEXT, TOKEN, Column, TableDefinition
 from reports.frames import Frames
-from reports.overviews import host, sent_hops
+from reports.overviews import host, own, sent_hops
 
 #: Findings that say that something was not read, or not to its end.
 LIMITS: Final = ("size-limit", "page-limit", "not-fetched")
@@ -85,7 +85,8 @@ _LEFT_OUT: Final = ["reason", "what", "place", "example", "note"]
 
 def _skipped_arks(frames: Frames) -> pd.DataFrame:
     """ARKs that were not requested, by NAAN where that is the reason, else by host."""
-    rows = frames.verdicts[frames.verdicts["object"].isin(list(_HELD_BACK))]
+    rows = own(frames, frames.verdicts)
+    rows = rows[rows["object"].isin(list(_HELD_BACK))]
     is_example = rows["object"].eq(ObjectOutcome.SKIPPED)
     by_host = rows["request_url"].map(host).astype("str")
     return _told(
@@ -117,8 +118,9 @@ def _limits(frames: Frames) -> pd.DataFrame:
         },
         columns=_LEFT_OUT,
     )
-    cut = frames.observations[~frames.observations["body_complete"] & frames.observations["status"].notna()]
-    given_up = frames.observations[frames.observations["chain_end"].eq(ChainEnd.TOO_MANY_REDIRECTS)]
+    asked = own(frames, frames.observations)
+    cut = asked[~asked["body_complete"] & asked["status"].notna()]
+    given_up = asked[asked["chain_end"].eq(ChainEnd.TOO_MANY_REDIRECTS)]
     parts = [limits]
     for rows, reason, note in (
         (cut, "body-limit", "the answer was read only in part"),

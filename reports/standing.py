@@ -7,6 +7,7 @@ from typing import Final
 
 import pandas as pd
 
+from crawler.history.standing import State
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.frames import OBJECT, Frames, vocabulary
 
@@ -90,6 +91,25 @@ def ark_standings(frames: Frames) -> pd.DataFrame:
     counts = frames.arks["ark_id"].isin(frames.mentions["ark_id"]) | frames.arks["ark_id"].isin(asked["ark_id"])
     rows = frames.arks.loc[counts, ["ark_id", "ark", "naan", "shoulder"]].merge(asked, on="ark_id", how="left")
     return rows.assign(family=families(rows["object"]))
+
+
+#: Of several standings of one ARK, by the URLs that it is asked at, the first one here counts.
+BEST_STATE_FIRST: Final = (
+    State.HEALTHY,
+    State.FLAPPING,
+    State.FAILING,
+    State.UNDETERMINED,
+    State.BLOCKED,
+    State.SKIPPED,
+    State.CONFIRMED_BROKEN,
+)
+
+
+def ark_states(frames: Frames) -> pd.DataFrame:
+    """One row an ARK whose standing is known: the best of all URLs that it is asked at; ordered by ARK's number."""
+    order = [str(state) for state in BEST_STATE_FIRST]
+    ranked = frames.latest.assign(state=frames.latest["state"].cat.reorder_categories(order, ordered=True))
+    return ranked.groupby("ark_id", as_index=False)[["state"]].min()
 
 
 def family_counts(standings: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:

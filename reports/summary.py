@@ -10,12 +10,14 @@ import pandas as pd
 
 from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Family, ObjectOutcome
 from reports.frames import Frames
-from reports.standing import WORKING, ark_standings, families
+from reports.overviews import own
+from reports.standing import WORKING, ark_standings, ark_states, families
 from reports.words import (
     COMMITMENT_MEANINGS,
     FAMILY_MEANINGS,
     METADATA_MEANINGS,
     OBJECT_MEANINGS,
+    STATE_MEANINGS,
     counted,
 )
 
@@ -67,7 +69,7 @@ def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
         ("findings", len(frames.findings), "Remarks about documents, each kind and text once a document."),
         (
             REQUESTS_SENT,
-            _ark_requests(frames.observations) + _document_requests(frames.documents),
+            _ark_requests(own(frames, frames.observations)) + _document_requests(frames.documents),
             "For documents and for ARKs, redirects included; without robots.txt and certificate probes.",
         ),
     ]
@@ -108,6 +110,12 @@ def _ark_measures(frames: Frames) -> Iterator[Measure]:
     yield "ARKs described", described, "The provider answers ?info with a description of the object."
     committed = int(standings["commitment"].eq(CommitmentOutcome.STATED).sum())
     yield "ARKs with a stated commitment", committed, "The provider says what it promises."
+    carried = frames.verdicts[~frames.verdicts["run_id"].isin(frames.run["run_id"])]
+    yield "ARKs as found before", carried["ark_id"].nunique(), "Not asked again in this run; their last verdict counts."
+    states = Counter(ark_states(frames)["state"])
+    for state, meaning in STATE_MEANINGS.items():
+        if states[state]:
+            yield f"ARKs by standing: {state}", states[state], meaning
 
 
 def _url_measures(frames: Frames) -> Iterator[Measure]:

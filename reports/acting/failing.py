@@ -6,12 +6,12 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import pandas as pd
 
+from crawler.history.standing import State
 from crawler.observations import Family, ObjectOutcome, Question
 from crawler.verdict import WAYS
 from extractors.ark import Ark
@@ -20,10 +20,6 @@ from reports.definitions import rows_of
 from reports.frames import JOINT, Frames
 from reports.listings import checks_of
 from reports.standing import families
-
-#: An outage has lasted when so many runs in a row over so many days found it: one observation is never enough.
-LASTING_RUNS: Final = 3
-LASTING_DAYS: Final = timedelta(days=7)
 
 _DIAGNOSIS: Final = ["cause", "fault", "host", "pattern", "should_be", "because"]
 _KNOWN: Final = ["ark_id", "ark", "naan", "request_url", "object", "family", "object_evidence"]
@@ -74,7 +70,7 @@ def _judged(frames: Frames) -> pd.DataFrame:
         last_url=rows["last_url"].fillna(rows["request_url"]),
         check=rows["ark"].map(lambda ark: checks[ark][0]).astype("str"),
         suggestions=rows["ark"].map(lambda ark: checks[ark][1]).astype("str"),
-        has_lasted=rows["ark_id"].isin(_lasting(frames.history)),
+        has_lasted=_has_lasted(frames, rows),
     )
 
 
@@ -84,17 +80,12 @@ def _way(remarks: str) -> str | None:
     return next((way.value for way, (_, remark) in WAYS.items() if remark in told), None)
 
 
-def _lasting(history: pd.DataFrame) -> frozenset[int]:
-    """The ARKs that failed or were silent in the last `LASTING_RUNS` runs or more, over `LASTING_DAYS`."""
-    rows = history.assign(family=families(history["object"]))
-    bad = rows["family"].isin([Family.FAILS, Family.UNREACHABLE])
-    last_fine = rows[~bad].groupby("ark_id")["run_id"].max()
-    since = rows[bad].merge(last_fine.rename("fine"), left_on="ark_id", right_index=True, how="left")
-    since = since[since["run_id"] > since["fine"].fillna(0)]
-    groups = since.groupby("ark_id")
-    runs, moments = groups["run_id"].nunique(), groups["started_at"].agg(["min", "max"])
-    lasted = (runs >= LASTING_RUNS) & (moments["max"] - moments["min"] >= LASTING_DAYS)
-    return frozenset(int(ark_id) for ark_id in lasted[lasted].index)
+def _has_lasted(frames: Frames, rows: pd.DataFrame) -> pd.Series:
+    """Whether the failure of each row is confirmed: often enough, over days enough, and no fault of ours."""
+    states = rows[["ark_id", "request_url"]].merge(
+        frames.latest[["ark_id", "request_url", "state"]], on=["ark_id", "request_url"], how="left"
+    )
+    return pd.Series(states["state"].eq(State.CONFIRMED_BROKEN).fillna(False).to_numpy(), index=rows.index)
 
 
 def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
