@@ -6,19 +6,9 @@ from typing import Final
 
 import pandas as pd
 
-from crawler.history.standing import EventKind
 from reports.definitions import ARK, MOMENT, NAAN_COLUMN, OBJECT_COLUMN, TEXT, TOKEN, URL, Column, TableDefinition
 from reports.frames import Frames
-
-#: The events, gravest first.
-EVENT_GRAVITY: Final = (
-    EventKind.BROKE,
-    EventKind.GONE,
-    EventKind.MOVED,
-    EventKind.CHANGED,
-    EventKind.RECOVERED,
-    EventKind.NEW,
-)
+from reports.gravity import EVENT_GRAVITY
 
 
 def changes(frames: Frames) -> pd.DataFrame:
