@@ -16,7 +16,7 @@ from rich.console import Console
 from arkaudit import __version__
 from arkaudit.config import ConfigError
 from arkaudit.exits import EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, errors, exit_on, say
-from arkaudit.options import config_of, crawl_options, fail_on_option, request_options
+from arkaudit.options import choice_options, config_of, crawl_options, fail_on_option, format_option, request_options
 from arkaudit.seeds import Seeds, UserMistake
 from crawler.observations import DocumentRecord
 from extractors.documents import ABOUT_CITATIONS, Finding
@@ -103,7 +103,7 @@ def check(
     store_file: Path | None,
     due: bool,
     limit: int | None,
-    fail_on: str,
+    fail_on: tuple[str, ...],
     config_file: Path | None,
     **options: Any,
 ) -> None:
@@ -192,6 +192,7 @@ def crawl(seeds: tuple[str, ...], store_file: Path, config_file: Path | None, **
     help="Where everything is kept.  [default: audit.db]",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Write the report into this folder.")
+@format_option
 @fail_on_option
 @crawl_options
 @request_options
@@ -199,7 +200,8 @@ def run(
     seeds: tuple[str, ...],
     store_file: Path | None,
     out: Path | None,
-    fail_on: str,
+    formats: tuple[str, ...],
+    fail_on: tuple[str, ...],
     config_file: Path | None,
     **options: Any,
 ) -> None:
@@ -210,6 +212,7 @@ def run(
     arkaudit run -c arkaudit.toml
     """
     from arkaudit import audits
+    from arkaudit.reporting import report_on
     from crawler.store import Store
     from reports.exports import check_out
 
@@ -220,30 +223,48 @@ def run(
     store_file = store_file or config.store or Path("audit.db")
     out = out or config.out
     if out:
-        check_out(out)
+        check_out(out, formats)
     with Store.open(store_file) as store:
         if not (config.politeness.contact or config.politeness.user_agent):
             say("hosts can't tell who asks: give --contact, so that an operator can write to you")
-        run_id, verdicts = audits.audit(
-            config, store, command="run", seeds=named, on_start=_watch_findings, console=errors
-        )
-    _report(store_file, out, run_id)
-    exit_on(fail_on, (verdict.object.outcome for verdict in verdicts))
+        run_id, _ = audits.audit(config, store, command="run", seeds=named, on_start=_watch_findings, console=errors)
+    exit_on(fail_on, report_on(store_file, out, formats=formats, run_id=run_id))
 
 
 @cli.command(short_help="Tables and a page from a store.")
 @click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="Write index.html and the tables (CSV) into this folder.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the report into this folder; - for standard output."
+)
 @click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest]")
+@click.option("--since", type=int, metavar="RUN", help="A run to compare with.  [default: the one before]")
+@choice_options
+@format_option
 @fail_on_option
-def report(store_file: Path, out: Path | None, run_id: int | None, fail_on: str) -> None:
-    """Tables and a page from a store: by NAAN, by resolver, by document, every ARK and its evidence.
+def report(
+    store_file: Path,
+    out: Path | None,
+    run_id: int | None,
+    since: int | None,
+    naans: tuple[str, ...],
+    documents: tuple[str, ...],
+    only: tuple[str, ...],
+    formats: tuple[str, ...],
+    fail_on: tuple[str, ...],
+) -> None:
+    """Tables and a page from a store: what to act on, by NAAN, by host, by document, every ARK and its evidence.
 
     \b
     arkaudit report --store audit.db --out report
+    arkaudit report --since 3 --only broke --format md --out -
+    arkaudit report --naan 12148 --fail-on confirmed-broken
     """
-    outcomes = _report(store_file, out, run_id)
-    exit_on(fail_on, outcomes)
+    from arkaudit.reporting import report_on
+    from reports.choosing import Choice
+
+    choice = Choice(naans=naans, documents=documents, only=only)
+    found = report_on(store_file, out, formats=formats, run_id=run_id, since=since, choice=choice)
+    exit_on(fail_on, found)
 
 
 @cli.command(short_help="The life of one ARK: citations, checks, events, standing.")
@@ -383,25 +404,6 @@ def demo(out: Path) -> None:
 
 
 # -- what verbs share
-
-
-def _report(store_file: Path, out: Path | None, run_id: int | None) -> list[str]:
-    """Print the main table of a run and write its report into *out*; returns the objects' outcomes."""
-    from crawler.store import bring_up_to_date
-    from reports.exports import write_report
-    from reports.frames import load_frames
-    from reports.terminal import main_table, summary_lines
-
-    bring_up_to_date(store_file)
-    frames = load_frames(store_file, run_id=run_id)
-    paths = write_report(frames, out) if out else None
-    console = Console()
-    for line in summary_lines(frames):
-        console.print(line, highlight=False, markup=False)
-    console.print(main_table(frames))
-    if paths:
-        say(f"the report is at {paths.index}")
-    return [str(outcome) for outcome in frames.verdicts["object"]]
 
 
 def _watch_findings(crawler: Any) -> None:

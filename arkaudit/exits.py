@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from rich.console import Console
 
-from crawler.observations import GRAVITY, ObjectOutcome
+from reports.gravity import is_reached
 
 EXIT_FINDING, EXIT_MISTAKE, EXIT_UNFINISHED = 1, 2, 3
+NEVER = "never"  # the word of --fail-on for what nothing is as grave as
 EXIT_INTERRUPTED = 130  # what shells report of a program that Ctrl-C has ended
 
 INTERRUPTED = "interrupted; what was observed until then is kept"
@@ -20,12 +21,9 @@ errors = Console(stderr=True, soft_wrap=True)
 """Everything but results goes here."""
 
 
-def exit_on(fail_on: str, outcomes: Iterable[str]) -> None:
-    """End with 1 when one of *outcomes* is *fail_on* or a graver one (the order of `GRAVITY`)."""
-    if fail_on == "never":
-        return
-    grave = {outcome.value for outcome in GRAVITY[: GRAVITY.index(ObjectOutcome(fail_on)) + 1]}
-    if grave.intersection(outcomes):
+def exit_on(fail_on: Sequence[str], found: Iterable[str]) -> None:
+    """End with 1 when something *found* is as grave as one of *fail_on*, or graver (`reports.gravity`)."""
+    if is_reached((token for token in fail_on if token != NEVER), found):
         sys.exit(EXIT_FINDING)
 
 

@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 import click
 
 from arkaudit.config import Config, load
-from crawler.observations import GRAVITY
+from arkaudit.exits import NEVER
+from reports.gravity import GRAVITY, TOKENS
+from reports.vocabulary import DEFAULT_FORMATS, FORMATS, ONLY
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -58,6 +60,26 @@ _CRAWL = (
     click.option("--max-pages", type=int, help="Documents to fetch at most.  [default: no limit]"),
 )
 
+_CHOICE = (
+    click.option("--naan", "naans", multiple=True, help="Only ARKs under this NAAN. Repeatable."),
+    click.option(
+        "--document",
+        "documents",
+        multiple=True,
+        metavar="URL|PATTERN",
+        help="Only documents whose address begins so, or fits a pattern with *. Repeatable.",
+    ),
+    click.option(
+        "--only",
+        type=click.Choice(ONLY),
+        multiple=True,
+        metavar="TOKEN",
+        help="Only ARKs with this outcome, family, state, event or cause. Repeatable.",
+    ),
+)
+#: The word of --format for all of them.
+EVERY = "all"
+
 #: The option of each value of the configuration.
 _NAMES = {
     "resolver": "resolver",
@@ -97,15 +119,35 @@ def crawl_options(command: Command) -> Command:
 
 def fail_on_option(command: Command) -> Command:
     """When to end with exit code 1."""
-    tokens = ["never", *(outcome.value for outcome in GRAVITY)]
+    orders = "; ".join(f"{kind}: {', '.join(tokens)}" for kind, tokens in GRAVITY.items())
     return click.option(
         "--fail-on",
-        type=click.Choice(tokens),
-        default="never",
-        show_default=True,
-        metavar="OUTCOME",
-        help="Exit with 1 when some object's outcome is this or a graver one: " + ", ".join(tokens[1:]) + ".",
+        type=click.Choice([NEVER, *TOKENS]),
+        multiple=True,
+        metavar="TOKEN",
+        help=f"Exit with 1 when an ARK has come to this, or to something graver of its kind. Repeatable. {orders}.",
     )(command)
+
+
+def format_option(command: Command) -> Command:
+    """Which files a report is made of."""
+    meanings = "; ".join(f"{name}: {meaning}" for name, meaning in FORMATS.items())
+    return click.option(
+        "--format",
+        "formats",
+        type=click.Choice([*FORMATS, EVERY]),
+        multiple=True,
+        callback=lambda _, __, given: tuple(FORMATS) if EVERY in given else given or DEFAULT_FORMATS,
+        metavar="FORMAT",
+        help=f"Repeatable.  [default: {' and '.join(DEFAULT_FORMATS)}]  {meanings}; {EVERY}.",
+    )(command)
+
+
+def choice_options(command: Command) -> Command:
+    """Which part of a run to report."""
+    for option in reversed(_CHOICE):
+        command = option(command)
+    return command
 
 
 def config_of(config_file: Path | None, options: dict[str, Any]) -> Config:

@@ -2,72 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 import pandas as pd
 
-from crawler.history.standing import State
-from reports import conformance, listings, overviews, persistence
+from reports import comparing, conformance, listings, overviews, places, politeness, services
 from reports import summary as summaries
-from reports.display import ColumnType
+from reports.acting import actions, mending, pairs
+from reports.definitions import (
+    ARK,
+    ARKS_COLUMN,
+    CITATIONS_COLUMN,
+    COUNT,
+    DOCUMENTS_COLUMN,
+    FAMILY_COUNT_COLUMNS,
+    MOMENT,
+    NAAN_COLUMN,
+    NUMBER,
+    OBJECT_COLUMN,
+    ORGANIZATION_COLUMN,
+    REQUEST_URL_COLUMN,
+    SHARE,
+    SHARE_COLUMN,
+    TEXT,
+    TOKEN,
+    TRUTH,
+    URL,
+    Column,
+    TableDefinition,
+    rows_of,
+)
 from reports.frames import Frames
+from reports.over_time import OVER_TIME
 
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One published column."""
-
-    name: str
-    type: ColumnType
-    meaning: str
-    unit: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TableDefinition:
-    """One published table: what a row is, and how its frame is made."""
-
-    name: str
-    title: str
-    caption: str
-    function: Callable[[Frames], pd.DataFrame]
-    columns: tuple[Column, ...]
-    is_listing: bool = False
-    """Whether it lists single things rather than counts: too much for paper."""
+__all__ = ["COUNT", "SHARE", "TABLES", "Column", "TableDefinition", "rows_of", "tables_of"]
 
 
 def tables_of(frames: Frames) -> Mapping[str, pd.DataFrame]:
     """Every table of one run, by name, in the order of `TABLES`."""
     return {table.name: table.function(frames) for table in TABLES}
 
-
-def rows_of(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
-    """The rows of a table as plain values, None for what is missing."""
-    values = table.astype("object")
-    return values.where(table.notna(), None).itertuples(index=False, name=None)
-
-
-TEXT, TOKEN, URL = ColumnType.TEXT, ColumnType.TOKEN, ColumnType.URL
-NAAN, ARK = ColumnType.NAAN, ColumnType.ARK
-COUNT, NUMBER, SHARE = ColumnType.COUNT, ColumnType.NUMBER, ColumnType.SHARE
-TRUTH, MOMENT = ColumnType.TRUTH, ColumnType.MOMENT
-
-_NAAN: Final = Column("naan", NAAN, "Name Assigning Authority Number, as it stands in the normal form")
-_ARKS: Final = Column("arks", COUNT, "distinct ARKs of this row", "ARKs")
-_CITATIONS: Final = Column(
-    "citations", COUNT, "citations of these ARKs in documents; a link and its text are one", "citations"
-)
-_DOCUMENTS: Final = Column("documents", COUNT, "documents that cite them", "documents")
-_FAMILIES: Final = (
-    Column("works", COUNT, "ARKs that lead to their object or to the provider's words about it", "ARKs"),
-    Column("fails", COUNT, "ARKs for which the provider answers, and not with the object", "ARKs"),
-    Column("unreachable", COUNT, "ARKs whose server gave no answer today; not link rot", "ARKs"),
-    Column("not_judged", COUNT, "ARKs that were skipped, held back, refused to programs, or not asked", "ARKs"),
-)
-_REQUEST_URL: Final = Column("request_url", URL, "URL that was asked for the object; empty when none was")
-_OBJECT: Final = Column("object", TOKEN, "outcome of the object service at this URL; empty when it was not asked")
 
 SUMMARY: Final = TableDefinition(
     "summary",
@@ -78,6 +53,20 @@ SUMMARY: Final = TableDefinition(
     (
         Column("measure", TEXT, "what was counted"),
         Column("value", COUNT, "how many there are", "as the measure says"),
+        Column(
+            "previous",
+            COUNT,
+            "how many there were in the run before that did the same; empty for the first",
+            "as the measure says",
+        ),
+        Column("change", COUNT, "value - previous", "as the measure says"),
+        Column(
+            "since",
+            COUNT,
+            "how many there were in the run that was chosen to compare with; empty without one",
+            "as the measure says",
+        ),
+        Column("since_change", COUNT, "value - since", "as the measure says"),
         Column("note", TEXT, "how the measure is to be read"),
     ),
 )
@@ -92,7 +81,7 @@ SERVICES: Final = TableDefinition(
         Column("service", TOKEN, "object, metadata or commitment"),
         Column("outcome", TOKEN, "outcome of that service"),
         Column("given", TRUTH, "whether this outcome means that the service is given"),
-        _ARKS,
+        ARKS_COLUMN,
         Column("meaning", TEXT, "the outcome in words"),
     ),
 )
@@ -104,13 +93,13 @@ SHARED_NAANS: Final = TableDefinition(
     "they are counted but never requested.",
     overviews.shared_naans,
     (
-        _NAAN,
+        NAAN_COLUMN,
         Column("purpose", TEXT, "what the NAAN is for (draft-kunze-ark-38, table 2)"),
         Column("expected_to_resolve", TEXT, "whether its ARKs are expected to resolve: yes or maybe"),
         Column("long_term_reference", TRUTH, "whether its ARKs are fit for long-term reference"),
-        _ARKS,
-        _CITATIONS,
-        _DOCUMENTS,
+        ARKS_COLUMN,
+        CITATIONS_COLUMN,
+        DOCUMENTS_COLUMN,
         Column("observed", TEXT, "how often each outcome was the best of an ARK, the most frequent first"),
     ),
 )
@@ -123,15 +112,15 @@ NAANS: Final = TableDefinition(
     "are not in the denominator; the share is empty when nothing is.",
     overviews.naans,
     (
-        _NAAN,
-        Column("organization", TEXT, "organization behind a well-known NAAN; empty for others"),
-        _ARKS,
-        _CITATIONS,
-        _DOCUMENTS,
-        *_FAMILIES,
+        NAAN_COLUMN,
+        ORGANIZATION_COLUMN,
+        ARKS_COLUMN,
+        CITATIONS_COLUMN,
+        DOCUMENTS_COLUMN,
+        *FAMILY_COUNT_COLUMNS,
         Column("described", COUNT, "ARKs that were described when asked: outcome erc, structured or html", "ARKs"),
         Column("committed", COUNT, "ARKs for which a commitment is stated", "ARKs"),
-        Column("share_works", SHARE, "works / (works + fails); empty when both are 0", "1"),
+        SHARE_COLUMN,
     ),
 )
 
@@ -143,8 +132,8 @@ RESOLVERS: Final = TableDefinition(
     overviews.resolvers,
     (
         Column("host", TEXT, "host of the first request, with its port unless that goes without saying"),
-        _ARKS,
-        *_FAMILIES,
+        ARKS_COLUMN,
+        *FAMILY_COUNT_COLUMNS,
         Column("info_answers", TEXT, "URLs by metadata outcome: how ?info is answered, the most frequent first"),
         Column(
             "http_only",
@@ -165,7 +154,7 @@ CONFORMANCE: Final = TableDefinition(
     conformance.conformance,
     (
         Column("resolver", URL, "resolver that was asked: the address before the ARK"),
-        _NAAN,
+        NAAN_COLUMN,
         Column("shoulder", TEXT, "shoulder of the ARK that was asked about; empty when it has none"),
         Column("form", TEXT, "form in which the ARK was asked for"),
         Column("asked_url", URL, "URL that was asked"),
@@ -189,8 +178,8 @@ DOCUMENTS: Final = TableDefinition(
         Column("outcome", TOKEN, "what became of the request for the document"),
         Column("media_type", TEXT, "media type of the document"),
         Column("citations", COUNT, "citations of ARKs in the document", "citations"),
-        _ARKS,
-        *_FAMILIES,
+        ARKS_COLUMN,
+        *FAMILY_COUNT_COLUMNS,
         Column("repaired", COUNT, "citations that typesetting or markup had broken", "citations"),
         Column("findings", COUNT, "remarks about the document", "findings"),
     ),
@@ -204,17 +193,20 @@ ARKS: Final = TableDefinition(
     listings.arks,
     (
         Column("ark", ARK, "ARK in normal form"),
-        _NAAN,
-        _REQUEST_URL,
-        _OBJECT,
+        NAAN_COLUMN,
+        REQUEST_URL_COLUMN,
+        OBJECT_COLUMN,
         Column("family", TOKEN, "what the outcome amounts to: works, fails, unreachable or not-judged"),
+        Column("state", TOKEN, "standing after all checks; empty when it is not known"),
+        Column("since", MOMENT, "moment of the check that brought it to this state", "UTC", varies=True),
+        Column("judged_at", MOMENT, "beginning of the run whose verdict this is", "UTC", varies=True),
         Column("metadata", TOKEN, "outcome of the metadata service"),
         Column("commitment", TOKEN, "outcome of the commitment service"),
         Column("permanence", TEXT, "what the commitment says of permanence, in the provider's words"),
         Column("guarantor", TEXT, "who makes the commitment, in the provider's words"),
         Column("final_url", URL, "URL that the object's chain of redirects ended at"),
         Column("hop_count", COUNT, "redirects between the first request for the object and the last", "redirects"),
-        Column("request_count", COUNT, "requests that this verdict rests on", "requests"),
+        Column("request_count", COUNT, "requests that this verdict rests on", "requests", varies=True),
         Column("citations", COUNT, "citations of this ARK with this URL", "citations"),
         Column("documents", COUNT, "documents with such a citation", "documents"),
         Column("first_document", URL, "document with the first such citation"),
@@ -247,8 +239,8 @@ CITATIONS: Final = TableDefinition(
         Column("reason", TEXT, "rule behind the least sure decision"),
         Column("alternatives", TEXT, "ARKs that the other decisions would have given"),
         Column("spelling", TEXT, "how its spelling departs from the specifications"),
-        _REQUEST_URL,
-        _OBJECT,
+        REQUEST_URL_COLUMN,
+        OBJECT_COLUMN,
     ),
     is_listing=True,
 )
@@ -280,155 +272,40 @@ REQUESTS: Final = TableDefinition(
         Column("status", COUNT, "HTTP status of the answer; empty when there was none", "HTTP status"),
         Column("location", TEXT, "Location header as received"),
         Column("error", TEXT, "why there was no answer, in the failure's own words"),
-        Column("at", MOMENT, "moment of the answer or failure", "UTC"),
-        Column("elapsed_s", NUMBER, "time from the request to the answer", "seconds"),
+        Column("at", MOMENT, "moment of the answer or failure", "UTC", varies=True),
+        Column("elapsed_s", NUMBER, "time from the request to the answer", "seconds", varies=True),
     ),
     is_listing=True,
-)
-
-# -- over time
-
-_GROUPING: Final = Column("grouping", TOKEN, "what the rows are grouped by: all, naan or resolver")
-_GROUP: Final = Column("group", TEXT, "the group: all, a NAAN, or the host that is asked first")
-_STATES: Final = tuple(
-    Column(state.value.replace("-", "_"), COUNT, f"ARKs that are {state.value}", "ARKs") for state in State
-)
-
-STANDINGS: Final = TableDefinition(
-    "standings",
-    "Standing",
-    "One row a NAAN. How its ARKs stand after all checks up to this run: failing ones are not yet confirmed, and one "
-    "bad day is no link rot. An ARK that was asked at several URLs counts once, with its best standing; those that "
-    "no document cites any more are left out.",
-    persistence.standings,
-    (_NAAN, _ARKS, *_STATES),
-)
-
-RUNS: Final = TableDefinition(
-    "runs",
-    "Run by run",
-    "One row a run up to this one. What it checked itself, and how all ARKs known by then stood at their last check "
-    "that proved something. Failures in a suspect run, in which most hosts failed, are held against nobody.",
-    persistence.runs,
-    (
-        Column("run_id", COUNT, "number of the run", "number"),
-        Column("started_at", MOMENT, "moment at which it began", "UTC"),
-        Column("command", TOKEN, "verb that made it"),
-        Column("state", TOKEN, "running, finished, interrupted or failed"),
-        Column("suspect", TRUTH, "whether most hosts failed in it"),
-        Column("reason", TEXT, "why it is suspect; empty when it is not"),
-        Column("checked", COUNT, "ARKs at a URL that it judged", "ARKs at a URL"),
-        Column("works", COUNT, "of these, those that worked", "ARKs at a URL"),
-        Column("fails", COUNT, "of these, those that failed", "ARKs at a URL"),
-        Column("unreachable", COUNT, "of these, those whose server gave no answer", "ARKs at a URL"),
-        Column("not_judged", COUNT, "of these, those that could not be judged", "ARKs at a URL"),
-        Column("working", COUNT, "known by then, and working at their last proof", "ARKs at a URL"),
-        Column("failing", COUNT, "known by then, and failing, not yet confirmed", "ARKs at a URL"),
-        Column("confirmed_broken", COUNT, "known by then, and confirmed broken", "ARKs at a URL"),
-        Column("share_working", SHARE, "working / (working + failing + confirmed_broken)", "1"),
-        Column("share_not_broken", SHARE, "(working + failing) / (working + failing + confirmed_broken)", "1"),
-    ),
-)
-
-SURVIVAL: Final = TableDefinition(
-    "survival",
-    "Survival",
-    "One row a group and day: the Kaplan-Meier estimate of the share that is still alive so many days after it was "
-    "first seen to work. A subject is an ARK at one URL; it dies with the first failure of those that confirmed it, "
-    "and else was last seen alive when it last worked. What never worked while we watched is not in it.",
-    persistence.survival,
-    (
-        _GROUPING,
-        _GROUP,
-        Column("days", COUNT, "time since it was first seen to work", "days"),
-        Column("at_risk", COUNT, "subjects alive and still watched on that day", "ARKs at a URL"),
-        Column("failed", COUNT, "subjects that died on that day", "ARKs at a URL"),
-        Column("censored", COUNT, "subjects last seen alive on that day", "ARKs at a URL"),
-        Column("survival", SHARE, "estimated share still alive after that day", "1"),
-        Column("low", SHARE, "lower bound of it (95 %, log-log); empty before the first death", "1"),
-        Column("high", SHARE, "upper bound of it", "1"),
-    ),
-    is_listing=True,
-)
-
-RECOVERIES: Final = TableDefinition(
-    "recoveries",
-    "Failures and recoveries",
-    "One row a group. How long until an ARK is broken, and how long until one that fails works again: medians of the "
-    "Kaplan-Meier estimate, empty where not half came to that.",
-    persistence.recoveries,
-    (
-        _GROUPING,
-        _GROUP,
-        Column("watched", COUNT, "ARKs at a URL that were seen to work at least once", "ARKs at a URL"),
-        Column("died", COUNT, "of these, those that were confirmed broken later", "ARKs at a URL"),
-        Column("days_to_failure", NUMBER, "median time from first working to the first failure of that", "days"),
-        Column("spells", COUNT, "spells of failures, however short", "spells"),
-        Column("confirmed", COUNT, "of these, those that lasted long enough to be confirmed", "spells"),
-        Column("recovered", COUNT, "of these spells, those after which it worked again", "spells"),
-        Column("days_to_recovery", NUMBER, "median time from the first failure of a spell to working again", "days"),
-    ),
-)
-
-OUTAGES: Final = TableDefinition(
-    "outages",
-    "Outages of hosts",
-    "One row an outage: runs, one after the other, in which a host gave no HTTP answer at all, suspect runs left "
-    "out; the last to begin first. It may have been longer than it was seen.",
-    persistence.outages,
-    (
-        Column("host", TEXT, "host, with its port unless that goes without saying"),
-        Column("since", MOMENT, "moment of its first failure", "UTC"),
-        Column("last_at", MOMENT, "moment of the last failure that was seen", "UTC"),
-        Column("until", MOMENT, "moment at which it was first seen to answer again; empty when it was not", "UTC"),
-        Column("is_over", TRUTH, "whether it has answered again"),
-        Column("runs", COUNT, "runs that saw it", "runs"),
-        Column("days", NUMBER, "time from the first failure to the last that was seen", "days"),
-        Column("failure", TOKEN, "how it failed last"),
-    ),
-)
-
-PERSISTENCE: Final = TableDefinition(
-    "persistence",
-    "Persistence statement",
-    "One row a set of ARKs: all, by NAAN, and by section of the documents that cite them in this run. An ARK counts "
-    "once, with its best standing. Permanent is only what its provider calls so.",
-    persistence.persistence,
-    (
-        Column("grouping", TOKEN, "what the rows are grouped by: all, naan or documents"),
-        Column("group", TEXT, "the set: all, a NAAN, or host and first folder of the documents"),
-        _ARKS,
-        Column("judged", COUNT, "ARKs that are healthy, flapping, failing or confirmed broken", "ARKs"),
-        Column("resolving", COUNT, "ARKs that are healthy", "ARKs"),
-        Column("share_resolving", SHARE, "resolving / judged; empty when none is judged", "1"),
-        Column("described", COUNT, "of those that resolve, those that were described when asked", "ARKs"),
-        Column("share_described", SHARE, "described / resolving; empty when none resolves", "1"),
-        Column("committed", COUNT, "of those that resolve, those with a stated commitment", "ARKs"),
-        Column("share_committed", SHARE, "committed / resolving; empty when none resolves", "1"),
-        Column("permanent", COUNT, "of those, those that the commitment calls permanent", "ARKs"),
-        Column("confirmed_broken", COUNT, "ARKs that are confirmed broken", "ARKs"),
-        Column("first_at", MOMENT, "moment at which the first of them was first seen", "UTC"),
-        Column("last_at", MOMENT, "moment of the last check of any of them", "UTC"),
-        Column("statement", TEXT, "the row in sentences"),
-    ),
 )
 
 TABLES: Final = (
     SUMMARY,
+    comparing.CHANGES,
+    actions.CAUSES,
     SERVICES,
+    services.LEVEL_TABLE,
+    services.INFO_ANSWERS,
+    services.PERMANENCE,
     SHARED_NAANS,
     NAANS,
+    places.SHOULDERS,
     RESOLVERS,
+    places.LANDING_HOSTS,
     CONFORMANCE,
     DOCUMENTS,
+    places.SECTIONS,
+    mending.REPAIRS,
+    mending.JOINS,
+    mending.CHECK_FAILURES,
+    mending.UNFIT,
+    pairs.DUPLICATES,
+    pairs.CONTAINERS,
+    politeness.HOSTS,
+    politeness.LEFT_OUT,
+    FINDINGS,
+    actions.FAILURES,
     ARKS,
     CITATIONS,
-    FINDINGS,
     REQUESTS,
-    STANDINGS,
-    RUNS,
-    SURVIVAL,
-    RECOVERIES,
-    OUTAGES,
-    PERSISTENCE,
+    *OVER_TIME,
 )

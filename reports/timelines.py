@@ -162,4 +162,5 @@ def _series(values: Sequence[Any], dtype: Any) -> pd.Series:
     if dtype != MOMENT:
         return pd.Series(values, dtype=dtype)
     moments = pd.to_datetime(pd.Series(values, dtype=TEXT), utc=True, format="ISO8601", errors="coerce")
-    return moments.astype(MOMENT)
+    in_ms: pd.Series = moments.dt.as_unit("ms")
+    return in_ms

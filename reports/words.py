@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from crawler.history.standing import EventKind, State
 from crawler.observations import CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 
 FAMILY_NAMES: Final[Mapping[Family, str]] = {
@@ -73,6 +74,26 @@ COMMITMENT_MEANINGS: Final[Mapping[CommitmentOutcome, str]] = {
     CommitmentOutcome.ABSENT: "The provider promises nothing.",
     CommitmentOutcome.UNDETERMINED: "The answers don't allow a judgement.",
     CommitmentOutcome.NOT_ASKED: "The question was not asked.",
+}
+
+
+STATE_MEANINGS: Final[Mapping[State, str]] = {
+    State.HEALTHY: "It worked when it was asked last.",
+    State.FLAPPING: "It goes back and forth between working and failing.",
+    State.FAILING: "It failed, not yet often and long enough to be sure.",
+    State.CONFIRMED_BROKEN: "It has failed often and long enough: no outage.",
+    State.BLOCKED: "The provider keeps programs out.",
+    State.UNDETERMINED: "Its checks don't allow a judgement.",
+    State.SKIPPED: "An example or a test: never requested.",
+}
+
+EVENT_MEANINGS: Final[Mapping[EventKind, str]] = {
+    EventKind.BROKE: "It worked, and fails now.",
+    EventKind.GONE: "No document that can be read cites it any more.",
+    EventKind.MOVED: "It works, and lands elsewhere than before.",
+    EventKind.CHANGED: "It works, and what is there or what is said of it is otherwise than before.",
+    EventKind.RECOVERED: "It failed, and works again.",
+    EventKind.NEW: "It was seen for the first time.",
 }
 
 
