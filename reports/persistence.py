@@ -37,12 +37,16 @@ _JUDGED: Final = (State.HEALTHY, State.FLAPPING, State.FAILING, State.CONFIRMED_
 def proofs(timeline: Timeline) -> pd.DataFrame:
     """The checks that prove something: `works` or a strike; with `at` and the `spell` since it worked last."""
     family = timeline.checks["object"].cat.rename_categories(str).astype("str").map(_FAMILY)
-    run = timeline.checks["run"]
-    suspect = run.map(timeline.runs["is_suspect"]).astype("bool")
+    suspect = _of_run(timeline, timeline.checks, "is_suspect")
     works = family.eq(Family.WORKS)
     strikes = family.isin([Family.FAILS, Family.UNREACHABLE]) & ~suspect
-    proving = timeline.checks[works | strikes].assign(works=works, at=run.map(timeline.runs["started_at"]))
+    proving = timeline.checks[works | strikes].assign(works=works, at=_of_run(timeline, timeline.checks, "started_at"))
     return proving.assign(spell=proving.groupby("pair")["works"].cumsum())
+
+
+def _of_run(timeline: Timeline, rows: pd.DataFrame, column: str) -> pd.Series:
+    """What the run of each row has in a column."""
+    return pd.Series(timeline.runs[column].take(rows["run"]).array, index=rows.index)
 
 
 _FAMILY: Final = {str(outcome): family for outcome, family in FAMILY_OF.items()}
@@ -69,7 +73,7 @@ def lives(timeline: Timeline) -> pd.DataFrame:
     good = checks[checks["works"]].groupby("pair").agg(born=("at", "min"))
     dead = spells(timeline).query("confirmed and spell > 0").groupby("pair")["first_at"].min()
     rows = good.assign(died_at=dead)
-    seen = checks[checks["works"]].assign(died_at=checks["pair"].map(rows["died_at"]))
+    seen = checks[checks["works"]].join(rows["died_at"], on="pair")
     alive = seen[seen["died_at"].isna() | (seen["at"] < seen["died_at"])].groupby("pair")["at"].max()
     rows = rows.assign(last=alive, died=rows["died_at"].notna()).reset_index()
     until = rows["died_at"].where(rows["died"], rows["last"])
@@ -161,8 +165,8 @@ def recoveries(frames: Frames) -> pd.DataFrame:
         spells=("pair", "size"), confirmed=("confirmed", "sum"), recovered=("died", "sum")
     )
     to_recovery = median_days(kaplan_meier(failed, _GROUP), _GROUP).rename(columns={"median": "days_to_recovery"})
-    table = counts.merge(spelled, on=_GROUP, how="outer")
-    for more in (to_failure, to_recovery):
+    table = pd.concat([counts[_GROUP], spelled[_GROUP]], ignore_index=True).drop_duplicates()
+    for more in (counts, spelled, to_failure, to_recovery):
         table = table.merge(more, on=_GROUP, how="left")
     numbers = ["watched", "died", "spells", "confirmed", "recovered"]
     table = table.assign(**table[numbers].fillna(0)).sort_values(_GROUP, ignore_index=True)
@@ -180,8 +184,7 @@ def _recoveries(timeline: Timeline) -> pd.DataFrame:
 def outages(frames: Frames) -> pd.DataFrame:
     """One row an outage of a host: runs, one after the other, in which it gave no answer; the last to begin first."""
     timeline = frames.timeline
-    suspect = timeline.contacts["run"].map(timeline.runs["is_suspect"]).astype("bool")
-    contacts = timeline.contacts[~suspect]
+    contacts = timeline.contacts[~_of_run(timeline, timeline.contacts, "is_suspect")]
     contacts = contacts.assign(host=contacts["host"].astype("str"), up=contacts["answered"] > 0)
     contacts = contacts.assign(spell=contacts.groupby("host")["up"].cumsum())
     spelled = contacts[~contacts["up"]].groupby(["host", "spell"], as_index=False)

@@ -42,5 +42,5 @@ def kaplan_meier(lives: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 def median_days(curves: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """One row a group of `kaplan_meier`: the first day on which no more than half are alive; empty if never."""
-    reached = curves[curves["survival"] <= 0.5].groupby(by, observed=True)["days"].min()
-    return curves[by].drop_duplicates().set_index(by).assign(median=reached).reset_index()
+    reached = curves[curves["survival"] <= 0.5].groupby(by, observed=True, as_index=False)["days"].min()
+    return curves[by].drop_duplicates().merge(reached.rename(columns={"days": "median"}), on=by, how="left")

@@ -159,8 +159,7 @@ def _frame(dtypes: Dtypes, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
 
 
 def _series(values: Sequence[Any], dtype: Any) -> pd.Series:
-    if dtype != MOMENT:
-        return pd.Series(values, dtype=dtype)
-    moments = pd.to_datetime(pd.Series(values, dtype=TEXT), utc=True, format="ISO8601", errors="coerce")
-    in_ms: pd.Series = moments.dt.as_unit("ms")
-    return in_ms
+    column: pd.Series = pd.Series(values, dtype=TEXT if dtype == MOMENT else dtype)
+    if dtype == MOMENT:
+        column = pd.to_datetime(column, utc=True, format="ISO8601", errors="coerce").dt.as_unit("ms")
+    return column

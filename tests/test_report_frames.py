@@ -71,7 +71,7 @@ def dtypes(frames: Frames) -> dict[str, dict[str, str]]:
     return {
         field.name: {name: str(dtype) for name, dtype in getattr(frames, field.name).dtypes.items()}
         for field in fields(Frames)
-        if field.name not in ("previous", "since")
+        if field.name not in ("previous", "since", "timeline")
     }
 
 
