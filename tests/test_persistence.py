@@ -92,7 +92,7 @@ def timeline_of(histories: list[list[str | None]], suspect: list[bool]) -> Timel
     return Timeline(Policy(), runs, checks, standings, contacts)
 
 
-@settings(max_examples=200)
+@settings(max_examples=50)
 @given(HISTORIES, st.lists(st.booleans(), min_size=8, max_size=8))
 def test_spells_and_states_are_those_of_the_standing(histories: list[list[str | None]], suspect: list[bool]) -> None:
     suspect = [False if at % 2 else each for at, each in enumerate(suspect)]
