@@ -79,6 +79,7 @@
   }
 
   function remember(name, state) {
+    if (location.hash.startsWith("#ark=")) return;
     const parts = new URLSearchParams();
     if (state.words) parts.set("q", state.words);
     for (const [column, value] of Object.entries(state.filters)) parts.set(column, value);
@@ -140,9 +141,9 @@
         living.search(words).draw();
       },
     };
-    const bar = filterBar(table, state, () => { living.draw(); remember(name, state); });
+    const bar = filterBar(table, state, () => living.draw());
     if (bar) section.querySelector(".dt-container").before(bar);
-    living.on("search", () => remember(name, state));
+    living.on("draw", () => remember(name, state));
     section.classList.add("living");
     return commands;
   }
