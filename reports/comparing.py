@@ -36,4 +36,5 @@ CHANGES: Final = TableDefinition(
         Column("detail", TEXT, "the event in words"),
         Column("at", MOMENT, "moment of the check that showed it", "UTC", varies=True),
     ),
+    is_listing=True,
 )

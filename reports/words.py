@@ -7,6 +7,7 @@ from typing import Final
 
 from crawler.history.standing import EventKind, State
 from crawler.observations import CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
+from reports.acting.causes import Cause, Fault
 
 FAMILY_NAMES: Final[Mapping[Family, str]] = {
     Family.WORKS: "works",
@@ -94,6 +95,35 @@ EVENT_MEANINGS: Final[Mapping[EventKind, str]] = {
     EventKind.CHANGED: "It works, and what is there or what is said of it is otherwise than before.",
     EventKind.RECOVERED: "It failed, and works again.",
     EventKind.NEW: "It was seen for the first time.",
+}
+
+
+CAUSE_NAMES: Final[Mapping[Cause, str]] = {
+    Cause.LABEL_FORM: "the resolver knows only one form of the label",
+    Cause.HYPHENS: "the resolver minds hyphens",
+    Cause.MOVED_RESOLVER: "the cited resolver fails, another works",
+    Cause.MISTYPED: "probably mistyped: the check character fails",
+    Cause.CUT_SHORT: "cut short: a longer ARK works",
+    Cause.RUN_ON: "too long: something is glued to it",
+    Cause.UNKNOWN_PART: "the whole works, this part does not",
+    Cause.REFUSED_HERE: "refused here, works at another address",
+    Cause.DEAD_HOST: "the host is gone",
+    Cause.SILENT_HOST: "the host gives no answer today",
+    Cause.PASSING: "no answer today, though the host answers others",
+    Cause.LOOP: "the redirects lead in a circle",
+    Cause.BAD_REDIRECT: "the redirect leads nowhere",
+    Cause.CHANGED_PATH: "the site has changed its paths",
+    Cause.UNKNOWN_NAAN: "the resolver knows no ARK of this NAAN",
+    Cause.WITHDRAWN: "gone for good, without an explanation",
+    Cause.MISSING_PAGE: "the page that it leads to is not there",
+    Cause.UNKNOWN_NAME: "the resolver does not know this name",
+}
+
+FAULT_NAMES: Final[Mapping[Fault, str]] = {
+    Fault.CITATION: "the citation",
+    Fault.RESOLVER: "the resolver",
+    Fault.LANDING_HOST: "the landing host",
+    Fault.NOBODY: "nobody yet",
 }
 
 

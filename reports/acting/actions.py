@@ -132,6 +132,7 @@ CAUSES: Final = TableDefinition(
         _BECAUSE,
         Column("evidence", TEXT, "why its object outcome is what it is"),
     ),
+    is_listing=True,
 )
 
 FAILURES: Final = TableDefinition(

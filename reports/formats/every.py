@@ -14,13 +14,13 @@ from reports.formats.parquet import PARQUET
 from reports.formats.report import Files, Format, Report
 from reports.formats.sarif import SARIF
 from reports.formats.workbook import XLSX
-from reports.page import page
+from reports.page.document import page
 
 INDEX: Final = PurePosixPath("index.html")
 
 
 def _page(report: Report) -> Files:
-    yield INDEX, page(report.frames, report.tables).encode("utf-8", "backslashreplace")
+    yield INDEX, page(report.frames, report.tables, choice=report.choice.words).encode("utf-8", "backslashreplace")
 
 
 HTML = Format("html", (INDEX,), _page)
