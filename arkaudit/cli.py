@@ -246,6 +246,75 @@ def report(store_file: Path, out: Path | None, run_id: int | None, fail_on: str)
     exit_on(fail_on, outcomes)
 
 
+@cli.command(short_help="The life of one ARK: citations, checks, events, standing.")
+@click.argument("ark", metavar="ARK|URL")
+@click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def history(ark: str, store_file: Path, form: str) -> None:
+    """Show where an ARK is cited, what each check found, what happened to it, and how it stands.
+
+    Exits with 1 when the store has never seen it.
+
+    \b
+    arkaudit history ark:12148/btv1b8449691v --store audit.db
+    """
+    from arkaudit.history import show
+
+    show(ark, store_file, form, Console())
+
+
+@cli.group(short_help="Check a store, export it as Parquet, or bring another one in.")
+def store() -> None:
+    """Look after a store: is it whole, may others read it, what do two of them know together.
+
+    \b
+    arkaudit store check --store audit.db
+    arkaudit store export --store audit.db --out parquet/
+    arkaudit store import other.db --store audit.db
+    """
+
+
+@store.command("check", short_help="Whether a store is whole.")
+@click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
+def store_check(store_file: Path) -> None:
+    """Look through a store for damage and contradictions, and tell each; exits with 1 if there is any.
+
+    \b
+    arkaudit store check --store audit.db
+    """
+    from arkaudit.storing import check_store
+
+    check_store(store_file)
+
+
+@store.command("export", short_help="Each run as Parquet, for other tools.")
+@click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder for the files.")
+def store_export(store_file: Path, out: Path) -> None:
+    """Write each run as Parquet files, TABLE/run=KEY/part.parquet, sorted by NAAN and ARK; what is there stays.
+
+    \b
+    arkaudit store export --store audit.db --out parquet/
+    """
+    from arkaudit.storing import export_store
+
+    export_store(store_file, out)
+
+
+@store.command("import", short_help="Bring the runs of another store in.")
+@click.argument("other", metavar="OTHER", type=click.Path(path_type=Path))
+@click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
+def store_import(other: Path, store_file: Path) -> None:
+    """Bring in the runs of another store that are not there yet; twice does no harm.
+
+    \b
+    arkaudit store import other.db --store audit.db
+    """
+    from arkaudit.storing import import_store
+
+    import_store(other, store_file)
+
+
 @cli.group(short_help="Who assigns ARKs under a NAAN, and where they resolve.")
 def registry() -> None:
     """Who assigns ARKs under a NAAN or shoulder, and where they resolve: a copy of the public NAAN registry.
@@ -318,10 +387,12 @@ def demo(out: Path) -> None:
 
 def _report(store_file: Path, out: Path | None, run_id: int | None) -> list[str]:
     """Print the main table of a run and write its report into *out*; returns the objects' outcomes."""
+    from crawler.store import bring_up_to_date
     from reports.exports import write_report
     from reports.frames import load_frames
     from reports.terminal import main_table, summary_lines
 
+    bring_up_to_date(store_file)
     frames = load_frames(store_file, run_id=run_id)
     paths = write_report(frames, out) if out else None
     console = Console()

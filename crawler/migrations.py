@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import struct
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -25,9 +26,13 @@ from crawler.history.latest import rebuild
 #: The oldest schema that can be brought up to date.
 OLDEST: Final = 3
 
+_MAGIC: Final = b"SQLite format 3\0"
+#: The first bytes of a database: what it is, ``user_version``, ``application_id`` (sqlite.org/fileformat2.html, 1.3).
+_HEAD: Final = struct.Struct(">16s44xI4xI")
+
 
 class NotCopied(Exception):
-    """Raised by `copy_of` when there can be no copy of a store; the store is as it was."""
+    """Raised when there can be no copy of a store; the store is as it was."""
 
 
 def copy_of(path: Path, version: int) -> Path:
@@ -42,16 +47,39 @@ def copy_of(path: Path, version: int) -> Path:
         raise NotCopied(f"a copy and the new tables need {2 * needed:,} bytes beside it, which are not free")
     try:
         begun.unlink(missing_ok=True)
-        with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(begun)) as new:
-            old.backup(new)
-        with begun.open("rb+") as written:
-            os.fsync(written.fileno())
+        plain_copy(path, begun)
         begun.replace(copy)
         _sync_folder(path.parent)
-    except (OSError, sqlite3.Error) as problem:
+    except OSError as problem:
         begun.unlink(missing_ok=True)
         raise NotCopied(f"no copy could be made of it first: {problem}") from problem
     return copy
+
+
+def plain_copy(path: Path, copy: Path) -> None:
+    """Copy a database to where nothing is, what is still in its log included; durable on return. Raises `NotCopied`."""
+    try:
+        address = f"{path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True)) as old, closing(sqlite3.connect(copy)) as new:
+            old.backup(new)
+        with copy.open("rb+") as written:
+            os.fsync(written.fileno())
+    except (OSError, sqlite3.Error) as problem:
+        copy.unlink(missing_ok=True)
+        raise NotCopied(f"no copy could be made of it: {problem}") from problem
+
+
+def seems_older(path: Path) -> bool:
+    """Whether a file may be a store of an older schema, by its first bytes: SQLite leaves files where it opens."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD.size)
+    except OSError:
+        return False
+    if len(head) < _HEAD.size:
+        return False
+    magic, version, application = _HEAD.unpack(head)
+    return bool(magic == _MAGIC and application == schema.APPLICATION_ID and version < schema.SCHEMA_VERSION)
 
 
 def migrate(connection: Connection, version: int) -> None:
@@ -72,7 +100,7 @@ def _history(connection: Connection) -> None:
     _missing_tables(connection)
     run = schema.run
     for row in connection.execute(select(run)).all():
-        values = {"run_id": row.run_id, "uuid": run_key(row._mapping)}
+        values = {"run_id": row.run_id, "uuid": run_key(row._asdict())}
         connection.execute(insert(schema.provenance).values(values).on_conflict_do_nothing())
 
 

@@ -188,7 +188,7 @@ verdict = Table(
     Index("verdict_by_ark", "ark_id"),
 )
 
-# -- history: what follows from the tables above, kept so that nobody need read all runs for it; `crawler.history.latest`
+# -- history: what follows from the tables above, kept so that nobody need read all runs for it
 
 provenance = Table(
     "provenance",

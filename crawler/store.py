@@ -24,6 +24,7 @@ from crawler import migrations, schema
 from crawler.history import latest
 from crawler.history.standing import Policy
 from crawler.mention_rows import DoubtfulMention, doubt_json, doubt_of, mention_of
+from crawler.merging import Merged, merge
 from crawler.observations import (
     ChainEnd,
     CitedMention,
@@ -162,6 +163,18 @@ class Store:
         """Keep the standing of ARKs by *policy* from now on; if it was another, all history is read again by it."""
         with self._writing() as connection:
             latest.keep_by(connection, policy)
+
+    def bring_in(self, other: Path, *, at: str) -> Merged:
+        """Copy the runs of the store at *other* that are not here yet, all of them or none; it is not written to."""
+        with self._engine.connect() as connection:
+            connection.exec_driver_sql("ATTACH ? AS other", (str(other),))
+        try:
+            with self._writing() as connection:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                return merge(connection, at=at)
+        finally:
+            with self._engine.connect() as connection:
+                connection.exec_driver_sql("DETACH other")
 
     def end_run(self, run_id: int, *, at: str, state: str) -> None:
         """Note how and when a run ended: ``finished``, ``interrupted`` or ``failed``."""
@@ -444,11 +457,22 @@ class Store:
             }
 
 
+def bring_up_to_date(path: Path) -> None:
+    """Bring a store of an older schema up to date, after a copy; any other file is not touched.
+
+    For those who only read. Raises `StoreUnopenable`.
+    """
+    if migrations.seems_older(path):
+        Store.open(path).close()
+
+
 def _copy_first(path: Path, version: int) -> None:
     try:
         migrations.copy_of(path, version)
     except migrations.NotCopied as problem:
-        raise OlderStore(f"{path} is of an older arkaudit (schema {version}), and was left as it is: {problem}") from None
+        raise OlderStore(
+            f"{path} is of an older arkaudit (schema {version}), and was left as it is: {problem}"
+        ) from None
 
 
 def _refuse_foreign(path: Path) -> int | None:

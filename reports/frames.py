@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import pandas as pd
 from sqlalchemy import ColumnElement, Connection, Select, create_engine, func, or_, select
@@ -43,9 +43,11 @@ from crawler.schema import (
 from extractors.documents import Role
 from extractors.wraps.wrap import Confidence
 
+Found = TypeVar("Found")
+
 
 class StoreUnreadable(Exception):
-    """Raised by `load_frames` for a file that is missing, no store of ours, too new, or without the run."""
+    """Raised by `load_frames` and `read` for a file that is missing, no store of ours, too new, or without the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,17 +233,25 @@ def load_frames(store: Path, *, run_id: int | None = None) -> Frames:
     An empty store, or a run in which nothing has happened yet, gives empty frames of the same dtypes. Nothing is
     written, neither to the store nor beside it. Raises `StoreUnreadable`.
     """
+    return read(store, lambda connection: _frames(connection, _chosen_run(connection, store, run_id)))
+
+
+def read(store: Path, work: Callable[[Connection], Found]) -> Found:
+    """What *work* makes of one moment of *store*; nothing is written, neither to it nor beside it.
+
+    Raises `StoreUnreadable`.
+    """
     before = _stamp(store)
     if before is not None:
         try:
-            frames = _load(store, run_id, access="mode=ro&immutable=1")
+            found = _read(store, work, access="mode=ro&immutable=1")
         except StoreUnreadable:
             if _stamp(store) == before:
                 raise
         else:
             if _stamp(store) == before:
-                return frames
-    return _load(store, run_id, access="mode=ro")
+                return found
+    return _read(store, work, access="mode=ro")
 
 
 def _stamp(store: Path) -> tuple[int, int] | None:
@@ -256,9 +266,9 @@ def _stamp(store: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _load(store: Path, run_id: int | None, *, access: str) -> Frames:
+def _read(store: Path, work: Callable[[Connection], Found], *, access: str) -> Found:
     with _reading(store, access) as connection:
-        return _frames(connection, _chosen_run(connection, store, run_id))
+        return work(connection)
 
 
 @contextmanager

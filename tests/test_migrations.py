@@ -133,7 +133,9 @@ Store.open(Path(sys.argv[1]))
 """
 
 
-@pytest.mark.parametrize("at", ["os:fsync", "Path:replace", "migrations:rebuild", "migrations:run_key", "migrations:migrate"])
+@pytest.mark.parametrize(
+    "at", ["os:fsync", "Path:replace", "migrations:rebuild", "migrations:run_key", "migrations:migrate"]
+)
 def test_killed_in_the_middle_it_is_the_old_store_and_can_be_brought_up_to_date_again(older: Path, at: str) -> None:
     old_schema, version = schema_of(older), version_of(older)
     done = subprocess.run([sys.executable, "-c", DIES, str(older), at], check=False, capture_output=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -126,7 +127,7 @@ def test_checks_that_prove_nothing_change_no_strike_and_confirm_nothing(checks: 
 def test_what_broke_recovers_before_it_breaks_again(checks: list[Check]) -> None:
     _, events = standing_of(checks)
     turns = [event.kind for event in events if event.kind in (EventKind.BROKE, EventKind.RECOVERED)]
-    assert all(pair != (EventKind.BROKE, EventKind.BROKE) for pair in zip(turns, turns[1:], strict=False))
+    assert all(pair != (EventKind.BROKE, EventKind.BROKE) for pair in pairwise(turns))
     assert [event.kind for event in events].count(EventKind.NEW) == bool(checks)
 
 

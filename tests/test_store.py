@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import text
 
 from crawler.judging import judge_run
-from crawler.observations import ChainEnd, CitedMention, DocumentRecord, Hop, Observation, Question, TlsResult
 from crawler.migrations import OLDEST
+from crawler.observations import ChainEnd, CitedMention, DocumentRecord, Hop, Observation, Question, TlsResult
 from crawler.schema import SCHEMA_VERSION
 from crawler.store import NewerStore, NotOurStore, OlderStore, Store, StoreUnopenable, StoreUnwritable
 from extractors.ark import Ark

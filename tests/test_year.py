@@ -61,9 +61,13 @@ def year() -> Year:
     result = Year([], defaultdict(list), [])
     by_url = {subject.url: subject for subject in WORLD}
     for day in range(DAYS):
-        asked = [by_url[each.request_url] for each in due((known(s, standings.get(s)) for s in WORLD), POLICY, morning(day))]
+        asked = [
+            by_url[each.request_url] for each in due((known(s, standings.get(s)) for s in WORLD), POLICY, morning(day))
+        ]
         seen = list(observed(asked, day))
-        met = contacts_of((each.end.value, [{"url": h.url, "status": h.status, "at": h.at} for h in each.hops]) for each in seen)
+        met = contacts_of(
+            (each.end.value, [{"url": h.url, "status": h.status, "at": h.at} for h in each.hops]) for each in seen
+        )
         contacts = [Contact(host, each.answered, each.met, each.silent) for host, each in met.items()]
         is_suspect = assess(contacts, misses).is_suspect
         for each in contacts:
@@ -104,7 +108,10 @@ def test_when_the_world_was_out_of_reach_no_standing_changed(year: Year) -> None
     assert any(year.checked[day] for day in NETWORK_DOWN)
     for day in NETWORK_DOWN:
         for subject, standing in year.days[day].items():
-            assert (standing.state, standing.strikes) == (before[subject].state, before[subject].strikes), (day, subject)
+            assert (standing.state, standing.strikes) == (before[subject].state, before[subject].strikes), (
+                day,
+                subject,
+            )
 
 
 def test_an_outage_of_five_days_is_never_confirmed(year: Year) -> None:
@@ -144,7 +151,9 @@ def test_a_real_death_is_confirmed_and_stays_so(year: Year) -> None:
 def test_a_move_is_one_event_and_no_failure(year: Year) -> None:
     assert kinds(year, "moving") == [[EventKind.MOVED]] * ARKS_A_HOST
     assert all(standing.state is State.HEALTHY for _, standing in states(year, "moving"))
-    assert all(event.at >= morning(MOVES) for s in of("moving") for event in year.events[s] if event.kind is EventKind.MOVED)
+    assert all(
+        event.at >= morning(MOVES) for s in of("moving") for event in year.events[s] if event.kind is EventKind.MOVED
+    )
 
 
 def test_what_comes_and_goes_is_flapping_never_confirmed_and_calms_down(year: Year) -> None:

@@ -171,4 +171,3 @@ def _told(parsed: Mapping[str, Any]) -> Told:
 
 def _folded(value: Any) -> str:
     return " ".join(str(value).split())[:_KEPT]
-

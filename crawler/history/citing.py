@@ -87,7 +87,9 @@ def _note_gone(connection: Connection, this: Any) -> None:
         return
     open_documents = {
         row.url
-        for row in connection.execute(select(document.c.url, document.c.outcome).where(document.c.run_id == this.run_id))
+        for row in connection.execute(
+            select(document.c.url, document.c.outcome).where(document.c.run_id == this.run_id)
+        )
         if row.outcome not in _TOLD
     }
     citing = _citing_documents(connection, set(candidates.values()))

@@ -1,4 +1,4 @@
-"""What each run met at each host, read from its hops: who answered, who was silent, and whether that proves anything."""
+"""What each run met at each host, read from its hops: who answered, who was silent, and what that proves."""
 
 from __future__ import annotations
 
@@ -76,26 +76,25 @@ def record_contacts(connection: Connection, run_id: int) -> bool:
     )
     values = asdict(found)
     connection.execute(
-        insert(assessment)
-        .values(run_id=run_id, **values)
-        .on_conflict_do_update(index_elements=["run_id"], set_=values)
+        insert(assessment).values(run_id=run_id, **values).on_conflict_do_update(index_elements=["run_id"], set_=values)
     )
     return found.is_suspect
 
 
 def _chains(connection: Connection, run_id: int) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
-    for table, end in ((schema.document, schema.document.c.outcome), (schema.observation, schema.observation.c.chain_end)):
+    for table, end in (
+        (schema.document, schema.document.c.outcome),
+        (schema.observation, schema.observation.c.chain_end),
+    ):
         for row in connection.execute(select(end, table.c.hops).where(table.c.run_id == run_id)):
             yield row[0], row[1]
 
 
 def _misses(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[str, int]:
-    """How many of the last runs that asked them, in a row, these hosts left without an answer; not beyond what counts."""
+    """How many of the last runs that asked them, in a row, these hosts left without an answer, as far as it counts."""
     contact, run, wanted = schema.contact, schema.run, set(hosts)
     this = select(run.c.started_at, run.c.run_id).where(run.c.run_id == run_id).subquery()
-    back = func.row_number().over(
-        partition_by=contact.c.host, order_by=(run.c.started_at.desc(), run.c.run_id.desc())
-    )
+    back = func.row_number().over(partition_by=contact.c.host, order_by=(run.c.started_at.desc(), run.c.run_id.desc()))
     earlier = (
         select(contact.c.host, contact.c.answered, back.label("back"))
         .join(run)

@@ -35,6 +35,7 @@ _OF_VERDICT: Final = (
     "commitment_parsed",
     "final_url",
 )
+_OF_ANSWER: Final = ("request_url", "final_url", "at", "body_sha256", "body_complete", "similarity")
 
 
 def policy_of(connection: Connection) -> Policy:
@@ -169,7 +170,7 @@ class _Answers:
 
     def __init__(self, connection: Connection, run_id: int) -> None:
         seen = schema.observation.c
-        columns = (seen.request_url, seen.final_url, seen.at, seen.body_sha256, seen.body_complete, seen.similarity)
+        columns: list[Any] = [seen[name] for name in _OF_ANSWER]
         ways = [question.value for question in ACCESS]
         query = select(*columns).where(seen.run_id == run_id, seen.question.in_(ways)).order_by(seen.observation_id)
         self._last: dict[str | tuple[str, str], Row[Any]] = {}

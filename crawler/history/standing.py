@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
@@ -69,7 +69,7 @@ class Check:
     object: ObjectOutcome
     is_suspect: bool = False
     """Whether it was made in a run whose failures prove nothing (`crawler.history.outages`)."""
-    seen: Seen = Seen()
+    seen: Seen = field(default_factory=Seen)
 
     @property
     def works(self) -> bool:
@@ -116,7 +116,7 @@ class Standing:
     worked_at: datetime | None = None
     turns: tuple[datetime, ...] = ()
     """When it turned from working to failing or back, within the days that count."""
-    known: Seen = Seen()
+    known: Seen = field(default_factory=Seen)
     """What the next working check is held against."""
 
 
