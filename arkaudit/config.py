@@ -7,10 +7,10 @@ import tomllib
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from arkaudit import __version__
 from arkaudit.config_lines import line_of
@@ -61,6 +61,16 @@ def _host_and_port(text: str) -> str:
     if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
         raise ValueError(f"not HOST:PORT: {text!r}")
     return text
+
+
+def _cron(text: str) -> str:
+    Schedule.parse(text)
+    return text
+
+
+def _zone(name: str) -> str:
+    Schedule.parse("0 0 * * *", name)
+    return name
 
 
 def _printable(text: str) -> str:
@@ -210,9 +220,9 @@ class Config(_Section):
 
     name: str | None = None
     """Of a named audit."""
-    schedule: str | None = None
+    schedule: Annotated[str, AfterValidator(_cron)] | None = None
     """When a named audit runs: a cron expression of five fields."""
-    timezone: str | None = None
+    timezone: Annotated[str, AfterValidator(_zone)] | None = None
     """In which the schedule is read; UTC by default."""
     seeds: list[str] = []
     store: Path | None = None
@@ -224,12 +234,6 @@ class Config(_Section):
     resolve: Resolve = Resolve()
     recheck: Recheck = Recheck()
     notify: Notify = Notify()
-
-    @model_validator(mode="after")
-    def _schedule_is_one(self) -> Self:
-        if self.schedule is not None:
-            Schedule.parse(self.schedule, self.timezone)
-        return self
 
     @property
     def user_agent(self) -> str:
@@ -294,12 +298,14 @@ def load_audits(path: Path, overrides: dict[str, Any] | None = None) -> dict[str
     """
     text, values = _file_values(path)
     named = values.pop("audits", {})
-    found = {None: _validated(values, overrides or {}, text, path)}
+    found: dict[str | None, Config] = {None: _validated(values, overrides or {}, text, path)}
     if not isinstance(named, dict) or not all(isinstance(each, dict) for each in named.values()):
         raise ConfigError(f"{_at(text, path, ('audits',))}audits: must be tables, one for each named audit")
     for name, own in named.items():
         if not _NAME.fullmatch(name):
-            raise ConfigError(f"{_at(text, path, ('audits', name))}audits: a name is of letters, digits, - and _: {name!r}")
+            raise ConfigError(
+                f"{_at(text, path, ('audits', name))}audits: a name is of letters, digits, - and _: {name!r}"
+            )
         inner = {"store": path.parent / f"{name}.db", **_merged(values, own), "name": name}
         found[name] = _validated(inner, overrides or {}, text, path, within=("audits", name))
     _refuse_shared_stores(found, text, path)

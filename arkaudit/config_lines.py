@@ -29,7 +29,7 @@ def _line_of(text: str, keys: Sequence[str]) -> int | None:
     for number in range(1, len(lines) + 1):
         try:
             values = tomllib.loads("\n".join(lines[:number]) + "\n")
-        except tomllib.TOMLDecodeError:  # a value over several lines, which began behind the last line that could be read
+        except tomllib.TOMLDecodeError:  # in the midst of a value, which began behind the last line that could be read
             continue
         if _holds(values, keys):
             return begun

@@ -63,9 +63,7 @@ def table(listed: Iterable[dict[str, Any]]) -> Table:
     shown = Table("audit", "schedule", "next (UTC)", "last began (UTC)", "took", "outcome", box=None)
     for row in listed:
         next_at = "now" if row["is_due"] else _minute(row["next"])
-        shown.add_row(
-            row["audit"], row["schedule"], next_at, _minute(row["last_started"]), _took(row), row["outcome"]
-        )
+        shown.add_row(row["audit"], row["schedule"], next_at, _minute(row["last_started"]), _took(row), row["outcome"])
     return shown
 
 

@@ -7,16 +7,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from arkaudit.config import Config
+from arkaudit.config import Config, load_audits
 from arkaudit.exits import EXIT_INTERRUPTED, say
 from arkaudit.schedules.ledger import FOLDER, Ledger
 from arkaudit.schedules.moments import Due, Schedule, due_now
+from arkaudit.seeds import UserMistake
 
 #: A run that did not come to its end is looked after at least this often.
 _LOOK_AGAIN = timedelta(minutes=1)
@@ -48,6 +49,14 @@ def planned(audits: Mapping[str | None, Config], config_file: Path) -> list[Plan
         for name, config in audits.items()
         if name is not None and config.schedule is not None
     ]
+
+
+def planned_in(config_file: Path) -> list[Planned]:
+    """The audits with a schedule in a configuration file. Raises `ConfigError`, and `UserMistake` if there are none."""
+    audits = planned(load_audits(config_file), config_file)
+    if not audits:
+        raise UserMistake(f"{config_file} has no audit with a schedule: see [audits.NAME]")
+    return audits
 
 
 class Runs:
@@ -127,19 +136,29 @@ def serve(audits: Sequence[Planned], runs: Runs) -> None:
             run_due, _Moments(audit.schedule), ([audit], runs), {"now": lambda: datetime.now(UTC)}, id=audit.name
         )
     ended = threading.Event()
+    with until_stopped(runs, ended):
+        scheduler.start()
+        while not ended.wait(1.0):  # in slices, so that a signal is heard at once on every system
+            pass
+        scheduler.shutdown(wait=True)
+
+
+@contextmanager
+def until_stopped(runs: Runs, ended: threading.Event | None = None) -> Iterator[None]:
+    """Until Ctrl-C, or what a service manager sends: then let what runs end, and begin nothing more."""
 
     def stop(*_: object) -> None:
-        ended.set()
+        say("stops; what runs finishes what it has in flight, and goes on the next time")
+        runs.stop()
+        if ended is not None:
+            ended.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
-    scheduler.start()
-    while not ended.wait(1.0):  # in slices, so that a signal is heard at once on every system
-        pass
-    say("stops; runs finish what they have in flight, and go on the next time")
-    scheduler.pause()
-    runs.stop()
-    scheduler.shutdown(wait=True)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _words(code: int) -> str:
