@@ -195,14 +195,13 @@ class Email(_Section):
 class Notify(_Section):
     """Who is told what has changed, once a run has ended."""
 
-    on: list[Literal["broke", "confirmed-broken", "recovered", "moved", "changed", "new", "gone"]] = [
+    on: list[Literal["broke", "failing", "recovered", "moved", "changed", "new", "gone"]] = [
         "broke",
-        "confirmed-broken",
         "recovered",
         "moved",
         "changed",
     ]
-    """What is news; a run without any tells nobody."""
+    """What is news; a run without any tells nobody. ``broke`` is a confirmed failure, ``failing`` a first one."""
     file: Path | None = None
     """News are added to the end of this file."""
     command: list[str] = []

@@ -11,8 +11,8 @@ from reports.display import escaped
 
 #: The kinds of news in the order of their gravity, each with its heading.
 HEADINGS: Final = {
-    "confirmed-broken": "Confirmed broken",
-    "broke": "Fails for the first time, not yet confirmed",
+    "broke": "Broken, confirmed by several checks over days",
+    "failing": "Fails, not yet confirmed",
     "moved": "Lands elsewhere than before",
     "changed": "Changed",
     "gone": "No longer cited",

@@ -1,4 +1,4 @@
-"""What a run has changed: the events of its ARKs, the failures that it confirmed, and what was known already."""
+"""What a run has changed: the events of its ARKs, what fails since, and what was known already."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Item:
     """One thing that happened to an ARK at one URL."""
 
     kind: str
-    """An event, or ``confirmed-broken`` where a failure was confirmed."""
+    """An event, or ``failing`` where a failure is new that nothing has confirmed yet."""
     ark: str
     request_url: str
     state: str
@@ -53,29 +53,29 @@ def news_of(connection: Connection, run_id: int) -> News:
         .where(event.c.run_id == run_id)
     )
     begun = connection.execute(select(run.c.started_at).where(run.c.run_id == run_id)).scalar_one()
-    confirmed = (
+    failing = (
         select(latest.c.state, ark.c.ark, latest.c.request_url, latest.c.state, latest.c.reason)
         .join_from(latest, ark)
         .join(schema.verdict, schema.verdict.c.verdict_id == latest.c.verdict_id)
         .where(
             schema.verdict.c.run_id == run_id,
-            latest.c.state == State.CONFIRMED_BROKEN.value,
+            latest.c.state == State.FAILING.value,
             latest.c.since >= begun,
         )
     )
     cited = _citations(connection, run_id)
     items = sorted(
-        (Item(*row, cited.get(row[2], 0)) for query in (happened, confirmed) for row in connection.execute(query)),
+        (Item(*row, cited.get(row[2], 0)) for query in (happened, failing) for row in connection.execute(query)),
         key=lambda item: (item.ark, item.request_url, item.kind),
     )
-    fresh = {item.request_url for item in items if item.kind in (EventKind.BROKE, State.CONFIRMED_BROKEN)}
-    failing = connection.scalars(
+    fresh = {item.request_url for item in items if item.kind in (EventKind.BROKE, State.FAILING)}
+    troubled = connection.scalars(
         select(latest.c.request_url).where(latest.c.state.in_(_TROUBLE), latest.c.gone_at.is_(None))
     )
     suspect = connection.scalar(
         select(schema.assessment.c.reason).where(schema.assessment.c.run_id == run_id, schema.assessment.c.is_suspect)
     )
-    known = sum(url not in fresh for url in failing)
+    known = sum(url not in fresh for url in troubled)
     return News(run_id, begun, tuple(items), known, suspect or "")
 
 
