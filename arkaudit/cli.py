@@ -6,7 +6,8 @@ import io
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -14,9 +15,17 @@ import click
 from rich.console import Console
 
 from arkaudit import __version__
-from arkaudit.config import ConfigError
-from arkaudit.exits import EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, errors, exit_on, say
-from arkaudit.options import choice_options, config_of, crawl_options, fail_on_option, format_option, request_options
+from arkaudit.config import Config, ConfigError
+from arkaudit.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, errors, exit_on, say
+from arkaudit.options import (
+    audit_option,
+    choice_options,
+    config_of,
+    crawl_options,
+    fail_on_option,
+    format_option,
+    request_options,
+)
 from arkaudit.seeds import Seeds, UserMistake
 from crawler.observations import DocumentRecord
 from extractors.documents import ABOUT_CITATIONS, Finding
@@ -193,6 +202,8 @@ def crawl(seeds: tuple[str, ...], store_file: Path, config_file: Path | None, **
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Write the report into this folder.")
 @format_option
+@audit_option
+@click.option("--scheduled", type=click.DateTime(["%Y-%m-%dT%H:%M:%S%z"]), hidden=True)
 @fail_on_option
 @crawl_options
 @request_options
@@ -201,6 +212,8 @@ def run(
     store_file: Path | None,
     out: Path | None,
     formats: tuple[str, ...],
+    audit: str | None,
+    scheduled: datetime | None,
     fail_on: tuple[str, ...],
     config_file: Path | None,
     **options: Any,
@@ -210,13 +223,15 @@ def run(
     \b
     arkaudit run https://www.example.org/ --contact you@example.org --out report
     arkaudit run -c arkaudit.toml
+    arkaudit run -c arkaudit.toml --audit theses
     """
     from arkaudit import audits
+    from arkaudit.notify.sending import tell
     from arkaudit.reporting import report_on
     from crawler.store import Store
     from reports.exports import check_out
 
-    config = config_of(config_file, options)
+    config = config_of(config_file, options, audit=audit)
     named = Seeds.of(seeds or config.seeds)
     if not (named.urls or named.files):
         raise UserMistake("nothing to crawl: give a SEED, or seeds in the configuration")
@@ -224,11 +239,17 @@ def run(
     out = out or config.out
     if out:
         check_out(out, formats)
-    with Store.open(store_file) as store:
-        if not (config.politeness.contact or config.politeness.user_agent):
-            say("hosts can't tell who asks: give --contact, so that an operator can write to you")
-        run_id, _ = audits.audit(config, store, command="run", seeds=named, on_start=_watch_findings, console=errors)
-    exit_on(fail_on, report_on(store_file, out, formats=formats, run_id=run_id))
+    with _turn(config, config_file, scheduled):
+        with Store.open(store_file) as store:
+            if not (config.politeness.contact or config.politeness.user_agent):
+                say("hosts can't tell who asks: give --contact, so that an operator can write to you")
+            run_id, _ = audits.audit(
+                config, store, command="run", seeds=named, on_start=_watch_findings, console=errors
+            )
+        outcomes = report_on(store_file, out, formats=formats, run_id=run_id)
+        if config.notify.is_wanted:
+            tell(config.model_copy(update={"out": out}), store_file, run_id)
+        exit_on(fail_on, outcomes)
 
 
 @cli.command(short_help="Tables and a page from a store.")
@@ -336,6 +357,102 @@ def store_import(other: Path, store_file: Path) -> None:
     import_store(other, store_file)
 
 
+@cli.command(short_help="Tell people what a run has changed.")
+@click.option(
+    "-c", "--config", "config_file", type=click.Path(path_type=Path), required=True, help="The configuration."
+)
+@audit_option
+@click.option("--store", "store_file", type=click.Path(path_type=Path), help="[default: the configuration's]")
+@click.option("--run", "run_id", type=int, help="The run to tell of.  [default: the newest]")
+@click.option("--dry-run", is_flag=True, help="Only say what would be sent, and to whom.")
+def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id: int | None, dry_run: bool) -> None:
+    """Tell people what a run has changed, as the configuration says; nothing, where nothing has.
+
+    A run does this itself at its end; this is for trying it out, and for what could not be sent then.
+
+    \b
+    arkaudit notify -c arkaudit.toml --audit theses --dry-run
+    """
+    from arkaudit.notify.sending import tell_of
+
+    if not tell_of(config_of(config_file, {}, audit=audit), store_file, run_id, is_dry=dry_run):
+        sys.exit(EXIT_FINDING)
+
+
+@cli.group(short_help="Run the audits of a configuration when they are due.")
+def schedule() -> None:
+    """Run the named audits of a configuration when they are due: never two of one at once, a missed one once.
+
+    \b
+    arkaudit schedule list -c arkaudit.toml
+    arkaudit schedule due -c arkaudit.toml        run what is due, and end: for cron, systemd, Kubernetes, CI
+    arkaudit schedule run -c arkaudit.toml        stay, and run each when its time comes
+    """
+
+
+_SCHEDULED = click.option(
+    "-c",
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path),
+    default=Path("arkaudit.toml"),
+    show_default=True,
+    help="The configuration with the audits.",
+)
+
+
+@schedule.command("list", short_help="When each audit runs next, and how its last run ended.")
+@_SCHEDULED
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def schedule_list(config_file: Path, form: str) -> None:
+    """Print when each audit runs next, and how its last run ended."""
+    from arkaudit.schedules import listing
+    from arkaudit.schedules.running import planned_in
+
+    rows = listing.rows(planned_in(config_file), datetime.now(UTC))
+    if form == "json":
+        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+    else:
+        Console().print(listing.table(rows))
+
+
+@schedule.command("due", short_help="Run what is due now, and end.")
+@_SCHEDULED
+@click.option("--dry-run", is_flag=True, help="Only say what would run.")
+def schedule_due(config_file: Path, dry_run: bool) -> None:
+    """Run what is due now, one audit after the other, and end with the greatest of their exit codes.
+
+    An audit is due when a moment of its schedule has passed since it last began, or since its schedule was first seen;
+    however many have passed, it runs once. A run that did not come to its end goes on first.
+    """
+    from arkaudit.schedules.running import Runs, planned_in, run_due, until_stopped
+
+    audits = planned_in(config_file)
+    if dry_run:
+        for audit in audits:
+            due = audit.due(datetime.now(UTC))
+            if due is not None:
+                say(f"{audit.name}: due since {due.moment:%Y-%m-%d %H:%M} UTC")
+        return
+    runs = Runs(config_file)
+    with until_stopped(runs):
+        codes = run_due(audits, runs, now=lambda: datetime.now(UTC))
+    sys.exit(max(codes, default=0, key=abs))
+
+
+@schedule.command("run", short_help="Stay, and run each audit when its time comes.")
+@_SCHEDULED
+def schedule_run(config_file: Path) -> None:
+    """Stay, and run each audit when its time comes; first what was missed, or did not come to its end.
+
+    A signal (Ctrl-C, or what a service manager sends) lets what runs finish what it has in flight; it goes on when
+    this is started again.
+    """
+    from arkaudit.schedules.running import Runs, planned_in, serve
+
+    serve(planned_in(config_file), Runs(config_file))
+
+
 @cli.group(short_help="Who assigns ARKs under a NAAN, and where they resolve.")
 def registry() -> None:
     """Who assigns ARKs under a NAAN or shoulder, and where they resolve: a copy of the public NAAN registry.
@@ -404,6 +521,15 @@ def demo(out: Path) -> None:
 
 
 # -- what verbs share
+
+
+def _turn(config: Config, config_file: Path | None, scheduled: datetime | None) -> AbstractContextManager[None]:
+    """The turn of a named audit, which its ledger knows; other runs have none."""
+    if config.name is None or config_file is None:
+        return nullcontext()
+    from arkaudit.schedules.ledger import FOLDER, Ledger
+
+    return Ledger(config_file.parent / FOLDER, config.name).turn(due=scheduled)
 
 
 def _watch_findings(crawler: Any) -> None:

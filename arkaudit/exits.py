@@ -38,27 +38,51 @@ def end(code: int, text: str) -> NoReturn:
     sys.exit(code)
 
 
-def end_for(failure: Exception) -> NoReturn:
-    """End with the exit code of a failure that has one; anything else is a bug, and shows where it is."""
+def code_of(ending: BaseException) -> int:
+    """The exit code of a command that ends with *ending*; 1, as Python has it, for a bug."""
+    import click
+
+    from arkaudit.config import ConfigError
     from arkaudit.rows import OutputClosed, OutputUnwritable
+    from arkaudit.seeds import UserMistake
     from crawler.process import RunInterrupted
     from crawler.store import StoreUnopenable, StoreUnwritable
     from reports.exports import ReportUnwritable
     from reports.frames import StoreUnreadable
 
-    match failure:
-        case OutputClosed():
+    match ending:
+        case SystemExit(code=int(code)):
+            return code
+        case OutputClosed() | SystemExit(code=None):
+            return 0
+        case UserMistake() | ConfigError() | StoreUnopenable() | StoreUnreadable() | ReportUnwritable():
+            return EXIT_MISTAKE
+        case click.ClickException():
+            return EXIT_MISTAKE
+        case StoreUnwritable() | OutputUnwritable():
+            return EXIT_UNFINISHED
+        case KeyboardInterrupt() | RunInterrupted() | click.Abort():
+            return EXIT_INTERRUPTED
+    return 1
+
+
+def end_for(failure: Exception) -> NoReturn:
+    """End with the exit code of a failure that has one; anything else is a bug, and shows where it is."""
+    from arkaudit.rows import OutputClosed, OutputUnwritable
+
+    match code_of(failure):
+        case 0 as code:
             _forget_output()
-            sys.exit(0)
-        case OutputUnwritable():
+            sys.exit(code)
+        case code if isinstance(failure, OutputClosed | OutputUnwritable):
             _forget_output()
-            end(EXIT_UNFINISHED, str(failure))
-        case StoreUnopenable() | StoreUnreadable() | ReportUnwritable():
-            end(EXIT_MISTAKE, str(failure))
-        case StoreUnwritable():
-            end(EXIT_UNFINISHED, f"the run could not finish: {failure}; what was observed until then is kept")
-        case RunInterrupted():
-            end(EXIT_INTERRUPTED, INTERRUPTED)
+            end(code, str(failure))
+        case code if code == EXIT_MISTAKE:
+            end(code, str(failure))
+        case code if code == EXIT_UNFINISHED:
+            end(code, f"the run could not finish: {failure}; what was observed until then is kept")
+        case code if code == EXIT_INTERRUPTED:
+            end(code, INTERRUPTED)
     raise failure
 
 

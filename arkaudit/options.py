@@ -150,8 +150,13 @@ def choice_options(command: Command) -> Command:
     return command
 
 
-def config_of(config_file: Path | None, options: dict[str, Any]) -> Config:
-    """The configuration that a file and the given *options* make; an option wins, lists add up to the file's.
+def audit_option(command: Command) -> Command:
+    """Which of the configuration's named audits is meant."""
+    return click.option("--audit", metavar="NAME", help="The audit of this name in the configuration.")(command)
+
+
+def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str | None = None) -> Config:
+    """The configuration that a file and the given *options* make, or that of a named *audit*; an option wins.
 
     Raises `arkaudit.config.ConfigError`.
     """
@@ -160,4 +165,4 @@ def config_of(config_file: Path | None, options: dict[str, Any]) -> Config:
         for name, value in options.items()
         if value is not None and value != ()
     }
-    return load(config_file, {_NAMES[name]: value for name, value in given.items()})
+    return load(config_file, {_NAMES[name]: value for name, value in given.items()}, audit=audit)

@@ -22,6 +22,7 @@ from sqlalchemy.pool import StaticPool
 
 from crawler import migrations, schema
 from crawler.history import latest
+from crawler.history.news import News, news_of
 from crawler.history.standing import Policy
 from crawler.mention_rows import DoubtfulMention, doubt_json, doubt_of, mention_of
 from crawler.merging import Merged, merge
@@ -429,6 +430,17 @@ class Store:
         """Every ARK at every URL that was ever cited or checked, with its standing; in the order of the store."""
         with self._engine.connect() as connection:
             yield from latest.known_arks(connection)
+
+    def run_ids(self) -> list[int]:
+        """The runs, in the order in which they began."""
+        query = select(schema.run.c.run_id).order_by(schema.run.c.started_at, schema.run.c.run_id)
+        with self._engine.connect() as connection:
+            return list(connection.scalars(query))
+
+    def news(self, run_id: int) -> News:
+        """What a run that has ended has changed."""
+        with self._engine.connect() as connection:
+            return news_of(connection, run_id)
 
     def tls_results(self, run_id: int) -> Iterator[TlsResult]:
         """What was seen of the certificates of a run's hosts."""
