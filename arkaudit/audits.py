@@ -85,6 +85,7 @@ def audit(
     """
     if config.is_anonymous and _asks_strangers(config, seeds, targets, resolve=resolve):
         say("hosts can't tell who asks: give --contact, so that an operator can write to you")
+    store.keep_standing_by(config.recheck.standing)
     run_id = _begun(config, store, command, seeds, decision)
     registry = load_registry(cache_folder())
     probed = {(result.host, result.port) for result in store.tls_results(run_id)}

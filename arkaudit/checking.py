@@ -17,9 +17,11 @@ from arkaudit.resuming import Begun, fingerprint, opened
 from crawler.judging import Background
 from crawler.judging import verdicts as judged
 from crawler.observations import Verdict
+from crawler.rechecking import Known
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.resolving import request_url
+from crawler.store import Store
 from crawler.verdict import unasked
 from extractors.ark import Ark
 from extractors.documents import Block, Role
@@ -94,6 +96,21 @@ def _targets(found: Iterable[Mention | str], config: Config) -> dict[Mention, tu
         for mention in found
         if isinstance(mention, Mention)
     }
+
+
+def checked_again(
+    again: Sequence[Known], config: Config, store_file: Path, *, explain: bool, console: Console
+) -> Check:
+    """Resolve ARKs of a store once more, where they were asked for before. Raises `crawler.store.StoreError`."""
+    targets = [(Ark.parse(each.ark), each.request_url) for each in again]
+    was_interrupted = False
+    with Store.open(store_file) as store:
+        try:
+            run_id, verdicts = audits.audit(config, store, command="check", targets=targets, console=console)
+        except audits.AuditInterrupted as stopped:
+            run_id, verdicts, was_interrupted = stopped.run_id, stopped.verdicts, True
+        observed = Observed(store.observations(run_id)) if explain else None
+    return Check([_row(verdict.request_url, verdict, observed) for verdict in verdicts], was_interrupted)
 
 
 def _row(text: str, verdict: Verdict, observed: Observed | None) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import io
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -14,14 +15,17 @@ import click
 from rich.console import Console
 
 from arkaudit import __version__
-from arkaudit.config import ConfigError
+from arkaudit.config import Config, ConfigError
 from arkaudit.dry_run import tell_of_check, tell_of_run
-from arkaudit.exits import EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, errors, exit_on, say
+from arkaudit.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, errors, exit_on, say
 from arkaudit.options import (
+    audit_option,
+    choice_options,
     config_of,
     crawl_options,
     dry_run_option,
     fail_on_option,
+    format_option,
     request_options,
     resume_option,
 )
@@ -101,6 +105,8 @@ def extract(
 @dry_run_option
 @click.option("--store", "store_file", type=click.Path(path_type=Path), help="Keep every request and answer here.")
 @resume_option
+@click.option("--due", is_flag=True, help="Check what is due in the store, longest ago first.  [store: audit.db]")
+@click.option("--limit", type=click.IntRange(min=1), help="With --due: so many ARKs at most.")
 @fail_on_option
 @request_options
 def check(
@@ -112,7 +118,9 @@ def check(
     dry_run: bool,
     store_file: Path | None,
     resume: bool | None,
-    fail_on: str,
+    due: bool,
+    limit: int | None,
+    fail_on: tuple[str, ...],
     config_file: Path | None,
     **options: Any,
 ) -> None:
@@ -122,21 +130,36 @@ def check(
     arkaudit check ark:12148/btv1b8449691v
     arkaudit check ark:12148/btv1b8449691v --explain --conformance
     arkaudit check --from arks.txt --format table --store audit.db
+    arkaudit check --due --store audit.db -c arkaudit.toml
     """  # fmt: skip
-    from arkaudit.checking import Check, checked
-    from arkaudit.explaining import print_explanations
-    from arkaudit.rows import print_verdicts, write_jsonl
-
     if explain and form == "table":
         raise UserMistake("an explanation does not fit into a table: give --explain alone, or with --format jsonl")
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
     asked = [*arks, *_lines(from_file)]
-    if not asked:
-        raise UserMistake("nothing to check: give ARKs, or --from FILE")
-    if dry_run:
+    if bool(asked) == due:
+        raise UserMistake(
+            "--due takes its ARKs from the store" if due else "nothing to check: give ARKs, --from FILE, or --due"
+        )
+    if due:
+        from arkaudit.due import due_now
+
+        store_file = store_file or config.store or Path("audit.db")
+        again = due_now(store_file, config, limit=limit)
+        if not again:
+            return
+    if dry_run and not due:
         tell_of_check(asked, config)
         return
-    done: Check = checked(asked, config, store_file, explain=explain, resume=resume, console=errors)
+    from arkaudit.checking import Check, checked, checked_again
+    from arkaudit.explaining import print_explanations
+    from arkaudit.rows import print_verdicts, write_jsonl
+
+    done: Check
+    if due:
+        assert store_file is not None
+        done = checked_again(again, config, store_file, explain=explain, console=errors)
+    else:
+        done = checked(asked, config, store_file, explain=explain, resume=resume, console=errors)
     if form == "table":
         print_verdicts(done.rows, Console())
     elif explain and form is None:
@@ -203,6 +226,9 @@ def crawl(
 @click.option("--out", type=click.Path(path_type=Path), help="Write the report into this folder.")
 @resume_option
 @dry_run_option
+@format_option
+@audit_option
+@click.option("--scheduled", type=click.DateTime(["%Y-%m-%dT%H:%M:%S%z"]), hidden=True)
 @fail_on_option
 @crawl_options
 @request_options
@@ -212,7 +238,10 @@ def run(
     out: Path | None,
     resume: bool | None,
     dry_run: bool,
-    fail_on: str,
+    formats: tuple[str, ...],
+    audit: str | None,
+    scheduled: datetime | None,
+    fail_on: tuple[str, ...],
     config_file: Path | None,
     **options: Any,
 ) -> None:
@@ -223,12 +252,15 @@ def run(
     \b
     arkaudit run https://www.example.org/ --contact you@example.org --out report
     arkaudit run -c arkaudit.toml
+    arkaudit run -c arkaudit.toml --audit theses
     """
     from arkaudit import audits
+    from arkaudit.notify.sending import tell
+    from arkaudit.reporting import report_on
     from arkaudit.resuming import opened
     from reports.exports import check_out
 
-    config = config_of(config_file, options)
+    config = config_of(config_file, options, audit=audit)
     seeds = seeds or tuple(config.seeds)
     named = _seeds(seeds, resume=resume)
     store_file = store_file or config.store or Path("audit.db")
@@ -237,35 +269,225 @@ def run(
         return
     out = out or config.out
     if out:
-        check_out(out)
-    with opened("run", seeds, config, store_file, resume=resume) as begun:
-        run_id = begun.finished
-        if run_id is None:
-            run_id, _ = audits.audit(
-                begun.config,
-                begun.store,
-                command="run",
-                seeds=begun.seeds(named),
-                decision=begun.decision,
-                on_start=_watch_findings,
-                console=errors,
-            )
-    exit_on(fail_on, _report(store_file, out, run_id))
+        check_out(out, formats)
+    with _turn(config, config_file, scheduled):
+        with opened("run", seeds, config, store_file, resume=resume) as begun:
+            run_id = begun.finished
+            if run_id is None:
+                run_id, _ = audits.audit(
+                    begun.config,
+                    begun.store,
+                    command="run",
+                    seeds=begun.seeds(named),
+                    decision=begun.decision,
+                    on_start=_watch_findings,
+                    console=errors,
+                )
+        outcomes = report_on(store_file, out, formats=formats, run_id=run_id)
+        if config.notify.is_wanted:
+            tell(config.model_copy(update={"out": out}), store_file, run_id)
+        exit_on(fail_on, outcomes)
 
 
 @cli.command(short_help="Tables and a page from a store.")
 @click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="Write index.html and the tables (CSV) into this folder.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the report into this folder; - for standard output."
+)
 @click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest]")
+@click.option("--since", type=int, metavar="RUN", help="A run to compare with.  [default: the one before]")
+@choice_options
+@format_option
 @fail_on_option
-def report(store_file: Path, out: Path | None, run_id: int | None, fail_on: str) -> None:
-    """Tables and a page from a store: by NAAN, by resolver, by document, every ARK and its evidence.
+def report(
+    store_file: Path,
+    out: Path | None,
+    run_id: int | None,
+    since: int | None,
+    naans: tuple[str, ...],
+    documents: tuple[str, ...],
+    only: tuple[str, ...],
+    formats: tuple[str, ...],
+    fail_on: tuple[str, ...],
+) -> None:
+    """Tables and a page from a store: what to act on, by NAAN, by host, by document, every ARK and its evidence.
 
     \b
     arkaudit report --store audit.db --out report
+    arkaudit report --since 3 --only broke --format md --out -
+    arkaudit report --naan 12148 --fail-on confirmed-broken
     """
-    outcomes = _report(store_file, out, run_id)
-    exit_on(fail_on, outcomes)
+    from arkaudit.reporting import report_on
+    from reports.choosing import Choice
+
+    choice = Choice(naans=naans, documents=documents, only=only)
+    found = report_on(store_file, out, formats=formats, run_id=run_id, since=since, choice=choice)
+    exit_on(fail_on, found)
+
+
+@cli.command(short_help="The life of one ARK: citations, checks, events, standing.")
+@click.argument("ark", metavar="ARK|URL")
+@click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def history(ark: str, store_file: Path, form: str) -> None:
+    """Show where an ARK is cited, what each check found, what happened to it, and how it stands.
+
+    Exits with 1 when the store has never seen it.
+
+    \b
+    arkaudit history ark:12148/btv1b8449691v --store audit.db
+    """
+    from arkaudit.history import show
+
+    show(ark, store_file, form, Console())
+
+
+@cli.group(short_help="Check a store, export it as Parquet, or bring another one in.")
+def store() -> None:
+    """Look after a store: is it whole, may others read it, what do two of them know together.
+
+    \b
+    arkaudit store check --store audit.db
+    arkaudit store export --store audit.db --out parquet/
+    arkaudit store import other.db --store audit.db
+    """
+
+
+@store.command("check", short_help="Whether a store is whole.")
+@click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
+def store_check(store_file: Path) -> None:
+    """Look through a store for damage and contradictions, and tell each; exits with 1 if there is any.
+
+    \b
+    arkaudit store check --store audit.db
+    """
+    from arkaudit.storing import check_store
+
+    check_store(store_file)
+
+
+@store.command("export", short_help="Each run as Parquet, for other tools.")
+@click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder for the files.")
+def store_export(store_file: Path, out: Path) -> None:
+    """Write each run as Parquet files, TABLE/run=KEY/part.parquet, sorted by NAAN and ARK; what is there stays.
+
+    \b
+    arkaudit store export --store audit.db --out parquet/
+    """
+    from arkaudit.storing import export_store
+
+    export_store(store_file, out)
+
+
+@store.command("import", short_help="Bring the runs of another store in.")
+@click.argument("other", metavar="OTHER", type=click.Path(path_type=Path))
+@click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
+def store_import(other: Path, store_file: Path) -> None:
+    """Bring in the runs of another store that are not there yet; twice does no harm.
+
+    \b
+    arkaudit store import other.db --store audit.db
+    """
+    from arkaudit.storing import import_store
+
+    import_store(other, store_file)
+
+
+@cli.command(short_help="Tell people what a run has changed.")
+@click.option(
+    "-c", "--config", "config_file", type=click.Path(path_type=Path), required=True, help="The configuration."
+)
+@audit_option
+@click.option("--store", "store_file", type=click.Path(path_type=Path), help="[default: the configuration's]")
+@click.option("--run", "run_id", type=int, help="The run to tell of.  [default: the newest]")
+@click.option("--dry-run", is_flag=True, help="Only say what would be sent, and to whom.")
+def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id: int | None, dry_run: bool) -> None:
+    """Tell people what a run has changed, as the configuration says; nothing, where nothing has.
+
+    A run does this itself at its end; this is for trying it out, and for what could not be sent then.
+
+    \b
+    arkaudit notify -c arkaudit.toml --audit theses --dry-run
+    """
+    from arkaudit.notify.sending import tell_of
+
+    if not tell_of(config_of(config_file, {}, audit=audit), store_file, run_id, is_dry=dry_run):
+        sys.exit(EXIT_FINDING)
+
+
+@cli.group(short_help="Run the audits of a configuration when they are due.")
+def schedule() -> None:
+    """Run the named audits of a configuration when they are due: never two of one at once, a missed one once.
+
+    \b
+    arkaudit schedule list -c arkaudit.toml
+    arkaudit schedule due -c arkaudit.toml        run what is due, and end: for cron, systemd, Kubernetes, CI
+    arkaudit schedule run -c arkaudit.toml        stay, and run each when its time comes
+    """
+
+
+_SCHEDULED = click.option(
+    "-c",
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path),
+    default=Path("arkaudit.toml"),
+    show_default=True,
+    help="The configuration with the audits.",
+)
+
+
+@schedule.command("list", short_help="When each audit runs next, and how its last run ended.")
+@_SCHEDULED
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def schedule_list(config_file: Path, form: str) -> None:
+    """Print when each audit runs next, and how its last run ended."""
+    from arkaudit.schedules import listing
+    from arkaudit.schedules.running import planned_in
+
+    rows = listing.rows(planned_in(config_file), datetime.now(UTC))
+    if form == "json":
+        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+    else:
+        Console().print(listing.table(rows))
+
+
+@schedule.command("due", short_help="Run what is due now, and end.")
+@_SCHEDULED
+@click.option("--dry-run", is_flag=True, help="Only say what would run.")
+def schedule_due(config_file: Path, dry_run: bool) -> None:
+    """Run what is due now, one audit after the other, and end with the greatest of their exit codes.
+
+    An audit is due when a moment of its schedule has passed since it last began, or since its schedule was first seen;
+    however many have passed, it runs once. A run that did not come to its end goes on first.
+    """
+    from arkaudit.schedules.running import Runs, planned_in, run_due, until_stopped
+
+    audits = planned_in(config_file)
+    if dry_run:
+        for audit in audits:
+            due = audit.due(datetime.now(UTC))
+            if due is not None:
+                say(f"{audit.name}: due since {due.moment:%Y-%m-%d %H:%M} UTC")
+        return
+    runs = Runs(config_file)
+    with until_stopped(runs):
+        codes = run_due(audits, runs, now=lambda: datetime.now(UTC))
+    sys.exit(max(codes, default=0, key=abs))
+
+
+@schedule.command("run", short_help="Stay, and run each audit when its time comes.")
+@_SCHEDULED
+def schedule_run(config_file: Path) -> None:
+    """Stay, and run each audit when its time comes; first what was missed, or did not come to its end.
+
+    A signal (Ctrl-C, or what a service manager sends) lets what runs finish what it has in flight; it goes on when
+    this is started again.
+    """
+    from arkaudit.schedules.running import Runs, planned_in, serve
+
+    serve(planned_in(config_file), Runs(config_file))
 
 
 @cli.group(short_help="Who assigns ARKs under a NAAN, and where they resolve.")
@@ -338,21 +560,13 @@ def demo(out: Path) -> None:
 # -- what verbs share
 
 
-def _report(store_file: Path, out: Path | None, run_id: int | None) -> list[str]:
-    """Print the main table of a run and write its report into *out*; returns the objects' outcomes."""
-    from reports.exports import write_report
-    from reports.frames import load_frames
-    from reports.terminal import main_table, summary_lines
+def _turn(config: Config, config_file: Path | None, scheduled: datetime | None) -> AbstractContextManager[None]:
+    """The turn of a named audit, which its ledger knows; other runs have none."""
+    if config.name is None or config_file is None:
+        return nullcontext()
+    from arkaudit.schedules.ledger import FOLDER, Ledger
 
-    frames = load_frames(store_file, run_id=run_id)
-    paths = write_report(frames, out) if out else None
-    console = Console()
-    for line in summary_lines(frames):
-        console.print(line, highlight=False, markup=False)
-    console.print(main_table(frames))
-    if paths:
-        say(f"the report is at {paths.index}")
-    return [str(outcome) for outcome in frames.verdicts["object"]]
+    return Ledger(config_file.parent / FOLDER, config.name).turn(due=scheduled)
 
 
 def _watch_findings(crawler: Any) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -21,13 +23,17 @@ from pydantic import (
 )
 
 from arkaudit import __version__
+from arkaudit.config_lines import line_of
+from arkaudit.schedules.moments import Schedule
 from arkaudit.seeds import relative_to
 from crawler.addresses import AddressGuard, Routes
 from crawler.attempts import Patience
 from crawler.closed import ClosedCollection
 from crawler.controls import ENOUGH_NAMES
 from crawler.credentials import Credential, Credentials, Origin, names_user
+from crawler.history.standing import Policy
 from crawler.pacing import Allowance, Allowances, is_own
+from crawler.rechecking import Intervals, RecheckPolicy
 from crawler.scope import Extent
 from crawler.sources.oai_pmh import Selection
 from extractors.normalize import NotAnArk
@@ -39,6 +45,8 @@ _HOST = re.compile(r"(?:https?://)?(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 #: Headers that belong to the connection, or that something else of the configuration is for.
 _NOT_OURS = frozenset({"connection", "content-length", "cookie", "host", "proxy-authorization", "transfer-encoding"})
+#: Named audits have files of their names.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 class ConfigError(Exception):
@@ -66,6 +74,23 @@ def _http_url(text: str) -> str:
     if not is_plain or parts.scheme.lower() not in ("http", "https"):
         raise ValueError(f"not the http or https URL of a resolver: {text!r}")
     return text
+
+
+def _host_and_port(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+        raise ValueError(f"not HOST:PORT: {text!r}")
+    return text
+
+
+def _cron(text: str) -> str:
+    Schedule.parse(text)
+    return text
+
+
+def _zone(name: str) -> str:
+    Schedule.parse("0 0 * * *", name)
+    return name
 
 
 def _printable(text: str) -> str:
@@ -293,9 +318,88 @@ class Closed(_Section):
     """Why nobody is let in, for the report."""
 
 
+class RecheckDays(_Section):
+    """Days between two checks of an ARK, by its state; None for what stands in general."""
+
+    healthy: float | None = Field(None, ge=0, le=3650)
+    failing: float | None = Field(None, ge=0, le=3650)
+    """Of flapping ones, too."""
+    confirmed_broken: float | None = Field(None, ge=0, le=3650)
+    blocked: float | None = Field(None, ge=0, le=3650)
+    undetermined: float | None = Field(None, ge=0, le=3650)
+
+
+class Recheck(RecheckDays):
+    """When ARKs are checked again, and when a failure is confirmed."""
+
+    naan: dict[str, RecheckDays] = {}
+    host: dict[str, RecheckDays] = {}
+    """By the host that is asked first; it weighs more than the NAAN."""
+    strikes: int = Field(Policy().strikes, ge=1, le=100)
+    """So many failures, without a good answer between them,"""
+    strike_days: float = Field(Policy().days, ge=0, le=3650)
+    """over so many days are confirmed."""
+
+    @property
+    def intervals(self) -> RecheckPolicy:
+        """How often what is checked."""
+        by_naan, by_host = ({name: _given(days) for name, days in each.items()} for each in (self.naan, self.host))
+        return RecheckPolicy(replace(Intervals(), **_given(self)), by_naan, by_host)
+
+    @property
+    def standing(self) -> Policy:
+        """When a failure is confirmed."""
+        return Policy(strikes=self.strikes, days=self.strike_days)
+
+
+def _given(days: RecheckDays) -> dict[str, float]:
+    return {name: value for name in RecheckDays.model_fields if (value := getattr(days, name)) is not None}
+
+
+class Email(_Section):
+    """A mail server that takes notifications, and to whom they go."""
+
+    smtp: Annotated[str, AfterValidator(_host_and_port)]
+    """``HOST:PORT``."""
+    to: list[str] = Field(min_length=1)
+    sender: str
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    user: str | None = None
+    password_env: str | None = None
+    """The environment variable that holds the password; it stands in no file."""
+
+
+class Notify(_Section):
+    """Who is told what has changed, once a run has ended."""
+
+    on: list[Literal["broke", "failing", "recovered", "moved", "changed", "new", "gone"]] = [
+        "broke",
+        "recovered",
+        "moved",
+        "changed",
+    ]
+    """What is news; a run without any tells nobody. ``broke`` is a confirmed failure, ``failing`` a first one."""
+    file: Path | None = None
+    """News are added to the end of this file."""
+    command: list[str] = []
+    """Gets the news on its standard input, and their subject in ARKAUDIT_SUBJECT."""
+    email: Email | None = None
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether there is anybody to tell."""
+        return bool(self.file or self.command or self.email)
+
+
 class Config(_Section):
     """Everything that a run can be told."""
 
+    name: str | None = None
+    """Of a named audit."""
+    schedule: Annotated[str, AfterValidator(_cron)] | None = None
+    """When a named audit runs: a cron expression of five fields."""
+    timezone: Annotated[str, AfterValidator(_zone)] | None = None
+    """In which the schedule is read; UTC by default."""
     seeds: list[str] = []
     store: Path | None = None
     out: Path | None = None
@@ -308,6 +412,8 @@ class Config(_Section):
     resolve: Resolve = Resolve()
     log: Log = Log()
     closed: list[Closed] = []
+    recheck: Recheck = Recheck()
+    notify: Notify = Notify()
 
     @property
     def user_agent(self) -> str:
@@ -385,10 +491,10 @@ class Config(_Section):
         }
 
 
-def load(path: Path | None, overrides: dict[str, Any]) -> Config:
-    """The configuration in the file at *path*, if any, with *overrides* (dotted names) over it.
+def load(path: Path | None, overrides: dict[str, Any], *, audit: str | None = None) -> Config:
+    """The configuration in the file at *path*, if any, with *overrides* (dotted names) over it; or of a named *audit*.
 
-    Paths in the file are relative to the file. Raises `ConfigError`.
+    The file is validated as a whole, its named audits included. Paths in it are relative to it. Raises `ConfigError`.
 
     >>> load(None, {"politeness.delay": 0}).politeness.delay
     0.0
@@ -397,41 +503,115 @@ def load(path: Path | None, overrides: dict[str, Any]) -> Config:
     ...
     arkaudit.config.ConfigError: politeness.delay: Input should be greater than or equal to 0
     """
-    values = _file_values(path) if path else {}
+    audits = load_audits(path, overrides) if path else {}
+    if audit is None:
+        return audits[None] if path else _validated({}, overrides, "", None)
+    if audit not in audits:
+        known = ", ".join(name for name in audits if name) or "none"
+        raise ConfigError(f"{path or 'without a configuration'}: no audit is named {audit!r}; there are: {known}")
+    return audits[audit]
+
+
+def load_audits(path: Path, overrides: dict[str, Any] | None = None) -> dict[str | None, Config]:
+    """Every named audit of a configuration, in its order; under None what stands for all. Raises `ConfigError`.
+
+    A named audit has the values of the file's top, and its own over them.
+    """
+    text, values = _file_values(path)
+    named = values.pop("audits", {})
+    found: dict[str | None, Config] = {None: _validated(values, overrides or {}, text, path)}
+    if not isinstance(named, dict) or not all(isinstance(each, dict) for each in named.values()):
+        raise ConfigError(f"{_at(text, path, ('audits',))}audits: must be tables, one for each named audit")
+    for name, own in named.items():
+        if not _NAME.fullmatch(name):
+            raise ConfigError(
+                f"{_at(text, path, ('audits', name))}audits: a name is of letters, digits, - and _: {name!r}"
+            )
+        inner = {"store": path.parent / f"{name}.db", **_merged(values, own), "name": name}
+        found[name] = _validated(inner, overrides or {}, text, path, within=("audits", name))
+    _refuse_shared_stores(found, text, path)
+    return found
+
+
+def _merged(general: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """*own* values over *general* ones, table by table."""
+    both = general | own
+    for key in general.keys() & own.keys():
+        if isinstance(general[key], dict) and isinstance(own[key], dict):
+            both[key] = _merged(general[key], own[key])
+    return both
+
+
+def _validated(
+    values: dict[str, Any],
+    overrides: dict[str, Any],
+    text: str,
+    path: Path | None,
+    *,
+    within: tuple[str, ...] = (),
+) -> Config:
+    values = deepcopy(values)
     for name, value in overrides.items():
         *sections, key = name.split(".")
         inner = values
         for section in sections:
             inner = inner.setdefault(section, {})
             if not isinstance(inner, dict):
-                raise ConfigError(f"{path}: {section}: must be a table")
+                raise ConfigError(f"{_at(text, path, (*within, section))}{section}: must be a table")
         inner[key] = value
     try:
         config = Config.model_validate(values)
     except ValidationError as problem:
-        first = problem.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
+        first, *others = problem.errors()
+        place = tuple(str(part) for part in first["loc"])
         words = first["msg"].removeprefix("Value error, ")
-        raise ConfigError(f"{f'{path}: ' if path else ''}{place}: {words}") from None
+        at = _at(text, path, (*within, *place)) if ".".join(place) not in overrides else ""
+        more = f" (and {len(others)} more)" if others else ""
+        raise ConfigError(f"{at}{'.'.join((*within, *place))}{': ' if place or within else ''}{words}{more}") from None
     if config.network.ca_file and not config.network.ca_file.is_file():
         raise ConfigError(f"there is no file of certificates at {config.network.ca_file}")
     return config
 
 
-def _file_values(path: Path) -> dict[str, Any]:
+def _refuse_shared_stores(audits: dict[str | None, Config], text: str, path: Path) -> None:
+    """Two audits in one store would each take the other's documents for gone."""
+    owners: dict[Path | None, str] = {}
+    for name, config in audits.items():
+        if name is not None and (other := owners.setdefault(config.store, name)) != name:
+            at = _at(text, path, ("audits", name, "store"))
+            raise ConfigError(f"{at}audits.{name}: has the same store as {other}; give each its own")
+
+
+def _at(text: str, path: Path | None, keys: tuple[str, ...]) -> str:
+    """The place of a value in the file, as the beginning of a message."""
+    if path is None:
+        return ""
+    line = line_of(text, keys)
+    return f"{path}:{line}: " if line else f"{path}: "
+
+
+def _file_values(path: Path) -> tuple[str, dict[str, Any]]:
     try:
-        values = tomllib.loads(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        values = tomllib.loads(text)
     except FileNotFoundError:
         raise ConfigError(f"there is no configuration at {path}") from None
     except (OSError, UnicodeDecodeError) as problem:
         raise ConfigError(f"{path} can't be read: {problem}") from None
     except tomllib.TOMLDecodeError as problem:
         raise ConfigError(f"{path} is not TOML: {problem}") from None
-    folder = path.parent
-    for section, key in ((None, "store"), (None, "out"), ("network", "ca_file"), ("log", "file")):
+    audits = values.get("audits", {})
+    named = [each for each in audits.values() if isinstance(each, dict)] if isinstance(audits, dict) else []
+    for tables in (values, *named):
+        _relative_to(path.parent, tables)
+    return text, values
+
+
+def _relative_to(folder: Path, values: dict[str, Any]) -> None:
+    """Lead the paths among *values* from the folder of the file that they stand in."""
+    for section, key in ((None, "store"), (None, "out"), ("network", "ca_file"), ("notify", "file"), ("log", "file")):
         inner = values.get(section, {}) if section else values
         if isinstance(inner, dict) and isinstance(inner.get(key), str):
             inner[key] = folder / inner[key]
     if isinstance(values.get("seeds"), list):
         values["seeds"] = [relative_to(folder, seed) if isinstance(seed, str) else seed for seed in values["seeds"]]
-    return values

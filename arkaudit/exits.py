@@ -5,18 +5,19 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from rich.console import Console
 
-from crawler.observations import GRAVITY, ObjectOutcome
 from reports.display import escaped
+from reports.gravity import is_reached
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())  # before it is known where the log goes, a line is said once all the same
 
 EXIT_FINDING, EXIT_MISTAKE, EXIT_UNFINISHED = 1, 2, 3
+NEVER = "never"  # the word of --fail-on for what nothing is as grave as
 EXIT_INTERRUPTED = 130  # what shells report of a program that Ctrl-C has ended
 
 INTERRUPTED = "interrupted; what was observed until then is kept"
@@ -25,12 +26,9 @@ errors = Console(stderr=True, soft_wrap=True)
 """Everything but results goes here."""
 
 
-def exit_on(fail_on: str, outcomes: Iterable[str]) -> None:
-    """End with 1 when one of *outcomes* is *fail_on* or a graver one (the order of `GRAVITY`)."""
-    if fail_on == "never":
-        return
-    grave = {outcome.value for outcome in GRAVITY[: GRAVITY.index(ObjectOutcome(fail_on)) + 1]}
-    if grave.intersection(outcomes):
+def exit_on(fail_on: Sequence[str], found: Iterable[str]) -> None:
+    """End with 1 when something *found* is as grave as one of *fail_on*, or graver (`reports.gravity`)."""
+    if is_reached((token for token in fail_on if token != NEVER), found):
         sys.exit(EXIT_FINDING)
 
 
@@ -46,27 +44,51 @@ def end(code: int, text: str) -> NoReturn:
     sys.exit(code)
 
 
-def end_for(failure: Exception) -> NoReturn:
-    """End with the exit code of a failure that has one; anything else is a bug, and shows where it is."""
+def code_of(ending: BaseException) -> int:
+    """The exit code of a command that ends with *ending*; 1, as Python has it, for a bug."""
+    import click
+
+    from arkaudit.config import ConfigError
     from arkaudit.rows import OutputClosed, OutputUnwritable
+    from arkaudit.seeds import UserMistake
     from crawler.process import RunInterrupted
     from crawler.store import StoreUnopenable, StoreUnwritable
     from reports.exports import ReportUnwritable
     from reports.frames import StoreUnreadable
 
-    match failure:
-        case OutputClosed():
+    match ending:
+        case SystemExit(code=int(code)):
+            return code
+        case OutputClosed() | SystemExit(code=None):
+            return 0
+        case UserMistake() | ConfigError() | StoreUnopenable() | StoreUnreadable() | ReportUnwritable():
+            return EXIT_MISTAKE
+        case click.ClickException():
+            return EXIT_MISTAKE
+        case StoreUnwritable() | OutputUnwritable():
+            return EXIT_UNFINISHED
+        case KeyboardInterrupt() | RunInterrupted() | click.Abort():
+            return EXIT_INTERRUPTED
+    return 1
+
+
+def end_for(failure: Exception) -> NoReturn:
+    """End with the exit code of a failure that has one; anything else is a bug, and shows where it is."""
+    from arkaudit.rows import OutputClosed, OutputUnwritable
+
+    match code_of(failure):
+        case 0 as code:
             _forget_output()
-            sys.exit(0)
-        case OutputUnwritable():
+            sys.exit(code)
+        case code if isinstance(failure, OutputClosed | OutputUnwritable):
             _forget_output()
-            end(EXIT_UNFINISHED, str(failure))
-        case StoreUnopenable() | StoreUnreadable() | ReportUnwritable():
-            end(EXIT_MISTAKE, str(failure))
-        case StoreUnwritable():
-            end(EXIT_UNFINISHED, f"the run could not finish: {failure}; what was observed until then is kept")
-        case RunInterrupted():
-            end(EXIT_INTERRUPTED, INTERRUPTED)
+            end(code, str(failure))
+        case code if code == EXIT_MISTAKE:
+            end(code, str(failure))
+        case code if code == EXIT_UNFINISHED:
+            end(code, f"the run could not finish: {failure}; what was observed until then is kept")
+        case code if code == EXIT_INTERRUPTED:
+            end(code, INTERRUPTED)
     logger.critical("this is a bug", exc_info=failure, extra={"is_shown": True})
     raise failure
 

@@ -10,9 +10,10 @@ import click
 
 from arkaudit import logs
 from arkaudit.config import Config, load
-from arkaudit.exits import errors
-from crawler.observations import GRAVITY
+from arkaudit.exits import NEVER, errors
 from crawler.scope import Extent
+from reports.gravity import GRAVITY, TOKENS
+from reports.vocabulary import DEFAULT_FORMATS, FORMATS, ONLY
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -103,6 +104,26 @@ _CRAWL = (
     click.option("--oai-until", metavar="DATE", help="Harvest records that changed until then."),
 )
 
+_CHOICE = (
+    click.option("--naan", "naans", multiple=True, help="Only ARKs under this NAAN. Repeatable."),
+    click.option(
+        "--document",
+        "documents",
+        multiple=True,
+        metavar="URL|PATTERN",
+        help="Only documents whose address begins so, or fits a pattern with *. Repeatable.",
+    ),
+    click.option(
+        "--only",
+        type=click.Choice(ONLY),
+        multiple=True,
+        metavar="TOKEN",
+        help="Only ARKs with this outcome, family, state, event or cause. Repeatable.",
+    ),
+)
+#: The word of --format for all of them.
+EVERY = "all"
+
 #: The option of each value of the configuration.
 _NAMES = {
     "resolver": "resolver",
@@ -171,19 +192,44 @@ def dry_run_option(command: Command) -> Command:
 
 def fail_on_option(command: Command) -> Command:
     """When to end with exit code 1."""
-    tokens = ["never", *(outcome.value for outcome in GRAVITY)]
+    orders = "; ".join(f"{kind}: {', '.join(tokens)}" for kind, tokens in GRAVITY.items())
     return click.option(
         "--fail-on",
-        type=click.Choice(tokens),
-        default="never",
-        show_default=True,
-        metavar="OUTCOME",
-        help="Exit with 1 when some object's outcome is this or a graver one: " + ", ".join(tokens[1:]) + ".",
+        type=click.Choice([NEVER, *TOKENS]),
+        multiple=True,
+        metavar="TOKEN",
+        help=f"Exit with 1 when an ARK has come to this, or to something graver of its kind. Repeatable. {orders}.",
     )(command)
 
 
-def config_of(config_file: Path | None, options: dict[str, Any]) -> Config:
-    """The configuration that a file and the given *options* make; an option wins, lists add up to the file's.
+def format_option(command: Command) -> Command:
+    """Which files a report is made of."""
+    meanings = "; ".join(f"{name}: {meaning}" for name, meaning in FORMATS.items())
+    return click.option(
+        "--format",
+        "formats",
+        type=click.Choice([*FORMATS, EVERY]),
+        multiple=True,
+        callback=lambda _, __, given: tuple(FORMATS) if EVERY in given else given or DEFAULT_FORMATS,
+        metavar="FORMAT",
+        help=f"Repeatable.  [default: {' and '.join(DEFAULT_FORMATS)}]  {meanings}; {EVERY}.",
+    )(command)
+
+
+def choice_options(command: Command) -> Command:
+    """Which part of a run to report."""
+    for option in reversed(_CHOICE):
+        command = option(command)
+    return command
+
+
+def audit_option(command: Command) -> Command:
+    """Which of the configuration's named audits is meant."""
+    return click.option("--audit", metavar="NAME", help="The audit of this name in the configuration.")(command)
+
+
+def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str | None = None) -> Config:
+    """The configuration that a file and the given *options* make, or that of a named *audit*; an option wins.
 
     What happens is written down as it says, from now on. Raises `arkaudit.config.ConfigError`.
     """
@@ -192,6 +238,6 @@ def config_of(config_file: Path | None, options: dict[str, Any]) -> Config:
         for name, value in options.items()
         if value is not None and value != ()
     }
-    config = load(config_file, {_NAMES[name]: value for name, value in given.items()})
+    config = load(config_file, {_NAMES[name]: value for name, value in given.items()}, audit=audit)
     logs.start(config, errors)
     return config

@@ -21,7 +21,7 @@ from sqlalchemy import (
 #: ``PRAGMA application_id`` of our files ("ARKA"), so that a foreign SQLite file is refused and never written to.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``: raised by every change to the tables below.
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 tables = MetaData()
 
@@ -164,7 +164,7 @@ tls_probe = Table(
     Column("at", Text, nullable=False),
     Column("trusted", Boolean),
     Column("reason", Text, nullable=False),
-    Column("means", Text, nullable=False),
+    Column("means", Text, nullable=False, server_default=text("''")),
     UniqueConstraint("run_id", "host", "port"),
     Index("tls_probe_by_host", "host", "port", "at"),
 )
@@ -215,9 +215,9 @@ verdict = Table(
     Column("hop_count", Integer, nullable=False),
     Column("request_count", Integer, nullable=False),
     Column("remarks", JSON, nullable=False),
-    Column("rests_on", JSON, nullable=False),
+    Column("rests_on", JSON, nullable=False, server_default=text("'[]'")),
     Column("did_you_mean", JSON(none_as_null=True)),
-    Column("naan_policy", JSON, nullable=False),
+    Column("naan_policy", JSON, nullable=False, server_default=text("'{}'")),
     UniqueConstraint("run_id", "request_url"),
     Index("verdict_by_ark", "ark_id"),
 )
@@ -253,4 +253,89 @@ Index(
     frontier.c.rank,
     frontier.c.frontier_id,
     sqlite_where=text("state = 'waiting'"),
+)
+
+# -- history: what follows from the tables above, kept so that nobody need read all runs for it
+
+provenance = Table(
+    "provenance",
+    tables,
+    Column("run_id", ForeignKey("run.run_id"), primary_key=True),
+    Column("uuid", Text, nullable=False, unique=True),
+    Column("imported_at", Text),
+)
+
+contact = Table(
+    "contact",
+    tables,
+    Column("contact_id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.run_id"), nullable=False),
+    Column("host", Text, nullable=False),
+    Column("answered", Integer, nullable=False),
+    Column("met", Integer, nullable=False),
+    Column("silent", Integer, nullable=False),
+    Column("first_at", Text, nullable=False),
+    Column("last_at", Text, nullable=False),
+    Column("failure", Text),
+    UniqueConstraint("run_id", "host"),
+    Index("contact_by_host", "host"),
+)
+
+assessment = Table(
+    "assessment",
+    tables,
+    Column("run_id", ForeignKey("run.run_id"), primary_key=True),
+    Column("is_suspect", Boolean, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("expected", Integer, nullable=False),
+    Column("missing", Integer, nullable=False),
+)
+
+policy = Table(
+    "policy",
+    tables,
+    Column("policy_id", Integer, primary_key=True),
+    Column("strikes", Integer, nullable=False),
+    Column("days", Float, nullable=False),
+    Column("turns", Integer, nullable=False),
+    Column("turn_days", Float, nullable=False),
+    Column("likeness", Float, nullable=False),
+)
+
+latest = Table(
+    "latest",
+    tables,
+    Column("latest_id", Integer, primary_key=True),
+    Column("ark_id", ForeignKey("ark.ark_id"), nullable=False),
+    Column("request_url", Text, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("first_seen_at", Text, nullable=False),
+    Column("cited_in", ForeignKey("run.run_id")),
+    Column("gone_at", Text),
+    Column("verdict_id", ForeignKey("verdict.verdict_id")),
+    Column("checked_at", Text),
+    Column("state", Text, nullable=False),
+    Column("since", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("strikes", Integer, nullable=False),
+    Column("first_strike_at", Text),
+    Column("last_strike_at", Text),
+    Column("worked_at", Text),
+    Column("memory", JSON, nullable=False),
+    UniqueConstraint("ark_id", "request_url"),
+    Index("latest_by_verdict", "verdict_id"),
+)
+
+event = Table(
+    "event",
+    tables,
+    Column("event_id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.run_id"), nullable=False),
+    Column("ark_id", ForeignKey("ark.ark_id"), nullable=False),
+    Column("request_url", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("event", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Index("event_by_run", "run_id"),
+    Index("event_by_ark", "ark_id", "request_url"),
 )

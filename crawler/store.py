@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from filelock import FileLock, Timeout
 from sqlalchemy import (
@@ -35,10 +36,14 @@ from sqlalchemy.engine import Engine, Row
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import StaticPool
 
-from crawler import schema
+from crawler import migrations, schema
 from crawler.frontier import DOCUMENTS, Settled, add_leads, settle
+from crawler.history import latest
+from crawler.history.news import News, news_of
+from crawler.history.standing import Policy
 from crawler.leads import Lead
 from crawler.mention_rows import Decided, DoubtfulMention, KeptMention, doubt_json, doubt_of, mention_of
+from crawler.merging import Merged, merge
 from crawler.observations import (
     ChainEnd,
     CitedMention,
@@ -52,6 +57,7 @@ from crawler.observations import (
     TlsResult,
     Verdict,
 )
+from crawler.rechecking import Known
 from extractors.ark import Ark
 from extractors.documents import Finding
 from extractors.mentions.mention import STANDS_WHOLE
@@ -88,7 +94,7 @@ class NewerStore(StoreUnopenable):
 
 
 class OlderStore(StoreUnopenable):
-    """Raised on opening a store whose tables an older version has made."""
+    """Raised on opening a store that is too old to be brought up to date, or of which no copy can be made first."""
 
 
 class StoreBusy(StoreUnopenable):
@@ -129,13 +135,16 @@ class Store:
     def open(cls, path: Path | None) -> Store:
         """The store at *path*, created if it is not there; None is a store in memory, gone when it is closed.
 
-        It is this process's alone until it is closed or the process ends, however it ends; others may read. Raises
-        `StoreUnopenable`, or one of its kinds; nothing has been written then.
+        It is this process's alone until it is closed or the process ends, however it ends; others may read. An older
+        store is brought up to date, after a copy. Raises `StoreUnopenable`, or one of its kinds; nothing has been
+        written then.
         """
-        lock = None
+        lock = older = None
         if path is not None:
-            _refuse_foreign(path)
+            older = _refuse_foreign(path)
             lock = _locked(path)
+            if older is not None:
+                _copy_first(path, older)
         engine = create_engine(
             URL.create("sqlite", database=str(path) if path else None),
             poolclass=StaticPool,
@@ -149,6 +158,9 @@ class Store:
                     connection.execute(text(f"PRAGMA application_id={schema.APPLICATION_ID}"))
                     schema.tables.create_all(connection)
                     connection.execute(text(f"PRAGMA user_version={schema.SCHEMA_VERSION}"))
+                elif older is not None:
+                    connection.exec_driver_sql("BEGIN IMMEDIATE")  # the driver begins none before it changes tables
+                    migrations.migrate(connection, older)
         except StoreUnwritable as problem:
             store.close()
             raise StoreUnopenable(f"the store can't be written: {problem}") from problem
@@ -200,8 +212,13 @@ class Store:
         user_agent: str,
         seeds: Iterable[str],
         plan: Mapping[str, Any] | None = None,
+        uuid: str | None = None,
     ) -> int:
-        """A new run; returns its number. *plan* is what it must have in common with a command that goes on with it."""
+        """A new run; returns its number.
+
+        *plan* is what it must have in common with a command that goes on with it. Its *uuid* names it in every store
+        that it is brought into.
+        """
         with self._writing() as connection:
             done = connection.execute(
                 insert(schema.run).values(
@@ -217,7 +234,26 @@ class Store:
             )
             key = done.inserted_primary_key
             assert key is not None
-            return int(key[0])
+            run_id = int(key[0])
+            connection.execute(insert(schema.provenance).values(run_id=run_id, uuid=uuid or str(uuid4())))
+            return run_id
+
+    def keep_standing_by(self, policy: Policy) -> None:
+        """Keep the standing of ARKs by *policy* from now on; if it was another, all history is read again by it."""
+        with self._writing() as connection:
+            latest.keep_by(connection, policy)
+
+    def bring_in(self, other: Path, *, at: str) -> Merged:
+        """Copy the runs of the store at *other* that are not here yet, all of them or none; it is not written to."""
+        with self._engine.connect() as connection:
+            connection.exec_driver_sql("ATTACH ? AS other", (str(other),))
+        try:
+            with self._writing() as connection:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                return merge(connection, at=at)
+        finally:
+            with self._engine.connect() as connection:
+                connection.exec_driver_sql("DETACH other")
 
     def runs(self, command: str) -> list[Run]:
         """The runs that a command has made, the newest first."""
@@ -237,6 +273,7 @@ class Store:
         """Note how and when a run ended: ``finished``, ``interrupted`` or ``failed``."""
         with self._writing() as connection:
             connection.execute(update(schema.run).where(schema.run.c.run_id == run_id).values(ended_at=at, state=state))
+            latest.note_citations(connection, run_id)
 
     # -- what was observed
 
@@ -274,8 +311,12 @@ class Store:
                 _add(connection, schema.finding, {"run_id": run_id, "subject": subject, **asdict(finding)})
 
     def record_verdicts(self, run_id: int, verdicts: Iterable[Verdict]) -> None:
-        """Record what all observations of a run amount to, in place of what fewer of them did before."""
+        """Record what all observations of a run amount to, in place of what fewer of them did before.
+
+        And what that makes of the standing of its ARKs.
+        """
         with self._writing() as connection:
+            connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")  # of `latest`, which is made again below
             connection.execute(delete(schema.verdict).where(schema.verdict.c.run_id == run_id))
             for verdict in verdicts:
                 values = self._verdict_values(connection, run_id, verdict)
@@ -284,6 +325,7 @@ class Store:
                     .values(values)
                     .on_conflict_do_update(index_elements=["run_id", "request_url"], set_=values)
                 )
+            latest.note_verdicts(connection, run_id)
 
     def _record_document(self, connection: Connection, run_id: int, document: DocumentRecord) -> None:
         added = _add(
@@ -521,6 +563,22 @@ class Store:
         with self.reading() as connection:
             return [_observation(row) for row in connection.execute(query)]
 
+    def known_arks(self) -> Iterator[Known]:
+        """Every ARK at every URL that was ever cited or checked, with its standing; in the order of the store."""
+        with self._engine.connect() as connection:
+            yield from latest.known_arks(connection)
+
+    def run_ids(self) -> list[int]:
+        """The runs, in the order in which they began."""
+        query = select(schema.run.c.run_id).order_by(schema.run.c.started_at, schema.run.c.run_id)
+        with self._engine.connect() as connection:
+            return list(connection.scalars(query))
+
+    def news(self, run_id: int) -> News:
+        """What a run that has ended has changed."""
+        with self._engine.connect() as connection:
+            return news_of(connection, run_id)
+
     def tls_results(self, run_id: int) -> Iterator[TlsResult]:
         """What was seen of the certificates of a run's hosts."""
         query = select(schema.tls_probe).where(schema.tls_probe.c.run_id == run_id)
@@ -562,18 +620,36 @@ class Store:
             }
 
 
-def _refuse_foreign(path: Path) -> None:
-    """Look at a file before SQLite may write to it."""
+def bring_up_to_date(path: Path) -> None:
+    """Bring a store of an older schema up to date, after a copy; any other file is not touched.
+
+    For those who only read. Raises `StoreUnopenable`.
+    """
+    if migrations.seems_older(path):
+        Store.open(path).close()
+
+
+def _copy_first(path: Path, version: int) -> None:
+    try:
+        migrations.copy_of(path, version)
+    except migrations.NotCopied as problem:
+        raise OlderStore(
+            f"{path} is of an older arkaudit (schema {version}), and was left as it is: {problem}"
+        ) from None
+
+
+def _refuse_foreign(path: Path) -> int | None:
+    """Look at a file before SQLite may write to it; returns its schema where that is an older one."""
     if path.is_dir():
         raise StoreUnopenable(f"{path} is a folder, not a store")
     if not path.exists():
         if not path.parent.is_dir():
             raise StoreUnopenable(f"there is no folder {path.parent} to keep {path.name} in")
-        return
+        return None
     if not path.is_file():
         raise NotOurStore(f"{path} is not a file")
     if path.stat().st_size == 0:
-        return
+        return None
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         try:
@@ -589,11 +665,9 @@ def _refuse_foreign(path: Path) -> None:
         raise NewerStore(
             f"{path} was written by a newer arkaudit (schema {version}; this one knows {schema.SCHEMA_VERSION})"
         )
-    if 0 < version < schema.SCHEMA_VERSION:
-        raise OlderStore(
-            f"{path} was written by an older arkaudit (schema {version}; this one knows {schema.SCHEMA_VERSION});"
-            " it was left as it is: begin a new one"
-        )
+    if 0 < version < migrations.OLDEST:
+        raise OlderStore(f"{path} was written by an arkaudit that is too old (schema {version}); it was left as it is")
+    return version if 0 < version < schema.SCHEMA_VERSION else None
 
 
 def _locked(path: Path) -> FileLock:

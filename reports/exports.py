@@ -1,21 +1,20 @@
-"""A report as files: a CSV file for each table, and the page. The same run gives the same bytes."""
+"""A report as files in a folder, all of them or none; or as one text. The same run gives the same bytes."""
 
 from __future__ import annotations
 
-import csv
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-
-import pandas as pd
+from pathlib import Path, PurePosixPath
 
 from reports.display import defused
+from reports.formats.comma_separated import csv_text
+from reports.formats.every import FORMATS, INDEX
+from reports.formats.report import Format, Report
 from reports.frames import Frames
-from reports.page import page
-from reports.tables import TABLES, tables_of
+from reports.vocabulary import DEFAULT_FORMATS
 
 __all__ = ["ReportPaths", "ReportUnwritable", "check_out", "csv_text", "defused", "write_report"]
 
@@ -28,91 +27,85 @@ class ReportUnwritable(Exception):
 class ReportPaths:
     """Where the files of a report are."""
 
-    index: Path
+    index: Path | None
+    """The page, where one was asked for."""
     tables: Mapping[str, Path]
+    """The CSV files, likewise."""
+    files: tuple[Path, ...]
 
 
-INDEX = "index.html"
-TABLES_FOLDER = "tables"
-
-
-def write_report(frames: Frames, out: Path) -> ReportPaths:
-    """Put the report of one run into the folder *out*, which is made if need be; foreign files in it stay.
+def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> ReportPaths:
+    """Put a report into the folder *out*, which is made if need be; foreign files in it stay.
 
     Everything is first written into a folder of its own inside *out*, which is surely on the same disk, and
     then moved into place, the page last: no file is ever half written. Raises `ReportUnwritable`, before
     anything in *out* has changed wherever that can be known.
     """
-    check_out(out)
-    tables = tables_of(frames)
-    contents = {_table_path(name): csv_text(table) for name, table in tables.items()}
-    contents[Path(INDEX)] = page(frames, tables)
+    wanted = [FORMATS[name] for name in dict.fromkeys(formats)]
+    check_out(out, formats)
+    whole = report if isinstance(report, Report) else Report.of(report)
     try:
-        _write_all(out, contents)
+        written = _write_all(out, _contents(wanted, whole))
     except OSError as error:
         raise ReportUnwritable(f"{out}: the report can't be written: {error.strerror or error}") from error
-    return ReportPaths(out / INDEX, {name: out / _table_path(name) for name in tables})
+    places = {place: out / place for place in written}
+    return ReportPaths(
+        index=places.get(INDEX),
+        tables={place.stem: path for place, path in places.items() if place.suffix == ".csv"},
+        files=tuple(places.values()),
+    )
 
 
-def check_out(out: Path) -> None:
+def text_of(report: Report, name: str) -> str:
+    """A report as one text, for a format that is a single one. Raises ValueError for the others."""
+    form = FORMATS[name]
+    if not form.is_one_file:
+        raise ValueError(f"{name} is more than one text")
+    [(_, content)] = form.files(report)
+    return content.decode("utf-8")
+
+
+def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
     """Raise `ReportUnwritable` if it can be known that no report can be put into *out*; write nothing.
 
     An audit asks before it sends its first request.
     """
-    for folder in (out, out / TABLES_FOLDER):
+    places = [place for name in formats for place in FORMATS[name].paths]
+    for folder in dict.fromkeys((out, *(out / place.parent for place in places))):
         there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
         if not there.is_dir():
             raise ReportUnwritable(f"{there}: is not a folder")
         if not os.access(there, os.W_OK | os.X_OK):
             raise ReportUnwritable(f"{there}: the folder can't be written to")
-    for place in (out / INDEX, *(out / _table_path(table.name) for table in TABLES)):
-        if place.is_dir():
-            raise ReportUnwritable(f"{place}: is a folder, where a file of the report belongs")
+    for place in places:
+        if (out / place).is_dir():
+            raise ReportUnwritable(f"{out / place}: is a folder, where a file of the report belongs")
 
 
-def _table_path(name: str) -> Path:
-    return Path(TABLES_FOLDER, f"{name}.csv")
+def _contents(formats: Sequence[Format], report: Report) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """The files of all formats, one at a time; the page last, as the sign that the report is there."""
+    for form in sorted(formats, key=lambda form: INDEX in form.paths):
+        yield from form.files(report)
 
 
-def _write_all(out: Path, contents: Mapping[Path, str]) -> None:
+def _write_all(out: Path, contents: Iterator[tuple[PurePosixPath, bytes]]) -> list[PurePosixPath]:
     is_new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     try:
         with tempfile.TemporaryDirectory(prefix=".arkaudit-", dir=out) as folder:
-            _stage(Path(folder), contents)
-            (out / TABLES_FOLDER).mkdir(exist_ok=True)
-            for place in contents:
+            places = list(_staged(Path(folder), contents))
+            for place in places:
+                (out / place).parent.mkdir(exist_ok=True)
                 Path(folder, place).replace(out / place)
     except OSError:
         if is_new:
             shutil.rmtree(out, ignore_errors=True)
         raise
+    return places
 
 
-def _stage(folder: Path, contents: Mapping[Path, str]) -> None:
-    (folder / TABLES_FOLDER).mkdir()
-    for place, text in contents.items():
-        (folder / place).write_bytes(text.encode("utf-8", errors="backslashreplace"))
-
-
-def csv_text(table: pd.DataFrame) -> str:
-    r"""The table as CSV: a header, text quoted, numbers bare, moments in ISO 8601, LF at line ends.
-
-    All text is quoted: Python 3.11 would leave a bare CR unquoted, and many readers end a row there.
-
-    >>> csv_text(pd.DataFrame({"title": ["=1+1", None], "arks": pd.array([2, None], dtype="Int64")}))
-    '"title","arks"\n"\'=1+1",2\n"",""\n'
-    """
-    written = pd.DataFrame({name: _written(table[name]) for name in table.columns})
-    return written.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-
-
-def _written(column: pd.Series) -> pd.Series:
-    if isinstance(column.dtype, pd.DatetimeTZDtype):
-        moments: pd.Series = column.dt.strftime("%Y-%m-%dT%H:%M:%S.%f").str.removesuffix("000") + "Z"
-        return moments
-    if isinstance(column.dtype, pd.BooleanDtype):
-        return column.astype("str").str.lower()
-    if isinstance(column.dtype, pd.StringDtype | pd.CategoricalDtype):
-        return column.astype("str").map(defused, na_action="ignore")
-    return column
+def _staged(folder: Path, contents: Iterator[tuple[PurePosixPath, bytes]]) -> Iterator[PurePosixPath]:
+    for place, content in contents:
+        (folder / place).parent.mkdir(exist_ok=True)
+        (folder / place).write_bytes(content)
+        yield place

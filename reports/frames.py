@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import pandas as pd
-from sqlalchemy import ColumnElement, Connection, Select, create_engine, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, create_engine, func, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
+from crawler.history.standing import EventKind, State
 from crawler.observations import (
     ChainEnd,
     CommitmentOutcome,
@@ -31,9 +32,12 @@ from crawler.schema import (
     APPLICATION_ID,
     SCHEMA_VERSION,
     ark,
+    assessment,
     document,
+    event,
     finding,
     is_current_mention,
+    latest,
     mention,
     observation,
     run,
@@ -41,16 +45,38 @@ from crawler.schema import (
     verdict,
 )
 from extractors.documents import Role
+from extractors.naan import Registry
 from extractors.wraps.wrap import Confidence
+from reports.run_queries import (
+    NO_RUN,
+    arks_of,
+    asked_arks,
+    behind,
+    cited_arks,
+    counting_verdicts,
+    happened_since,
+    has_run,
+    last_good_of,
+    life_of,
+    newest_run,
+    run_before,
+    standing_in,
+)
+from reports.timelines import Timeline, no_timeline, timeline
+
+Found = TypeVar("Found")
 
 
 class StoreUnreadable(Exception):
-    """Raised by `load_frames` for a file that is missing, no store of ours, too new, or without the run."""
+    """Raised by `load_frames` and `read` for a file that is missing, no store of ours, too new, or without the run."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Frames:
-    """One run of the store. Frames are shared: a table copies what it changes."""
+    """One run of the store. Frames are shared: a table copies what it changes.
+
+    Two are never equal, so that what several tables are made from can be computed once for each.
+    """
 
     run: pd.DataFrame
     """The run itself: one row, or none when the store is empty."""
@@ -63,8 +89,26 @@ class Frames:
     observations: pd.DataFrame
     hops: pd.DataFrame
     """One row a hop of an observation."""
+    fetches: pd.DataFrame
+    """One row a hop of the request for a document."""
     tls: pd.DataFrame
     verdicts: pd.DataFrame
+    latest: pd.DataFrame
+    """One row an ARK and URL: its standing after all its checks, where the last of them counts for this run."""
+    events: pd.DataFrame
+    """What has happened to ARKs in this run, or since the run that was chosen to compare with."""
+    history: pd.DataFrame
+    """One row a verdict of this run or an earlier one about an ARK of this run: enough for its life in brief."""
+    last_good: pd.DataFrame
+    """One row an ARK that fails or is silent now and worked in an earlier run: when, and where it led."""
+    registered: pd.DataFrame
+    """One row a NAAN or shoulder that the copy of the NAAN registry knows, and whom it names."""
+    timeline: Timeline = field(default_factory=no_timeline, repr=False)
+    """All runs up to this one, in few columns."""
+    previous: Frames | None = field(default=None, repr=False)
+    """The run that this one is to be compared with: the last finished one before it that did the same."""
+    since: Frames | None = field(default=None, repr=False)
+    """The run that somebody chose to compare with."""
 
 
 def vocabulary(*enums: type[StrEnum]) -> pd.CategoricalDtype:
@@ -91,6 +135,8 @@ DOCUMENT = vocabulary(DocumentOutcome, ObjectOutcome)
 OBJECT = vocabulary(ObjectOutcome)
 METADATA = vocabulary(MetadataOutcome)
 COMMITMENT = vocabulary(CommitmentOutcome)
+STATE = vocabulary(State)
+EVENT = vocabulary(EventKind)
 
 #: What stands between the parts of a list that is shown as text.
 JOINT = "; "
@@ -105,6 +151,8 @@ RUN: Selection = {
     run.c.resolver: TEXT,
     run.c.user_agent: TEXT,
     run.c.seeds: TEXT,
+    assessment.c.is_suspect: TRUTH,
+    assessment.c.reason.label("suspicion"): TEXT,
 }
 DOCUMENTS: Selection = {
     document.c.document_id: INTEGER,
@@ -139,6 +187,7 @@ MENTIONS: Selection = {
     mention.c.document_id: INTEGER,
     document.c.url.label("document"): TEXT,
     mention.c.ordinal: INTEGER,
+    mention.c.decided: INTEGER,
     mention.c.citation: INTEGER,
     mention.c.ark_id: INTEGER,
     ark.c.ark: TEXT,
@@ -146,9 +195,12 @@ MENTIONS: Selection = {
     mention.c.as_written: TEXT,
     mention.c.repaired: TEXT,
     mention.c.request_url: TEXT,
+    mention.c.resolver: TEXT,
     mention.c.role: ROLE,
     mention.c.page: INTEGER,
     mention.c.place: TEXT,
+    func.json_extract(mention.c.spans, "$[0][0]").label("offset"): INTEGER,
+    mention.c.context: TEXT,
     mention.c.repairs: TEXT,
     mention.c.confidence: CONFIDENCE,
     mention.c.reason: TEXT,
@@ -157,6 +209,7 @@ MENTIONS: Selection = {
 }
 OBSERVATIONS: Selection = {
     observation.c.observation_id: INTEGER,
+    observation.c.run_id: INTEGER,
     observation.c.ark_id: INTEGER,
     ark.c.ark: TEXT,
     observation.c.request_url: TEXT,
@@ -168,6 +221,7 @@ OBSERVATIONS: Selection = {
     observation.c.status: INTEGER,
     observation.c.final_url: TEXT,
     observation.c.hop_count: INTEGER,
+    func.json_array_length(observation.c.hops).label("request_count"): INTEGER,
     observation.c.media_type: TEXT,
     observation.c.title: TEXT,
     observation.c.body_bytes: INTEGER,
@@ -184,6 +238,8 @@ TLS: Selection = {
 }
 VERDICTS: Selection = {
     verdict.c.verdict_id: INTEGER,
+    verdict.c.run_id: INTEGER,
+    run.c.started_at.label("judged_at"): MOMENT,
     verdict.c.ark_id: INTEGER,
     ark.c.ark: TEXT,
     ark.c.naan: TEXT,
@@ -204,14 +260,70 @@ VERDICTS: Selection = {
     verdict.c.remarks: TEXT,
 }
 
+#: Runs that came before the one that is reported, their verdicts about the same ARKs, and the last good ones.
+HISTORY: Selection = {
+    verdict.c.verdict_id: INTEGER,
+    verdict.c.run_id: INTEGER,
+    run.c.started_at: MOMENT,
+    verdict.c.ark_id: INTEGER,
+    verdict.c.object: OBJECT,
+    verdict.c.metadata: METADATA,
+    verdict.c.commitment: COMMITMENT,
+}
+LAST_GOOD: Selection = {
+    verdict.c.verdict_id: INTEGER,
+    verdict.c.ark_id: INTEGER,
+    run.c.started_at.label("good_at"): MOMENT,
+    verdict.c.final_url.label("good_url"): TEXT,
+}
+LATEST: Selection = {
+    latest.c.latest_id: INTEGER,
+    latest.c.ark_id: INTEGER,
+    latest.c.request_url: TEXT,
+    latest.c.state: STATE,
+    latest.c.since: MOMENT,
+    latest.c.checked_at: MOMENT,
+    latest.c.reason: TEXT,
+    latest.c.strikes: INTEGER,
+    latest.c.worked_at: MOMENT,
+}
+EVENTS: Selection = {
+    event.c.event_id: INTEGER,
+    event.c.run_id: INTEGER,
+    event.c.ark_id: INTEGER,
+    ark.c.ark: TEXT,
+    ark.c.naan: TEXT,
+    event.c.request_url: TEXT,
+    event.c.at: MOMENT,
+    event.c.event: EVENT,
+    event.c.detail: TEXT,
+}
+#: What is told of a NAAN or shoulder of the registry.
+REGISTERED: Mapping[str, Dtype] = {
+    "naan": TEXT,
+    "shoulder": TEXT,
+    "organization": TEXT,
+    "contact": TEXT,
+    "target": TEXT,
+}
+
 #: What a hop repeats of the observation that it belongs to.
 HOP_OF: Mapping[str, Dtype] = {
     "observation_id": INTEGER,
+    "run_id": INTEGER,
     "ark": TEXT,
     "question": QUESTION,
     "attempt": INTEGER,
     "request_url": TEXT,
     "chain_end": CHAIN_END,
+}
+#: What a hop repeats of the document that it was made for.
+FETCH_OF: Mapping[str, Dtype] = {"document_id": INTEGER, "document": TEXT, "outcome": DOCUMENT}
+FETCHES: Selection = {
+    document.c.document_id: INTEGER,
+    document.c.url.label("document"): TEXT,
+    document.c.outcome: DOCUMENT,
+    document.c.hops: PARSED,
 }
 #: The fields of `crawler.observations.Hop` that are reported, apart from its headers.
 HOP: Mapping[str, Dtype] = {
@@ -228,23 +340,36 @@ HOP: Mapping[str, Dtype] = {
 HOP_HEADERS = {"content-type": "content_type", "retry-after": "retry_after", "server": "server"}
 
 
-def load_frames(store: Path, *, run_id: int | None = None) -> Frames:
+def load_frames(
+    store: Path, *, run_id: int | None = None, since: int | None = None, registry: Registry | None = None
+) -> Frames:
     """One run of *store*: the one asked for, or the newest that holds a document or a verdict.
 
-    An empty store, or a run in which nothing has happened yet, gives empty frames of the same dtypes. Nothing is
-    written, neither to the store nor beside it. Raises `StoreUnreadable`.
+    With it come the run before it that did the same, if there is one, and the run *since*, if one is given: their
+    own rows, without requests. *registry* tells who is behind a NAAN; by default what is built in. An empty store,
+    or a run in which nothing has happened yet, gives empty frames of the same dtypes. Nothing is written, neither
+    to the store nor beside it. Raises `StoreUnreadable`.
+    """
+    known = registry or Registry.builtin()
+    return read(store, lambda connection: _chosen(connection, store, run_id, since, known))
+
+
+def read(store: Path, work: Callable[[Connection], Found]) -> Found:
+    """What *work* makes of one moment of *store*; nothing is written, neither to it nor beside it.
+
+    Raises `StoreUnreadable`.
     """
     before = _stamp(store)
     if before is not None:
         try:
-            frames = _load(store, run_id, access="mode=ro&immutable=1")
+            found = _read(store, work, access="mode=ro&immutable=1")
         except StoreUnreadable:
             if _stamp(store) == before:
                 raise
         else:
             if _stamp(store) == before:
-                return frames
-    return _load(store, run_id, access="mode=ro")
+                return found
+    return _read(store, work, access="mode=ro")
 
 
 def _stamp(store: Path) -> tuple[int, int] | None:
@@ -259,9 +384,25 @@ def _stamp(store: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _load(store: Path, run_id: int | None, *, access: str) -> Frames:
+def _read(store: Path, work: Callable[[Connection], Found], *, access: str) -> Found:
     with _reading(store, access) as connection:
-        return _frames(connection, _chosen_run(connection, store, run_id))
+        return work(connection)
+
+
+def _chosen(connection: Connection, store: Path, run_id: int | None, since: int | None, registry: Registry) -> Frames:
+    for asked in (run_id, since):
+        if asked is not None and not has_run(connection, asked):
+            raise StoreUnreadable(f"{store}: has no run {asked}")
+    chosen = newest_run(connection) if run_id is None else run_id
+    earlier = run_before(connection, chosen)
+    registered = _registered(registry)
+    frames = _frames(connection, NO_RUN if chosen is None else chosen, registered, since=since)
+    return replace(
+        frames,
+        previous=_frames(connection, earlier, registered, is_whole=False) if earlier is not None else None,
+        since=_frames(connection, since, registered, is_whole=False) if since is not None else None,
+        timeline=timeline(connection, chosen),
+    )
 
 
 @contextmanager
@@ -302,55 +443,67 @@ def _check_format(connection: Connection, store: Path) -> None:
         )
 
 
-def _chosen_run(connection: Connection, store: Path, run_id: int | None) -> int | None:
-    """The run to report; none only when the store has no run at all."""
-    if run_id is not None:
-        if connection.scalar(select(run.c.run_id).where(run.c.run_id == run_id)) is None:
-            raise StoreUnreadable(f"{store}: has no run {run_id}")
-        return run_id
-    newest = select(func.max(run.c.run_id))
-    busy = (run.c.run_id.in_(select(table.c.run_id)) for table in (document, verdict))
-    found: int | None = connection.scalar(newest.where(or_(*busy)))
-    return connection.scalar(newest) if found is None else found
-
-
 def _with_citations(mentions: pd.DataFrame) -> pd.DataFrame:
     """*mentions* with the key of the citation that each is a place of: that of the first such mention."""
     first = mentions.groupby(["document_id", "citation"])["mention_id"].transform("min")
     return mentions.assign(citation_id=first.astype("Int64"))
 
 
-def _frames(connection: Connection, run_id: int | None) -> Frames:
+def _frames(
+    connection: Connection, run_id: int, registered: pd.DataFrame, *, since: int | None = None, is_whole: bool = True
+) -> Frames:
+    """The frames of one run; without requests and without what came before it where it is not reported whole."""
+
     def load(selection: Selection, query: Select[Any]) -> pd.DataFrame:
         return _frame(connection, selection, query)
 
-    cited = select(mention.c.ark_id).join(document).where(document.c.run_id == run_id, is_current_mention)
-    judged = select(verdict.c.ark_id).where(
-        verdict.c.run_id == run_id
-    )  # what was only asked as another reading is no ARK
-    observations = load(
-        OBSERVATIONS,
-        _rows(OBSERVATIONS).join_from(observation, ark).where(observation.c.run_id == run_id),
-    )
+    counting = counting_verdicts(run_id)
+    judged = select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting))
+    told = run_id if is_whole else NO_RUN
+    asking = {column: dtype for column, dtype in OBSERVATIONS.items() if is_whole or column.name != "hops"}
+    asked = observation.c.run_id == run_id if not is_whole else behind(counting, run_id)
+    chains = load(asking, _rows(asking).join_from(observation, ark).where(asked))
+    cited = _rows(MENTIONS).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
+    verdicts = _rows(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
+    lives = _rows(HISTORY).join_from(verdict, run).where(life_of(judged, told))
+    good = _rows(LAST_GOOD).join_from(verdict, run).where(last_good_of(counting, told))
+    events = _rows(EVENTS).join_from(event, ark).where(happened_since(told, since))
     return Frames(
-        run=load(RUN, _rows(RUN).where(run.c.run_id == run_id)),
+        run=load(RUN, _rows(RUN).outerjoin_from(run, assessment).where(run.c.run_id == run_id)),
         documents=load(DOCUMENTS, _rows(DOCUMENTS).where(document.c.run_id == run_id)),
         findings=load(FINDINGS, _rows(FINDINGS).where(finding.c.run_id == run_id)),
-        arks=load(ARKS, _rows(ARKS).where(or_(ark.c.ark_id.in_(cited), ark.c.ark_id.in_(judged)))),
-        mentions=_with_citations(
-            load(
-                MENTIONS,
-                _rows(MENTIONS)
-                .join_from(mention, document)
-                .join(ark)
-                .where(document.c.run_id == run_id, is_current_mention),
-            )
-        ),
-        observations=observations.drop(columns="hops"),
-        hops=_hops(observations),
+        arks=load(ARKS, _rows(ARKS).where(arks_of([cited_arks(run_id), judged, asked_arks(run_id)]))),
+        mentions=_with_citations(load(MENTIONS, cited.where(is_current_mention))),
+        observations=chains.drop(columns="hops", errors="ignore"),
+        hops=_hops(chains if is_whole else chains.head(0).assign(hops=None), HOP_OF),
+        fetches=_hops(load(FETCHES, _rows(FETCHES).where(document.c.run_id == told)), FETCH_OF),
         tls=load(TLS, _rows(TLS).where(tls_probe.c.run_id == run_id)),
-        verdicts=load(VERDICTS, _rows(VERDICTS).join_from(verdict, ark).where(verdict.c.run_id == run_id)),
+        verdicts=load(VERDICTS, verdicts.where(verdict.c.verdict_id.in_(counting))),
+        latest=load(LATEST, _rows(LATEST).where(standing_in(counting))),
+        events=load(EVENTS, events),
+        history=load(HISTORY, lives),
+        last_good=_last_good(load(LAST_GOOD, good)),
+        registered=registered,
     )
+
+
+def _last_good(rows: pd.DataFrame) -> pd.DataFrame:
+    """The last of the good verdicts of each ARK."""
+    return rows.drop(columns="verdict_id").drop_duplicates("ark_id", keep="last", ignore_index=True)
+
+
+def _registered(registry: Registry) -> pd.DataFrame:
+    """What the registry says of each NAAN and shoulder, ordered by both; of two entries about one the later holds."""
+    rows = {
+        (entry.naan, entry.shoulder): (
+            entry.organization,
+            entry.where,
+            next((target.template for target in entry.targets if not target.fault), None),
+        )
+        for entry in registry.entries
+        if entry.naan
+    }
+    return _typed(REGISTERED, [(*key, *told) for key, told in sorted(rows.items())])
 
 
 def _rows(selection: Selection) -> Select[Any]:
@@ -363,13 +516,14 @@ def _frame(connection: Connection, selection: Selection, query: Select[Any]) -> 
     return _typed({column.name: dtype for column, dtype in selection.items()}, rows)
 
 
-def _hops(observations: pd.DataFrame) -> pd.DataFrame:
+def _hops(owners: pd.DataFrame, repeated: Mapping[str, Dtype]) -> pd.DataFrame:
+    """One row a hop of each of *owners*, with what it repeats of its owner."""
     rows = [
         (*owner, ordinal, *(hop.get(name) for name in HOP), *_headers(hop))
-        for *owner, hops in observations[[*HOP_OF, "hops"]].itertuples(index=False, name=None)
+        for *owner, hops in owners[[*repeated, "hops"]].itertuples(index=False, name=None)
         for ordinal, hop in enumerate(hops, start=1)
     ]
-    dtypes = {**HOP_OF, "ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), TEXT)}
+    dtypes = {**repeated, "ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), TEXT)}
     return _typed(dtypes, rows)
 
 
@@ -407,11 +561,15 @@ def _series(name: str, values: Sequence[Any], dtype: Dtype) -> pd.Series[Any]:
 def joined(value: Any) -> str | None:
     """A value of the store as text: the parts of a list joined, a structure as JSON, nothing as nothing.
 
+    Half a character (a lone surrogate, which JSON can hold and no file can) is spelled out.
+
     >>> joined(["404 from the provider", "asked twice"])
     '404 from the provider; asked twice'
     """
-    if value is None or isinstance(value, str):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, list | tuple):
         return JOINT.join(part for part in map(joined, value) if part)
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

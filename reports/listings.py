@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import pandas as pd
@@ -13,7 +14,7 @@ from extractors.checkchar import Check
 from extractors.suggestions import suggestions
 from extractors.wraps.evidence import Evidence
 from reports.frames import JOINT, Frames, joined
-from reports.standing import cited_urls
+from reports.standing import ark_standings, cited_urls
 from reports.words import naan_policy_words
 
 #: Who needs attention comes first.
@@ -21,9 +22,9 @@ ATTENTION: Final = (Family.FAILS, Family.UNREACHABLE, Family.NOT_JUDGED, Family.
 
 
 _ARKS: Final = [
-    *("ark", "naan", "request_url", "object", "family", "metadata", "commitment", "permanence", "guarantor"),
-    *("naan_policy", "final_url", "hop_count", "request_count", "rests_on", "citations", "documents"),
-    *("first_document", "check", "suggestions", "did_you_mean"),
+    *("ark", "naan", "request_url", "object", "family", "state", "since", "judged_at", "metadata", "commitment"),
+    *("permanence", "guarantor", "naan_policy", "final_url", "hop_count", "request_count", "rests_on", "citations"),
+    *("documents", "first_document", "check", "suggestions", "did_you_mean"),
     *("object_evidence", "metadata_evidence", "commitment_evidence", "remarks"),
 ]
 _CITATIONS: Final = [
@@ -42,9 +43,10 @@ def arks(frames: Frames) -> pd.DataFrame:
 
     Inside these by the number of citations, the greatest first, then by ARK and URL.
     """
-    rows = cited_urls(frames)
+    standing = frames.latest[["ark_id", "request_url", "state", "since"]]
+    rows = cited_urls(frames).merge(standing, on=["ark_id", "request_url"], how="left")
     promises = rows["commitment_parsed"]
-    checks = _checks(rows["ark"])
+    checks = checks_of(frames)
     rows = rows.assign(
         check=rows["ark"].map(lambda ark: checks[ark][0]).astype("str"),
         suggestions=rows["ark"].map(lambda ark: checks[ark][1]).astype("str"),
@@ -77,9 +79,10 @@ def requests(frames: Frames) -> pd.DataFrame:
     return rows.sort_values(["ark", "request_url", "question", "attempt", "hop"], ignore_index=True)
 
 
-def _checks(arks: Iterable[str]) -> Mapping[str, tuple[str, str]]:
+@lru_cache(maxsize=2)
+def checks_of(frames: Frames) -> Mapping[str, tuple[str, str]]:
     """What the check character of each ARK says in the light of all of them, and what may have been meant."""
-    parsed = {form: Ark.parse(form) for form in sorted(set(arks))}
+    parsed = {form: Ark.parse(form) for form in sorted(ark_standings(frames)["ark"])}
     evidence = Evidence.of(parsed.values())
     checks = {}
     for form, ark in parsed.items():

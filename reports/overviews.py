@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pandas as pd
 
 from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, Question
-from extractors.naan import SHARED_NAANS, WELL_KNOWN_NAANS
+from extractors.naan import SHARED_NAANS
 from reports.frames import JOINT, Frames
 from reports.standing import (
     FAMILY_COLUMNS,
@@ -35,7 +35,7 @@ def shared_naans(frames: Frames) -> pd.DataFrame:
     standings = standings.assign(outcome=standings["object"].astype("str").fillna("not asked"))
     observed = standings.groupby("naan").agg(arks=("ark_id", "size"), observed=("outcome", tally)).reset_index()
     rows = shared.merge(observed, on="naan", how="left").merge(citation_counts(frames, "naan"), on="naan", how="left")
-    rows = _with_counts(rows, ["arks", "citations", "documents"]).sort_values("naan", ignore_index=True)
+    rows = with_counts(rows, ["arks", "citations", "documents"]).sort_values("naan", ignore_index=True)
     rows = rows.assign(observed=rows["observed"].astype("str").fillna("none found"))
     return rows[[*shared.columns, "arks", "citations", "documents", "observed"]]
 
@@ -53,11 +53,11 @@ def naans(frames: Frames) -> pd.DataFrame:
         .merge(services, on="naan")
         .merge(citation_counts(frames, "naan"), on="naan", how="left")
     )
-    rows = _with_counts(rows, ["citations", "documents", "described", "committed"])
+    rows = with_counts(rows, ["citations", "documents", "described", "committed"])
     rows = rows.assign(
-        organization=rows["naan"].map(WELL_KNOWN_NAANS).astype("str"),
+        organization=organizations(frames, rows["naan"]),
         policy=rows["naan"].map(_policies(frames)).astype("str"),
-        share_works=_share(rows["works"], rows["works"] + rows["fails"]),
+        share_works=share(rows["works"], rows["works"] + rows["fails"]),
     ).sort_values(["arks", "naan"], ascending=[False, True], ignore_index=True)
     named = ["naan", "organization", "arks", "citations", "documents"]
     return rows[[*named, *_FAMILIES, "described", "committed", "policy", "share_works"]]
@@ -99,16 +99,28 @@ def documents(frames: Frames) -> pd.DataFrame:
     rows = frames.documents.rename(columns={"url": "document"})
     for columns in counts:
         rows = rows.merge(columns, left_on="document_id", right_index=True, how="left")
-    rows = _with_counts(rows, ["citations", "arks", *_FAMILIES, "repaired", "findings"])
+    rows = with_counts(rows, ["citations", "arks", *_FAMILIES, "repaired", "findings"])
     rows = rows.sort_values(["fails", "document"], ascending=[False, True], ignore_index=True)
     named = ["document", "title", "found_on", "outcome", "media_type", "citations", "arks"]
     return rows[[*named, *_FAMILIES, "repaired", "findings"]]
 
 
+def organizations(frames: Frames, naans: pd.Series) -> pd.Series:
+    """Whom the registry names for each of *naans*; a shared NAAN is nobody's."""
+    known = frames.registered[frames.registered["shoulder"].eq("")].set_index("naan")["organization"]
+    return naans.map(known).where(~naans.isin(list(SHARED_NAANS))).astype("str")
+
+
 def sent_hops(frames: Frames) -> pd.DataFrame:
-    """The hops that went out: all but those that robots.txt or our own guard held back."""
-    held_back = frames.hops["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS])
-    return frames.hops[~(held_back & frames.hops["status"].isna())]
+    """The hops that went out in this run: all but those that robots.txt or our own guard held back."""
+    hops = own(frames, frames.hops)
+    held_back = hops["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS])
+    return hops[~(held_back & hops["status"].isna())]
+
+
+def own(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
+    """Of *rows* those that this run made itself, without what stands behind verdicts of earlier runs."""
+    return rows[rows["run_id"].isin(frames.run["run_id"])]
 
 
 def host(url: str) -> str:
@@ -176,11 +188,11 @@ def _policies(frames: Frames) -> dict[str, str]:
     return {naan: JOINT.join(sorted(policies)) for naan, policies in words.items()}
 
 
-def _share(part: pd.Series, whole: pd.Series) -> pd.Series:
+def share(part: pd.Series, whole: pd.Series) -> pd.Series:
     """What share *part* is of *whole*; nothing where there is no whole."""
     return (part.astype("Float64") / whole.where(whole > 0).astype("Float64")).round(4)
 
 
-def _with_counts(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+def with_counts(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     """The rows with counts for which a join found nothing set to 0."""
     return rows.assign(**{column: rows[column].astype("Int64").fillna(0) for column in columns})

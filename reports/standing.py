@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import pandas as pd
 
+from crawler.history.standing import State
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.frames import OBJECT, Frames, vocabulary
 
@@ -79,18 +81,38 @@ def best(judged: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return rows.assign(object=outcomes, family=families(outcomes))
 
 
+@lru_cache(maxsize=2)
 def ark_standings(frames: Frames) -> pd.DataFrame:
-    """One row an ARK that is cited or judged: naan and its best outcomes; in the order of the store.
+    """One row an ARK that is cited or judged: naan, shoulder and its best outcomes; in the order of the store.
 
-    What was asked about only to decide between readings, or to confirm a suggestion, is none of the run's ARKs.
+    A reading of a doubtful citation that was asked about and then rejected is no ARK of the run.
     """
     asked = best(frames.verdicts, ["ark_id"]).drop(columns="family")
-    arks = frames.arks[frames.arks["ark_id"].isin([*frames.mentions["ark_id"], *frames.verdicts["ark_id"]])]
-    rows = arks[["ark_id", "ark", "naan"]].merge(asked, on="ark_id", how="left")
+    counts = frames.arks["ark_id"].isin(frames.mentions["ark_id"]) | frames.arks["ark_id"].isin(asked["ark_id"])
+    rows = frames.arks.loc[counts, ["ark_id", "ark", "naan", "shoulder"]].merge(asked, on="ark_id", how="left")
     return rows.assign(family=families(rows["object"]))
 
 
-def family_counts(standings: pd.DataFrame, by: str) -> pd.DataFrame:
+#: Of several standings of one ARK, by the URLs that it is asked at, the first one here counts.
+BEST_STATE_FIRST: Final = (
+    State.HEALTHY,
+    State.FLAPPING,
+    State.FAILING,
+    State.UNDETERMINED,
+    State.BLOCKED,
+    State.SKIPPED,
+    State.CONFIRMED_BROKEN,
+)
+
+
+def ark_states(frames: Frames) -> pd.DataFrame:
+    """One row an ARK whose standing is known: the best of all URLs that it is asked at; ordered by ARK's number."""
+    order = [str(state) for state in BEST_STATE_FIRST]
+    ranked = frames.latest.assign(state=frames.latest["state"].cat.reorder_categories(order, ordered=True))
+    return ranked.groupby("ark_id", as_index=False)[["state"]].min()
+
+
+def family_counts(standings: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
     """One row a group of *standings* (one row an ARK): its ARKs, in all and by family; ordered by *by*."""
     counted = standings.assign(
         arks=1, **{column: standings["family"].eq(family) for family, column in FAMILY_COLUMNS.items()}

@@ -3,29 +3,65 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 import pandas as pd
 
-from crawler.observations import DESCRIBED, CommitmentOutcome, DocumentOutcome, Family, ObjectOutcome
+from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Family, ObjectOutcome
 from reports.frames import Frames
-from reports.overviews import sent_hops
-from reports.standing import WORKING, ark_standings, families
+from reports.overviews import own
+from reports.standing import WORKING, ark_standings, ark_states, families
 from reports.words import (
     COMMITMENT_MEANINGS,
     FAMILY_MEANINGS,
     METADATA_MEANINGS,
     OBJECT_MEANINGS,
+    STATE_MEANINGS,
     counted,
 )
 
 Measure: TypeAlias = tuple[str, int, str]
 
 
+#: The measure that counts requests: two audits of the same world may differ in it.
+REQUESTS_SENT = "requests sent"
+
+
 def summary(frames: Frames) -> pd.DataFrame:
-    """One row a measure; ordered from documents over citations, ARKs and URLs to requests."""
-    measures = [
+    """One row a measure; ordered from documents over citations, ARKs and URLs to requests.
+
+    Beside each value stand those of the run before and of the run that was chosen, and how the value has changed.
+    A measure that only an earlier run has is 0 in this one, and stands at the end.
+    """
+    runs = [None if run is None else _measures(run) for run in (frames, frames.previous, frames.since)]
+    notes = {name: note for measures in runs if measures for name, (_, note) in measures.items()}
+    values = pd.DataFrame(
+        {
+            column: pd.array([_value(measures, name) for name in notes], dtype="Int64")
+            for column, measures in zip(("value", "previous", "since"), runs, strict=True)
+        }
+    )
+    return pd.DataFrame(
+        {
+            "measure": pd.Series(list(notes), dtype="str"),
+            "value": values["value"],
+            "previous": values["previous"],
+            "change": values["value"] - values["previous"],
+            "since": values["since"],
+            "since_change": values["value"] - values["since"],
+            "note": pd.Series(list(notes.values()), dtype="str"),
+        }
+    )
+
+
+def _value(measures: Mapping[str, tuple[int, str]] | None, name: str) -> int | None:
+    return None if measures is None else measures.get(name, (0, ""))[0]
+
+
+def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
+    """The measures of one run by name: each with its value, and how it is to be read."""
+    measures: list[Measure] = [
         *_document_measures(frames),
         *_citation_measures(frames),
         *_ark_measures(frames),
@@ -33,13 +69,12 @@ def summary(frames: Frames) -> pd.DataFrame:
         ("findings", len(frames.findings), "Remarks about documents, each kind and text once a document."),
         *_question_measures(frames),
         (
-            "requests sent",
-            len(sent_hops(frames)) + _document_requests(frames.documents),
+            REQUESTS_SENT,
+            _ark_requests(own(frames, frames.observations)) + _document_requests(frames.documents),
             "For documents and for ARKs, redirects included; without robots.txt and certificate probes.",
         ),
     ]
-    rows = pd.DataFrame(measures, columns=["measure", "value", "note"])
-    return rows.astype({"measure": "str", "value": "Int64", "note": "str"})
+    return {name: (value, note) for name, value, note in measures}
 
 
 def _document_measures(frames: Frames) -> Iterator[Measure]:
@@ -76,6 +111,12 @@ def _ark_measures(frames: Frames) -> Iterator[Measure]:
     yield "ARKs described", described, "The provider answers ?info with a description of the object."
     committed = int(standings["commitment"].eq(CommitmentOutcome.STATED).sum())
     yield "ARKs with a stated commitment", committed, "The provider says what it promises."
+    carried = frames.verdicts[~frames.verdicts["run_id"].isin(frames.run["run_id"])]
+    yield "ARKs as found before", carried["ark_id"].nunique(), "Not asked again in this run; their last verdict counts."
+    states = Counter(ark_states(frames)["state"])
+    for state, meaning in STATE_MEANINGS.items():
+        if states[state]:
+            yield f"ARKs by standing: {state}", states[state], meaning
 
 
 def _url_measures(frames: Frames) -> Iterator[Measure]:
@@ -97,6 +138,13 @@ def _family_measures(of: str, families_of: pd.Series) -> Iterator[Measure]:
     counts = Counter(families_of)
     for family, meaning in FAMILY_MEANINGS.items():
         yield f"{of}: {family}", counts[family], meaning
+
+
+def _ark_requests(observations: pd.DataFrame) -> int:
+    """The requests that went out for ARKs: all but those that robots.txt or our own guard held back."""
+    held_back = observations["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS])
+    unsent = held_back & observations["status"].isna()
+    return int((observations["request_count"] - unsent).clip(lower=0).sum())
 
 
 def _document_requests(documents: pd.DataFrame) -> int:

@@ -2,71 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 import pandas as pd
 
-from reports import conformance, listings, overviews
+from reports import comparing, conformance, listings, overviews, places, politeness, services
 from reports import summary as summaries
-from reports.display import ColumnType
+from reports.acting import actions, mending, pairs
+from reports.definitions import (
+    ARK,
+    ARKS_COLUMN,
+    CITATIONS_COLUMN,
+    COUNT,
+    DOCUMENTS_COLUMN,
+    FAMILY_COUNT_COLUMNS,
+    MOMENT,
+    NAAN_COLUMN,
+    NUMBER,
+    OBJECT_COLUMN,
+    ORGANIZATION_COLUMN,
+    REQUEST_URL_COLUMN,
+    SHARE,
+    SHARE_COLUMN,
+    TEXT,
+    TOKEN,
+    TRUTH,
+    URL,
+    Column,
+    TableDefinition,
+    rows_of,
+)
 from reports.frames import Frames
+from reports.over_time import OVER_TIME
 
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One published column."""
-
-    name: str
-    type: ColumnType
-    meaning: str
-    unit: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TableDefinition:
-    """One published table: what a row is, and how its frame is made."""
-
-    name: str
-    title: str
-    caption: str
-    function: Callable[[Frames], pd.DataFrame]
-    columns: tuple[Column, ...]
-    is_listing: bool = False
-    """Whether it lists single things rather than counts: too much for paper."""
+__all__ = ["COUNT", "SHARE", "TABLES", "Column", "TableDefinition", "rows_of", "tables_of"]
 
 
 def tables_of(frames: Frames) -> Mapping[str, pd.DataFrame]:
     """Every table of one run, by name, in the order of `TABLES`."""
     return {table.name: table.function(frames) for table in TABLES}
 
-
-def rows_of(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
-    """The rows of a table as plain values, None for what is missing."""
-    values = table.astype("object")
-    return values.where(table.notna(), None).itertuples(index=False, name=None)
-
-
-TEXT, TOKEN, URL = ColumnType.TEXT, ColumnType.TOKEN, ColumnType.URL
-NAAN, ARK = ColumnType.NAAN, ColumnType.ARK
-COUNT, NUMBER, SHARE = ColumnType.COUNT, ColumnType.NUMBER, ColumnType.SHARE
-TRUTH, MOMENT = ColumnType.TRUTH, ColumnType.MOMENT
-
-_NAAN: Final = Column("naan", NAAN, "Name Assigning Authority Number, as it stands in the normal form")
-_ARKS: Final = Column("arks", COUNT, "distinct ARKs of this row", "ARKs")
-_CITATIONS: Final = Column(
-    "citations", COUNT, "citations of these ARKs in documents; a link and its text are one", "citations"
-)
-_DOCUMENTS: Final = Column("documents", COUNT, "documents that cite them", "documents")
-_FAMILIES: Final = (
-    Column("works", COUNT, "ARKs that lead to their object or to the provider's words about it", "ARKs"),
-    Column("fails", COUNT, "ARKs for which the provider answers, and not with the object", "ARKs"),
-    Column("unreachable", COUNT, "ARKs whose server gave no answer today; not link rot", "ARKs"),
-    Column("not_judged", COUNT, "ARKs that were skipped, held back, refused to programs, or not asked", "ARKs"),
-)
-_REQUEST_URL: Final = Column("request_url", URL, "URL that was asked for the object; empty when none was")
-_OBJECT: Final = Column("object", TOKEN, "outcome of the object service at this URL; empty when it was not asked")
 
 SUMMARY: Final = TableDefinition(
     "summary",
@@ -77,6 +53,20 @@ SUMMARY: Final = TableDefinition(
     (
         Column("measure", TEXT, "what was counted"),
         Column("value", COUNT, "how many there are", "as the measure says"),
+        Column(
+            "previous",
+            COUNT,
+            "how many there were in the run before that did the same; empty for the first",
+            "as the measure says",
+        ),
+        Column("change", COUNT, "value - previous", "as the measure says"),
+        Column(
+            "since",
+            COUNT,
+            "how many there were in the run that was chosen to compare with; empty without one",
+            "as the measure says",
+        ),
+        Column("since_change", COUNT, "value - since", "as the measure says"),
         Column("note", TEXT, "how the measure is to be read"),
     ),
 )
@@ -91,7 +81,7 @@ SERVICES: Final = TableDefinition(
         Column("service", TOKEN, "object, metadata or commitment"),
         Column("outcome", TOKEN, "outcome of that service"),
         Column("given", TRUTH, "whether this outcome means that the service is given"),
-        _ARKS,
+        ARKS_COLUMN,
         Column("meaning", TEXT, "the outcome in words"),
     ),
 )
@@ -103,13 +93,13 @@ SHARED_NAANS: Final = TableDefinition(
     "they are counted but never requested.",
     overviews.shared_naans,
     (
-        _NAAN,
+        NAAN_COLUMN,
         Column("purpose", TEXT, "what the NAAN is for (draft-kunze-ark-38, table 2)"),
         Column("expected_to_resolve", TEXT, "whether its ARKs are expected to resolve: yes or maybe"),
         Column("long_term_reference", TRUTH, "whether its ARKs are fit for long-term reference"),
-        _ARKS,
-        _CITATIONS,
-        _DOCUMENTS,
+        ARKS_COLUMN,
+        CITATIONS_COLUMN,
+        DOCUMENTS_COLUMN,
         Column("observed", TEXT, "how often each outcome was the best of an ARK, the most frequent first"),
     ),
 )
@@ -122,16 +112,16 @@ NAANS: Final = TableDefinition(
     "are not in the denominator; the share is empty when nothing is.",
     overviews.naans,
     (
-        _NAAN,
-        Column("organization", TEXT, "organization behind a well-known NAAN; empty for others"),
-        _ARKS,
-        _CITATIONS,
-        _DOCUMENTS,
-        *_FAMILIES,
+        NAAN_COLUMN,
+        ORGANIZATION_COLUMN,
+        ARKS_COLUMN,
+        CITATIONS_COLUMN,
+        DOCUMENTS_COLUMN,
+        *FAMILY_COUNT_COLUMNS,
         Column("described", COUNT, "ARKs that were described when asked: outcome erc, structured or html", "ARKs"),
         Column("committed", COUNT, "ARKs for which a commitment is stated", "ARKs"),
         Column("policy", TEXT, "what the NAAN registry says of the policy of whoever assigns there"),
-        Column("share_works", SHARE, "works / (works + fails); empty when both are 0", "1"),
+        SHARE_COLUMN,
     ),
 )
 
@@ -143,8 +133,8 @@ RESOLVERS: Final = TableDefinition(
     overviews.resolvers,
     (
         Column("host", TEXT, "host of the first request, with its port unless that goes without saying"),
-        _ARKS,
-        *_FAMILIES,
+        ARKS_COLUMN,
+        *FAMILY_COUNT_COLUMNS,
         Column("info_answers", TEXT, "URLs by metadata outcome: how ?info is answered, the most frequent first"),
         Column(
             "http_only",
@@ -165,7 +155,7 @@ CONFORMANCE: Final = TableDefinition(
     conformance.conformance,
     (
         Column("resolver", URL, "resolver that was asked: the address before the ARK"),
-        _NAAN,
+        NAAN_COLUMN,
         Column("shoulder", TEXT, "shoulder of the ARK that was asked about; empty when it has none"),
         Column("form", TEXT, "form in which the ARK was asked for"),
         Column("asked_url", URL, "URL that was asked"),
@@ -189,8 +179,8 @@ DOCUMENTS: Final = TableDefinition(
         Column("outcome", TOKEN, "what became of the request for the document"),
         Column("media_type", TEXT, "media type of the document"),
         Column("citations", COUNT, "citations of ARKs in the document", "citations"),
-        _ARKS,
-        *_FAMILIES,
+        ARKS_COLUMN,
+        *FAMILY_COUNT_COLUMNS,
         Column("repaired", COUNT, "citations that typesetting or markup had broken", "citations"),
         Column("findings", COUNT, "remarks about the document", "findings"),
     ),
@@ -204,10 +194,13 @@ ARKS: Final = TableDefinition(
     listings.arks,
     (
         Column("ark", ARK, "ARK in normal form"),
-        _NAAN,
-        _REQUEST_URL,
-        _OBJECT,
+        NAAN_COLUMN,
+        REQUEST_URL_COLUMN,
+        OBJECT_COLUMN,
         Column("family", TOKEN, "what the outcome amounts to: works, fails, unreachable or not-judged"),
+        Column("state", TOKEN, "standing after all checks; empty when it is not known"),
+        Column("since", MOMENT, "moment of the check that brought it to this state", "UTC", varies=True),
+        Column("judged_at", MOMENT, "beginning of the run whose verdict this is", "UTC", varies=True),
         Column("metadata", TOKEN, "outcome of the metadata service"),
         Column("commitment", TOKEN, "outcome of the commitment service"),
         Column("permanence", TEXT, "what the commitment says of permanence, in the provider's words"),
@@ -215,7 +208,13 @@ ARKS: Final = TableDefinition(
         Column("naan_policy", TEXT, "what the NAAN registry says of the policy of whoever assigns such names"),
         Column("final_url", URL, "URL that the object's chain of redirects ended at"),
         Column("hop_count", COUNT, "redirects between the first request for the object and the last", "redirects"),
-        Column("request_count", COUNT, "requests about this ARK at this URL, each attempt and redirect", "requests"),
+        Column(
+            "request_count",
+            COUNT,
+            "requests about this ARK at this URL, each attempt and redirect",
+            "requests",
+            varies=True,
+        ),
         Column("rests_on", TEXT, "URLs asked for others as well: controls, policies, a host's path, other readings"),
         Column("citations", COUNT, "citations of this ARK with this URL", "citations"),
         Column("documents", COUNT, "documents with such a citation", "documents"),
@@ -250,8 +249,8 @@ CITATIONS: Final = TableDefinition(
         Column("reason", TEXT, "rule behind the least sure decision"),
         Column("alternatives", TEXT, "ARKs that the other decisions would have given"),
         Column("spelling", TEXT, "how its spelling departs from the specifications"),
-        _REQUEST_URL,
-        _OBJECT,
+        REQUEST_URL_COLUMN,
+        OBJECT_COLUMN,
     ),
     is_listing=True,
 )
@@ -284,22 +283,40 @@ REQUESTS: Final = TableDefinition(
         Column("status", COUNT, "HTTP status of the answer; empty when there was none", "HTTP status"),
         Column("location", TEXT, "Location header as received"),
         Column("error", TEXT, "why there was no answer, in the failure's own words"),
-        Column("at", MOMENT, "moment of the answer or failure", "UTC"),
-        Column("elapsed_s", NUMBER, "time from the request to the answer", "seconds"),
+        Column("at", MOMENT, "moment of the answer or failure", "UTC", varies=True),
+        Column("elapsed_s", NUMBER, "time from the request to the answer", "seconds", varies=True),
     ),
     is_listing=True,
 )
 
 TABLES: Final = (
     SUMMARY,
+    comparing.CHANGES,
+    actions.CAUSES,
     SERVICES,
+    services.LEVEL_TABLE,
+    services.INFO_ANSWERS,
+    services.PERMANENCE,
     SHARED_NAANS,
     NAANS,
+    places.SHOULDERS,
     RESOLVERS,
+    places.LANDING_HOSTS,
     CONFORMANCE,
     DOCUMENTS,
+    places.SECTIONS,
+    mending.REPAIRS,
+    mending.JOINS,
+    mending.CHECK_FAILURES,
+    mending.UNFIT,
+    pairs.DUPLICATES,
+    pairs.CONTAINERS,
+    politeness.HOSTS,
+    politeness.LEFT_OUT,
+    FINDINGS,
+    actions.FAILURES,
     ARKS,
     CITATIONS,
-    FINDINGS,
     REQUESTS,
+    *OVER_TIME,
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from crawler.history.standing import EventKind, State
 from crawler.observations import CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
+from reports.acting.causes import Cause, Fault
 
 FAMILY_NAMES: Final[Mapping[Family, str]] = {
     Family.WORKS: "works",
@@ -97,6 +99,55 @@ def naan_policy_words(policy: Mapping[str, Any]) -> str:
         told.append(f"as told at {policy['url']}" if told else f"a policy at {policy['url']}")
     who = f"{policy['organization']}, for {policy['of']}" if policy.get("organization") else policy["of"]
     return f"{who}: {', '.join(told)}"
+
+
+STATE_MEANINGS: Final[Mapping[State, str]] = {
+    State.HEALTHY: "It worked when it was asked last.",
+    State.FLAPPING: "It goes back and forth between working and failing.",
+    State.FAILING: "It failed, not yet often and long enough to be sure.",
+    State.CONFIRMED_BROKEN: "It has failed often and long enough: no outage.",
+    State.BLOCKED: "The provider keeps programs out.",
+    State.UNDETERMINED: "Its checks don't allow a judgement.",
+    State.SKIPPED: "An example or a test: never requested.",
+}
+
+EVENT_MEANINGS: Final[Mapping[EventKind, str]] = {
+    EventKind.BROKE: "It worked, and fails now.",
+    EventKind.GONE: "No document that can be read cites it any more.",
+    EventKind.MOVED: "It works, and lands elsewhere than before.",
+    EventKind.CHANGED: "It works, and what is there or what is said of it is otherwise than before.",
+    EventKind.RECOVERED: "It failed, and works again.",
+    EventKind.NEW: "It was seen for the first time.",
+}
+
+
+CAUSE_NAMES: Final[Mapping[Cause, str]] = {
+    Cause.LABEL_FORM: "the resolver knows only one form of the label",
+    Cause.HYPHENS: "the resolver minds hyphens",
+    Cause.MOVED_RESOLVER: "the cited resolver fails, another works",
+    Cause.MISTYPED: "probably mistyped: the check character fails",
+    Cause.CUT_SHORT: "cut short: a longer ARK works",
+    Cause.RUN_ON: "too long: something is glued to it",
+    Cause.UNKNOWN_PART: "the whole works, this part does not",
+    Cause.REFUSED_HERE: "refused here, works at another address",
+    Cause.DEAD_HOST: "the host is gone",
+    Cause.SILENT_HOST: "the host gives no answer today",
+    Cause.PASSING: "no answer today, though the host answers others",
+    Cause.LOOP: "the redirects lead in a circle",
+    Cause.BAD_REDIRECT: "the redirect leads nowhere",
+    Cause.CHANGED_PATH: "the site has changed its paths",
+    Cause.UNKNOWN_NAAN: "the resolver knows no ARK of this NAAN",
+    Cause.WITHDRAWN: "gone for good, without an explanation",
+    Cause.MISSING_PAGE: "the page that it leads to is not there",
+    Cause.UNKNOWN_NAME: "the resolver does not know this name",
+}
+
+FAULT_NAMES: Final[Mapping[Fault, str]] = {
+    Fault.CITATION: "the citation",
+    Fault.RESOLVER: "the resolver",
+    Fault.LANDING_HOST: "the landing host",
+    Fault.NOBODY: "nobody yet",
+}
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:

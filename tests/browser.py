@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,8 +72,8 @@ class Page:
             self._events.append(message)
         return message
 
-    def open(self, file: Path, *, width: int = 1280, height: int = 900) -> None:
-        """Show *file* in a window of this size, loaded to the end, pictures too."""
+    def open(self, file: Path, *, width: int = 1280, height: int = 900, fragment: str = "") -> None:
+        """Show *file*, at *fragment*, in a window of this size, loaded to the end, pictures too."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -80,14 +81,37 @@ class Page:
             deviceScaleFactor=1,
             mobile=False,
         )
+        self._load("about:blank")  # or another fragment of the same page would not load it again
+        self._load(file.resolve().as_uri() + fragment)
+
+    def _load(self, url: str) -> None:
         self._events.clear()
-        self.call("Page.navigate", url=file.resolve().as_uri())
+        self.call("Page.navigate", url=url)
         while not any(event["method"] == "Page.loadEventFired" for event in self._events):
             self._next()
 
     def value(self, expression: str) -> Any:
         """What a JavaScript expression is worth in the page."""
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+
+    def settled(self, promise: str) -> Any:
+        """What a promise in the page comes to; fails the test if it is rejected."""
+        answer = self.call("Runtime.evaluate", expression=promise, awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    def wait_for(self, condition: str, *, patience_s: float = 30.0) -> None:
+        """Wait until a JavaScript expression is true in the page."""
+        deadline = time.monotonic() + patience_s
+        while not self.value(condition):
+            assert time.monotonic() < deadline, f"never came true: {condition}"
+            time.sleep(0.02)
+
+    def press(self, key: str, code: int, text: str | None = None) -> None:
+        """Press and release a key, as a person would."""
+        known = {"key": key, "code": key, "windowsVirtualKeyCode": code}
+        self.call("Input.dispatchKeyEvent", type="keyDown", **known, **({"text": text} if text else {}))
+        self.call("Input.dispatchKeyEvent", type="keyUp", **known)
 
     @property
     def complaints(self) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -109,14 +110,12 @@ def test_whatever_stands_in_a_cell_comes_back_from_the_file(
     assert read == [[defused(text or ""), "" if count is None else str(count)] for text, count in rows_of(table)]
 
 
-def test_a_lone_surrogate_is_written_as_its_escape(tmp_path: Path, frames: Frames) -> None:
-    poisoned = frames.documents.assign(title="half of a character: \ud83d")
-    paths = write_report(Frames(**{**_parts(frames), "documents": poisoned}), tmp_path / "report")
-    assert r"half of a character: \ud83d" in paths.tables["documents"].read_text("utf-8")
-
-
-def _parts(frames: Frames) -> dict[str, pd.DataFrame]:
-    return {name: getattr(frames, name) for name in Frames.__slots__}
+def test_a_lone_surrogate_is_written_as_its_escape(tmp_path: Path) -> None:
+    store = write_world(tmp_path / "world.sqlite")
+    with sqlite3.connect(store) as connection:
+        connection.execute("""UPDATE verdict SET object_evidence = '["half of a character: \\ud83d"]'""")
+    paths = write_report(load_frames(store), tmp_path / "report")
+    assert r"half of a character: \ud83d" in paths.tables["arks"].read_text("utf-8")
 
 
 # -- into place, or not at all

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from crawler.judging import judge_run
+from crawler.migrations import OLDEST
 from crawler.observations import ChainEnd, CitedMention, DocumentRecord, Hop, Observation, Question, TlsResult
 from crawler.schema import SCHEMA_VERSION
 from crawler.store import NewerStore, NotOurStore, OlderStore, Store, StoreUnopenable, StoreUnwritable
@@ -128,7 +129,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path)
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize(("version", "refusal"), [(SCHEMA_VERSION + 1, NewerStore), (SCHEMA_VERSION - 1, OlderStore)])
+@pytest.mark.parametrize(("version", "refusal"), [(SCHEMA_VERSION + 1, NewerStore), (OLDEST - 1, OlderStore)])
 def test_a_store_of_another_version_is_refused(tmp_path: Path, version: int, refusal: type[StoreUnopenable]) -> None:
     path = tmp_path / "audit.db"
     Store.open(path).close()

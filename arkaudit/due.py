@@ -1,0 +1,39 @@
+"""What of a store is due to be checked again; it asks nobody, and loads no more than it takes to say so."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from arkaudit.config import Config
+from arkaudit.exits import say
+from arkaudit.seeds import UserMistake
+from crawler.rechecking import Known, due, next_due_at
+from crawler.registry import cache_folder
+from crawler.registry import load as load_registry
+from crawler.store import Store
+from extractors.ark import Ark
+
+
+def due_now(store_file: Path, config: Config, *, limit: int | None = None) -> list[Known]:
+    """What is due in the store, in the order in which to ask; at most *limit*. Says how much that is.
+
+    Raises `arkaudit.seeds.UserMistake` where there is no store, and `crawler.store.StoreError`.
+    """
+    if not store_file.is_file():
+        raise UserMistake(f"there is no store at {store_file}")
+    intervals, now = config.recheck.intervals, datetime.now(UTC)
+    with Store.open(store_file) as store:
+        store.keep_standing_by(config.recheck.standing)
+        known = list(store.known_arks())
+    found = due(known, intervals, now)
+    if found:
+        registry = load_registry(cache_folder())
+        found = [each for each in found if not registry.names_only(Ark.parse(each.ark))]
+    if found:
+        some = f", {limit} of them now" if limit is not None and limit < len(found) else ""
+        say(f"{len(found)} due in {store_file}{some}")
+        return found[:limit]
+    following = next_due_at(known, intervals, now)
+    say(f"nothing is due in {store_file}" + (f" before {following:%Y-%m-%d %H:%M} UTC" if following else ""))
+    return []

@@ -1,0 +1,70 @@
+"""What `arkaudit report` and the end of `arkaudit run` do: show a run in brief, put its report where it belongs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from arkaudit.exits import say
+from arkaudit.seeds import UserMistake
+from crawler.registry import cache_folder
+from crawler.registry import load as load_registry
+from crawler.store import bring_up_to_date
+from reports.choosing import Choice, chosen
+from reports.exports import text_of, write_report
+from reports.formats.every import FORMATS
+from reports.formats.report import Report
+from reports.frames import Frames, load_frames
+from reports.terminal import main_table, summary_lines
+
+#: Where a report goes that is written to standard output.
+STANDARD_OUTPUT = Path("-")
+
+
+def report_on(
+    store: Path,
+    out: Path | None,
+    *,
+    formats: Sequence[str],
+    run_id: int | None = None,
+    since: int | None = None,
+    choice: Choice | None = None,
+) -> list[str]:
+    """Print a run in brief and write its report into *out*; returns what `--fail-on` goes by.
+
+    With `-` for *out* the report itself is printed, and nothing else. Raises `UserMistake`,
+    `reports.frames.StoreUnreadable` and `reports.exports.ReportUnwritable`.
+    """
+    to_stdout = out == STANDARD_OUTPUT
+    if to_stdout:
+        _refuse_many(formats)
+    bring_up_to_date(store)
+    registry = load_registry(cache_folder())
+    wanted = choice or Choice()
+    frames = chosen(load_frames(store, run_id=run_id, since=since, registry=registry), wanted)
+    if to_stdout:
+        sys.stdout.write(text_of(Report.of(frames, wanted), formats[0]))
+        return list(_tokens(frames))
+    paths = write_report(Report.of(frames, wanted), out, formats) if out else None
+    console = Console()
+    for line in summary_lines(frames):
+        console.print(line, highlight=False, markup=False)
+    console.print(main_table(frames))
+    if paths:
+        say(f"the report is at {paths.index or out}")
+    return list(_tokens(frames))
+
+
+def _refuse_many(formats: Sequence[str]) -> None:
+    one_file = [name for name, form in FORMATS.items() if form.is_one_file]
+    if len(formats) != 1 or formats[0] not in one_file:
+        raise UserMistake(f"only one format can go to standard output, of {', '.join(one_file)}: give one --format")
+
+
+def _tokens(frames: Frames) -> Iterator[str]:
+    """Every outcome, state and event of the run, as often as it occurs."""
+    for rows, column in ((frames.verdicts, "object"), (frames.latest, "state"), (frames.events, "event")):
+        yield from (str(token) for token in rows[column])

@@ -1,0 +1,75 @@
+"""What `store check`, `store export` and `store import` do."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from arkaudit.exits import EXIT_FINDING, say
+from arkaudit.seeds import UserMistake
+from crawler.history.integrity import problems
+from crawler.migrations import NotCopied, plain_copy
+from crawler.store import Store, bring_up_to_date
+from reports.display import escaped
+from reports.frames import StoreUnreadable, read
+
+
+def check_store(store_file: Path) -> None:
+    """Tell what is wrong with a store; ends with 1 if anything is. Raises `reports.frames.StoreUnreadable`."""
+    bring_up_to_date(store_file)
+    try:
+        found = read(store_file, lambda connection: list(problems(connection)))
+    except StoreUnreadable as failure:
+        if "malformed" not in str(failure):
+            raise
+        found = [str(failure)]
+    for problem in found:
+        sys.stdout.write(escaped(problem) + "\n")
+    if found:
+        say(f"{store_file}: {len(found)} {'problem' if len(found) == 1 else 'problems'}")
+        sys.exit(EXIT_FINDING)
+    say(f"{store_file} is whole")
+
+
+def export_store(store_file: Path, out: Path) -> None:
+    """Write the runs of a store as Parquet. Raises `StoreUnreadable` and `reports.exports.ReportUnwritable`."""
+    from reports.exports import ReportUnwritable
+    from reports.parquet import export
+
+    bring_up_to_date(store_file)
+    if out.exists() and not out.is_dir():
+        raise ReportUnwritable(f"{out}: is not a folder")
+    done = export(store_file, out)
+    unended = f", {done.unended} not ended yet" if done.unended else ""
+    say(f"{_runs(done.written)} written to {out}, {done.unchanged} there already{unended}")
+
+
+def import_store(other: Path, store_file: Path) -> None:
+    """Bring the runs of *other* into the store; *other* itself stays as it is.
+
+    Raises `UserMistake` and `crawler.store.StoreError`.
+    """
+    if not other.is_file():
+        raise UserMistake(f"there is no store at {other}")
+    if store_file.exists() and other.samefile(store_file):
+        raise UserMistake(f"{other} is the store itself")
+    folder = Path(tempfile.mkdtemp(prefix=".arkaudit-", dir=store_file.absolute().parent))
+    try:
+        copy = folder / "other.db"
+        plain_copy(other, copy)
+        Store.open(copy).close()  # brings an older one up to date, refuses a foreign or a newer one
+        with Store.open(store_file) as store:
+            done = store.bring_in(copy, at=datetime.now(UTC).isoformat(timespec="milliseconds"))
+    except NotCopied as problem:
+        raise UserMistake(f"{other} can't be read: {problem}") from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    unended = f", {done.unended} not ended there and left out" if done.unended else ""
+    say(f"{_runs(done.brought)} brought into {store_file}, {done.known} there already{unended}")
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"

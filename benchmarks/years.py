@@ -1,0 +1,189 @@
+"""A store as twelve audits of 200,000 ARKs leave it, made by a script: 1,000,000 observations."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from crawler.store import Store
+from extractors.ark import Ark
+
+RUNS, ARKS, OBSERVATIONS = 12, 200_000, 1_000_000
+NAANS, HOSTS, DOCUMENTS = 60, 400, 5_000
+#: A run asks about this many of every eighteen ARKs, and about the metadata of two of three that work.
+ASKED, OF = 5, 18
+BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
+_TEXT = "the river has a bridge of seven arches that was built when the town was still inside its walls " * 2
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One ARK, and how it will fare."""
+
+    number: int
+    dies_in: int
+    """The run from which on it fails; never for most."""
+
+    @property
+    def naan(self) -> str:
+        return str(10_000 + 37 * (self.number % NAANS))
+
+    @property
+    def host(self) -> str:
+        return f"resolver{self.number % HOSTS}.example"
+
+    @property
+    def ark(self) -> Ark:
+        return Ark(self.naan, f"x{self.number % 10}bc{self.number}")
+
+    @property
+    def url(self) -> str:
+        return f"https://{self.host}/{self.ark}"
+
+    def status(self, run: int) -> int | None:
+        """What it answers in a run: one host is down now and then, one world-wide failure is in the seventh run."""
+        if run == 7 or (self.number % HOSTS + run) % 97 == 0:
+            return None
+        if self.number % 50 == 3:
+            return 403
+        return 404 if run >= self.dies_in else 200
+
+
+def make(path: Path) -> None:
+    """Write the store; the same each time."""
+    lots = random.Random(2026)
+    subjects = [Subject(n, lots.randrange(2, 40) if lots.random() < 0.5 else 99) for n in range(ARKS)]
+    Store.open(path).close()
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("PRAGMA synchronous=OFF")
+        raw.execute("PRAGMA foreign_keys=OFF")
+        raw.executemany("INSERT INTO ark VALUES (?,?,?,?,?,?)", _arks(subjects))
+        keys = _Keys()
+        for run in range(1, RUNS + 1):
+            _add_run(raw, run, subjects, keys)
+        raw.commit()
+    with Store.open(path) as store, store._writing() as connection:
+        from crawler.history.latest import rebuild
+
+        rebuild(connection)
+
+
+@dataclass(slots=True)
+class _Keys:
+    """The last key of each table."""
+
+    observation: int = 0
+    verdict: int = 0
+    document: int = 0
+    mention: int = 0
+
+
+def _arks(subjects: list[Subject]) -> Iterator[tuple[Any, ...]]:
+    for subject in subjects:
+        ark = subject.ark
+        yield subject.number + 1, str(ark), ark.naan, ark.shoulder, ark.name, ark.qualifier
+
+
+def _moment(run: int, second: float = 0) -> str:
+    at = BEGINNING + timedelta(days=30 * (run - 1), seconds=second)
+    return at.isoformat(timespec="milliseconds")
+
+
+def _add_run(raw: sqlite3.Connection, run: int, subjects: list[Subject], keys: _Keys) -> None:
+    command = "run" if run in (1, RUNS) else "check"
+    seeds = '["https://library.example/"]' if command == "run" else "[]"
+    raw.execute(
+        "INSERT INTO run VALUES (?,?,?,?,'finished','0.1.0','https://n2t.net/','arkaudit/0.1.0',?)",
+        (run, command, _moment(run), _moment(run, 80_000), seeds),
+    )
+    raw.execute("INSERT INTO provenance VALUES (?,?,NULL)", (run, str(UUID(int=run))))
+    if command == "run":
+        _add_documents(raw, run, subjects, keys)
+    asked = [subject for subject in subjects if (subject.number + run) % OF < ASKED]
+    raw.executemany(f"INSERT INTO observation VALUES ({','.join('?' * 24)})", _observations(run, asked, keys))
+    raw.executemany(f"INSERT INTO verdict VALUES ({','.join('?' * 16)})", _verdicts(run, asked, keys))
+
+
+def _add_documents(raw: sqlite3.Connection, run: int, subjects: list[Subject], keys: _Keys) -> None:
+    first = keys.document
+    pages = range(DOCUMENTS)
+    raw.executemany(
+        "INSERT INTO document VALUES (?,?,?,NULL,?,'read',200,?,'text/html',?,9000,NULL,?)",
+        (
+            (first + n + 1, run, url, _moment(run, n), url, f"Page {n}", json.dumps([_hop(url, 200, _moment(run, n))]))
+            for n in pages
+            for url in [f"https://library.example/{n // 100}/{n}"]
+        ),
+    )
+    keys.document += DOCUMENTS
+    each = len(subjects) // DOCUMENTS
+
+    def mentions() -> Iterator[tuple[Any, ...]]:
+        for subject in subjects:
+            keys.mention += 1
+            page, place = divmod(subject.number, each)
+            yield (
+                keys.mention, first + page + 1, place + 1, 1, place + 1, subject.number + 1, subject.url, subject.url,
+                subject.url, f"https://{subject.host}/", "", "", "link-target", None, "a/@href", "[[10, 60]]",
+                "a line of text around it", "[]", "certain", "it stands whole", "[]", "[]", None,
+            )  # fmt: skip
+
+    raw.executemany(f"INSERT INTO mention VALUES ({','.join('?' * 23)})", mentions())
+
+
+def _hop(url: str, status: int | None, at: str) -> dict[str, Any]:
+    headers = {"Content-Type": "text/html; charset=utf-8", "Server": "nginx", "Content-Length": "9000"}
+    error = None if status else "no connection in time"
+    return {
+        "url": url, "method": "GET", "at": at, "status": status, "location": None, "address": "192.0.2.7",
+        "elapsed_s": 0.25, "headers": headers if status else {}, "error": error,
+    }  # fmt: skip
+
+
+def _observations(run: int, asked: list[Subject], keys: _Keys) -> Iterator[tuple[Any, ...]]:
+    for second, subject in enumerate(asked):
+        status, at = subject.status(run), _moment(run, second)
+        questions = ["object", "?info"] if status == 200 and subject.number // OF % 3 else ["object"]
+        for question in questions:
+            keys.observation += 1
+            url = subject.url + (question if question != "object" else "")
+            landing = f"https://objects{subject.number % HOSTS}.example/{subject.number}"
+            hops = [_hop(url, status, at)]
+            if status == 200 and question == "object":
+                hops = [_hop(url, 302, at) | {"location": landing}, _hop(landing, 200, at)]
+            yield (
+                keys.observation, run, subject.number + 1, subject.url, question, 1, url, at,
+                "answered" if status else "timeout", "", status, hops[-1]["url"], len(hops) - 1, json.dumps(hops),
+                "text/html", f"Object {subject.number}", _TEXT, 9000, f"{subject.number:064x}", 1,
+                None, f"{subject.number:08x}", "{}", "[]",
+            )  # fmt: skip
+
+
+_OUTCOMES = {200: "resolved", 403: "blocked", 404: "broken", None: "timeout"}
+
+
+def _verdicts(run: int, asked: list[Subject], keys: _Keys) -> Iterator[tuple[Any, ...]]:
+    for subject in asked:
+        keys.verdict += 1
+        status = subject.status(run)
+        is_described = status == 200 and bool(subject.number // OF % 3)
+        landing = f"https://objects{subject.number % HOSTS}.example/{subject.number}"
+        parsed = {"who": "A Library", "what": f"Object {subject.number}", "when": "1784"}
+        promise = {"who": "A Library", "what": "Permanent: Stable Content", "level": "Permanent: Stable Content"}
+        is_promised = is_described and subject.number % 3 == 0
+        yield (
+            keys.verdict, run, subject.number + 1, subject.url, _OUTCOMES[status],
+            json.dumps([f"{landing if status == 200 else subject.url} answered {status}"]),
+            "erc" if is_described else "not-asked", '["?info gave an ERC"]', json.dumps(parsed if is_described else {}),
+            "stated" if is_promised else "absent" if is_described else "not-asked", "[]",
+            json.dumps(promise if is_promised else {}),
+            landing if status == 200 else subject.url if status else None, int(status == 200), 1 + is_described, "[]",
+        )  # fmt: skip

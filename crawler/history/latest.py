@@ -1,0 +1,275 @@
+"""Keeps `latest` and `event` true: the standing of every ARK at every URL, in the transaction of what changed it.
+
+All of it follows from the other tables: `rebuild` makes the same of them that run after run has made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, Select, delete, exists, select, text, tuple_
+from sqlalchemy.dialects.sqlite import insert
+
+from crawler import schema
+from crawler.history import citing
+from crawler.history.changes import Seen, described, promised
+from crawler.history.contacts import record_contacts
+from crawler.history.outages import host_of
+from crawler.history.standing import Check, EventKind, Policy, Standing, State, step
+from crawler.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
+from crawler.rechecking import Known
+
+#: What is written of an ARK once, when it is first seen.
+_KEPT: Final = ("ark_id", "request_url", "host", "first_seen_at")
+#: What follows from the other tables, each behind those that it refers to.
+DERIVED: Final = (schema.contact, schema.assessment, schema.latest, schema.event)
+_OF_SEEN: Final = tuple(field.name for field in fields(Seen))
+_OF_VERDICT: Final = (
+    "verdict_id",
+    "ark_id",
+    "request_url",
+    "object",
+    "metadata",
+    "metadata_parsed",
+    "commitment",
+    "commitment_parsed",
+    "final_url",
+)
+_OF_ANSWER: Final = ("request_url", "final_url", "at", "body_sha256", "body_complete", "similarity")
+
+
+def policy_of(connection: Connection) -> Policy:
+    """The policy by which the standing in this store is kept."""
+    policy = schema.policy
+    row = connection.execute(select(policy).where(policy.c.policy_id == 1)).one_or_none()
+    if row is None:
+        return Policy()
+    return Policy(row.strikes, row.days, row.turns, row.turn_days, row.likeness)
+
+
+def keep_by(connection: Connection, policy: Policy) -> None:
+    """Keep the standing by *policy* from now on; where it was another, all history is read again by this one."""
+    if policy == policy_of(connection):
+        return
+    values = asdict(policy)
+    connection.execute(
+        insert(schema.policy)
+        .values(policy_id=1, **values)
+        .on_conflict_do_update(index_elements=["policy_id"], set_=values)
+    )
+    rebuild(connection)
+
+
+def note_verdicts(connection: Connection, run_id: int) -> None:
+    """Bring the standing up to date with the verdicts of a run, which have just been recorded."""
+    if _is_late(connection, run_id):
+        rebuild(connection)
+    else:
+        _note_verdicts(connection, run_id)
+
+
+def note_citations(connection: Connection, run_id: int) -> None:
+    """Bring up to date what documents cite, with those of a run that has ended; twice does no harm."""
+    if not has_followers(connection, run_id):
+        citing.note_citations(connection, run_id)
+    else:
+        rebuild(connection)
+
+
+def rebuild(connection: Connection, *, until: int | None = None) -> None:
+    """Make all that is kept of history again from the other tables, run after run in the order of their beginnings.
+
+    The run *until* is the last of them, if one is given.
+    """
+    for table in reversed(DERIVED):
+        connection.execute(delete(table))
+    run = schema.run
+    for row in connection.execute(select(run).order_by(run.c.started_at, run.c.run_id)).all():
+        _note_verdicts(connection, row.run_id)
+        if row.ended_at is not None:
+            citing.note_citations(connection, row.run_id)
+        if row.run_id == until:
+            break
+
+
+def rebuild_beside(connection: Connection, *, until: int | None = None) -> None:
+    """The same in temporary tables, which stand before those of the store until *connection* is closed.
+
+    A store that may only be read stays as it is.
+    """
+    for table in DERIVED:
+        made = select(text("sql")).select_from(text("main.sqlite_master")).where(text("name = :name"))
+        sql = connection.execute(made, {"name": table.name}).scalar_one()
+        connection.exec_driver_sql(sql.replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
+    rebuild(connection, until=until)
+
+
+def _is_late(connection: Connection, run_id: int) -> bool:
+    """Whether this run, or one that began after it, has been noted already."""
+    is_noted = exists().where(schema.assessment.c.run_id == run_id)
+    return bool(connection.scalar(select(is_noted))) or has_followers(connection, run_id)
+
+
+def has_followers(connection: Connection, run_id: int) -> bool:
+    """Whether a run that began after this one has been noted."""
+    run, this = schema.run, schema.run.alias("this")
+    later = (
+        select(run.c.run_id)
+        .join_from(run, schema.assessment)
+        .join(this, this.c.run_id == run_id)
+        .where(tuple_(run.c.started_at, run.c.run_id) > tuple_(this.c.started_at, this.c.run_id))
+    )
+    return bool(connection.scalar(select(later.exists())))
+
+
+def _note_verdicts(connection: Connection, run_id: int) -> None:
+    is_suspect = record_contacts(connection, run_id)
+    policy = policy_of(connection)
+    known = {(row.ark_id, row.request_url): row for row in connection.execute(_known(run_id))}
+    rows: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
+    answers = _Answers(connection, run_id)
+    for row in connection.execute(_judged(run_id)):
+        here = known.get((row.ark_id, row.request_url))
+        before = standing_in(here) if here is not None and here.checked_at is not None else None
+        standing, happened = step(before, check_in(row, answers.behind(row), is_suspect=is_suspect), policy)
+        at = moment(standing.checked_at)
+        rows.append(
+            {
+                "ark_id": row.ark_id,
+                "request_url": row.request_url,
+                "host": host_of(row.request_url) or "",
+                "first_seen_at": at if here is None else here.first_seen_at,
+                "verdict_id": row.verdict_id,
+                "checked_at": at,
+                **_columns(standing),
+            }
+        )
+        events += [
+            {
+                "run_id": run_id,
+                "ark_id": row.ark_id,
+                "request_url": row.request_url,
+                "at": at,
+                "event": each.kind.value,
+                "detail": each.detail,
+            }
+            for each in happened
+            if each.kind is not EventKind.NEW or here is None
+        ]
+    if rows:
+        statement = insert(schema.latest)
+        changed = {name: statement.excluded[name] for name in rows[0] if name not in _KEPT}
+        connection.execute(
+            statement.on_conflict_do_update(index_elements=["ark_id", "request_url"], set_=changed), rows
+        )
+    if events:
+        connection.execute(insert(schema.event), events)
+
+
+def _known(run_id: int) -> Select[Any]:
+    """What is kept of the ARKs that a run has judged."""
+    latest, verdict = schema.latest, schema.verdict
+    together = (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url)
+    query = select(latest, verdict.c.object).join_from(verdict, latest, together)
+    return query.where(verdict.c.run_id == run_id)
+
+
+def _judged(run_id: int) -> Select[Any]:
+    """The verdicts of a run, with the moment at which it began."""
+    verdict = schema.verdict
+    query = select(*(verdict.c[name] for name in _OF_VERDICT), schema.run.c.started_at).join_from(verdict, schema.run)
+    return query.where(verdict.c.run_id == run_id).order_by(verdict.c.verdict_id)
+
+
+class _Answers:
+    """The observations that the verdicts of a run on the object may rest on."""
+
+    def __init__(self, connection: Connection, run_id: int) -> None:
+        seen = schema.observation.c
+        columns: list[Any] = [seen[name] for name in _OF_ANSWER]
+        ways = [question.value for question in ACCESS]
+        query = select(*columns).where(seen.run_id == run_id, seen.question.in_(ways)).order_by(seen.observation_id)
+        self._last: dict[str | tuple[str, str], Row[Any]] = {}
+        for row in connection.execute(query):
+            self._last[row.request_url] = self._last[row.request_url, row.final_url] = row
+
+    def behind(self, verdict: Row[Any]) -> Row[Any] | None:
+        """The last that ended where the verdict says that the object is, or else the last of all."""
+        url = verdict.request_url
+        return self._last.get((url, verdict.final_url or ""), self._last.get(url))
+
+
+def known_arks(connection: Connection) -> Iterator[Known]:
+    """Every ARK at every URL with its standing, in the order of the store."""
+    latest, ark = schema.latest, schema.ark
+    columns = (latest.c.request_url, latest.c.host, latest.c.state, latest.c.checked_at, latest.c.gone_at)
+    query = select(ark.c.ark, ark.c.naan, *columns).join_from(latest, ark).order_by(latest.c.latest_id)
+    for name, naan, url, host, state, checked_at, gone_at in connection.execute(query):
+        yield Known(name, naan, url, host, State(state), _when(checked_at), is_cited=gone_at is None)
+
+
+# -- rows and values
+
+
+def check_in(verdict: Row[Any], answer: Row[Any] | None, *, is_suspect: bool) -> Check:
+    """The check that a row of `verdict` is, with the answer that it rests on, if any was asked for."""
+    at = datetime.fromisoformat(verdict.started_at if answer is None else answer.at)
+    outcome = ObjectOutcome(verdict.object)
+    if FAMILY_OF[outcome] is not Family.WORKS or answer is None:
+        return Check(at, outcome, is_suspect, Seen(landing=verdict.final_url))
+    seen = Seen(
+        landing=verdict.final_url,
+        sketch=answer.similarity,
+        digest=answer.body_sha256 if answer.body_complete else None,
+        description=described(verdict.metadata, verdict.metadata_parsed),
+        promise=promised(verdict.commitment, verdict.commitment_parsed),
+    )
+    return Check(at, outcome, is_suspect, seen)
+
+
+def standing_in(row: Row[Any]) -> Standing:
+    """The standing in a row of `latest` that has the object's outcome as well."""
+    return Standing(
+        state=State(row.state),
+        since=datetime.fromisoformat(row.since),
+        reason=row.reason,
+        checked_at=datetime.fromisoformat(row.checked_at),
+        object=ObjectOutcome(row.object),
+        strikes=row.strikes,
+        first_strike_at=_when(row.first_strike_at),
+        last_strike_at=_when(row.last_strike_at),
+        worked_at=_when(row.worked_at),
+        turns=tuple(map(datetime.fromisoformat, row.memory.get("turns", ()))),
+        known=Seen(**row.memory.get("known", {})),
+    )
+
+
+def _columns(standing: Standing) -> dict[str, Any]:
+    known = {name: value for name in _OF_SEEN if (value := getattr(standing.known, name)) is not None}
+    return {
+        "state": standing.state.value,
+        "since": moment(standing.since),
+        "reason": standing.reason,
+        "strikes": standing.strikes,
+        "first_strike_at": moment(standing.first_strike_at) if standing.first_strike_at else None,
+        "last_strike_at": moment(standing.last_strike_at) if standing.last_strike_at else None,
+        "worked_at": moment(standing.worked_at) if standing.worked_at else None,
+        "memory": {"turns": [moment(turn) for turn in standing.turns], "known": known},
+    }
+
+
+def moment(at: datetime) -> str:
+    """A moment as the store writes it.
+
+    >>> moment(datetime.fromisoformat("2026-11-21T10:00:00.5+00:00"))
+    '2026-11-21T10:00:00.500+00:00'
+    """
+    return at.isoformat(timespec="milliseconds")
+
+
+def _when(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text is not None else None

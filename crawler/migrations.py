@@ -1,0 +1,144 @@
+"""Brings a store of an older schema up to date, in place: a copy first, then one transaction, or nothing at all.
+
+Steps are plain SQL, one for each number of the schema. SQLite changes tables inside transactions, and its
+``user_version`` is part of the same file and of the same transaction, so that a store is always of one version and
+says which (`docs/adr` has why no library keeps them).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import struct
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+from uuid import NAMESPACE_URL, uuid5
+
+from sqlalchemy import Connection, select
+from sqlalchemy.dialects.sqlite import insert
+
+from crawler import schema
+from crawler.history.latest import rebuild
+
+#: The oldest schema that can be brought up to date.
+OLDEST: Final = 3
+
+_MAGIC: Final = b"SQLite format 3\0"
+#: The first bytes of a database: what it is, ``user_version``, ``application_id`` (sqlite.org/fileformat2.html, 1.3).
+_HEAD: Final = struct.Struct(">16s44xI4xI")
+
+
+class NotCopied(Exception):
+    """Raised when there can be no copy of a store; the store is as it was."""
+
+
+def copy_of(path: Path, version: int) -> Path:
+    """A copy of the store at *path*, whole and on disk, named for its *version*; raises `NotCopied`.
+
+    A copy that is there already, from an attempt that ended early, is made again.
+    """
+    copy = path.with_name(f"{path.name}.v{version}.bak")
+    begun = path.with_name(f"{copy.name}.part")
+    needed = sum(each.stat().st_size for each in (path, Path(f"{path}-wal")) if each.exists())
+    if shutil.disk_usage(path.parent).free < 2 * needed:
+        raise NotCopied(f"a copy and the new tables need {2 * needed:,} bytes beside it, which are not free")
+    try:
+        begun.unlink(missing_ok=True)
+        plain_copy(path, begun)
+        begun.replace(copy)
+        _sync_folder(path.parent)
+    except OSError as problem:
+        begun.unlink(missing_ok=True)
+        raise NotCopied(f"no copy could be made of it first: {problem}") from problem
+    return copy
+
+
+def plain_copy(path: Path, copy: Path) -> None:
+    """Copy a database to where nothing is, what is still in its log included; durable on return. Raises `NotCopied`."""
+    try:
+        address = f"{path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True)) as old, closing(sqlite3.connect(copy)) as new:
+            old.backup(new)
+        with copy.open("rb+") as written:
+            os.fsync(written.fileno())
+    except (OSError, sqlite3.Error) as problem:
+        copy.unlink(missing_ok=True)
+        raise NotCopied(f"no copy could be made of it: {problem}") from problem
+
+
+def seems_older(path: Path) -> bool:
+    """Whether a file may be a store of an older schema, by its first bytes: SQLite leaves files where it opens."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD.size)
+    except OSError:
+        return False
+    if len(head) < _HEAD.size:
+        return False
+    magic, version, application = _HEAD.unpack(head)
+    return bool(magic == _MAGIC and application == schema.APPLICATION_ID and version < schema.SCHEMA_VERSION)
+
+
+def migrate(connection: Connection, version: int) -> None:
+    """Take a store from *version* to ours, step by step, in the transaction of *connection*."""
+    for number in range(version, schema.SCHEMA_VERSION):
+        STEPS[number](connection)
+    rebuild(connection)
+    connection.exec_driver_sql(f"PRAGMA user_version={schema.SCHEMA_VERSION}")
+
+
+#: What the tables of schema 4 have that those of schema 3 had not.
+_NEW_IN_4: Final = (
+    "ALTER TABLE run ADD COLUMN plan JSON",
+    "ALTER TABLE tls_probe ADD COLUMN means TEXT DEFAULT '' NOT NULL",
+    "ALTER TABLE verdict ADD COLUMN rests_on JSON DEFAULT '[]' NOT NULL",
+    "ALTER TABLE verdict ADD COLUMN did_you_mean JSON",
+    "ALTER TABLE verdict ADD COLUMN naan_policy JSON DEFAULT '{}' NOT NULL",
+    "CREATE INDEX tls_probe_by_host ON tls_probe (host, port, at)",
+)
+
+
+def _crawling(connection: Connection) -> None:
+    """What crawls that can be resumed need, how hosts were treated, and what verdicts rest on."""
+    for statement in _NEW_IN_4:
+        connection.exec_driver_sql(statement)
+    _missing_tables(connection)
+
+
+def _missing_tables(connection: Connection) -> None:
+    """Make every table that is not there yet."""
+    schema.tables.create_all(connection)
+
+
+def _history(connection: Connection) -> None:
+    """The tables of history; runs get a key that is the same in every copy of the store."""
+    _missing_tables(connection)
+    run = schema.run
+    for row in connection.execute(select(run)).all():
+        values = {"run_id": row.run_id, "uuid": run_key(row._asdict())}
+        connection.execute(insert(schema.provenance).values(values).on_conflict_do_nothing())
+
+
+def run_key(run: Mapping[str, object]) -> str:
+    """The key of a run that was begun before runs had keys: it follows from what the run was.
+
+    >>> run_key({"command": "run", "started_at": "2026-11-21T00:00:00.000+00:00", "version": "0", "seeds": ["a"]})
+    '23c27bec-ffed-576d-962d-494f538149a2'
+    """
+    told = [run.get(name) for name in ("started_at", "command", "version", "resolver", "user_agent", "seeds")]
+    return str(uuid5(NAMESPACE_URL, f"urn:arkaudit:run:{told!r}"))
+
+
+#: What leads from a version to the next.
+STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {3: _crawling, 4: _history}
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,128 @@
+"""Pure: which ARKs are due to be checked again, when, and in which order."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from typing import Final
+
+from crawler.history.standing import State
+
+_EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Days between two checks of an ARK, by its state."""
+
+    healthy: float = 30.0
+    failing: float = 2.0
+    """Of flapping ones, too: both are waiting to be told apart from a bad day."""
+    confirmed_broken: float = 7.0
+    blocked: float = 7.0
+    undetermined: float = 7.0
+
+    def of(self, state: State) -> float | None:
+        """Days between two checks in this state; None for what is never checked."""
+        return {
+            State.HEALTHY: self.healthy,
+            State.FAILING: self.failing,
+            State.FLAPPING: self.failing,
+            State.CONFIRMED_BROKEN: self.confirmed_broken,
+            State.BLOCKED: self.blocked,
+            State.UNDETERMINED: self.undetermined,
+        }.get(state)
+
+
+@dataclass(frozen=True, slots=True)
+class RecheckPolicy:
+    """How often what is checked: in general, by NAAN, and by the host that is asked first, which weighs most."""
+
+    general: Intervals = Intervals()
+    naan: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    host: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def intervals(self, naan: str, host: str) -> Intervals:
+        """The intervals for an ARK of *naan* at *host*.
+
+        >>> RecheckPolicy(naan={"12148": {"healthy": 90}}).intervals("12148", "n2t.net").healthy
+        90
+        """
+        return replace(self.general, **{**self.naan.get(naan, {}), **self.host.get(host, {})})
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An ARK at one URL, as a store knows it."""
+
+    ark: str
+    naan: str
+    request_url: str
+    host: str
+    """The host that is asked first."""
+    state: State
+    checked_at: datetime | None
+    """None when it was never checked."""
+    is_cited: bool = True
+    """False once no document cites it any more."""
+
+
+def due_at(known: Known, policy: RecheckPolicy) -> datetime | None:
+    """From when on it is to be checked again; the beginning of time for what never was, None for what never is.
+
+    An interval is a grid: each ARK has its own place in it, by its hash, and is checked whenever that comes round. So
+    a load that came in one day is spread over the next interval, and then recurs exactly once an interval. The first
+    time, between a half and one and a half intervals pass.
+    """
+    days = policy.intervals(known.naan, known.host).of(known.state)
+    if days is None or not known.is_cited:
+        return None
+    if known.checked_at is None:
+        return _EPOCH
+    if days <= 0:
+        return known.checked_at
+    checked = (known.checked_at - _EPOCH) / timedelta(days=days)
+    phase = _share(f"{known.ark} {known.request_url}")
+    return _EPOCH + timedelta(days=days) * (math.ceil(checked + 0.5 - phase) + phase)
+
+
+def due(standings: Iterable[Known], policy: RecheckPolicy, now: datetime) -> list[Known]:
+    """What is to be checked *now*: the least recently checked first, one host after the other.
+
+    A host with many ARKs gets as many turns as any other while others wait.
+    """
+    hosts: defaultdict[str, list[Known]] = defaultdict(list)
+    for known in standings:
+        moment = due_at(known, policy)
+        if moment is not None and moment <= now:
+            hosts[known.host].append(known)
+    queues = [deque(sorted(waiting, key=_longest_ago)) for waiting in hosts.values()]
+    return list(_in_turn(sorted(queues, key=lambda queue: _longest_ago(queue[0]))))
+
+
+def next_due_at(standings: Iterable[Known], policy: RecheckPolicy, now: datetime) -> datetime | None:
+    """When something will be due that is not due *now*; None if nothing ever will."""
+    moments = (due_at(known, policy) for known in standings)
+    return min((moment for moment in moments if moment is not None and moment > now), default=None)
+
+
+def _in_turn(queues: Iterable[deque[Known]]) -> Iterator[Known]:
+    waiting = deque(queues)
+    while waiting:
+        queue = waiting.popleft()
+        yield queue.popleft()
+        if queue:
+            waiting.append(queue)
+
+
+def _longest_ago(known: Known) -> tuple[datetime, str, str]:
+    return (known.checked_at or _EPOCH, known.ark, known.request_url)
+
+
+def _share(text: str) -> float:
+    """A number from 0 up to 1 that is always the same for a text, and otherwise as good as drawn by lot."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=7).digest()) / 2**56

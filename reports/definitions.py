@@ -1,0 +1,68 @@
+"""What a table of a report is: its name, its row, its order and its columns, from which every format is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pandas as pd
+
+from reports.display import ColumnType
+from reports.frames import Frames
+
+TEXT, TOKEN, URL = ColumnType.TEXT, ColumnType.TOKEN, ColumnType.URL
+NAAN, ARK = ColumnType.NAAN, ColumnType.ARK
+COUNT, NUMBER, SHARE = ColumnType.COUNT, ColumnType.NUMBER, ColumnType.SHARE
+TRUTH, MOMENT = ColumnType.TRUTH, ColumnType.MOMENT
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One published column."""
+
+    name: str
+    type: ColumnType
+    meaning: str
+    unit: str = ""
+    varies: bool = False
+    """Whether two audits of the same world differ in it: a time, a duration, a number of attempts."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableDefinition:
+    """One published table: what a row is, and how its frame is made."""
+
+    name: str
+    title: str
+    caption: str
+    function: Callable[[Frames], pd.DataFrame]
+    columns: tuple[Column, ...]
+    is_listing: bool = False
+    """Whether it lists single things rather than counts: too much for paper."""
+
+
+def rows_of(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    """The rows of a table as plain values, None for what is missing."""
+    values = table.astype("object")
+    return values.where(table.notna(), None).itertuples(index=False, name=None)
+
+
+NAAN_COLUMN: Final = Column("naan", NAAN, "Name Assigning Authority Number, as it stands in the normal form")
+ORGANIZATION_COLUMN: Final = Column(
+    "organization", TEXT, "who assigns there, as the copy of the NAAN registry says; empty where it doesn't"
+)
+ARKS_COLUMN: Final = Column("arks", COUNT, "distinct ARKs of this row", "ARKs")
+CITATIONS_COLUMN: Final = Column(
+    "citations", COUNT, "citations of these ARKs in documents; a link and its text are one", "citations"
+)
+DOCUMENTS_COLUMN: Final = Column("documents", COUNT, "documents that cite them", "documents")
+FAMILY_COUNT_COLUMNS: Final = (
+    Column("works", COUNT, "ARKs that lead to their object or to the provider's words about it", "ARKs"),
+    Column("fails", COUNT, "ARKs for which the provider answers, and not with the object", "ARKs"),
+    Column("unreachable", COUNT, "ARKs whose server gave no answer today; not link rot", "ARKs"),
+    Column("not_judged", COUNT, "ARKs that were skipped, held back, refused to programs, or not asked", "ARKs"),
+)
+SHARE_COLUMN: Final = Column("share_works", SHARE, "works / (works + fails); empty when both are 0", "1")
+REQUEST_URL_COLUMN: Final = Column("request_url", URL, "URL that was asked for the object; empty when none was")
+OBJECT_COLUMN: Final = Column("object", TOKEN, "outcome of the object service at this URL; empty when it was not asked")

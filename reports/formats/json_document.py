@@ -1,0 +1,128 @@
+"""JSON: one document with every table, and the schema that it keeps to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+import pandas as pd
+
+from reports.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, Column, rows_of
+from reports.formats.report import Files, Format, Report
+from reports.tables import TABLES
+
+#: Raised when a table or column goes, or changes its meaning; new ones may come at any time.
+VERSION: Final = 1
+SCHEMA_NAME: Final = "report.schema.json"
+_PATH: Final = PurePosixPath("report.json")
+
+
+def document(report: Report) -> dict[str, Any]:
+    """The report as plain values."""
+    run = next((dict(zip(report.frames.run.columns, row, strict=True)) for row in rows_of(report.frames.run)), None)
+    return {
+        "format": "arkaudit-report",
+        "version": VERSION,
+        "run": None if run is None else {name: _plain(value) for name, value in run.items()},
+        "choice": {
+            "naans": list(report.choice.naans),
+            "documents": list(report.choice.documents),
+            "only": list(report.choice.only),
+        },
+        "tables": {
+            definition.name: {
+                "title": definition.title,
+                "caption": definition.caption,
+                "columns": [_column(column) for column in definition.columns],
+                "rows": [
+                    dict(zip([column.name for column in definition.columns], map(_plain, row), strict=True))
+                    for row in rows_of(report.tables[definition.name])
+                ],
+            }
+            for definition in report.definitions
+        },
+    }
+
+
+def _column(column: Column) -> dict[str, str]:
+    return {"name": column.name, "type": str(column.type), "unit": column.unit, "meaning": column.meaning}
+
+
+def _plain(value: Any) -> Any:
+    """A cell as JSON can hold it: moments in ISO 8601 in UTC, numbers and truths as themselves."""
+    if isinstance(value, pd.Timestamp):
+        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if hasattr(value, "item"):
+        return value.item()
+    return value
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a report, made from the definitions; published as ``docs/report.schema.json``."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A report of arkaudit",
+        "description": "Every table of one audit. Columns that are not named here may come; those that are stay.",
+        "type": "object",
+        "required": ["format", "version", "run", "choice", "tables"],
+        "properties": {
+            "format": {"const": "arkaudit-report"},
+            "version": {"const": VERSION},
+            "run": {"type": ["object", "null"]},
+            "choice": {
+                "type": "object",
+                "additionalProperties": {"type": "array", "items": {"type": "string"}},
+            },
+            "tables": {
+                "type": "object",
+                "required": [definition.name for definition in TABLES],
+                "properties": {
+                    definition.name: {
+                        "type": "object",
+                        "title": definition.title,
+                        "description": definition.caption,
+                        "required": ["title", "caption", "columns", "rows"],
+                        "properties": {
+                            "rows": {
+                                "type": "array",
+                                "items": {
+                                    "type": "object",
+                                    "required": [column.name for column in definition.columns],
+                                    "properties": {column.name: _cell_schema(column) for column in definition.columns},
+                                },
+                            }
+                        },
+                    }
+                    for definition in TABLES
+                },
+            },
+        },
+    }
+
+
+_JSON_TYPES: Final[Mapping[Any, dict[str, Any]]] = {
+    COUNT: {"type": ["integer", "null"]},
+    NUMBER: {"type": ["number", "null"]},
+    SHARE: {"type": ["number", "null"], "minimum": 0, "maximum": 1},
+    TRUTH: {"type": ["boolean", "null"]},
+    MOMENT: {"type": ["string", "null"], "format": "date-time"},
+}
+
+
+def _cell_schema(column: Column) -> dict[str, Any]:
+    unit = f" ({column.unit})" if column.unit else ""
+    return {**_JSON_TYPES.get(column.type, {"type": ["string", "null"]}), "description": column.meaning + unit}
+
+
+def json_text(value: Any) -> str:
+    """*value* as JSON in UTF-8 that people can read: indented, with a line break at the end."""
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+
+
+def _files(report: Report) -> Files:
+    yield _PATH, json_text(document(report)).encode("utf-8", "backslashreplace")
+
+
+JSON = Format("json", (_PATH,), _files)

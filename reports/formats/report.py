@@ -1,0 +1,54 @@
+"""What every format is made from, and what a format is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+import pandas as pd
+
+from reports.choosing import Choice
+from reports.definitions import TableDefinition
+from reports.frames import Frames
+from reports.tables import TABLES, tables_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """The tables of one run, with the run itself."""
+
+    frames: Frames
+    tables: Mapping[str, pd.DataFrame]
+    choice: Choice = field(default_factory=Choice)
+
+    @classmethod
+    def of(cls, frames: Frames, choice: Choice | None = None) -> Report:
+        """The report about a run; *choice* says which part of it *frames* are."""
+        return cls(frames, tables_of(frames), choice or Choice())
+
+    @property
+    def definitions(self) -> tuple[TableDefinition, ...]:
+        """What the tables are, in their order."""
+        return TABLES
+
+
+#: Files of a report: where each belongs in its folder, and its bytes.
+Files = Iterator[tuple[PurePosixPath, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format of a report."""
+
+    name: str
+    """As in `reports.vocabulary.FORMATS`."""
+    paths: tuple[PurePosixPath, ...]
+    """Where its files go."""
+    files: Callable[[Report], Files]
+    is_text: bool = True
+
+    @property
+    def is_one_file(self) -> bool:
+        """Whether it is a single text, which can be written to standard output."""
+        return self.is_text and len(self.paths) == 1

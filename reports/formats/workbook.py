@@ -1,0 +1,102 @@
+"""XLSX: one sheet a table, for people who work in spreadsheets."""
+
+from __future__ import annotations
+
+import io
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+import pandas as pd
+import xlsxwriter
+
+from reports.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition, rows_of
+from reports.display import heading
+from reports.formats.report import Files, Format, Report
+
+#: What a sheet and a cell can hold (ECMA-376; Excel's own limits).
+MOST_ROWS: Final = 1_048_576
+LONGEST_CELL: Final = 32_767
+_WIDEST: Final = 60
+_PATH: Final = PurePosixPath("report.xlsx")
+#: A workbook says when it was made; ours says the same every time.
+_MADE: Final = datetime(2000, 1, 1)
+_FORMATS: Final[dict[Any, dict[str, Any]]] = {
+    COUNT: {"num_format": "#,##0"},
+    NUMBER: {"num_format": "0.00"},
+    SHARE: {"num_format": "0.0%"},
+    MOMENT: {"num_format": "yyyy-mm-dd hh:mm:ss"},
+}
+
+
+def workbook_bytes(report: Report) -> bytes:
+    """The report as a workbook: a header that stays, filters, and text that is never taken for a formula or a link."""
+    sink = io.BytesIO()
+    options = {
+        "constant_memory": True,
+        "strings_to_formulas": False,
+        "strings_to_numbers": False,
+        "strings_to_urls": False,
+        "remove_timezone": True,
+    }
+    with xlsxwriter.Workbook(sink, options) as book:
+        book.set_properties({"title": "Which ARKs persist?", "created": _MADE, "comments": _run_words(report)})
+        head = book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
+        styles = {kind: book.add_format(style) for kind, style in _FORMATS.items()}
+        for definition in report.definitions:
+            _add_sheet(book, definition, report.tables[definition.name], head, styles)
+    return sink.getvalue()
+
+
+def _run_words(report: Report) -> str:
+    runs = [
+        f"arkaudit {version}, run {number}" for version, number in rows_of(report.frames.run[["version", "run_id"]])
+    ]
+    return "; ".join([*runs, *([report.choice.words] if report.choice else [])])
+
+
+def _add_sheet(book: Any, definition: TableDefinition, table: pd.DataFrame, head: Any, styles: dict[Any, Any]) -> None:
+    sheet = book.add_worksheet(definition.name)
+    rows = len(table) if len(table) < MOST_ROWS else MOST_ROWS - 2
+    for place, column in enumerate(definition.columns):
+        sheet.write_string(0, place, heading(column.name), head)
+        sheet.write_comment(0, place, f"{column.meaning}{f' ({column.unit})' if column.unit else ''}", {"author": ""})
+        sheet.set_column(place, place, _width(table[column.name], heading(column.name)), styles.get(column.type))
+    for number, row in enumerate(rows_of(table.head(rows)), start=1):
+        for place, (value, column) in enumerate(zip(row, definition.columns, strict=True)):
+            _write_cell(sheet, number, place, value, column.type)
+    if rows < len(table):
+        sheet.write_string(rows + 1, 0, f"{len(table) - rows:,} more rows: see the other formats")
+    sheet.freeze_panes(1, 1)
+    sheet.autofilter(0, 0, max(rows, 1), len(definition.columns) - 1)
+
+
+def _write_cell(sheet: Any, number: int, place: int, value: Any, kind: Any) -> None:
+    if value is None:
+        return
+    if kind in (COUNT, NUMBER, SHARE):
+        sheet.write_number(number, place, value)
+    elif kind is TRUTH:
+        sheet.write_boolean(number, place, bool(value))
+    elif kind is MOMENT:
+        sheet.write_datetime(number, place, value.to_pydatetime(warn=False))
+    else:
+        sheet.write_string(number, place, _cut(str(value)))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 8]} … (cut)"
+
+
+def _width(column: pd.Series, title: str) -> int:
+    """How wide a column is shown: as most of its first rows need, within reason."""
+    lengths = column.head(200).astype("str").str.len().dropna()
+    needed = int(lengths.quantile(0.9)) if len(lengths) else 0
+    return min(max(needed, len(title), 6) + 2, _WIDEST)
+
+
+def _files(report: Report) -> Files:
+    yield _PATH, workbook_bytes(report)
+
+
+XLSX = Format("xlsx", (_PATH,), _files, is_text=False)

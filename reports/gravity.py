@@ -1,0 +1,48 @@
+"""Which outcomes, states and events are how grave: what ``--fail-on`` goes by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from crawler.history.standing import GRAVITY as STATE_GRAVITY
+from crawler.history.standing import EventKind
+from crawler.observations import GRAVITY as OUTCOME_GRAVITY
+
+#: The events, gravest first.
+EVENT_GRAVITY: Final = (
+    EventKind.BROKE,
+    EventKind.GONE,
+    EventKind.MOVED,
+    EventKind.CHANGED,
+    EventKind.RECOVERED,
+    EventKind.NEW,
+)
+#: What can be asked for, by kind, the gravest of each first; nothing of one kind is graver than anything of another.
+GRAVITY: Final = {
+    "state": tuple(str(state) for state in STATE_GRAVITY),
+    "event": tuple(str(event) for event in EVENT_GRAVITY),
+    "outcome": tuple(str(outcome) for outcome in OUTCOME_GRAVITY),
+}
+#: A word that is both a state and an outcome means both.
+TOKENS: Final = tuple(dict.fromkeys(token for tokens in GRAVITY.values() for token in tokens))
+
+
+def at_least(token: str) -> frozenset[str]:
+    """The tokens that are as grave as *token* or graver, of its own kind.
+
+    >>> sorted(at_least("flapping")), sorted(at_least("gone"))
+    (['confirmed-broken', 'flapping'], ['broke', 'gone'])
+    """
+    orders = [tokens[: tokens.index(token) + 1] for tokens in GRAVITY.values() if token in tokens]
+    return frozenset(grave for order in orders for grave in order)
+
+
+def is_reached(fail_on: Iterable[str], found: Iterable[str]) -> bool:
+    """Whether anything *found* is as grave as one of *fail_on*, or graver.
+
+    >>> is_reached(["dns"], ["resolved", "broken"]), is_reached(["confirmed-broken"], ["broken"])
+    (True, False)
+    """
+    grave = frozenset(token for asked in fail_on for token in at_least(asked))
+    return not grave.isdisjoint(found)

@@ -1,0 +1,36 @@
+// The charts: drawn as SVG in the colours of the page, and again when these, or the room for them, change.
+"use strict";
+
+(() => {
+  const { told } = window.arkaudit;
+  const drawn = [];
+
+  /** *value* with every named colour filled in from the style of the page. */
+  function coloured(value, style) {
+    if (Array.isArray(value)) return value.map((each) => coloured(each, style));
+    if (value === null || typeof value !== "object") return value;
+    if (typeof value.colour === "string") return style.getPropertyValue(`--${value.colour}`).trim();
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, coloured(each, style)]));
+  }
+
+  function draw() {
+    const style = getComputedStyle(document.documentElement);
+    for (const { chart, told: { option } } of drawn) chart.setOption(coloured(option, style), { notMerge: true });
+  }
+
+  for (const each of told.charts) {
+    const place = document.getElementById(`picture-${each.name}`);
+    place.hidden = false;
+    const chart = echarts.init(place, null, { renderer: "svg", height: each.height });
+    if (each.leads_to) {
+      chart.on("click", ({ name }) => {
+        const value = name.split(" ").pop();
+        if (/^[0-9a-z]+$/.test(value)) location.hash = `#arks?${each.leads_to}=${value}`;
+      });
+    }
+    drawn.push({ chart, place, told: each });
+  }
+  draw();
+  new ResizeObserver(() => drawn.forEach(({ chart }) => chart.resize())).observe(document.querySelector("main"));
+  for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", draw);
+})();

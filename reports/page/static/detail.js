@@ -1,0 +1,121 @@
+// One ARK: what it is worth, why, where it is cited, every request behind the verdict, and how it fared before.
+"use strict";
+
+(() => {
+  const { told, load, make, content } = window.arkaudit;
+  const dialog = document.getElementById("detail");
+  const body = dialog.querySelector(".detail-body");
+  let cameFrom = "";
+
+  function cellsOf(table, row, names) {
+    return names.map((name) => ({ column: table.column(name), text: table.column(name).text(row) }));
+  }
+
+  function facts(table, row, names) {
+    const list = make("dl", { class: "facts" });
+    for (const { column, text } of cellsOf(table, row, names)) {
+      if (text) list.append(make("div", {}, make("dt", {}, column.heading), make("dd", {}, content(text, column.type))));
+    }
+    return list;
+  }
+
+  function listing(caption, table, rows, names) {
+    const kept = names.filter((name) => rows.some((row) => table.column(name).text(row)));
+    const head = make("tr", {}, ...kept.map((name) => make("th", { scope: "col" }, table.column(name).heading)));
+    const lines = rows.map((row) => make("tr", {}, ...cellsOf(table, row, kept).map(
+      ({ column, text }) => make("td", { class: column.type }, content(text, column.type)))));
+    const element = make("table", {}, make("caption", {}, make("span", {}, caption)),
+      make("thead", {}, head), make("tbody", {}, ...lines));
+    return make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": caption }, element);
+  }
+
+  /** The chain of the object's requests as steps: each with its status, the last one marked. */
+  function chain(requests, rows) {
+    const steps = rows.map((row, at) => {
+      const [url, status, error] = ["url", "status", "error"].map((name) => requests.column(name).text(row));
+      const attempt = Number(requests.column("attempt").value(row));
+      const words = status ? `answered ${status}` : `no answer${error ? `: ${error}` : ""}`;
+      const again = attempt > 1 ? ` (attempt ${attempt})` : "";
+      return make("li", at === rows.length - 1 ? { class: "last" } : {}, content(url, "URL"),
+        make("span", { class: "step" }, ` ${words}${again}`));
+    });
+    return make("ol", { class: "chain" }, ...steps);
+  }
+
+  function past(history, rows) {
+    const checks = rows.map((row) => {
+      const [run, at, family, outcome] = ["run", "at", "family", "object"].map((name) => history.column(name).text(row));
+      const name = `run ${run}, ${at}: ${outcome}`;
+      return make("li", { class: `check ${family}`, title: name }, make("span", { class: "hidden" }, name));
+    });
+    return make("ol", { class: "checks" }, ...checks);
+  }
+
+  async function build(ark) {
+    const [arks, citations, requests, failures, history] = await Promise.all(
+      ["arks", "citations", "requests", "failures", "history"].map(load));
+    const rows = arks.column("ark").rowsWith(ark);
+    const heading = make("h2", { id: "detail-name", tabindex: "-1" }, ark);
+    if (!rows.length) return [heading, make("p", {}, "This report holds nothing about this ARK.")];
+    const parts = [heading];
+    const asked = requests.column("ark").rowsWith(ark);
+    for (const row of rows) {
+      const url = arks.column("request_url").text(row);
+      parts.push(make("h3", {}, url ? "Asked at " : "Not asked", url ? content(url, "URL") : null));
+      parts.push(facts(arks, row, ["object", "state", "since", "object_evidence", "metadata", "metadata_evidence",
+        "commitment", "permanence", "guarantor", "commitment_evidence", "final_url", "judged_at", "check", "suggestions", "remarks"]));
+      const way = asked.filter((each) => requests.column("request_url").text(each) === url
+        && requests.column("question").text(each) === "object");
+      if (way.length) parts.push(make("h4", {}, "The way to the object"), chain(requests, way));
+    }
+    const amiss = failures.column("ark").rowsWith(ark);
+    if (amiss.length) {
+      parts.push(make("h3", {}, "What to do"));
+      const number = failures.column("number").text(amiss[0]);
+      const advice = told.advice[failures.column("cause").text(amiss[0])];
+      parts.push(make("p", {}, advice ?? "", " ", make("a", { href: `#failures?number=${number}` }, "All places with this cause")));
+      parts.push(facts(failures, amiss[0], ["cause", "fault", "host", "should_be", "because", "contact"]));
+    }
+    const life = history.column("ark").rowsWith(ark);
+    if (life.length) parts.push(make("h3", {}, `Checks so far: ${life.length}`), past(history, life));
+    const cited = citations.column("ark").rowsWith(ark);
+    if (cited.length) {
+      parts.push(make("h3", {}, `Cited in ${cited.length} ${cited.length === 1 ? "place" : "places"}`));
+      parts.push(listing("Where it is cited, as written", citations, cited,
+        ["document", "page", "place", "role", "as_written", "repairs", "confidence", "request_url"]));
+    }
+    if (asked.length) {
+      parts.push(make("h3", {}, `Requests: ${asked.length}`));
+      parts.push(listing("Every request about it", requests, asked,
+        ["question", "attempt", "hop", "url", "status", "location", "error", "at", "elapsed_s"]));
+    }
+    return parts;
+  }
+
+  async function follow() {
+    const found = /^#ark=(.+)$/.exec(location.hash);
+    if (!found) {
+      if (dialog.open) dialog.close();
+      return;
+    }
+    let ark;
+    try { ark = decodeURIComponent(found[1]); } catch { ark = found[1]; }
+    body.replaceChildren(...await build(ark));
+    if (!dialog.open) dialog.showModal();
+    dialog.scrollTop = 0;
+    dialog.querySelector("#detail-name").focus();
+  }
+
+  window.addEventListener("hashchange", (event) => {
+    const old = new URL(event.oldURL).hash;
+    if (!old.startsWith("#ark=")) cameFrom = old;
+    follow();
+  });
+  dialog.addEventListener("close", () => {
+    if (location.hash.startsWith("#ark=")) history.replaceState(null, "", cameFrom || location.pathname + location.search);
+  });
+  dialog.querySelector("button").addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  window.arkaudit.showArk = follow;
+  follow();
+})();

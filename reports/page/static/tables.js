@@ -1,0 +1,174 @@
+// Every table of the page as a DataTable: it shows, pages and orders; the rows come from what is embedded.
+"use strict";
+
+(() => {
+  const { told, load, make, content } = window.arkaudit;
+  const NUMERIC = new Set(["count", "number", "share"]);
+  const FEWEST = 2, MOST = 80;
+  const LONG = 120;
+  const shown = new Map();
+
+  function filterable(column) {
+    if (!column.codes || !["token", "NAAN", "truth"].includes(column.type)) return false;
+    return column.texts.length >= FEWEST && column.texts.length <= MOST;
+  }
+
+  function filterBar(table, state, changed) {
+    const columns = table.columns.filter(filterable);
+    if (!columns.length || table.rows < 8) return null;
+    const bar = make("div", { class: "filters", role: "group", "aria-label": `Filters of ${table.told.title}` });
+    for (const column of columns) {
+      const counts = new Map();
+      column.codes.forEach((code) => counts.set(code, (counts.get(code) ?? 0) + 1));
+      const options = column.texts
+        .map((text, code) => ({ text, count: counts.get(code) ?? 0 }))
+        .sort((a, b) => b.count - a.count || (a.text < b.text ? -1 : 1));
+      const select = make("select", { name: column.name }, make("option", { value: "" }, "any"));
+      for (const { text, count } of options) {
+        select.append(make("option", { value: text }, `${told.names[text] ?? text} (${count.toLocaleString("en")})`));
+      }
+      select.value = state.filters[column.name] ?? "";
+      select.addEventListener("change", () => {
+        if (select.value) state.filters[column.name] = select.value;
+        else delete state.filters[column.name];
+        changed();
+      });
+      bar.append(make("label", {}, make("span", {}, column.heading), select));
+    }
+    return bar;
+  }
+
+  /** What DataTables takes for a cell: an element as it is; a text as HTML, in which nothing is markup any more. */
+  function cell(node) {
+    if (node.nodeType === Node.ELEMENT_NODE) return node;
+    if (node.length > LONG) return make("div", { class: "clamp", title: node.data }, node);
+    return make("span", {}, node).innerHTML;
+  }
+
+  function columnsOf(table) {
+    return table.columns.map((column, place) => ({
+      data: place,
+      name: column.name,
+      title: column.heading,
+      className: column.type,
+      visible: table.rows === 0 || !column.isEmpty,
+      orderSequence: NUMERIC.has(column.type) ? ["desc", "asc", ""] : ["asc", "desc", ""],
+      cellType: place === 0 ? "th" : "td",
+      render: (text) => cell(content(text, column.type)),
+      createdCell: place === 0 ? (cell) => cell.setAttribute("scope", "row") : undefined,
+    }));
+  }
+
+  function answer(table, state, request) {
+    const [first] = request.order;
+    const order = first && { column: first.column, descending: first.dir === "desc" };
+    state.words = request.search.value;
+    const key = JSON.stringify([state.words, state.filters, order]);
+    if (state.key !== key) {
+      state.key = key;
+      state.found = table.find(state.words, state.filters, order);
+    }
+    const last = request.length < 0 ? undefined : request.start + request.length;
+    const rows = state.found.slice(request.start, last);
+    return {
+      draw: request.draw,
+      recordsTotal: table.rows,
+      recordsFiltered: state.found.length,
+      data: rows.map((row) => table.columns.map((column) => column.text(row))),
+    };
+  }
+
+  function remember(name, state) {
+    if (location.hash.startsWith("#ark=")) return;
+    const parts = new URLSearchParams();
+    if (state.words) parts.set("q", state.words);
+    for (const [column, value] of Object.entries(state.filters)) parts.set(column, value);
+    const query = parts.toString();
+    if (query || location.hash.startsWith(`#${name}?`)) {
+      history.replaceState(null, "", query ? `#${name}?${query}` : `#${name}`);
+    }
+  }
+
+  /** Make the static table of a section a living one; resolves to what commands it. */
+  async function show(name) {
+    if (shown.has(name)) return shown.get(name);
+    const promise = build(name);
+    shown.set(name, promise);
+    return promise;
+  }
+
+  async function build(name) {
+    const section = document.querySelector(`section[data-table="${name}"]`);
+    const place = section.querySelector(".scroll");
+    const table = await load(name);
+    const state = { words: "", filters: {}, found: null, key: null };
+    const caption = place.querySelector("caption");
+    const element = make("table", { id: `table-${name}` });
+    element.append(caption.cloneNode(true));
+    place.replaceWith(element);
+    const living = new DataTable(element, {
+      serverSide: true,
+      ajax: (request, give) => give(answer(table, state, request)),
+      columns: columnsOf(table),
+      order: [],
+      autoWidth: false,
+      pageLength: 25,
+      lengthMenu: [10, 25, 100, 500],
+      searchDelay: 120,
+      searching: table.rows > 8,
+      paging: table.rows > 10,
+      info: table.rows > 10,
+      language: { search: "Search", searchPlaceholder: "words", zeroRecords: "No row fits.", emptyTable: "No rows." },
+      layout: { topStart: "info", topEnd: "search", bottomStart: "pageLength", bottomEnd: "paging" },
+      headerCallback: (head) => {
+        const visible = table.columns.filter((column) => table.rows === 0 || !column.isEmpty);
+        [...head.querySelectorAll("th")].forEach((cell, at) => {
+          cell.setAttribute("title", visible[at].meaning);
+          cell.setAttribute("scope", "col");
+        });
+      },
+    });
+    const frame = element.parentElement;
+    frame.classList.add("scroll");
+    for (const [attribute, value] of [["role", "region"], ["tabindex", "0"], ["aria-labelledby", name]]) {
+      frame.setAttribute(attribute, value);
+    }
+    const commands = {
+      table, state, living,
+      search(words, filters) {
+        state.filters = { ...filters };
+        section.querySelectorAll(".filters select").forEach((select) => { select.value = filters[select.name] ?? ""; });
+        living.search(words).draw();
+      },
+    };
+    const bar = filterBar(table, state, () => living.draw());
+    if (bar) section.querySelector(".dt-container").before(bar);
+    living.on("draw", () => remember(name, state));
+    section.classList.add("living");
+    return commands;
+  }
+
+  /** `#arks?q=louvre&object=broken` leads to a table that is searched and filtered so. */
+  async function follow() {
+    const found = /^#([a-z_]+)\?(.*)$/.exec(location.hash);
+    if (!found || !told.tables[found[1]]) return;
+    const parts = Object.fromEntries(new URLSearchParams(found[2]));
+    const { q = "", ...filters } = parts;
+    const commands = await show(found[1]);
+    commands.search(q, filters);
+    document.getElementById(found[1]).scrollIntoView();
+  }
+
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (entry.isIntersecting) {
+        seen.unobserve(entry.target);
+        show(entry.target.dataset.table);
+      }
+    }
+  }, { rootMargin: "600px" });
+  document.querySelectorAll("section[data-table]").forEach((section) => seen.observe(section));
+  window.addEventListener("hashchange", follow);
+  window.arkaudit.show = show;
+  follow();
+})();

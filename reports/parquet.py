@@ -1,0 +1,163 @@
+"""A store as Parquet, for other tools: one file a table and run, sorted by NAAN and ARK.
+
+A file is written beside its place, made durable, and moved there: it is whole or not there. A run that has not
+changed since it was written is not written again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, Select, Table, Text, select, type_coerce
+
+from crawler import schema
+from reports.exports import ReportUnwritable
+from reports.frames import read
+
+#: What is exported of each run.
+EXPORTED: Final = (
+    schema.run,
+    schema.document,
+    schema.finding,
+    schema.mention,
+    schema.observation,
+    schema.tls_probe,
+    schema.verdict,
+    schema.contact,
+    schema.event,
+)
+_ROWS_A_GROUP: Final = 50_000
+_ARROW: Final[dict[type[Any], pa.DataType]] = {
+    Integer: pa.int64(),
+    Float: pa.float64(),
+    Boolean: pa.bool_(),
+    Text: pa.string(),
+    JSON: pa.string(),
+}
+_MOMENT: Final = pa.timestamp("ms", tz="UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What came of an export."""
+
+    written: int
+    """Runs of which files were written."""
+    unchanged: int
+    unended: int
+    """Runs that are still going on, or were cut off."""
+
+
+def export(store: Path, out: Path) -> Exported:
+    """Write every run of *store* that has ended into *out*, as ``TABLE/run=KEY/part.parquet``.
+
+    JSON stays text. Raises `reports.frames.StoreUnreadable` and `reports.exports.ReportUnwritable`.
+    """
+    try:
+        return read(store, lambda connection: _export(connection, out))
+    except OSError as error:
+        raise ReportUnwritable(f"{out}: the export can't be written: {error.strerror or error}") from error
+
+
+def _export(connection: Connection, out: Path) -> Exported:
+    run, provenance = schema.run, schema.provenance
+    written = unchanged = unended = 0
+    for row in connection.execute(select(run, provenance.c.uuid).join(provenance).order_by(run.c.run_id)).all():
+        if row.ended_at is None:
+            unended += 1
+            continue
+        stamp = f"{schema.SCHEMA_VERSION} {row.state} {row.ended_at}"
+        places = {table: out / table.name / f"run={row.uuid}" / "part.parquet" for table in EXPORTED}
+        if all(_stamp(place) == stamp for place in places.values()):
+            unchanged += 1
+            continue
+        for table, place in places.items():
+            _write(connection, table, row.run_id, place, stamp)
+        written += 1
+    return Exported(written, unchanged, unended)
+
+
+def _stamp(place: Path) -> str | None:
+    """What a file that is there was made of; None when there is none that can be read."""
+    try:
+        told: dict[bytes, bytes] = pq.read_schema(place).metadata or {}
+    except (OSError, pa.ArrowInvalid):
+        return None
+    return told.get(b"arkaudit", b"").decode()
+
+
+def _write(connection: Connection, table: Table, run_id: int, place: Path, stamp: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    begun = place.with_name(f".{place.name}.part")
+    columns = _columns(table)
+    shape = pa.schema([pa.field(name, _type(column)) for name, column in columns.items()], {"arkaudit": stamp})
+    try:
+        with begun.open("wb") as file:
+            with pq.ParquetWriter(file, shape, compression="zstd") as writer:
+                for rows in connection.execute(_rows(table, columns, run_id)).partitions(_ROWS_A_GROUP):
+                    writer.write_table(_arrow(shape, rows))
+            file.flush()
+            os.fsync(file.fileno())
+        begun.replace(place)
+    except BaseException:
+        begun.unlink(missing_ok=True)
+        raise
+    folder = os.open(place.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _columns(table: Table) -> dict[str, Column[Any]]:
+    """The columns of a file: those of the table, the ARK and its NAAN in place of its key."""
+    columns: dict[str, Column[Any]] = {}
+    for column in table.columns:
+        if column.name == "ark_id":
+            columns |= {"naan": schema.ark.c.naan, "ark": schema.ark.c.ark}
+        elif column.name != "run_id" or table is schema.run:
+            columns[column.name] = column
+    return columns
+
+
+def _rows(table: Table, columns: dict[str, Column[Any]], run_id: int) -> Select[Any]:
+    told = [type_coerce(each, Text) if isinstance(each.type, JSON) else each for each in columns.values()]
+    query = select(*(each.label(name) for name, each in zip(columns, told, strict=True))).select_from(table)
+    [key] = table.primary_key
+    if "ark_id" in table.columns:
+        query = query.join(schema.ark, schema.ark.c.ark_id == table.c.ark_id)
+        query = query.order_by(schema.ark.c.naan, schema.ark.c.ark, key)
+    else:
+        query = query.order_by(key)
+    if "run_id" in table.columns:
+        return query.where(table.c.run_id == run_id)
+    return query.join(schema.document).where(schema.document.c.run_id == run_id)
+
+
+def _type(column: Column[Any]) -> pa.DataType:
+    if column.name == "at" or column.name.endswith("_at"):
+        return _MOMENT
+    return next(arrow for kind, arrow in _ARROW.items() if isinstance(column.type, kind))
+
+
+def _arrow(shape: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.Table:
+    return pa.table(list(_arrays(shape, rows)), schema=shape)
+
+
+def _arrays(shape: pa.Schema, rows: Sequence[Sequence[Any]]) -> Iterator[pa.Array]:
+    for field, values in zip(shape, zip(*rows, strict=True), strict=True):
+        if field.type == _MOMENT:
+            yield pa.array(values, pa.string()).cast(_MOMENT)
+        else:
+            yield pa.array([_sound(value) for value in values], field.type)
+
+
+def _sound(value: Any) -> Any:
+    """Text without lone surrogates, which no file in UTF-8 can hold."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

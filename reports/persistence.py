@@ -1,0 +1,382 @@
+"""What persists over time: share alive by run, survival, failures and recoveries, outages, and a statement of it all.
+
+A subject is an ARK at one URL, a *pair*. Checks that prove nothing (blocked, ours, in a suspect run) are left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import pandas as pd
+
+from crawler.history.standing import State
+from crawler.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family
+from reports.frames import Frames
+from reports.survival import kaplan_meier, median_days
+from reports.timelines import Timeline
+
+_GROUP: Final = ["grouping", "group"]
+ALL: Final = "all"
+#: Of several URLs of an ARK, the state that counts: one that works is enough, one that is open keeps hope.
+BEST_FIRST: Final = (
+    State.HEALTHY,
+    State.FLAPPING,
+    State.BLOCKED,
+    State.UNDETERMINED,
+    State.FAILING,
+    State.CONFIRMED_BROKEN,
+    State.SKIPPED,
+)
+_JUDGED: Final = (State.HEALTHY, State.FLAPPING, State.FAILING, State.CONFIRMED_BROKEN)
+
+
+# -- checks and spells
+
+
+def proofs(timeline: Timeline) -> pd.DataFrame:
+    """The checks that prove something: `works` or a strike; with `at` and the `spell` since it worked last."""
+    family = timeline.checks["object"].cat.rename_categories(str).astype("str").map(_FAMILY)
+    suspect = _of_run(timeline, timeline.checks, "is_suspect")
+    works = family.eq(Family.WORKS)
+    strikes = family.isin([Family.FAILS, Family.UNREACHABLE]) & ~suspect
+    proving = timeline.checks[works | strikes].assign(works=works, at=_of_run(timeline, timeline.checks, "started_at"))
+    return proving.assign(spell=proving.groupby("pair")["works"].cumsum())
+
+
+def _of_run(timeline: Timeline, rows: pd.DataFrame, column: str) -> pd.Series:
+    """What the run of each row has in a column."""
+    return pd.Series(timeline.runs[column].take(rows["run"]).array, index=rows.index)
+
+
+_FAMILY: Final = {str(outcome): family for outcome, family in FAMILY_OF.items()}
+
+
+def spells(timeline: Timeline) -> pd.DataFrame:
+    """One row a spell of failures: pair, first and last strike, strikes, when it worked again, whether confirmed."""
+    checks = proofs(timeline)
+    failures = checks[~checks["works"]].groupby(["pair", "spell"], as_index=False)
+    rows = failures.agg(first_at=("at", "min"), last_at=("at", "max"), strikes=("at", "size"))
+    again = checks[checks["works"]].groupby(["pair", "spell"], as_index=False).agg(recovered_at=("at", "min"))
+    again = again.assign(spell=again["spell"] - 1)
+    rows = rows.merge(again, on=["pair", "spell"], how="left")
+    long_enough = (rows["last_at"] - rows["first_at"]).dt.total_seconds() >= timeline.policy.days * 86_400
+    return rows.assign(confirmed=long_enough & rows["strikes"].ge(timeline.policy.strikes))
+
+
+def lives(timeline: Timeline) -> pd.DataFrame:
+    """One row a pair that ever worked: days from its first good check to its death, or to its last good check.
+
+    It died with the first strike of a spell that was confirmed; what came after that is a matter of recovery.
+    """
+    checks = proofs(timeline)
+    good = checks[checks["works"]].groupby("pair").agg(born=("at", "min"))
+    dead = spells(timeline).query("confirmed and spell > 0").groupby("pair")["first_at"].min()
+    rows = good.assign(died_at=dead)
+    seen = checks[checks["works"]].join(rows["died_at"], on="pair")
+    alive = seen[seen["died_at"].isna() | (seen["at"] < seen["died_at"])].groupby("pair")["at"].max()
+    rows = rows.assign(last=alive, died=rows["died_at"].notna()).reset_index()
+    until = rows["died_at"].where(rows["died"], rows["last"])
+    return rows.assign(days=_days(until - rows["born"]))[["pair", "days", "died"]]
+
+
+def _days(spans: pd.Series) -> pd.Series:
+    days: pd.Series = spans.dt.total_seconds() / 86_400
+    return days
+
+
+def _grouped(rows: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
+    """Each row of a pair three times: in the group of all, of its NAAN and of its resolver."""
+    owners = timeline.standings.set_index("pair")[["naan", "host"]]
+    known = rows.join(owners, on="pair")
+    return pd.concat(
+        [
+            known.assign(grouping=ALL, group=ALL),
+            known.assign(grouping="naan", group=known["naan"].astype("str")),
+            known.assign(grouping="resolver", group=known["host"].astype("str")),
+        ],
+        ignore_index=True,
+    ).drop(columns=["naan", "host"])
+
+
+# -- tables
+
+
+def runs(frames: Frames) -> pd.DataFrame:
+    """One row a run, in order: what it checked, and how all ARKs known by then stood after it."""
+    timeline = frames.timeline
+    table = timeline.runs.reset_index(names="run")
+    family = timeline.checks["object"].astype("str").map(_FAMILY)
+    counts = pd.crosstab(timeline.checks["run"], family).reindex(index=table["run"], columns=list(Family), fill_value=0)
+    checked: dict[str, Any] = {str(family).replace("-", "_"): counts[family].to_numpy() for family in Family}
+    stood = _stood(timeline, len(table))
+    alive, failing, broken = (stood[name] for name in ("working", "failing", "confirmed_broken"))
+    proved = alive + failing + broken
+    table = table.assign(
+        checked=counts.sum(axis=1).to_numpy(),
+        **checked,
+        **{str(name): stood[name] for name in stood},
+        share_working=(alive / proved).where(proved > 0),
+        share_not_broken=((alive + failing) / proved).where(proved > 0),
+    ).rename(columns={"is_suspect": "suspect"})
+    return _typed(table, RUNS_DTYPES)
+
+
+def _stood(timeline: Timeline, run_count: int) -> pd.DataFrame:
+    """By run, how many pairs worked at their last proof, were failing, or were confirmed broken."""
+    checks = proofs(timeline)
+    strikes = (
+        checks.groupby(["pair", "spell"])["works"].transform(lambda works: 0)
+        if checks.empty
+        else ((~checks["works"]).groupby([checks["pair"], checks["spell"]]).cumsum())
+    )
+    first = checks["at"].where(~checks["works"]).groupby([checks["pair"], checks["spell"]]).transform("min")
+    is_long = (checks["at"] - first).dt.total_seconds() >= timeline.policy.days * 86_400
+    confirmed = ~checks["works"] & is_long & strikes.ge(timeline.policy.strikes)
+    status = (
+        pd.Series("failing", index=checks.index).mask(checks["works"], "working").mask(confirmed, "confirmed_broken")
+    )
+    before = status.groupby(checks["pair"]).shift()
+    steps = {}
+    for name in ("working", "failing", "confirmed_broken"):
+        change = status.eq(name).astype("int64") - before.eq(name).astype("int64")
+        by_run = change.groupby(checks["run"]).sum()
+        steps[name] = by_run.reindex(range(run_count), fill_value=0).cumsum().to_numpy()
+    return pd.DataFrame(steps)
+
+
+def survival(frames: Frames) -> pd.DataFrame:
+    """One row a group and day of its survival curve; ordered all, NAANs, resolvers, each by group and day."""
+    watched = lives(frames.timeline)
+    curves = kaplan_meier(
+        _grouped(watched.assign(days=watched["days"].round().astype("int64")), frames.timeline), _GROUP
+    )
+    return _typed(curves, SURVIVAL_DTYPES)
+
+
+def recoveries(frames: Frames) -> pd.DataFrame:
+    """One row a group: how many failed, after how long, and how long it took to recover; ordered as `survival`."""
+    timeline = frames.timeline
+    watched = _grouped(lives(timeline), timeline)
+    counts = watched.groupby(_GROUP, as_index=False).agg(watched=("pair", "size"), died=("died", "sum"))
+    to_failure = median_days(kaplan_meier(watched, _GROUP), _GROUP).rename(columns={"median": "days_to_failure"})
+    failed = _grouped(_recoveries(timeline), timeline)
+    spelled = failed.groupby(_GROUP, as_index=False).agg(
+        spells=("pair", "size"), confirmed=("confirmed", "sum"), recovered=("died", "sum")
+    )
+    to_recovery = median_days(kaplan_meier(failed, _GROUP), _GROUP).rename(columns={"median": "days_to_recovery"})
+    table = pd.concat([counts[_GROUP], spelled[_GROUP]], ignore_index=True).drop_duplicates()
+    for more in (counts, spelled, to_failure, to_recovery):
+        table = table.merge(more, on=_GROUP, how="left")
+    numbers = ["watched", "died", "spells", "confirmed", "recovered"]
+    table = table.assign(**table[numbers].fillna(0)).sort_values(_GROUP, ignore_index=True)
+    return _typed(table, RECOVERIES_DTYPES)
+
+
+def _recoveries(timeline: Timeline) -> pd.DataFrame:
+    """Spells as lives of another kind: they end with recovery, or are still going on when last seen."""
+    rows = spells(timeline)
+    recovered = rows["recovered_at"].notna()
+    until = rows["recovered_at"].where(recovered, rows["last_at"])
+    return rows.assign(days=_days(until - rows["first_at"]), died=recovered)[["pair", "days", "died", "confirmed"]]
+
+
+def outages(frames: Frames) -> pd.DataFrame:
+    """One row an outage of a host: runs, one after the other, in which it gave no answer; the last to begin first."""
+    timeline = frames.timeline
+    contacts = timeline.contacts[~_of_run(timeline, timeline.contacts, "is_suspect")]
+    contacts = contacts.assign(host=contacts["host"].astype("str"), up=contacts["answered"] > 0)
+    contacts = contacts.assign(spell=contacts.groupby("host")["up"].cumsum())
+    spelled = contacts[~contacts["up"]].groupby(["host", "spell"], as_index=False)
+    rows = spelled.agg(
+        since=("first_at", "min"), last_at=("last_at", "max"), runs=("run", "size"), failure=("failure", "last")
+    )
+    again = contacts[contacts["up"]][["host", "spell", "first_at"]].rename(columns={"first_at": "until"})
+    rows = rows.merge(again.assign(spell=again["spell"] - 1), on=["host", "spell"], how="left")
+    rows = rows.assign(is_over=rows["until"].notna(), days=_days(rows["last_at"] - rows["since"]))
+    rows = rows.sort_values(["since", "host"], ascending=[False, True], ignore_index=True)
+    return _typed(rows, OUTAGES_DTYPES)
+
+
+def standings(frames: Frames) -> pd.DataFrame:
+    """One row a NAAN: its ARKs by their standing, the NAAN with most of them first."""
+    best = _best(frames.timeline)
+    counts = pd.crosstab(best["naan"].astype("str"), best["state"].astype("str"))
+    counts = counts.reindex(columns=[state.value for state in State], fill_value=0)
+    counts = counts.rename(columns=lambda name: name.replace("-", "_"))
+    table = counts.assign(arks=counts.sum(axis=1)).rename_axis("naan").reset_index()
+    return _typed(table.sort_values(["arks", "naan"], ascending=[False, True], ignore_index=True), STANDINGS_DTYPES)
+
+
+def _best(timeline: Timeline) -> pd.DataFrame:
+    """One row an ARK that is still cited or was only ever checked: its best state, and what is said of it."""
+    rows = timeline.standings
+    rows = rows[rows["gone_at"].isna()]
+    rank = rows["state"].astype("str").map({state.value: at for at, state in enumerate(BEST_FIRST)})
+    works = rows["state"].eq(State.HEALTHY)
+    rows = rows.assign(
+        rank=rank,
+        described=rows["metadata"].isin(DESCRIBED) & works,
+        committed=rows["commitment"].eq(CommitmentOutcome.STATED) & works,
+        permanent=rows["level"].astype("str").str.startswith("Permanent").fillna(False).astype("bool") & works,
+    )
+    found = rows.groupby("ark_id", as_index=False).agg(
+        ark=("ark", "first"),
+        naan=("naan", "first"),
+        rank=("rank", "min"),
+        described=("described", "max"),
+        committed=("committed", "max"),
+        permanent=("permanent", "max"),
+        first_at=("first_seen_at", "min"),
+        last_at=("checked_at", "max"),
+    )
+    return found.assign(state=found["rank"].map(lambda rank: BEST_FIRST[rank].value))
+
+
+def persistence(frames: Frames) -> pd.DataFrame:
+    """One row a set of ARKs: all of them, each NAAN, each section of the documents; with the statement in words."""
+    best = _best(frames.timeline)
+    sections = frames.mentions[["ark_id", "document"]].drop_duplicates()
+    sections = sections.assign(group=sections["document"].map(section))[["ark_id", "group"]].drop_duplicates()
+    cited = best.merge(sections, on="ark_id", how="inner")
+    sets = pd.concat(
+        [
+            best.assign(grouping=ALL, group=ALL),
+            best.assign(grouping="naan", group=best["naan"].astype("str")),
+            cited.assign(grouping="documents"),
+        ],
+        ignore_index=True,
+    )
+    judged = sets["state"].isin(_JUDGED)
+    resolving = sets["state"].eq(State.HEALTHY)
+    sets = sets.assign(judged=judged, resolving=resolving, confirmed_broken=sets["state"].eq(State.CONFIRMED_BROKEN))
+    counted = ["judged", "resolving", "confirmed_broken", "described", "committed", "permanent"]
+    groups = sets.groupby(_GROUP, sort=False)
+    table = (
+        groups[counted]
+        .sum()
+        .assign(arks=groups.size(), first_at=groups["first_at"].min(), last_at=groups["last_at"].max())
+    )
+    table = table.assign(
+        share_resolving=_share(table["resolving"], table["judged"]),
+        share_described=_share(table["described"], table["resolving"]),
+        share_committed=_share(table["committed"], table["resolving"]),
+    ).reset_index()
+    table = table.assign(
+        order=table["grouping"].map({ALL: 0, "naan": 1, "documents": 2}),
+        statement=[_statement(row) for row in table.itertuples(index=False)],
+    ).sort_values(["order", "arks", "group"], ascending=[True, False, True], ignore_index=True)
+    return _typed(table, PERSISTENCE_DTYPES)
+
+
+def section(document: str) -> str:
+    """The part of a site that a document belongs to: its host and first folder; of a file, its folder.
+
+    >>> section("https://library.example/maps/7/sheet.html"), section("https://library.example/"), section("a/b.pdf")
+    ('library.example/maps/', 'library.example/', 'a/')
+    """
+    parts = urlsplit(document)
+    folders = (parts.path if parts.netloc else document).strip("/").split("/")[:-1]
+    if parts.netloc:
+        return f"{parts.netloc}/{folders[0]}/" if folders else f"{parts.netloc}/"
+    return "/".join(folders) + "/" if folders else "./"
+
+
+def _share(part: pd.Series, whole: pd.Series) -> pd.Series:
+    return (part / whole).where(whole > 0)
+
+
+def _statement(row: object) -> str:
+    """The row in sentences that a funder can read; "permanent" only where a provider says so."""
+    told = row.__getattribute__
+    dates = ""
+    if pd.notna(told("last_at")):
+        dates = f" between {told('first_at'):%Y-%m-%d} and {told('last_at'):%Y-%m-%d}"
+    judged, resolving, open_ = told("judged"), told("resolving"), told("arks") - told("judged")
+    if not judged:
+        return f"None of {told('arks'):,} ARKs could be judged{dates}."
+    said = f"Of {judged:,} ARKs that could be judged{dates}, {resolving:,} ({resolving / judged:.1%}) resolve"
+    said += f" and {told('confirmed_broken'):,} are confirmed broken."
+    if resolving:
+        described, committed = (f"{told(name):,} ({told(name) / resolving:.1%})" for name in ("described", "committed"))
+        said += f" Of those that resolve, {described} are described and {committed} come with a stated commitment;"
+        said += f" their providers call {told('permanent'):,} of them permanent."
+    return said + (f" {open_:,} more could not be judged." if open_ else "")
+
+
+# -- dtypes
+
+
+RUNS_DTYPES: Final = {
+    "run_id": "Int64",
+    "started_at": "datetime64[ms, UTC]",
+    "command": "str",
+    "state": "str",
+    "suspect": "boolean",
+    "reason": "str",
+    "checked": "Int64",
+    "works": "Int64",
+    "fails": "Int64",
+    "unreachable": "Int64",
+    "not_judged": "Int64",
+    "working": "Int64",
+    "failing": "Int64",
+    "confirmed_broken": "Int64",
+    "share_working": "Float64",
+    "share_not_broken": "Float64",
+}
+SURVIVAL_DTYPES: Final = {
+    "grouping": "str",
+    "group": "str",
+    "days": "Int64",
+    "at_risk": "Int64",
+    "failed": "Int64",
+    "censored": "Int64",
+    "survival": "Float64",
+    "low": "Float64",
+    "high": "Float64",
+}
+RECOVERIES_DTYPES: Final = {
+    "grouping": "str",
+    "group": "str",
+    "watched": "Int64",
+    "died": "Int64",
+    "days_to_failure": "Float64",
+    "spells": "Int64",
+    "confirmed": "Int64",
+    "recovered": "Int64",
+    "days_to_recovery": "Float64",
+}
+OUTAGES_DTYPES: Final = {
+    "host": "str",
+    "since": "datetime64[ms, UTC]",
+    "last_at": "datetime64[ms, UTC]",
+    "until": "datetime64[ms, UTC]",
+    "is_over": "boolean",
+    "runs": "Int64",
+    "days": "Float64",
+    "failure": "str",
+}
+STANDINGS_DTYPES: Final = {"naan": "str", "arks": "Int64", **{s.value.replace("-", "_"): "Int64" for s in State}}
+PERSISTENCE_DTYPES: Final = {
+    "grouping": "str",
+    "group": "str",
+    "arks": "Int64",
+    "judged": "Int64",
+    "resolving": "Int64",
+    "share_resolving": "Float64",
+    "described": "Int64",
+    "share_described": "Float64",
+    "committed": "Int64",
+    "share_committed": "Float64",
+    "permanent": "Int64",
+    "confirmed_broken": "Int64",
+    "first_at": "datetime64[ms, UTC]",
+    "last_at": "datetime64[ms, UTC]",
+    "statement": "str",
+}
+
+
+def _typed(table: pd.DataFrame, dtypes: dict[str, str]) -> pd.DataFrame:
+    """The columns of a published table, in their order and dtypes."""
+    return table.reindex(columns=list(dtypes)).astype(dtypes).reset_index(drop=True)

@@ -1,0 +1,188 @@
+"""The tables of what an audit has cost its hosts, and of what it left out on purpose."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pandas as pd
+
+from crawler.observations import ChainEnd, ObjectOutcome, Question
+from reports.definitions import COUNT, MOMENT, NUMBER, TEXT, TOKEN, Column, TableDefinition
+from reports.frames import Frames
+from reports.overviews import host, own, sent_hops
+
+#: Findings that say that something was not read, or not to its end.
+LIMITS: Final = ("size-limit", "page-limit", "not-fetched")
+#: What a question is asked for; the others are about resolvers, not objects.
+_PURPOSES: Final = {
+    Question.OBJECT.value: "objects",
+    **dict.fromkeys((Question.INFO.value, Question.DOUBLE.value, Question.SINGLE.value), "descriptions"),
+}
+_HELD_BACK: Final = {
+    ObjectOutcome.SKIPPED: "examples and tests are recorded and never requested",
+    ObjectOutcome.ROBOTS: "its robots.txt asks programs not to",
+    ObjectOutcome.REFUSED_ADDRESS: "the address lies in a private network",
+}
+
+
+def hosts(frames: Frames) -> pd.DataFrame:
+    """One row a host that was asked; ordered by requests, the most first, then by host."""
+    sent = pd.concat(
+        [
+            sent_hops(frames).assign(purpose=_purposes(frames)),
+            _sent_fetches(frames.fetches).assign(purpose="documents"),
+        ]
+    )
+    sent = sent.assign(host=sent["url"].map(host).astype("str"), answered=sent["status"].notna())
+    status = sent["status"].fillna(0)
+    sent = sent.assign(
+        **{name: sent["purpose"].eq(name) for name in ("documents", "objects", "descriptions", "controls")},
+        refused=status.isin([401, 403, 407, 429, 451, 999]),
+        server_errors=status.between(500, 599),
+        no_answer=~sent["answered"],
+        pauses_asked=sent["retry_after"].notna(),
+    )
+    rows = sent.groupby("host", as_index=False).agg(
+        requests=("url", "size"),
+        **{name: (name, "sum") for name in ("documents", "objects", "descriptions", "controls")},
+        **{name: (name, "sum") for name in ("refused", "server_errors", "no_answer", "pauses_asked")},
+        first_at=("at", "min"),
+        last_at=("at", "max"),
+        mean_s=("elapsed_s", "mean"),
+    )
+    rows = rows.assign(mean_s=rows["mean_s"].astype("Float64").round(3))
+    ordered = rows.sort_values(["requests", "host"], ascending=[False, True], ignore_index=True)
+    counts = {column.name: "Int64" for column in HOSTS.columns if column.type is COUNT}
+    return ordered[[column.name for column in HOSTS.columns]].astype({"host": "str", **counts})
+
+
+def _purposes(frames: Frames) -> pd.Series:
+    """What each request that was sent was for: the object, a description of it, or the resolver itself."""
+    return sent_hops(frames)["question"].astype("str").map(_PURPOSES).fillna("controls")
+
+
+def _sent_fetches(fetches: pd.DataFrame) -> pd.DataFrame:
+    """The requests for documents that went out: all but those that robots.txt or our own guard held back."""
+    held_back = fetches["outcome"].isin([ObjectOutcome.ROBOTS, ObjectOutcome.REFUSED_ADDRESS])
+    return fetches[fetches["url"].notna() & ~(held_back & fetches["status"].isna())]
+
+
+def left_out(frames: Frames) -> pd.DataFrame:
+    """One row a reason and place; ordered by reason, then by number, the greatest first, then by place."""
+    table = pd.concat([_skipped_arks(frames), _skipped_documents(frames), _limits(frames)], ignore_index=True)
+    rows = table.groupby(["reason", "what", "place", "note"], as_index=False).agg(
+        number=("example", "size"), example=("example", "min")
+    )
+    ordered = rows.sort_values(
+        ["reason", "what", "number", "place"], ascending=[True, True, False, True], ignore_index=True
+    )
+    counts = {column.name: "Int64" if column.type is COUNT else "str" for column in LEFT_OUT.columns}
+    return ordered[list(counts)].astype(counts)
+
+
+_LEFT_OUT: Final = ["reason", "what", "place", "example", "note"]
+
+
+def _skipped_arks(frames: Frames) -> pd.DataFrame:
+    """ARKs that were not requested, by NAAN where that is the reason, else by host."""
+    rows = own(frames, frames.verdicts)
+    rows = rows[rows["object"].isin(list(_HELD_BACK))]
+    is_example = rows["object"].eq(ObjectOutcome.SKIPPED)
+    by_host = rows["request_url"].map(host).astype("str")
+    return _told(
+        rows["object"].astype("str"), "ARK", ("NAAN " + rows["naan"]).where(is_example, by_host), rows["request_url"]
+    )
+
+
+def _skipped_documents(frames: Frames) -> pd.DataFrame:
+    rows = frames.documents[frames.documents["outcome"].isin(list(_HELD_BACK))]
+    return _told(rows["outcome"].astype("str"), "document", rows["url"].map(host).astype("str"), rows["url"])
+
+
+def _told(reasons: pd.Series, what: str, places: pd.Series, examples: pd.Series) -> pd.DataFrame:
+    notes = reasons.map({str(outcome): note for outcome, note in _HELD_BACK.items()})
+    columns = {"reason": reasons, "what": what, "place": places, "example": examples, "note": notes}
+    return pd.DataFrame(columns, columns=_LEFT_OUT).astype("str")
+
+
+def _limits(frames: Frames) -> pd.DataFrame:
+    """Documents that were not read to their end, answers that were cut, chains that were given up."""
+    found = frames.findings[frames.findings["kind"].isin(LIMITS)]
+    limits = pd.DataFrame(
+        {
+            "reason": found["kind"],
+            "what": "document",
+            "place": found["subject"].map(host),
+            "example": found["subject"],
+            "note": "see findings.csv",
+        },
+        columns=_LEFT_OUT,
+    )
+    asked = own(frames, frames.observations)
+    cut = asked[~asked["body_complete"] & asked["status"].notna()]
+    given_up = asked[asked["chain_end"].eq(ChainEnd.TOO_MANY_REDIRECTS)]
+    parts = [limits]
+    for rows, reason, note in (
+        (cut, "body-limit", "the answer was read only in part"),
+        (given_up, "redirect-limit", "more redirects than would be followed"),
+    ):
+        parts.append(
+            pd.DataFrame(
+                {
+                    "reason": reason,
+                    "what": "answer",
+                    "place": rows["final_url"].map(host),
+                    "example": rows["asked_url"],
+                    "note": note,
+                },
+                columns=_LEFT_OUT,
+            )
+        )
+    return pd.concat([part.astype("str") for part in parts])
+
+
+HOSTS: Final = TableDefinition(
+    "hosts",
+    "What hosts were asked",
+    "One row a host: how many requests it got, redirects included, and what for; without robots.txt and "
+    "certificate probes.",
+    hosts,
+    (
+        Column("host", TEXT, "host that was asked, with its port unless that goes without saying"),
+        Column("requests", COUNT, "requests that went out to it", "requests", varies=True),
+        Column("documents", COUNT, "of these, for documents", "requests"),
+        Column("objects", COUNT, "of these, for the objects of ARKs as cited", "requests", varies=True),
+        Column("descriptions", COUNT, "of these, with ?info, ?? or ?", "requests", varies=True),
+        Column(
+            "controls",
+            COUNT,
+            "of these, for names that can't exist, and for other ways and spellings",
+            "requests",
+            varies=True,
+        ),
+        Column(
+            "refused", COUNT, "answers that keep programs out: 401, 403, 407, 429, 451 or 999", "requests", varies=True
+        ),
+        Column("server_errors", COUNT, "answers from 500 to 599", "requests", varies=True),
+        Column("no_answer", COUNT, "requests without an answer", "requests", varies=True),
+        Column("pauses_asked", COUNT, "answers with Retry-After", "requests", varies=True),
+        Column("first_at", MOMENT, "moment of its first answer or failure", "UTC", varies=True),
+        Column("last_at", MOMENT, "moment of its last one", "UTC", varies=True),
+        Column("mean_s", NUMBER, "mean time from a request to its answer", "seconds", varies=True),
+    ),
+)
+
+LEFT_OUT: Final = TableDefinition(
+    "left_out",
+    "What was left out, and why",
+    "One row a reason and place: what was not requested, not read to its end, or given up.",
+    left_out,
+    (
+        Column("reason", TOKEN, "why: an object outcome, or the limit that was hit"),
+        Column("what", TOKEN, "ARK, document or answer"),
+        Column("place", TEXT, "NAAN or host"),
+        Column("number", COUNT, "how many there are", "ARKs, documents or answers"),
+        Column("example", TEXT, "one of them"),
+        Column("note", TEXT, "the reason in words"),
+    ),
+)

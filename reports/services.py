@@ -1,0 +1,176 @@
+"""The tables about the three services: levels, who answers ``?info`` and how, what is promised and by whom."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pandas as pd
+
+from crawler.observations import DESCRIBED, CommitmentOutcome, Family, Question
+from reports.definitions import (
+    ARKS_COLUMN,
+    COUNT,
+    NAAN_COLUMN,
+    SHARE,
+    TEXT,
+    TOKEN,
+    TRUTH,
+    URL,
+    Column,
+    TableDefinition,
+)
+from reports.frames import Frames, joined
+from reports.overviews import host, share, tally
+from reports.standing import ark_standings
+
+#: What each level means; without one where nobody can say today whether the object is there.
+LEVELS: Final = {
+    3: "The object, a description of it, and a stated commitment.",
+    2: "The object, and either a description of it or a stated commitment.",
+    1: "The object, and nothing else.",
+    0: "Not even the object.",
+    None: "Nobody can say: no answer today, access refused to programs, or not asked.",
+}
+
+
+def levels(frames: Frames) -> pd.DataFrame:
+    """One row a level, from 3 down to 0 and then unknown, all five always."""
+    found = level(ark_standings(frames))
+    counts = [int((found.isna() if number is None else found.eq(number)).sum()) for number in LEVELS]
+    return pd.DataFrame(
+        {
+            "level": pd.array(list(LEVELS), dtype="Int64"),
+            "arks": pd.array(counts, dtype="Int64"),
+            "share": share(pd.Series(counts, dtype="Int64"), pd.Series([sum(counts)] * len(counts), dtype="Int64")),
+            "meaning": pd.Series(list(LEVELS.values()), dtype="str"),
+        }
+    )
+
+
+def level(standings: pd.DataFrame) -> pd.Series:
+    """How many of the three services each ARK gives; nothing where the object could not be judged."""
+    works = standings["family"].eq(Family.WORKS)
+    judged = works | standings["family"].eq(Family.FAILS)
+    described = standings["metadata"].isin(DESCRIBED)
+    committed = standings["commitment"].eq(CommitmentOutcome.STATED)
+    given = works.astype("Int64") + (works & described).astype("Int64") + (works & committed).astype("Int64")
+    return given.where(judged)
+
+
+def info_answers(frames: Frames) -> pd.DataFrame:
+    """One row a resolver, question and outcome; ordered by resolver, then as in the vocabularies.
+
+    A verdict tells the best of what the inflections gave: each of them counts here with that outcome.
+    """
+    asked = frames.observations[frames.observations["question"].isin([Question.INFO, Question.DOUBLE, Question.SINGLE])]
+    asked = asked.sort_values("attempt", kind="stable").drop_duplicates(
+        ["ark_id", "request_url", "question"], keep="last"
+    )
+    rows = asked.merge(frames.verdicts[["ark_id", "request_url", "metadata"]], on=["ark_id", "request_url"])
+    rows = rows.assign(
+        resolver=rows["asked_url"].map(host).astype("str"),
+        answered=rows["status"].astype("str").fillna(rows["chain_end"].astype("str")),
+        media=rows["media_type"].fillna("none"),
+        by=rows["final_url"].map(host).astype("str"),
+    )
+    by = ["resolver", "question", "metadata"]
+    groups = rows.sort_values(["ark", "asked_url"]).groupby(by, observed=True)
+    table = groups.agg(
+        arks=("ark_id", "nunique"),
+        statuses=("answered", tally),
+        media_types=("media", tally),
+        answered_by=("by", lambda hosts: tally(hosts, most=3)),
+        example=("asked_url", "first"),
+    ).reset_index()
+    table = table.assign(given=table["metadata"].isin(DESCRIBED)).astype(
+        {
+            "arks": "Int64",
+            "given": "boolean",
+            **dict.fromkeys(("statuses", "media_types", "answered_by", "example"), "str"),
+        }
+    )
+    ordered = table.sort_values(by, ignore_index=True)
+    return ordered[[column.name for column in INFO_ANSWERS.columns]]
+
+
+def permanence(frames: Frames) -> pd.DataFrame:
+    """One row a NAAN, guarantor and level that was stated, or placeholder; the greatest first, then in their order."""
+    stated = frames.verdicts[
+        frames.verdicts["commitment"].isin([CommitmentOutcome.STATED, CommitmentOutcome.PLACEHOLDER])
+    ]
+    told = stated["commitment_parsed"]
+    rows = pd.DataFrame(
+        {
+            "naan": stated["naan"],
+            "outcome": stated["commitment"].astype("str"),
+            "guarantor": told.map(lambda promise: _field(promise, "who", "guarantor")).astype("str"),
+            "level": told.map(lambda promise: _field(promise, "level")).astype("str"),
+            "words": told.map(lambda promise: _field(promise, "permanence", "what")).astype("str"),
+            "since": told.map(lambda promise: _field(promise, "since", "when")).astype("str"),
+            "ark_id": stated["ark_id"],
+        }
+    )
+    by = ["naan", "outcome", "guarantor", "level", "words"]
+    table = rows.groupby(by, dropna=False).agg(
+        arks=("ark_id", "nunique"), since=("since", lambda moments: tally(moments.dropna(), most=3))
+    )
+    table = table.reset_index().astype({"arks": "Int64", "since": "str"})
+    ordered = table.sort_values(["arks", *by], ascending=[False, *(True for _ in by)], ignore_index=True)
+    return ordered[[column.name for column in PERMANENCE.columns]]
+
+
+def _field(promise: Any, *names: str) -> str | None:
+    if not isinstance(promise, dict):
+        return None
+    return next((joined(promise[name]) for name in names if promise.get(name)), None)
+
+
+LEVEL_TABLE: Final = TableDefinition(
+    "levels",
+    "Levels of service",
+    "One row a level: how many of the three services (the object, a description of it, a commitment to it) an "
+    "ARK gives, by its best answers. An ARK without its object is at level 0.",
+    levels,
+    (
+        Column("level", COUNT, "how many of the three services are given; empty where nobody can say", "services"),
+        ARKS_COLUMN,
+        Column("share", SHARE, "these ARKs / all ARKs; empty when there is none", "1"),
+        Column("meaning", TEXT, "the level in words"),
+    ),
+)
+
+INFO_ANSWERS: Final = TableDefinition(
+    "info_answers",
+    "Who answers ?info",
+    "One row a resolver, inflection and outcome: which resolvers answer when they are asked to describe an "
+    "object, and how. The outcome is that of the metadata service as a whole, which the best answer decides.",
+    info_answers,
+    (
+        Column("resolver", TEXT, "host that was asked"),
+        Column("question", TOKEN, "inflection that was sent: ?info, ?? or ?"),
+        Column("metadata", TOKEN, "outcome of the metadata service"),
+        Column("given", TRUTH, "whether this outcome means that the object is described"),
+        ARKS_COLUMN,
+        Column("statuses", TEXT, "HTTP statuses, or failures, by number of URLs, the most frequent first"),
+        Column("media_types", TEXT, "media types of the answers, likewise"),
+        Column("answered_by", TEXT, "hosts that gave the last answer, likewise; three at most"),
+        Column("example", URL, "one of the URLs that were asked"),
+    ),
+)
+
+PERMANENCE: Final = TableDefinition(
+    "permanence",
+    "Permanence that is claimed",
+    "One row a NAAN, guarantor and statement. What is claimed is told as it is told; a statement that a "
+    "template left is a placeholder, and claims nothing.",
+    permanence,
+    (
+        NAAN_COLUMN,
+        Column("outcome", TOKEN, "outcome of the commitment service: stated or placeholder"),
+        Column("guarantor", TEXT, "who makes the commitment, in the provider's words"),
+        Column("level", TEXT, "level of permanence that the words name (draft-kunze-ark-38, 5.1.1)"),
+        Column("words", TEXT, "what is said of permanence, in the provider's words"),
+        ARKS_COLUMN,
+        Column("since", TEXT, "dates of the commitment, by number of URLs; three at most"),
+    ),
+)

@@ -1,0 +1,165 @@
+"""All runs of a store up to one of them, as typed frames: every check, every standing, every host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+import pandas as pd
+from sqlalchemy import ColumnElement, Connection, Select, func, select, tuple_
+
+from crawler import schema
+from crawler.history.latest import has_followers, policy_of, rebuild_beside
+from crawler.history.standing import Policy, State
+from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
+
+TEXT: Final = "str"
+WORD: Final = pd.CategoricalDtype()
+"""Text of which few different values occur many times."""
+MOMENT: Final = "datetime64[ms, UTC]"
+
+
+def _words(words: type[StrEnum]) -> pd.CategoricalDtype:
+    return pd.CategoricalDtype([str(word) for word in words], ordered=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """All runs up to the one that is reported. An ARK at one URL is a *pair*, known by a number."""
+
+    policy: Policy
+    runs: pd.DataFrame
+    """In order; those that did not begin to be judged left out."""
+    checks: pd.DataFrame
+    """One row a verdict, by pair and then in the order of the runs; `run` is the place of its run in `runs`."""
+    standings: pd.DataFrame
+    """One row a pair, with what its last verdict says of description and commitment."""
+    contacts: pd.DataFrame
+    """One row a run and host; `run` as in `checks`."""
+
+
+Dtypes = Mapping[str, Any]
+RUNS: Final[Dtypes] = {
+    "run_id": "int64",
+    "started_at": MOMENT,
+    "command": TEXT,
+    "state": TEXT,
+    "is_suspect": "bool",
+    "reason": TEXT,
+}
+CHECKS: Final[Dtypes] = {"pair": "int32", "run": "int16", "object": _words(ObjectOutcome)}
+STANDINGS: Final[Dtypes] = {
+    "pair": "int32",
+    "ark_id": "int64",
+    "ark": TEXT,
+    "naan": WORD,
+    "request_url": TEXT,
+    "host": WORD,
+    "state": _words(State),
+    "since": MOMENT,
+    "reason": TEXT,
+    "strikes": "int32",
+    "checked_at": MOMENT,
+    "worked_at": MOMENT,
+    "first_seen_at": MOMENT,
+    "gone_at": MOMENT,
+    "object": _words(ObjectOutcome),
+    "metadata": _words(MetadataOutcome),
+    "commitment": _words(CommitmentOutcome),
+    "level": WORD,
+}
+CONTACTS: Final[Dtypes] = {
+    "run": "int16",
+    "host": WORD,
+    "answered": "int64",
+    "met": "int64",
+    "silent": "int64",
+    "first_at": MOMENT,
+    "last_at": MOMENT,
+    "failure": TEXT,
+}
+
+
+def no_timeline() -> Timeline:
+    """The timeline of a store without runs."""
+    empty = (_frame(dtypes, []) for dtypes in (RUNS, CHECKS, STANDINGS, CONTACTS))
+    return Timeline(Policy(), *empty)
+
+
+def timeline(connection: Connection, run_id: int | None) -> Timeline:
+    """All that happened up to and with a run; later runs are as if they had not been.
+
+    The standing after an earlier run is made again beside the store, in tables that vanish with *connection*.
+    """
+    if run_id is None:
+        return no_timeline()
+    if has_followers(connection, run_id):
+        rebuild_beside(connection, until=run_id)
+    run, assessment = schema.run, schema.assessment
+    this = select(run.c.started_at, run.c.run_id).where(run.c.run_id == run_id).scalar_subquery()
+    runs = _load(
+        connection,
+        RUNS,
+        select(run.c.run_id, run.c.started_at, run.c.command, run.c.state, assessment.c.is_suspect, assessment.c.reason)
+        .join_from(run, assessment)
+        .where(tuple_(run.c.started_at, run.c.run_id) <= this)
+        .order_by(run.c.started_at, run.c.run_id),
+    )
+    place = {int(key): at for at, key in enumerate(runs["run_id"])}
+    return Timeline(
+        policy_of(connection),
+        runs,
+        _checks(connection, place),
+        _standings(connection),
+        _contacts(connection, place),
+    )
+
+
+def _checks(connection: Connection, place: Mapping[int, int]) -> pd.DataFrame:
+    verdict, latest = schema.verdict, schema.latest
+    together = (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url)
+    query = select(latest.c.latest_id, verdict.c.run_id, verdict.c.object).join_from(verdict, latest, together)
+    rows = connection.execute(query).all()
+    frame = _frame(CHECKS, [(pair, place[run], object_) for pair, run, object_ in rows if run in place])
+    return frame.sort_values(["pair", "run"], ignore_index=True)
+
+
+def _standings(connection: Connection) -> pd.DataFrame:
+    latest, verdict, ark = schema.latest.c, schema.verdict.c, schema.ark.c
+    columns: Sequence[ColumnElement[Any]] = (
+        latest.latest_id,
+        *(latest.ark_id, ark.ark, ark.naan, latest.request_url, latest.host, latest.state, latest.since),
+        *(latest.reason, latest.strikes, latest.checked_at, latest.worked_at, latest.first_seen_at, latest.gone_at),
+        *(verdict.object, verdict.metadata, verdict.commitment),
+        func.json_extract(verdict.commitment_parsed, "$.level"),
+    )
+    query = select(*columns).join_from(schema.latest, schema.ark)
+    query = query.outerjoin(schema.verdict, verdict.verdict_id == latest.verdict_id)
+    return _load(connection, STANDINGS, query.order_by(latest.latest_id))
+
+
+def _contacts(connection: Connection, place: Mapping[int, int]) -> pd.DataFrame:
+    contact = schema.contact.c
+    columns = (contact.run_id, *(contact[name] for name in CONTACTS if name != "run"))
+    rows = [(place[row[0]], *row[1:]) for row in connection.execute(select(*columns)) if row[0] in place]
+    return _frame(CONTACTS, rows).sort_values(["host", "run"], ignore_index=True)
+
+
+def _load(connection: Connection, dtypes: Dtypes, query: Select[Any]) -> pd.DataFrame:
+    return _frame(dtypes, connection.execute(query).all())
+
+
+def _frame(dtypes: Dtypes, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
+    columns: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * len(dtypes)
+    return pd.DataFrame(
+        {name: _series(values, dtype) for (name, dtype), values in zip(dtypes.items(), columns, strict=True)}
+    )
+
+
+def _series(values: Sequence[Any], dtype: Any) -> pd.Series:
+    column: pd.Series = pd.Series(values, dtype=TEXT if dtype == MOMENT else dtype)
+    if dtype == MOMENT:
+        column = pd.to_datetime(column, utc=True, format="ISO8601", errors="coerce").dt.as_unit("ms")
+    return column

@@ -1,0 +1,33 @@
+"""The words that a report is asked for in: its formats, and what `--only` understands. Light to import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from crawler.history.standing import EventKind, State
+from crawler.observations import CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
+from reports.acting.causes import Cause
+
+#: Every format, and what it is.
+FORMATS: Final[Mapping[str, str]] = {
+    "html": "one page that needs nothing else",
+    "csv": "one file a table, in UTF-8",
+    "md": "the report in brief, for an issue or the summary of a CI job",
+    "json": "one document with every table, which docs/report.schema.json describes",
+    "xlsx": "one workbook with a sheet a table, for spreadsheets",
+    "parquet": "one file a table, for other tools",
+    "junit": "each cited ARK as a test case of its document, for CI",
+    "sarif": "each place to mend as a result, for code hosts and editors",
+}
+#: What is written when nothing else is asked for.
+DEFAULT_FORMATS: Final = ("html", "csv")
+
+#: The words that ``--only`` understands; one that stands in several vocabularies means them all.
+ONLY: Final = tuple(
+    dict.fromkeys(
+        str(word)
+        for words in (Family, ObjectOutcome, MetadataOutcome, CommitmentOutcome, State, EventKind, Cause)
+        for word in words
+    )
+)

@@ -1,0 +1,84 @@
+"""What differs between two checks of an ARK that works, and what only looks as if it did."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from crawler.history.changes import Seen, compared, described, place, promised
+from crawler.likeness import sketch
+
+WORDS = "the river has a bridge of seven arches that was built when the town was still inside its walls"
+
+
+def words(known: Seen, seen: Seen) -> list[str]:
+    return [each.words for each in compared(known, seen, least_likeness=0.3).differences]
+
+
+def test_another_text_is_another_object_and_a_new_footer_is_not() -> None:
+    page = sketch(WORDS)
+    with_footer = sketch(WORDS + " imprint and privacy")
+    other = sketch("domain names are for sale here and this one could be yours from today on")
+    assert words(Seen(sketch=page), Seen(sketch=with_footer)) == []
+    [told] = words(Seen(sketch=page), Seen(sketch=other))
+    assert told == "object: 0% of its text is as it was"
+
+
+def test_a_slow_drift_adds_up() -> None:
+    others = [f"other{letter}" for letter in "abcdefghijklmnopqrs"]
+    texts = [" ".join(others[:at] + WORDS.split()[at:]) for at in (0, 5, 10, 15)]
+    one_by_one = (words(Seen(sketch=sketch(a)), Seen(sketch=sketch(b))) for a, b in pairwise(texts))
+    assert not any(one_by_one)
+    known, told = Seen(sketch=sketch(texts[0])), []
+    for text in texts[1:]:
+        step = compared(known, Seen(sketch=sketch(text)), least_likeness=0.3)
+        known = step.known
+        told += step.differences
+    assert len(told) == 1
+
+
+def test_bytes_count_where_there_is_no_text() -> None:
+    assert words(Seen(digest="a"), Seen(digest="b")) == ["object: its bytes are others"]
+    assert words(Seen(digest="a", sketch="0000000a"), Seen(digest="b", sketch="0000000a")) == []
+    assert words(Seen(digest="a"), Seen()) == []
+
+
+def test_a_description_that_was_not_asked_for_has_not_been_lost() -> None:
+    known = Seen(description={"what": "A map"}, promise={"what": "Not Guaranteed"})
+    result = compared(known, Seen(), least_likeness=0.3)
+    assert result.differences == ()
+    assert result.known == known
+
+
+def test_each_word_of_description_and_commitment_that_changed_is_told() -> None:
+    known = Seen(
+        description={"who": "A Library", "what": "A map"},
+        promise={"who": "A Library", "what": "Permanent: Stable Content", "when": "2020"},
+    )
+    now = Seen(
+        description={"who": "A Library", "what": "A chart"},
+        promise={"who": "Another", "what": "Not Guaranteed", "when": "2026"},
+    )
+    assert words(known, now) == [
+        "metadata: what: 'A map', now 'A chart'",
+        "commitment: who: 'A Library', now 'Another'",
+        "commitment: what: 'Permanent: Stable Content', now 'Not Guaranteed'",
+        "commitment: when: '2020', now '2026'",
+    ]
+
+
+def test_a_commitment_can_be_withdrawn_and_given() -> None:
+    stated = Seen(promise={"what": "Not Guaranteed"})
+    assert words(stated, Seen(promise=promised("absent", {}))) == ["commitment: given no more"]
+    assert words(Seen(promise={}), stated) == ["commitment: given now"]
+    assert words(stated, Seen(promise=promised("undetermined", {}))) == []
+
+
+def test_records_without_who_what_when_are_compared_as_wholes() -> None:
+    one, other = described("structured", {"license": "CC0", "size": 7}), described("structured", {"size": 8})
+    assert one != other
+    assert one == described("structured", {"size": 7, "license": "CC0"})
+
+
+def test_what_is_no_url_is_its_own_place() -> None:
+    assert place("http://[broken/x") == "http://[broken/x"
+    assert place("urn:isbn:1") == "urn:isbn:1"

@@ -1,0 +1,256 @@
+"""The life of an ARK as the store keeps it and `arkaudit history` tells it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from crawler import schema
+from crawler.history.latest import rebuild
+from crawler.history.standing import Policy
+from crawler.judging import judge_run
+from crawler.observations import ChainEnd, CitedMention, DocumentRecord, Hop, Observation, Question
+from crawler.store import Store
+from extractors.ark import Ark
+from extractors.find import find_arks
+from reports.life import life
+from tests.loopback import run_command
+
+ONE, OTHER = "http://a.example/ark:/12x45/x5", "http://b.example/ark:/12x45/x7"
+GUIDE = "http://library.example/guide"
+
+
+def moment(day: float) -> str:
+    return (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=day)).isoformat(timespec="milliseconds")
+
+
+def seen(url: str, day: float, status: int | None) -> Observation:
+    hop = Hop(url, "GET", moment(day), status)
+    end = ChainEnd.ANSWERED if status else ChainEnd.TIMEOUT
+    return Observation(str(Ark.parse(url)), url, Question.OBJECT, url, (hop,), end, text="an object")
+
+
+def audit(
+    store: Store,
+    day: float,
+    *,
+    documents: dict[str, str] | None = None,
+    answers: dict[str, int | None] | None = None,
+    state: str = "finished",
+    seeds: Sequence[str] = (GUIDE,),
+) -> int:
+    """One run: documents by URL with their text (or, in brackets, their outcome), and what each ARK answers."""
+    run_id = store.begin_run(
+        command="run", at=moment(day), version="0", resolver="https://n2t.net/", user_agent="t", seeds=seeds
+    )
+    for url, text in (documents or {}).items():
+        outcome = text.strip("[]") if text.startswith("[") else "read"
+        mentions = tuple(CitedMention(each, each.repaired) for each in find_arks("" if outcome != "read" else text))
+        hops = (Hop(url, "GET", moment(day), 200),)
+        store.record(run_id, [DocumentRecord(url, None, moment(day), outcome, hops=hops, mentions=mentions)])
+    store.record(run_id, [seen(url, day, status) for url, status in (answers or {}).items()])
+    judge_run(store, run_id, [(Ark.parse(url), url) for url in answers or {}])
+    store.end_run(run_id, at=moment(day), state=state)
+    return run_id
+
+
+def events(store: Store) -> list[tuple[int, str, str]]:
+    event = schema.event
+    with store._engine.connect() as connection:
+        query = select(event.c.run_id, event.c.request_url, event.c.event).order_by(event.c.event_id)
+        return [tuple(row) for row in connection.execute(query)]
+
+
+def derived(store: Store) -> list[object]:
+    with store._engine.connect() as connection:
+        return [
+            sorted(tuple(row)[table is not schema.assessment :] for row in connection.execute(select(table)).all())
+            for table in (schema.latest, schema.event, schema.contact, schema.assessment)
+        ]
+
+
+def assert_rebuilt_the_same(store: Store) -> None:
+    before = str(derived(store))
+    with store._writing() as connection:
+        rebuild(connection)
+    assert str(derived(store)) == before
+
+
+def test_a_cited_ark_is_new_before_it_is_ever_checked_and_only_once() -> None:
+    with Store.open(None) as store:
+        first = audit(store, 0, documents={GUIDE: f"see {ONE}"})
+        [known] = store.known_arks()
+        assert (known.state, known.checked_at, known.host) == ("undetermined", None, "a.example")
+        audit(store, 1, documents={GUIDE: f"see {ONE}"}, answers={ONE: 200})
+        assert events(store) == [(first, ONE, "new")]
+        assert [each.state for each in store.known_arks()] == ["healthy"]
+        assert_rebuilt_the_same(store)
+
+
+def test_what_the_documents_no_longer_cite_is_gone_and_comes_back_as_new() -> None:
+    with Store.open(None) as store:
+        audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 200})
+        gone = audit(store, 1, documents={GUIDE: f"see {OTHER}"}, answers={OTHER: 200})
+        assert [each.is_cited for each in store.known_arks()] == [False, True]
+        again = audit(store, 2, documents={GUIDE: f"see {ONE}, {OTHER}"}, answers={ONE: 200, OTHER: 200})
+        assert [each for each in events(store) if each[1] == ONE][1:] == [(gone, ONE, "gone"), (again, ONE, "new")]
+        assert all(each.is_cited for each in store.known_arks())
+        assert_rebuilt_the_same(store)
+
+
+OTHER_PAGE = "http://library.example/other"
+
+
+@pytest.mark.parametrize(
+    ("why", "documents", "is_gone"),
+    [
+        ("the page could not be had this time", {GUIDE: "[timeout]"}, False),
+        ("the page keeps programs out this time", {GUIDE: "[blocked]"}, False),
+        ("the page could not be read this time", {GUIDE: "[unreadable]"}, False),
+        ("another page cites it now", {GUIDE: "nothing", OTHER_PAGE: f"see {ONE}"}, False),
+        ("the page is there no more", {GUIDE: "[broken]"}, True),
+        ("nothing leads to the page any more", {OTHER_PAGE: "nothing"}, True),
+    ],
+)
+def test_gone_is_only_what_was_seen_to_be_gone(why: str, documents: dict[str, str], is_gone: bool) -> None:
+    with Store.open(None) as store:
+        audit(store, 0, documents={GUIDE: f"see {ONE}"}, answers={ONE: 200})
+        audit(store, 1, documents=documents)
+        assert [not each.is_cited for each in store.known_arks()] == [is_gone], why
+        assert_rebuilt_the_same(store)
+
+
+def test_a_page_that_could_not_be_had_keeps_its_citations_until_it_is_seen_without_them() -> None:
+    with Store.open(None) as store:
+        audit(store, 0, documents={GUIDE: f"see {ONE}"})
+        audit(store, 1, documents={GUIDE: "[timeout]"})
+        assert [each.is_cited for each in store.known_arks()] == [True]
+        audit(store, 2, documents={GUIDE: "nothing"})
+        assert [each.is_cited for each in store.known_arks()] == [False]
+
+
+def test_an_interrupted_run_and_one_from_other_seeds_show_nothing_gone() -> None:
+    with Store.open(None) as store:
+        audit(store, 0, documents={GUIDE: f"see {ONE}"})
+        audit(store, 1, documents={OTHER_PAGE: "nothing"}, state="interrupted")
+        audit(store, 2, documents={OTHER_PAGE: "nothing"}, seeds=[OTHER_PAGE])
+        assert [each.is_cited for each in store.known_arks()] == [True]
+
+
+def test_what_another_audit_of_the_store_still_cites_is_not_gone() -> None:
+    with Store.open(None) as store:
+        audit(store, 0, documents={OTHER_PAGE: f"see {ONE}"}, seeds=[OTHER_PAGE])
+        audit(store, 1, documents={GUIDE: f"see {ONE}"})
+        audit(store, 2, documents={GUIDE: "nothing"})
+        assert [each.is_cited for each in store.known_arks()] == [True]
+        audit(store, 3, documents={OTHER_PAGE: "nothing"}, seeds=[OTHER_PAGE])
+        assert_rebuilt_the_same(store)
+
+
+def test_judging_a_run_again_leaves_its_history_as_it_would_have_been() -> None:
+    with Store.open(None) as store:
+        audit(store, 0, answers={ONE: 404, OTHER: 200})
+        run_id = audit(store, 3, answers={ONE: 404, OTHER: 200})
+        before = derived(store)
+        judge_run(store, run_id, [(Ark.parse(url), url) for url in (ONE, OTHER)])
+        assert str(derived(store)) == str(before)
+
+
+def test_a_run_in_which_nobody_answers_gives_no_strike_in_the_store_either() -> None:
+    with Store.open(None) as store:
+        for day in (0, 30, 60):
+            audit(store, day, answers={ONE: None, OTHER: None})
+        assert {each.state for each in store.known_arks()} == {"undetermined"}
+
+
+def test_another_policy_reads_all_history_again() -> None:
+    with Store.open(None) as store:
+        for day in (0, 2, 4):
+            audit(store, day, answers={ONE: 404, OTHER: 200})
+        store.keep_standing_by(Policy(days=3))
+        assert [each.state for each in store.known_arks()] == ["confirmed-broken", "healthy"]
+        assert (3, ONE, "broke") in events(store)
+        store.keep_standing_by(Policy())
+        assert [each.state for each in store.known_arks()] == ["failing", "healthy"]
+        assert_rebuilt_the_same(store)
+
+
+# -- what is told of it
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    path = tmp_path / "audit.db"
+    with Store.open(path) as store:
+        audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 200})
+        for day in (30, 33, 38):
+            audit(store, day, answers={ONE: 404, OTHER: 200}, seeds=[])
+        audit(store, 45, answers={ONE: None, OTHER: None}, seeds=[])
+        audit(store, 46, documents={GUIDE: f"see {ONE}"}, answers={ONE: 200})
+    return path
+
+
+def test_a_life_has_its_citations_checks_and_transitions(kept: Path) -> None:
+    found = life(kept, Ark("12x45", "x5"))
+    assert found is not None
+    [cited] = found.citations
+    assert (cited.document, cited.first_at[:10], cited.last_at[:10]) == (GUIDE, "2026-01-01", "2026-02-16")
+    [at_url] = found.urls
+    assert [(check.object, check.state) for check in at_url.checks] == [
+        ("resolved", "healthy"),
+        ("broken", "failing"),
+        ("broken", "failing"),
+        ("broken", "confirmed-broken"),
+        ("timeout", "confirmed-broken"),
+        ("resolved", "healthy"),
+    ]
+    assert [check.is_suspect for check in at_url.checks] == [False, False, False, False, True, False]
+    assert [event.event for event in at_url.events] == ["new", "broke", "recovered"]
+    assert (at_url.spark(), at_url.spark(is_unicode=False)) == ("█▁▁▁▄█", "#___-#")
+    assert life(kept, Ark("12x45", "never")) is None
+
+
+def test_the_states_of_a_life_are_those_of_the_store(kept: Path) -> None:
+    for ark in ("x5", "x7"):
+        found = life(kept, Ark("12x45", ark))
+        assert found is not None
+        assert all(each.checks[-1].state == each.state for each in found.urls)
+
+
+def test_the_command_tells_a_life_in_lines(kept: Path) -> None:
+    done = run_command("history", "http://elsewhere.example/ark:/12x45/x-5", "--store", kept, PYTHONIOENCODING="utf-8")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "ark:12x45/x5"
+    assert f"cited in {GUIDE}: 1 citation, 2026-01-01 to 2026-02-16" in lines
+    assert "  █▁▁▁▄█" in lines
+    assert any("failing > confirmed-broken: broken 404" in line for line in lines)
+    assert any("recovered: after 3 failures since 2026-01-31; it had been confirmed broken" in line for line in lines)
+    in_ascii = run_command("history", "ark:12x45/x5", "--store", kept, PYTHONIOENCODING="ascii")
+    assert "  #___-#" in in_ascii.stdout.splitlines()
+    assert in_ascii.stdout.isascii()
+
+
+def test_the_command_tells_a_life_as_json(kept: Path) -> None:
+    done = run_command("history", "ark:12x45/x7", "--store", kept, "--format", "json")
+    row = json.loads(done.stdout)
+    assert row["ark"] == "ark:12x45/x7"
+    assert row["urls"][0]["spark"] == "####-"
+    assert row["urls"][0]["gone_at"].startswith("2026-02-16")
+
+
+@pytest.mark.parametrize(
+    ("asked", "store", "code"),
+    [("ark:12x45/never", "audit.db", 1), ("no ark", "audit.db", 2), ("ark:1/x5", "no.db", 2)],
+)
+def test_what_the_store_can_not_tell_is_one_line(kept: Path, asked: str, store: str, code: int) -> None:
+    before = kept.read_bytes()
+    done = run_command("history", asked, "--store", kept.with_name(store))
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (code, "", 1)
+    assert kept.read_bytes() == before
+    assert [path.name for path in kept.parent.iterdir()] == ["audit.db"]

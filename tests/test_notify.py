@@ -1,0 +1,233 @@
+"""Who is told what a run has changed: by a file, a command, a real mail server; again when it fails."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from email import message_from_bytes
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import AuthResult, LoginPassword
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arkaudit.config import Config, Email, Notify
+from arkaudit.notify.message import HEADINGS, MOST_LISTED, _code, message
+from arkaudit.notify.sending import OUTBOX, tell
+from crawler.history.news import Item, News
+from crawler.observations import ServiceVerdict, Verdict
+from crawler.store import Store
+from tests.loopback import RawServer, reply, run_command
+
+URL = "https://n2t.net/ark:12148/btv1b8449691v"
+
+
+def item(kind: str, *, ark: str = "ark:12148/btv1b8449691v", detail: str = "", citations: int = 0) -> Item:
+    return Item(kind, ark, f"https://n2t.net/{ark}", "failing", detail, citations)
+
+
+def news(*items: Item, known: int = 0, suspect: str = "") -> News:
+    return News(7, "2026-11-21T10:00:00.000+00:00", items, known, suspect)
+
+
+def test_new_trouble_comes_first_and_what_was_known_is_counted() -> None:
+    told = message(
+        news(item("new"), item("broke", citations=3), item("recovered"), known=12), kinds=HEADINGS, audit="theses"
+    )
+    assert told is not None
+    assert told.subject == "arkaudit: theses: 1 broke, 1 new, 1 recovered"
+    assert told.text.index("Broken, confirmed") < told.text.index("New in the documents")
+    assert "cited 3 times" in told.text
+    assert "Known before and unchanged: 12 ARKs with problems." in told.text
+
+
+def test_where_nothing_has_changed_for_them_nobody_is_told() -> None:
+    assert message(news(known=12), kinds=HEADINGS, audit="theses") is None
+    assert message(news(item("new")), kinds=["broke"], audit="theses") is None
+
+
+def test_a_long_list_is_cut_and_says_so() -> None:
+    told = message(news(*(item("broke") for _ in range(MOST_LISTED + 3))), kinds=["broke"], audit="theses")
+    assert told is not None
+    assert told.text.count("- `ark:") == MOST_LISTED
+    assert "- and 3 more, in the report" in told.text
+
+
+def test_that_a_run_proves_nothing_is_said() -> None:
+    told = message(news(item("new"), suspect="9 of 10 hosts gave no answer"), kinds=["new"], audit="theses")
+    assert told is not None
+    assert "count for nothing: 9 of 10 hosts gave no answer" in told.text
+
+
+@given(st.text())
+def test_what_comes_from_the_world_has_no_effect_as_markdown(text: str) -> None:
+    from markdown_it import MarkdownIt
+
+    shown = _code(text)
+    assert "\n" not in shown
+    (inline,) = MarkdownIt().parseInline(shown)
+    assert [child.type for child in inline.children or []] == ["code_inline"] or not text.strip()
+
+
+# -- the ways
+
+
+class MailServer(Controller):
+    """A real one, on a port that is free."""
+
+    def _trigger_server(self) -> None:
+        assert self.server is not None
+        self.port = self.server.sockets[0].getsockname()[1]
+        super()._trigger_server()
+
+
+class Mailbox:
+    """A mail server's: it keeps what it takes, and may refuse."""
+
+    def __init__(self) -> None:
+        self.mails: list[Any] = []
+        self.refusals = 0
+
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+        if self.refusals:
+            self.refusals -= 1
+            return "451 try again later"
+        self.mails.append(message_from_bytes(envelope.content))
+        return "250 OK"
+
+
+@pytest.fixture
+def mailbox() -> Iterator[tuple[Mailbox, str]]:
+    box = Mailbox()
+
+    def authenticate(server: Any, session: Any, envelope: Any, mechanism: Any, data: Any) -> AuthResult:
+        is_known = isinstance(data, LoginPassword) and data.password == b"open sesame"
+        return AuthResult(success=is_known)
+
+    server = MailServer(box, hostname="127.0.0.1", port=0, authenticator=authenticate, auth_require_tls=False)
+    server.start()
+    try:
+        yield box, f"127.0.0.1:{server.port}"
+    finally:
+        server.stop()
+
+
+def email(smtp: str, **others: Any) -> Email:
+    return Email(
+        smtp=smtp, to=["ada@example.org", "bo@example.org"], sender="arkaudit@example.org", security="none", **others
+    )
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> tuple[Path, int]:
+    """A store whose last run has confirmed that an ARK is broken: it failed three times in eight days."""
+    path = tmp_path / "theses.db"
+    nothing = ServiceVerdict("not-asked", ())
+    with Store.open(path) as store:
+        for day, outcome in (("12", "resolved"), ("13", "broken"), ("17", "broken"), ("21", "broken")):
+            at = f"2026-11-{day}T10:00:00.000+00:00"
+            run_id = store.begin_run(command="run", at=at, version="0", resolver="", user_agent="", seeds=[])
+            found = ServiceVerdict(outcome, ())
+            store.record_verdicts(
+                run_id, [Verdict("ark:12148/btv1b8449691v", URL, found, nothing, nothing, URL, (), 1)]
+            )
+            store.end_run(run_id, at=at, state="finished")
+    return path, run_id
+
+
+def test_a_mail_says_what_broke(mailbox: tuple[Mailbox, str], broken: tuple[Path, int]) -> None:
+    box, smtp = mailbox
+    assert tell(Config(name="theses", notify=Notify(email=email(smtp))), *broken)
+    (mail,) = box.mails
+    assert mail["To"] == "ada@example.org, bo@example.org"
+    assert "1 broke" in mail["Subject"]
+    assert "ark:12148/btv1b8449691v" in mail.get_payload()
+
+
+def test_a_server_that_is_busy_is_asked_again(mailbox: tuple[Mailbox, str], broken: tuple[Path, int]) -> None:
+    box, smtp = mailbox
+    box.refusals = 2
+    assert tell(Config(notify=Notify(email=email(smtp))), *broken, wait_s=0)
+    assert len(box.mails) == 1
+
+
+def test_what_could_not_be_sent_is_sent_the_next_time_once(
+    mailbox: tuple[Mailbox, str], broken: tuple[Path, int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    box, smtp = mailbox
+    box.refusals = 3
+    config = Config(notify=Notify(email=email(smtp)))
+    assert not tell(config, *broken, wait_s=0)
+    assert "not told (mail to ada@example.org" in capsys.readouterr().err
+    assert tell(config, *broken, wait_s=0)
+    assert len(box.mails) == 1, "what waited is the message of this very run"
+    assert not list((broken[0].parent / OUTBOX).rglob("*.json"))
+
+
+def test_a_password_comes_from_the_environment_and_stands_nowhere(
+    mailbox: tuple[Mailbox, str],
+    broken: tuple[Path, int],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    box, smtp = mailbox
+    config = Config(notify=Notify(email=email(smtp, user="arkaudit", password_env="MAIL_PASSWORD")))
+    assert not tell(config, *broken, wait_s=0)
+    assert "no password for arkaudit" in capsys.readouterr().err
+    monkeypatch.setenv("MAIL_PASSWORD", "wrong one")
+    assert not tell(config, *broken, wait_s=0)
+    assert "wrong one" not in capsys.readouterr().err
+    monkeypatch.setenv("MAIL_PASSWORD", "open sesame")
+    assert tell(config, *broken, wait_s=0)
+    assert len(box.mails) == 1
+
+
+def test_a_command_gets_the_news_and_a_file_keeps_them(broken: tuple[Path, int], tmp_path: Path) -> None:
+    script = "import os, sys; open('heard', 'w').write(os.environ['ARKAUDIT_SUBJECT'] + sys.stdin.read())"
+    command = [sys.executable, "-c", f"import os; os.chdir({str(tmp_path)!r}); {script}"]
+    assert tell(Config(notify=Notify(command=command, file=tmp_path / "news.md")), *broken)
+    assert "1 broke" in (tmp_path / "heard").read_text()
+    assert (tmp_path / "news.md").read_text().count("Broken, confirmed") == 1
+
+
+def test_one_way_that_fails_does_not_keep_another_from_hearing(
+    broken: tuple[Path, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notify = Notify(command=["/no/such/program"], file=tmp_path / "news.md")
+    assert not tell(Config(notify=notify), *broken, wait_s=0)
+    assert "/no/such/program can't be run" in capsys.readouterr().err
+    assert (tmp_path / "news.md").exists()
+
+
+def test_a_dry_run_tells_nobody(
+    mailbox: tuple[Mailbox, str], broken: tuple[Path, int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    box, smtp = mailbox
+    assert tell(Config(notify=Notify(email=email(smtp))), *broken, is_dry=True)
+    said = capsys.readouterr()
+    assert "would mail to ada@example.org, bo@example.org" in said.err
+    assert "Broken, confirmed" in said.out
+    assert box.mails == []
+
+
+def test_a_run_tells_at_its_end_and_the_verb_tells_again(tmp_path: Path) -> None:
+    with RawServer(lambda _: reply("404 Not Found", body="<title>Not found</title>")) as server:
+        (tmp_path / "theses.txt").write_text(f"{server.url}/ark:/12148/x1")
+        config = tmp_path / "arkaudit.toml"
+        config.write_text(
+            "seeds = ['theses.txt']\nstore = 'a.db'\n[politeness]\ndelay = 0\nbackoff = 0\ncontact = 'x@example.org'\n"
+            "[network]\nonly_routed = true\nallow_addresses = ['127.0.0.0/8']\n"
+            "[notify]\nfile = 'news.md'\non = ['failing']\n"
+        )
+        first = run_command("run", "-c", config)
+        assert first.returncode == 0, first.stderr
+    assert (tmp_path / "news.md").read_text().count("Fails, not yet confirmed") == 1
+    again = run_command("notify", "-c", config, "--dry-run")
+    assert (again.returncode, again.stdout.count("Fails, not yet confirmed")) == (0, 1)
+    for arguments, said in ((("--run", "9"), "has no run 9"), (("--store", tmp_path / "b.db"), "there is no store")):
+        refused = run_command("notify", "-c", config, *arguments)
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+        assert said in refused.stderr

@@ -1,0 +1,228 @@
+"""What persists over time: survival held against published examples, spells against the standing itself."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler.history.standing import Check, EventKind, Policy, standing_of
+from crawler.observations import ObjectOutcome
+from crawler.store import Store
+from reports import persistence
+from reports.frames import load_frames
+from reports.over_time import OVER_TIME
+from reports.survival import kaplan_meier, median_days
+from reports.timelines import CHECKS, CONTACTS, RUNS, STANDINGS, Timeline, no_timeline
+from tests.report_world import write_store, write_world
+from tests.test_history import GUIDE, ONE, OTHER, audit
+from tests.vectors import vectors
+
+
+@pytest.mark.parametrize("vector", vectors("survival"))
+def test_survival_is_that_of_the_published_example(vector: dict[str, Any]) -> None:
+    rows = [(days, True) for days in vector["died"]] + [(days, False) for days in vector["censored"]]
+    lives = pd.DataFrame(rows, columns=["days", "died"]).assign(group="a")
+    curve = kaplan_meier(lives, ["group"])
+    by_day = curve.set_index("days")
+    assert {day: by_day.at_risk[int(day)] for day in vector["at_risk"]} == vector["at_risk"]
+    for day, survival in vector["survival"].items():
+        assert by_day.survival[int(day)] == pytest.approx(survival, abs=0.0006)
+    for day, error in vector["error"].items():
+        row = by_day.loc[int(day)]
+        spread = 1.959964 * error / (row.survival * abs(math.log(row.survival)))
+        assert row.low == pytest.approx(row.survival ** math.exp(spread), abs=0.003)
+        assert row.high == pytest.approx(row.survival ** math.exp(-spread), abs=0.003)
+    [median] = median_days(curve, ["group"])["median"]
+    assert (None if pd.isna(median) else median) == vector["median"]
+
+
+LIVES = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 30), st.booleans()), min_size=1)
+
+
+@given(LIVES)
+def test_a_curve_only_falls_and_everybody_is_counted_once(rows: list[tuple[str, int, bool]]) -> None:
+    lives = pd.DataFrame(rows, columns=["group", "days", "died"])
+    curves = kaplan_meier(lives, ["group"])
+    assert curves["failed"].sum() + curves["censored"].sum() == len(rows)
+    for _, curve in curves.groupby("group"):
+        assert curve["survival"].is_monotonic_decreasing
+        assert curve["at_risk"].is_monotonic_decreasing
+        assert curve["survival"].between(0, 1).all()
+        bounded = curve.dropna(subset="low")
+        assert (bounded["low"] <= bounded["survival"]).all()
+        assert (bounded["survival"] <= bounded["high"]).all()
+
+
+# -- spells, lives and states are those that the standing has
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+OUTCOMES = st.sampled_from(["resolved", "resolved", "broken", "broken", "timeout", "blocked", "undetermined"])
+HISTORIES = st.lists(st.lists(st.one_of(st.none(), OUTCOMES), min_size=8, max_size=8), min_size=1, max_size=4)
+
+
+def timeline_of(histories: list[list[str | None]], suspect: list[bool]) -> Timeline:
+    """The timeline of a few ARKs, each with an outcome or none a run; a run every three days."""
+    at = [START + timedelta(days=3 * run) for run in range(8)]
+    runs = pd.DataFrame(
+        {
+            "run_id": range(1, 9),
+            "started_at": pd.to_datetime(pd.Series(at)).dt.as_unit("ms"),
+            "command": "check",
+            "state": "finished",
+            "is_suspect": suspect,
+            "reason": "",
+        }
+    ).astype(RUNS)
+    rows = [
+        (pair, run, outcome)
+        for pair, history in enumerate(histories, start=1)
+        for run, outcome in enumerate(history)
+        if outcome is not None
+    ]
+    checks = pd.DataFrame(rows, columns=list(CHECKS)).astype(CHECKS)
+    standings = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in STANDINGS.items()})
+    contacts = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in CONTACTS.items()})
+    return Timeline(Policy(), runs, checks, standings, contacts)
+
+
+@settings(max_examples=50)
+@given(HISTORIES, st.lists(st.booleans(), min_size=8, max_size=8))
+def test_spells_and_states_are_those_of_the_standing(histories: list[list[str | None]], suspect: list[bool]) -> None:
+    suspect = [False if at % 2 else each for at, each in enumerate(suspect)]
+    timeline = timeline_of(histories, suspect)
+    spells = persistence.spells(timeline)
+    lives = persistence.lives(timeline).set_index("pair")
+    last = {"working": 0, "failing": 0, "confirmed_broken": 0}
+    for pair, history in enumerate(histories, start=1):
+        checks = [
+            Check(START + timedelta(days=3 * run), ObjectOutcome(outcome), suspect[run])
+            for run, outcome in enumerate(history)
+            if outcome is not None
+        ]
+        standing, events = standing_of(checks)
+        ours = spells[spells["pair"] == pair]
+        broke = sum(event.kind is EventKind.BROKE for event in events)
+        recovered = sum(event.kind is EventKind.RECOVERED for event in events)
+        assert (ours["confirmed"].sum(), ours["recovered_at"].notna().sum()) == (broke, recovered)
+        has_worked = any(check.works for check in checks)
+        assert (pair in lives.index) == has_worked
+        if standing is not None and (standing.strikes or standing.worked_at):
+            confirmed = standing.state == "confirmed-broken"
+            last["confirmed_broken" if confirmed else "failing" if standing.strikes else "working"] += 1
+    assert dict(persistence._stood(timeline, 8).iloc[-1]) == last
+
+
+# -- tables
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    path = tmp_path / "audit.db"
+    with Store.open(path) as store:
+        audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 200})
+        for day in (30, 33, 38):
+            audit(store, day, answers={ONE: 404, OTHER: 200}, seeds=[])
+        audit(store, 45, answers={ONE: None, OTHER: None}, seeds=[])
+        audit(store, 46, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 404, OTHER: 200})
+    return path
+
+
+def rows(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
+    values = table[list(columns)].astype("object")
+    return list(values.where(values.notna(), None).itertuples(index=False, name=None))
+
+
+def test_run_by_run_one_reads_how_it_stood_then(kept: Path) -> None:
+    table = persistence.runs(load_frames(kept))
+    assert rows(table, "run_id", "suspect", "checked", "working", "failing", "confirmed_broken") == [
+        (1, False, 2, 2, 0, 0),
+        (2, False, 2, 1, 1, 0),
+        (3, False, 2, 1, 1, 0),
+        (4, False, 2, 1, 0, 1),
+        (5, True, 2, 1, 0, 1),
+        (6, False, 2, 1, 0, 1),
+    ]
+    assert list(table["share_not_broken"]) == [1, 1, 1, 0.5, 0.5, 0.5]
+
+
+def test_the_one_that_died_died_on_the_day_of_its_first_failure(kept: Path) -> None:
+    table = persistence.survival(load_frames(kept))
+    assert rows(table[table["grouping"] == "all"], "days", "at_risk", "failed", "censored", "survival") == [
+        (30, 2, 1, 0, 0.5),
+        (46, 1, 0, 1, 0.5),
+    ]
+    assert set(table["group"]) == {"all", "12x45", "a.example", "b.example"}
+
+
+def test_failures_and_recoveries_have_their_medians(kept: Path) -> None:
+    table = persistence.recoveries(load_frames(kept))
+    [row] = rows(table[table["grouping"] == "all"], "watched", "died", "days_to_failure", "spells", "recovered")
+    assert row == (2, 1, 30, 1, 0)
+    with Store.open(kept) as store:
+        audit(store, 50, answers={ONE: 200, OTHER: 200}, seeds=[])
+    table = persistence.recoveries(load_frames(kept))
+    [row] = rows(table[table["grouping"] == "all"], "spells", "confirmed", "recovered", "days_to_recovery")
+    assert row == (1, 1, 1, 20)
+
+
+def test_an_outage_is_told_from_the_hosts_first_silence_to_its_answer(kept: Path) -> None:
+    with Store.open(kept) as store:
+        for day, answer in ((60, None), (61, None), (64, 200)):
+            audit(store, day, answers={ONE: answer, OTHER: 200}, seeds=[])
+    table = persistence.outages(load_frames(kept))
+    assert rows(table, "host", "runs", "days", "is_over", "failure") == [("a.example", 2, 1.0, True, "timeout")]
+    assert str(table["until"][0])[:10] == "2026-03-06"
+
+
+def test_the_statement_gives_shares_with_dates_and_denominators(kept: Path) -> None:
+    table = persistence.persistence(load_frames(kept))
+    assert rows(table, "grouping", "group", "arks", "judged", "resolving", "confirmed_broken", "permanent") == [
+        ("all", "all", 2, 2, 1, 1, 0),
+        ("naan", "12x45", 2, 2, 1, 1, 0),
+        ("documents", "library.example/", 2, 2, 1, 1, 0),
+    ]
+    assert table["statement"][0] == (
+        "Of 2 ARKs that could be judged between 2026-01-01 and 2026-02-16, 1 (50.0%) resolve and 1 are confirmed "
+        "broken. Of those that resolve, 0 (0.0%) are described and 0 (0.0%) come with a stated commitment; their "
+        "providers call 0 of them permanent."
+    )
+
+
+def test_an_earlier_run_is_reported_as_it_was_then(kept: Path) -> None:
+    then = load_frames(kept, run_id=3)
+    assert len(persistence.runs(then)) == 3
+    assert rows(persistence.standings(then), "healthy", "failing", "confirmed_broken") == [(1, 1, 0)]
+    now = load_frames(kept)
+    assert rows(persistence.standings(now), "healthy", "failing", "confirmed_broken") == [(1, 0, 1)]
+    assert [path.name for path in kept.parent.iterdir()] == ["audit.db"], "and nothing is written for it"
+
+
+@pytest.mark.parametrize("make", ["empty", "no history"])
+def test_without_history_the_tables_are_empty_and_have_their_columns(make: str, tmp_path: Path) -> None:
+    store = write_store(tmp_path / "a.db", {}) if make == "empty" else write_world(tmp_path / "a.db")
+    frames = load_frames(store)
+    for definition in OVER_TIME:
+        table = definition.function(frames)
+        assert list(table.columns) == [column.name for column in definition.columns]
+        assert table.empty
+        assert table.dtypes.equals(definition.function(load_frames(kept_dtypes(tmp_path))).dtypes)
+
+
+def kept_dtypes(folder: Path) -> Path:
+    path = folder / "full.db"
+    if not path.exists():
+        with Store.open(path) as store:
+            audit(store, 0, documents={GUIDE: f"see {ONE}"}, answers={ONE: 200, OTHER: None})
+            audit(store, 1, answers={ONE: None}, seeds=[])
+    return path
+
+
+def test_no_timeline_has_the_dtypes_of_any() -> None:
+    assert no_timeline().checks.dtypes.astype("str").to_dict()["object"] == "category"

@@ -1,0 +1,166 @@
+"""What is due, when, and in which order: even load, the longest ago first, no host before its turn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arkaudit.config import ConfigError, load
+from crawler.history.standing import State
+from crawler.rechecking import Intervals, Known, RecheckPolicy, due, due_at
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+POLICY = RecheckPolicy()
+
+
+def known(number: int, *, host: str = "a.example", state: State = State.HEALTHY, days_ago: float | None = 0) -> Known:
+    at = None if days_ago is None else NOW - timedelta(days=days_ago)
+    return Known(f"ark:12148/x{number}", "12148", f"http://{host}/ark:12148/x{number}", host, state, at)
+
+
+STATES = st.sampled_from([state for state in State if state is not State.SKIPPED])
+
+
+@given(st.integers(0, 10**6), STATES, st.floats(0, 400))
+def test_every_interval_is_half_to_one_and_a_half_the_first_time_and_exact_ever_after(
+    number: int, state: State, days_ago: float
+) -> None:
+    days = POLICY.intervals("12148", "a.example").of(state)
+    assert days is not None
+    first = due_at(known(number, state=state, days_ago=days_ago), POLICY)
+    assert first is not None
+    waited = (first - (NOW - timedelta(days=days_ago))) / timedelta(days=days)
+    assert 0.5 - 1e-6 <= waited <= 1.5 + 1e-6
+    again = due_at(known(number, state=state, days_ago=(NOW - first) / timedelta(days=1)), POLICY)
+    assert again is not None
+    assert (again - first) / timedelta(days=1) == pytest.approx(days)
+
+
+def test_a_load_that_came_in_one_day_is_spread_over_the_interval() -> None:
+    days = Counter()
+    for number in range(30_000):
+        moment = due_at(known(number), POLICY)
+        assert moment is not None
+        days[(moment - NOW).days] += 1
+    assert set(days) == set(range(15, 45))
+    assert max(days.values()) < 1.15 * 30_000 / 30
+
+
+def test_what_was_never_checked_is_due_now_and_before_all_else() -> None:
+    asked = due([known(1, days_ago=99), known(2, days_ago=None)], POLICY, NOW)
+    assert [each.ark for each in asked] == ["ark:12148/x2", "ark:12148/x1"]
+
+
+def test_what_is_skipped_or_no_longer_cited_is_never_due() -> None:
+    gone = Known("ark:12148/x1", "12148", "http://a.example/x1", "a.example", State.FAILING, None, is_cited=False)
+    assert due([gone, known(2, state=State.SKIPPED, days_ago=999)], POLICY, NOW) == []
+
+
+def test_a_host_with_many_gets_no_more_turns_than_another_while_that_waits() -> None:
+    many = [known(number, host="large.example", days_ago=100 + number) for number in range(50)]
+    few = [known(number, host=f"small{number % 3}.example", days_ago=90) for number in range(100, 109)]
+    asked = [each.host for each in due([*many, *few], POLICY, NOW)]
+    assert Counter(asked[:12])["large.example"] == 3
+    assert asked[12:] == ["large.example"] * 47
+
+
+@given(st.lists(st.tuples(st.integers(0, 99), st.sampled_from("abc"), st.floats(45, 300)), unique_by=lambda t: t[0]))
+def test_within_a_host_the_longest_ago_comes_first_and_nobody_has_two_turns_while_others_wait(
+    rows: list[tuple[int, str, float]],
+) -> None:
+    asked = due([known(number, host=host, days_ago=ago) for number, host, ago in rows], POLICY, NOW)
+    assert len(asked) == len(rows)
+    for host in "abc":
+        ours = [each.checked_at for each in asked if each.host == host]
+        assert ours == sorted(ours)
+    for turn, (one, following) in enumerate(pairwise(asked), start=1):
+        if one.host == following.host:
+            assert {each.host for each in asked[turn:]} == {one.host}
+
+
+@given(st.permutations(range(12)))
+def test_the_order_in_which_a_store_tells_does_not_matter(order: list[int]) -> None:
+    all_known = [known(number, host="abc"[number % 3], days_ago=100 + number // 6) for number in range(12)]
+    assert due([all_known[at] for at in order], POLICY, NOW) == due(all_known, POLICY, NOW)
+
+
+def test_the_host_weighs_more_than_the_naan_and_both_more_than_what_is_general(tmp_path: Path) -> None:
+    config = tmp_path / "arkaudit.toml"
+    config.write_text("""
+        [recheck]
+        healthy = 20
+        strikes = 5
+        [recheck.naan.12148]
+        healthy = 60
+        failing = 4
+        [recheck.host."n2t.net"]
+        healthy = 90
+    """)
+    recheck = load(config, {}).recheck
+    assert recheck.intervals.intervals("12148", "n2t.net") == Intervals(healthy=90, failing=4)
+    assert recheck.intervals.intervals("12148", "a.example") == Intervals(healthy=60, failing=4)
+    assert recheck.intervals.intervals("67531", "a.example") == Intervals(healthy=20)
+    assert recheck.standing.strikes == 5
+
+
+@pytest.mark.parametrize("line", ["healthy = -1", 'failing = "soon"', "often = 3", "[recheck.naan.12148]\nstrikes = 2"])
+def test_a_recheck_policy_that_makes_no_sense_is_one_clear_line(tmp_path: Path, line: str) -> None:
+    config = tmp_path / "arkaudit.toml"
+    config.write_text(f"[recheck]\n{line}\n")
+    with pytest.raises(ConfigError, match="recheck"):
+        load(config, {})
+
+
+# -- the command
+
+
+def always(tmp_path: Path, text: str) -> Path:
+    config = tmp_path / "arkaudit.toml"
+    config.write_text(f"[recheck]\n{text}\n")
+    return config
+
+
+def test_what_is_due_is_checked_where_it_was_asked_for_and_nothing_else(tmp_path: Path) -> None:
+    answers = {"x5": reply(body="<p>an object, ark:/12x45/x5"), "x7": reply("404 Not Found")}
+    store = tmp_path / "audit.db"
+    with RawServer(lambda target: answers.get(target[-2:], reply("404 Not Found"))) as server:
+        urls = [f"{server.url}/ark:/12x45/{name}" for name in answers]
+        check_rows("--store", store, *urls)
+        before = len(server.targets)
+        done = run_command(
+            "check", "--due", "--store", store, "-c", always(tmp_path, "healthy = 300\nfailing = 0"), *ON_LOOPBACK
+        )
+        assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12x45/x7"], done.stderr
+        assert "1 due" in done.stderr
+        assert not [target for target in server.targets[before:] if "x5" in target]
+        both = always(tmp_path, "healthy = 0\nfailing = 0")
+        done = run_command("check", "--due", "--store", store, "-c", both, "--limit", "1", *ON_LOOPBACK)
+        assert len(json_lines(done.stdout)) == 1, done.stderr
+
+
+def test_nothing_due_asks_nobody_begins_no_run_and_says_when(tmp_path: Path) -> None:
+    store = tmp_path / "audit.db"
+    with RawServer(lambda _: reply(body="<p>an object")) as server:
+        check_rows("--store", store, f"{server.url}/ark:/12x45/x5")
+        before = store.read_bytes()
+        done = run_command("check", "--due", "--store", store, *ON_LOOPBACK)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "nothing is due" in done.stderr
+    assert " before 20" in done.stderr
+    assert store.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--due", "--store", "no.db"], ["--due", "ark:12148/x5"], ["--due", "--limit", "0"], []]
+)
+def test_a_mistake_with_due_is_one_clear_line(tmp_path: Path, arguments: list[str]) -> None:
+    done = run_command("check", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,283 @@
+"""Named audits that are run when they are due, by real processes: once each, alone, and on after a kill."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.loopback import RawServer, reply, run_command
+
+PAGE = reply(body="<title>An object</title>")
+CONFIGURATION = """
+[politeness]
+delay = 0
+backoff = 0
+timeout = 60
+contact = "librarian@example.org"
+
+[network]
+only_routed = true
+allow_addresses = ["127.0.0.0/8"]
+
+[resolve]
+conformance = false
+legacy_inflections = false
+
+[audits.theses]
+seeds = ["theses.txt"]
+schedule = "{schedule}"
+"""
+
+
+def configured(folder: Path, server: RawServer | None, *, schedule: str = "0 3 * * *", arks: int = 1) -> Path:
+    file = folder / "arkaudit.toml"
+    file.write_text(CONFIGURATION.format(schedule=schedule))
+    url = server.url if server else "https://n2t.net"
+    (folder / "theses.txt").write_text("\n".join(f"{url}/ark:/12148/x{number}" for number in range(arks)))
+    return file
+
+
+def seen_long_ago(folder: Path, *entries: dict[str, Any]) -> Path:
+    """A ledger that knows the schedule since last year."""
+    ledger = ledger_of(folder)
+    ledger.parent.mkdir(exist_ok=True)
+    ledger.write_text(json.dumps({"since": "2025-01-01T00:00:00+00:00", "entries": list(entries)}))
+    return ledger
+
+
+def ledger_of(folder: Path) -> Path:
+    return folder / ".arkaudit" / "theses.json"
+
+
+def entries(folder: Path) -> list[dict[str, Any]]:
+    told: list[dict[str, Any]] = json.loads(ledger_of(folder).read_text()).get("entries", [])
+    return told
+
+
+def runs_of(folder: Path) -> list[str]:
+    with sqlite3.connect(folder / "theses.db") as raw:
+        return [state for (state,) in raw.execute("select state from run order by run_id")]
+
+
+def eventually(condition: Callable[[], object], *, patience_s: float = 60) -> bool:
+    deadline_s = time.monotonic() + patience_s
+    while not condition() and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    return bool(condition())
+
+
+def test_what_is_due_runs_once_and_is_listed(tmp_path: Path) -> None:
+    with RawServer(lambda _: PAGE) as server:
+        config = configured(tmp_path, server)
+        listed = run_command("schedule", "list", "-c", config, "--format", "json")
+        assert [(row["audit"], row["is_due"], row["outcome"]) for row in json.loads(listed.stdout)] == [
+            ("theses", False, "not yet run")
+        ]
+        seen_long_ago(tmp_path)
+        first = run_command("schedule", "due", "-c", config)
+        assert first.returncode == 0, first.stderr
+        asked = len(server.targets)
+        assert asked > 0
+        second = run_command("schedule", "due", "-c", config)
+        assert (second.returncode, second.stderr, len(server.targets)) == (0, "", asked)
+    assert runs_of(tmp_path) == ["finished"]
+    assert [entry["exit_code"] for entry in entries(tmp_path)] == [0]
+    listed = run_command("schedule", "list", "-c", config)
+    assert "theses" in listed.stdout
+    assert "done" in listed.stdout
+
+
+def test_a_dry_run_says_what_is_due_and_begins_nothing(tmp_path: Path) -> None:
+    config = configured(tmp_path, None)
+    seen_long_ago(tmp_path)
+    said = run_command("schedule", "due", "--dry-run", "-c", config)
+    assert "theses: due since" in said.stderr
+    assert not (tmp_path / "theses.db").exists()
+
+
+def test_two_runs_of_one_audit_never_go_at_once(tmp_path: Path) -> None:
+    may_answer = threading.Event()
+
+    def slow(_: str) -> bytes:
+        may_answer.wait(60)
+        return PAGE
+
+    with RawServer(slow) as server:
+        config = configured(tmp_path, server)
+        command = [sys.executable, "-m", "arkaudit", "run", "-c", str(config), "--audit", "theses"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as first:
+            try:
+                assert eventually(lambda: server.targets)
+                second = run_command("run", "-c", config, "--audit", "theses")
+                assert (second.returncode, second.stderr.count("\n")) == (2, 1)
+                assert "is running already" in second.stderr
+                listed = run_command("schedule", "list", "-c", config, "--format", "json")
+                assert json.loads(listed.stdout)[0]["outcome"] == "running"
+                due = run_command("schedule", "due", "-c", config)
+                assert (due.returncode, due.stderr) == (0, "")
+            finally:
+                may_answer.set()
+                first.communicate(timeout=60)
+    assert len(entries(tmp_path)) == 1
+
+
+def test_a_run_that_was_killed_goes_on_the_next_time(tmp_path: Path) -> None:
+    hold = threading.Event()
+
+    def answer(target: str) -> bytes:
+        if "x2" in target:
+            hold.wait(60)
+        return PAGE
+
+    with RawServer(answer) as server:
+        config = configured(tmp_path, server, arks=3)
+        command = [sys.executable, "-m", "arkaudit", "run", "-c", str(config), "--audit", "theses"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+            assert eventually(lambda: any("x2" in target for target in server.targets))
+            running.kill()
+        hold.set()
+        listed = run_command("schedule", "list", "-c", config, "--format", "json")
+        assert [(row["outcome"], row["is_due"]) for row in json.loads(listed.stdout)] == [("killed", True)]
+        done = run_command("schedule", "due", "-c", config)
+        assert done.returncode == 0, done.stderr
+        assert "goes on" in done.stderr
+    assert [entry["exit_code"] for entry in entries(tmp_path)] == [None, 0]
+    with sqlite3.connect(tmp_path / "theses.db") as raw:
+        judged = raw.execute("select count(distinct ark_id) from verdict").fetchone()
+    assert judged == (3,)
+
+
+@contextmanager
+def serving(config: Path):
+    command = [sys.executable, "-m", "arkaudit", "schedule", "run", "-c", str(config)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as scheduler:
+        try:
+            yield scheduler
+        finally:
+            scheduler.kill()
+
+
+def test_a_scheduler_that_is_killed_and_started_again_makes_every_run_once(tmp_path: Path) -> None:
+    """Every four seconds, over a real resolver's socket: the scheduler dies twice, once in the midst of a run."""
+    with RawServer(lambda _: PAGE) as server:
+        config = configured(tmp_path, server, schedule="*/4 * * * * *")
+        for ended in range(1, 4):
+            with serving(config) as scheduler:
+                assert eventually(lambda count=ended: _ended(tmp_path) >= count)
+                scheduler.kill()
+            assert eventually(lambda: _is_quiet(tmp_path)), "a run outlives its scheduler, and ends by itself"
+        with serving(config) as scheduler:
+            assert eventually(lambda: _ended(tmp_path) >= 4)
+            scheduler.send_signal(signal.SIGTERM)
+            scheduler.communicate(timeout=60)
+            assert scheduler.returncode == 0
+    moments = [entry["due"] for entry in entries(tmp_path) if entry["exit_code"] == 0]
+    assert moments == sorted(set(moments)), "no moment twice"
+    begun = [datetime.fromisoformat(entry["started"]) for entry in entries(tmp_path)]
+    ended_at = [datetime.fromisoformat(entry["ended"]) for entry in entries(tmp_path)]
+    assert all(later >= earlier for earlier, later in zip(ended_at, begun[1:], strict=False)), "one after the other"
+    assert set(runs_of(tmp_path)) == {"finished"}
+
+
+def _ended(folder: Path) -> int:
+    return sum(entry["ended"] is not None for entry in entries(folder)) if ledger_of(folder).exists() else 0
+
+
+def _is_quiet(folder: Path) -> bool:
+    return all(entry["ended"] for entry in entries(folder)) if ledger_of(folder).exists() else True
+
+
+def test_a_signal_lets_a_run_finish_what_it_has_in_flight(tmp_path: Path) -> None:
+    with RawServer(lambda _: PAGE) as server:
+        config = configured(tmp_path, server, arks=400)
+        seen_long_ago(tmp_path)
+        with serving(config) as scheduler:
+            assert eventually(lambda: len(server.targets) > 3)
+            scheduler.send_signal(signal.SIGTERM)
+            _, said = scheduler.communicate(timeout=100)
+        assert scheduler.returncode == 0
+    assert "goes on the next time" in said
+    assert [entry["exit_code"] for entry in entries(tmp_path)] == [130]
+    assert runs_of(tmp_path) == ["interrupted"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param(
+            "[audits.x]\nschedule = '0 3 *'", ":2: audits.x.schedule: no cron expression", id="a schedule that is none"
+        ),
+        pytest.param("[audits.x]\ntimezone = 'Mars'\n", ":2: audits.x.timezone: no time zone", id="no time zone"),
+        pytest.param(
+            "[audits.x]\n[audits.x.politeness]\ntimeout = 30\ndelay = -1\n",
+            ":4: audits.x.politeness.delay: ",
+            id="a value out of bounds, on its line",
+        ),
+        pytest.param("[audits.x]\nseeds = [\n'a',\n7]\n", ":2: audits.x.seeds.1: ", id="a value over several lines"),
+        pytest.param("[audits.x]\nshcedule = ''\n", ":2: audits.x.shcedule: ", id="an option that there is none of"),
+        pytest.param("[audits.'../x']\n", ":1: audits: a name is of", id="a name that is a path"),
+        pytest.param("[audits]\nx = 1\n", ":1: audits: must be tables", id="an audit that is no table"),
+        pytest.param(
+            "[audits.x]\nstore = 'a.db'\n[audits.y]\nstore = 'a.db'\n",
+            ":4: audits.y: has the same store as x",
+            id="two audits in one store",
+        ),
+        pytest.param("seeds = ['a']\n", "has no audit with a schedule", id="no audit at all"),
+        pytest.param("[audits.x\n", "is not TOML", id="no TOML"),
+    ],
+)
+def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "arkaudit.toml"
+    file.write_text(text)
+    done = run_command("schedule", "list", "-c", file)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == [file], "nothing was written"
+
+
+def test_an_audit_that_is_not_there_is_named(tmp_path: Path) -> None:
+    done = run_command("run", "-c", configured(tmp_path, None), "--audit", "maps")
+    assert done.returncode == 2
+    assert "no audit is named 'maps'; there are: theses" in done.stderr
+
+
+def test_a_named_audit_has_the_values_of_the_top_and_its_own_over_them(tmp_path: Path) -> None:
+    from arkaudit.config import load
+
+    file = configured(tmp_path, None)
+    file.write_text(file.read_text() + "\n[audits.theses.politeness]\ntimeout = 7\n")
+    audit = load(file, {}, audit="theses")
+    assert (audit.politeness.timeout, audit.politeness.contact) == (7, "librarian@example.org")
+    assert (audit.store, audit.seeds) == (tmp_path / "theses.db", [str(tmp_path / "theses.txt")])
+
+
+def test_a_ledger_that_is_damaged_is_one_line(tmp_path: Path) -> None:
+    config = configured(tmp_path, None)
+    seen_long_ago(tmp_path).write_text("{")
+    done = run_command("schedule", "due", "-c", config)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "can't be read" in done.stderr
+
+
+def test_with_nothing_due_it_ends_without_loading_the_machinery(tmp_path: Path) -> None:
+    config = configured(tmp_path, None)
+    script = (
+        "import sys; from arkaudit.cli import main\n"
+        f"try: main(['schedule', 'due', '-c', {str(config)!r}])\n"
+        "except SystemExit: pass\n"
+        "assert not {'scrapy', 'twisted', 'pandas'} & set(sys.modules), 'slow to import'\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

@@ -1,0 +1,147 @@
+"""Standing over time: what a history of dated verdicts amounts to, and what happened on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.history.changes import Seen
+from crawler.history.standing import GRAVITY, Check, EventKind, Policy, State, standing_of, step
+from crawler.observations import FAMILY_OF, Family, ObjectOutcome
+from tests.vectors import vectors
+
+BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def day(number: float) -> datetime:
+    return BEGINNING + timedelta(days=number)
+
+
+def check(text: str) -> Check:
+    """A check as the vectors write it: ``30 broken* @ http://a.example/``; the star marks a suspect run."""
+    when, _, rest = text.partition(" ")
+    outcome, _, landing = rest.partition(" @ ")
+    return Check(
+        day(float(when)),
+        ObjectOutcome(outcome.rstrip("*")),
+        is_suspect=outcome.endswith("*"),
+        seen=Seen(landing=landing or None),
+    )
+
+
+@pytest.mark.parametrize("vector", vectors("standing"))
+def test_a_history_has_its_standing_and_its_events(vector: dict[str, Any]) -> None:
+    standing, events = standing_of(map(check, vector["checks"]))
+    assert standing is not None
+    assert standing.state == vector["state"], standing.reason
+    assert [f"{event.kind}@{(event.at - BEGINNING).days}" for event in events] == vector["events"]
+    if "strikes" in vector:
+        assert standing.strikes == vector["strikes"]
+    assert standing.reason
+
+
+def test_no_check_no_standing() -> None:
+    assert standing_of([]) == (None, ())
+
+
+def test_the_numbers_of_a_policy_count() -> None:
+    checks = [check("0 broken"), check("1 broken")]
+    standing, _ = standing_of(checks, Policy(strikes=2, days=1))
+    assert standing is not None
+    assert standing.state is State.CONFIRMED_BROKEN
+
+
+def test_a_state_is_as_old_as_its_first_check() -> None:
+    standing, _ = standing_of(map(check, ["0 resolved", "30 broken", "32 broken", "33 blocked"]))
+    assert standing is not None
+    assert standing.since == day(30)
+    assert standing.worked_at == day(0)
+    assert "the check of 2026-02-03 shows nothing: blocked" in standing.reason
+
+
+def test_every_state_that_one_may_act_on_has_its_gravity() -> None:
+    assert set(GRAVITY) == set(State) - {State.HEALTHY, State.SKIPPED}
+
+
+SEEN = st.builds(
+    Seen,
+    landing=st.sampled_from([None, "http://a.example/1", "http://a.example/2"]),
+    sketch=st.sampled_from([None, "0000000a0000000b", "0000000c0000000d"]),
+    digest=st.sampled_from([None, "d1", "d2"]),
+    description=st.sampled_from([None, {}, {"what": "A map"}, {"what": "A chart"}]),
+    promise=st.sampled_from([None, {}, {"what": "Not Guaranteed"}]),
+)
+HISTORIES = st.lists(
+    st.tuples(st.floats(0.1, 40), st.sampled_from(ObjectOutcome), st.booleans(), SEEN), max_size=40
+).map(lambda rows: dated(rows))
+
+
+def dated(rows: Sequence[tuple[float, ObjectOutcome, bool, Seen]]) -> list[Check]:
+    checks, at = [], 0.0
+    for days, outcome, is_suspect, seen in rows:
+        at += days
+        checks.append(Check(day(at), outcome, is_suspect, seen))
+    return checks
+
+
+@given(HISTORIES, st.integers(0, 40))
+def test_a_history_folded_in_two_parts_is_the_whole(checks: list[Check], cut: int) -> None:
+    standing, events = standing_of(checks[:cut])
+    for each in checks[cut:]:
+        standing, more = step(standing, each)
+        events = (*events, *more)
+    assert (standing, events) == standing_of(checks)
+
+
+@given(HISTORIES)
+def test_nothing_is_confirmed_without_enough_strikes_over_enough_days(checks: list[Check]) -> None:
+    for until in range(1, len(checks) + 1):
+        standing, _ = standing_of(checks[:until])
+        assert standing is not None
+        if standing.state is not State.CONFIRMED_BROKEN:
+            continue
+        since = max((at for at, each in enumerate(checks[:until]) if each.works), default=-1)
+        strikes = [each.at for each in checks[since + 1 : until] if each.is_strike]
+        assert len(strikes) >= 3
+        assert strikes[-1] - strikes[0] >= timedelta(days=7)
+
+
+@given(HISTORIES)
+def test_checks_that_prove_nothing_change_no_strike_and_confirm_nothing(checks: list[Check]) -> None:
+    standing, events = standing_of(checks)
+    proving = [each for each in checks if each.works or each.is_strike]
+    alone, told = standing_of(proving)
+    assert (standing.strikes if standing else 0) == (alone.strikes if alone else 0)
+    assert (standing.turns if standing and proving else ())[-1:] == (alone.turns if alone else ())[-1:]
+    later = [event for event in events if event.kind is not EventKind.NEW]
+    assert later == [event for event in told if event.kind is not EventKind.NEW]
+
+
+@given(HISTORIES)
+def test_what_broke_recovers_before_it_breaks_again(checks: list[Check]) -> None:
+    _, events = standing_of(checks)
+    turns = [event.kind for event in events if event.kind in (EventKind.BROKE, EventKind.RECOVERED)]
+    assert all(pair != (EventKind.BROKE, EventKind.BROKE) for pair in pairwise(turns))
+    assert [event.kind for event in events].count(EventKind.NEW) == bool(checks)
+
+
+@given(HISTORIES)
+def test_a_suspect_run_strikes_nobody(checks: list[Check]) -> None:
+    none = [Check(each.at, each.object, True, each.seen) for each in checks]
+    standing, events = standing_of(none)
+    assert standing is None or standing.strikes == 0
+    assert not {EventKind.BROKE, EventKind.RECOVERED} & {event.kind for event in events}
+
+
+def test_every_outcome_alone_has_a_state() -> None:
+    for outcome in ObjectOutcome:
+        for is_suspect in (False, True):
+            standing, _ = standing_of([Check(day(0), outcome, is_suspect)])
+            assert standing is not None
+            assert (standing.state is State.HEALTHY) == (FAMILY_OF[outcome] is Family.WORKS)

@@ -1,0 +1,266 @@
+"""`arkaudit store`: is a store whole, can others read it, and what do two of them know together."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from crawler.history.integrity import problems
+from crawler.store import Store
+from reports.frames import read
+from reports.parquet import EXPORTED, export
+from tests.loopback import run_command
+from tests.report_world import write_world
+from tests.test_history import GUIDE, ONE, OTHER, audit, derived
+from tests.test_migrations import HISTORY, OLDER, rows_of
+
+
+def edit(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("pragma foreign_keys=off")
+        raw.execute(statement)
+        raw.commit()
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    path = tmp_path / "audit.db"
+    with Store.open(path) as store:
+        audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 404})
+        audit(store, 30, documents={GUIDE: f"see {OTHER}"}, answers={OTHER: 404})
+    return path
+
+
+# -- check
+
+
+def test_a_store_that_is_whole_is_said_to_be_and_not_touched(kept: Path) -> None:
+    before = kept.read_bytes()
+    done = run_command("store", "check", "--store", kept)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout
+    assert "is whole" in done.stderr
+    assert kept.read_bytes() == before
+    assert [path.name for path in kept.parent.iterdir()] == ["audit.db"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("delete from document where document_id = 1", "the document that it belongs to is missing"),
+        ("delete from observation where observation_id = 2", "has no observation behind it"),
+        ("delete from provenance where run_id = 1", "run 1 has no key"),
+        ("update run set ended_at = null where run_id = 1", "run 1 has finished"),
+        ("update ark set ark = 'ark:/12x45/x5' where ark_id = 1", "is not the normal form"),
+        ("update ark set ark = 'none' where ark_id = 1", "is not the normal form"),
+        ("update verdict set object = 'dead' where verdict_id = 2", "'dead' is no word of its vocabulary"),
+        ("update observation set hop_count = 7 where observation_id = 1", "counts other redirects"),
+        ("update latest set state = 'healthy' where latest_id = 2", "latest is not what the runs amount to"),
+        ("update latest set strikes = 9 where latest_id = 2", "latest is not what the runs amount to"),
+        ("delete from event where event = 'gone'", "event is not what the runs amount to"),
+        ("update assessment set is_suspect = 1", "assessment is not what the runs amount to"),
+        ("update contact set answered = 0", "contact is not what the runs amount to"),
+    ],
+)
+def test_what_contradicts_itself_is_told(kept: Path, statement: str, told: str) -> None:
+    edit(kept, statement)
+    found = read(kept, lambda connection: list(problems(connection)))
+    assert any(told in problem for problem in found), found
+
+
+def test_damage_is_told(kept: Path) -> None:
+    with closing(sqlite3.connect(kept)) as raw:
+        page = raw.execute("pragma page_size").fetchone()[0]
+        [(root,)] = raw.execute("select rootpage from sqlite_master where name = 'observation'").fetchall()
+    with kept.open("rb+") as file:
+        file.seek((root - 1) * page)
+        file.write(b"\x00" * page)
+    done = run_command("store", "check", "--store", kept)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout
+    assert "problem" in done.stderr
+
+
+def test_what_is_no_store_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("a letter" * 500)
+    for name in ("letter.txt", "nothing.db"):
+        done = run_command("store", "check", "--store", tmp_path / name)
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+
+
+# -- export
+
+
+def test_each_run_is_a_file_a_table_sorted_by_naan_and_ark(kept: Path, tmp_path: Path) -> None:
+    out = tmp_path / "parquet"
+    done = run_command("store", "export", "--store", kept, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "2 runs written" in done.stderr
+    for table in EXPORTED:
+        parts = sorted((out / table.name).glob("run=*/part.parquet"))
+        assert len(parts) == 2
+        with closing(sqlite3.connect(kept)) as raw:
+            [(count,)] = raw.execute(f"select count(*) from {table.name}").fetchall()
+        assert sum(pq.read_metadata(part).num_rows for part in parts) == count
+    whole = pq.read_table(out / "verdict").to_pylist()
+    assert {(row["ark"], row["naan"], row["object"], str(row["run"])) for row in whole} == {
+        ("ark:12x45/x5", "12x45", "resolved", key) for key in keys(kept)[:1]
+    } | {("ark:12x45/x7", "12x45", "broken", key) for key in keys(kept)}
+    [first] = [row for row in pq.read_table(out / "observation").to_pylist() if row["ark"] == "ark:12x45/x5"]
+    assert first["at"].isoformat() == "2026-01-01T00:00:00+00:00"
+    assert [path for path in out.rglob("*") if path.name.endswith(".part")] == []
+
+
+def keys(store: Path) -> list[str]:
+    with closing(sqlite3.connect(store)) as raw:
+        return [uuid for (uuid,) in raw.execute("select uuid from provenance order by run_id")]
+
+
+def test_rows_are_sorted_by_naan_then_ark(tmp_path: Path) -> None:
+    store = write_world(tmp_path / "audit.db")
+    edit(store, "insert into provenance select run_id, 'key-' || run_id, null from run")
+    export(store, tmp_path / "out")
+    rows = pq.read_table(tmp_path / "out" / "verdict" / "run=key-2").to_pylist()
+    assert len(rows) > 5
+    assert [(row["naan"], row["ark"]) for row in rows] == sorted((row["naan"], row["ark"]) for row in rows)
+
+
+def test_what_has_not_changed_is_not_written_again_and_a_run_that_goes_on_not_at_all(
+    kept: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "parquet"
+    export(kept, out)
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
+    with Store.open(kept) as store:
+        store.begin_run(command="run", at="2026-03-01", version="0", resolver="r", user_agent="t", seeds=[])
+    done = export(kept, out)
+    assert (done.written, done.unchanged, done.unended) == (0, 2, 1)
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")} == before
+    next(iter(before)).write_bytes(b"half a file")
+    assert export(kept, out).written == 1
+
+
+DIES = """
+import os, signal, sys
+from pathlib import Path
+from reports import parquet
+os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+parquet.export(Path(sys.argv[1]), Path(sys.argv[2]))
+"""
+
+
+def test_killed_in_the_middle_no_half_file_is_left_in_place(kept: Path, tmp_path: Path) -> None:
+    out = tmp_path / "parquet"
+    done = subprocess.run([sys.executable, "-c", DIES, str(kept), str(out)], check=False, capture_output=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert not list(out.rglob("part.parquet"))
+    assert export(kept, out).written == 2
+    assert not [path for path in out.rglob("*") if path.name.endswith(".part")]
+
+
+def test_an_export_to_where_no_folder_can_be_is_a_mistake(kept: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    for out in (tmp_path / "taken", tmp_path / "taken" / "deeper"):
+        done = run_command("store", "export", "--store", kept, "--out", out)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+
+
+# -- import
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    """Another store, which knows one of the ARKs and a third one, and saw them in between."""
+    path = tmp_path / "other.db"
+    with Store.open(path) as store:
+        audit(store, 15, answers={OTHER: 404, "http://a.example/ark:/12x45/x9": 200}, seeds=[])
+    return path
+
+
+PRIMARY = ("run", "document", "mention", "observation", "verdict", "ark")
+
+
+def test_another_store_is_brought_in_and_twice_does_no_harm(kept: Path, other: Path) -> None:
+    before_other = other.read_bytes()
+    counts = [len(rows) for rows in rows_of(kept, *PRIMARY)]
+    for expected in ("1 run brought", "0 runs brought"):
+        done = run_command("store", "import", other, "--store", kept)
+        assert done.returncode == 0, done.stderr
+        assert expected in done.stderr
+        assert [len(rows) for rows in rows_of(kept, *PRIMARY)] == [
+            count + more for count, more in zip(counts, (1, 0, 0, 2, 2, 1), strict=True)
+        ]
+    assert other.read_bytes() == before_other
+    assert run_command("store", "check", "--store", kept).returncode == 0
+    with Store.open(kept) as store:
+        states = {each.ark: each.state for each in store.known_arks()}
+    assert states["ark:12x45/x7"] == "confirmed-broken", "three failures over thirty days, in two stores"
+    assert [path.name for path in kept.parent.iterdir() if path.is_dir()] == []
+
+
+def test_it_does_not_matter_which_store_is_brought_into_which(kept: Path, other: Path, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.db", tmp_path / "two.db"
+    shutil.copy(kept, one)
+    shutil.copy(other, two)
+    assert run_command("store", "import", other, "--store", one).returncode == 0
+    assert run_command("store", "import", kept, "--store", two).returncode == 0
+    told = []
+    for path in (one, two):
+        with closing(sqlite3.connect(path)) as raw:
+            told.append(
+                raw.execute(
+                    "select ark, request_url, state, since, reason, strikes, gone_at, checked_at, memory"
+                    " from latest join ark using (ark_id) order by 1, 2"
+                ).fetchall()
+            )
+    assert told[0] == told[1]
+
+
+def test_a_store_brought_into_a_new_one_is_the_same_store(kept: Path, tmp_path: Path) -> None:
+    assert run_command("store", "import", kept, "--store", tmp_path / "new.db").returncode == 0
+    assert rows_of(tmp_path / "new.db", *PRIMARY, *HISTORY) == rows_of(kept, *PRIMARY, *HISTORY)
+
+
+def test_an_older_store_is_brought_in_and_stays_as_it_was(kept: Path, tmp_path: Path) -> None:
+    older = tmp_path / "older.db"
+    with closing(sqlite3.connect(older)) as raw:
+        raw.executescript(OLDER[0].read_text("utf-8"))
+    before = older.read_bytes()
+    for expected in ("3 runs brought", "0 runs brought"):
+        done = run_command("store", "import", older, "--store", kept)
+        assert expected in done.stderr
+    assert older.read_bytes() == before
+    assert not older.with_name("older.db.v3.bak").exists()
+    assert run_command("store", "check", "--store", kept).returncode == 0
+
+
+def test_a_run_that_goes_on_stays_where_it_is(kept: Path, other: Path) -> None:
+    edit(other, "update run set ended_at = null, state = 'running'")
+    done = run_command("store", "import", other, "--store", kept)
+    assert "1 not ended there" in done.stderr
+
+
+@pytest.mark.parametrize("statement", ["pragma user_version=999", "pragma application_id=7"])
+def test_a_newer_or_foreign_store_is_not_brought_in(kept: Path, other: Path, statement: str) -> None:
+    edit(other, statement)
+    before = kept.read_bytes()
+    done = run_command("store", "import", other, "--store", kept)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert kept.read_bytes() == before
+
+
+def test_a_store_is_not_brought_into_itself(kept: Path) -> None:
+    assert run_command("store", "import", kept, "--store", kept).returncode == 2
+    assert run_command("store", "import", kept.with_name("none.db"), "--store", kept).returncode == 2
+
+
+def test_derived_rows_name_no_key_of_their_own(kept: Path) -> None:
+    with Store.open(kept) as store:
+        assert all(derived(store))

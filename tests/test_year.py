@@ -1,0 +1,194 @@
+"""A year of rechecking, with time passed in: the right standing on every day, and no strike for what was not theirs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+
+from crawler.history.changes import Seen
+from crawler.history.contacts import contacts_of
+from crawler.history.outages import MISSES_EXPECTED, Contact, assess
+from crawler.history.standing import Check, Event, EventKind, Standing, State, step
+from crawler.judging import judge_run
+from crawler.observations import ObjectOutcome
+from crawler.rechecking import Known, due
+from crawler.store import Store
+from extractors.ark import Ark
+from tests.year import (
+    ARKS_A_HOST,
+    DAYS,
+    DIES,
+    FLAPS,
+    KEPT_OUT,
+    MOVES,
+    NETWORK_DOWN,
+    POLICY,
+    PROVIDER_DOWN,
+    WORLD,
+    Subject,
+    morning,
+    observed,
+)
+
+OUTCOMES = {200: "resolved", 403: "blocked", 404: "broken", 500: "server-error", None: "timeout"}
+Day = Mapping[Subject, Standing]
+
+
+def known(subject: Subject, standing: Standing | None) -> Known:
+    state = standing.state if standing else State.UNDETERMINED
+    host = f"{subject.host}.example"
+    at = standing.checked_at if standing else None
+    return Known(subject.ark, subject.ark[4:9], subject.url, host, state, at)
+
+
+@dataclass
+class Year:
+    """The standing of everything at the end of each day, and all that happened."""
+
+    days: list[Day]
+    events: dict[Subject, list[Event]]
+    checked: list[list[Subject]]
+
+
+@pytest.fixture(scope="module")
+def year() -> Year:
+    standings: dict[Subject, Standing] = {}
+    misses: Counter[str] = Counter()
+    result = Year([], defaultdict(list), [])
+    by_url = {subject.url: subject for subject in WORLD}
+    for day in range(DAYS):
+        asked = [
+            by_url[each.request_url] for each in due((known(s, standings.get(s)) for s in WORLD), POLICY, morning(day))
+        ]
+        seen = list(observed(asked, day))
+        met = contacts_of(
+            (each.end.value, [{"url": h.url, "status": h.status, "at": h.at} for h in each.hops]) for each in seen
+        )
+        contacts = [Contact(host, each.answered, each.met, each.silent) for host, each in met.items()]
+        is_suspect = assess(contacts, misses).is_suspect
+        for each in contacts:
+            misses[each.host] = 0 if each.answered else min(misses[each.host] + 1, MISSES_EXPECTED)
+        for number, subject in enumerate(asked):
+            status, landing = subject.answer(day)
+            at = morning(day) + timedelta(seconds=number)
+            check = Check(at, ObjectOutcome(OUTCOMES[status]), is_suspect, Seen(landing=landing))
+            standings[subject], events = step(standings.get(subject), check)
+            result.events[subject] += events
+        result.days.append(dict(standings))
+        result.checked.append(asked)
+    return result
+
+
+def of(host: str) -> list[Subject]:
+    return [subject for subject in WORLD if subject.host == host]
+
+
+def states(year: Year, host: str) -> Iterator[tuple[int, Standing]]:
+    for day, standings in enumerate(year.days):
+        yield from ((day, standings[subject]) for subject in of(host))
+
+
+def kinds(year: Year, host: str) -> list[list[EventKind]]:
+    return [[event.kind for event in year.events[subject] if event.kind is not EventKind.NEW] for subject in of(host)]
+
+
+@pytest.mark.parametrize("host", ["steady", "other", "third"])
+def test_what_always_works_is_healthy_every_day_and_has_no_strike(year: Year, host: str) -> None:
+    for day, standing in states(year, host):
+        assert (standing.state, standing.strikes) == (State.HEALTHY, 0), day
+    assert kinds(year, host) == [[]] * ARKS_A_HOST
+
+
+def test_when_the_world_was_out_of_reach_no_standing_changed(year: Year) -> None:
+    before = year.days[NETWORK_DOWN.start - 1]
+    assert any(year.checked[day] for day in NETWORK_DOWN)
+    for day in NETWORK_DOWN:
+        for subject, standing in year.days[day].items():
+            assert (standing.state, standing.strikes) == (before[subject].state, before[subject].strikes), (
+                day,
+                subject,
+            )
+
+
+def test_an_outage_of_five_days_is_never_confirmed(year: Year) -> None:
+    struck = False
+    for day, standing in states(year, "outage"):
+        assert standing.state is not State.CONFIRMED_BROKEN, day
+        assert not standing.strikes or PROVIDER_DOWN.start <= day < PROVIDER_DOWN.stop + 3
+        struck |= standing.strikes > 0
+    assert struck, "the outage was seen, or this proves nothing"
+    assert all(found in ([], [EventKind.RECOVERED]) for found in kinds(year, "outage"))
+
+
+def test_who_keeps_us_out_is_blocked_and_never_broken(year: Year) -> None:
+    for day, standing in states(year, "guarded"):
+        assert standing.strikes == 0
+        assert standing.state in (State.HEALTHY, State.BLOCKED)
+        assert standing.state is State.HEALTHY or KEPT_OUT.start <= day < KEPT_OUT.stop + 11
+    assert {standing.state for day, standing in states(year, "guarded") if day in KEPT_OUT[46:]} == {State.BLOCKED}
+    assert {standing.state for day, standing in states(year, "guarded") if day > KEPT_OUT.stop + 11} == {State.HEALTHY}
+
+
+def test_a_real_death_is_confirmed_and_stays_so(year: Year) -> None:
+    assert kinds(year, "dying") == [[EventKind.BROKE]] * ARKS_A_HOST
+    for subject in of("dying"):
+        [broke] = [event for event in year.events[subject] if event.kind is EventKind.BROKE]
+        first = year.days[-1][subject].first_strike_at
+        assert first is not None
+        assert morning(DIES) <= first < morning(DIES + 46)
+        assert timedelta(days=7) <= broke.at - first < timedelta(days=11)
+    order = [State.HEALTHY, State.FAILING, State.CONFIRMED_BROKEN]
+    for subject in of("dying"):
+        found = [order.index(standings[subject].state) for standings in year.days]
+        assert found == sorted(found), "it goes one way only"
+        assert not any(found[:DIES])
+
+
+def test_a_move_is_one_event_and_no_failure(year: Year) -> None:
+    assert kinds(year, "moving") == [[EventKind.MOVED]] * ARKS_A_HOST
+    assert all(standing.state is State.HEALTHY for _, standing in states(year, "moving"))
+    assert all(
+        event.at >= morning(MOVES) for s in of("moving") for event in year.events[s] if event.kind is EventKind.MOVED
+    )
+
+
+def test_what_comes_and_goes_is_flapping_never_confirmed_and_calms_down(year: Year) -> None:
+    seen = {state: [day for day, standing in states(year, "flapping") if standing.state is state] for state in State}
+    assert not seen[State.CONFIRMED_BROKEN]
+    assert FLAPS.start < min(seen[State.FLAPPING]) < FLAPS.start + 25
+    assert max(seen[State.FLAPPING]) < FLAPS.stop + 60
+    assert all(standing.state is State.HEALTHY for day, standing in states(year, "flapping") if day == DAYS - 1)
+
+
+def test_the_load_is_even_and_each_ark_is_checked_as_often_as_it_should_be(year: Year) -> None:
+    calm = [subject for subject in WORLD if subject.host in ("steady", "other", "third", "moving")]
+    checks = Counter(subject for asked in year.checked for subject in asked)
+    assert all(11 <= checks[subject] <= 15 for subject in calm), checks
+    first_round = Counter(day for day in range(1, 46) for subject in year.checked[day] if subject in calm)
+    assert max(first_round.values()) <= len(calm) // 3
+
+
+def test_a_store_that_lives_through_the_same_year_stands_as_it_should_on_every_day(year: Year) -> None:
+    by_url = {subject.url: subject for subject in WORLD}
+    with Store.open(None) as store:
+        for day in range(DAYS):
+            if day == 0:
+                asked = year.checked[0]
+            else:
+                asked = [by_url[each.request_url] for each in due(store.known_arks(), POLICY, morning(day))]
+            assert asked == year.checked[day], day
+            if not asked:
+                continue
+            at = morning(day).isoformat(timespec="milliseconds")
+            run_id = store.begin_run(
+                command="check", at=at, version="0", resolver="https://n2t.net/", user_agent="t", seeds=[]
+            )
+            store.record(run_id, observed(asked, day))
+            judge_run(store, run_id, [(Ark.parse(subject.ark), subject.url) for subject in asked])
+            store.end_run(run_id, at=at, state="finished")
+            standings = {each.request_url: each.state for each in store.known_arks()}
+            assert standings == {s.url: standing.state for s, standing in year.days[day].items()}, day

@@ -1,0 +1,82 @@
+"""A simulated year: what each ARK of a small world would answer on each day, as the tests of standing need it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from crawler.observations import ChainEnd, Hop, Observation, Question
+from crawler.rechecking import RecheckPolicy
+
+BEGINNING = datetime(2026, 1, 1, 6, tzinfo=UTC)
+DAYS = 365
+#: Days on which the whole world was out of our reach, on which one provider was down, and on which one kept us out.
+NETWORK_DOWN = range(120, 124)
+PROVIDER_DOWN = range(60, 65)
+KEPT_OUT = range(150, 200)
+DIES, MOVES = 200, 250
+FLAPS = range(230, 300)
+#: The one that flaps is watched every day; a failing one is asked again after two days.
+POLICY = RecheckPolicy(host={"flapping.example": {"healthy": 1, "failing": 1}})
+HOSTS = ("steady", "outage", "guarded", "dying", "moving", "flapping", "other", "third")
+ARKS_A_HOST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One ARK of the world, at one URL."""
+
+    host: str
+    number: int
+
+    @property
+    def ark(self) -> str:
+        return f"ark:{20000 + HOSTS.index(self.host)}/x{self.number}"
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}.example/{self.ark}"
+
+    def answer(self, day: int) -> tuple[int | None, str]:
+        """The status (None for silence) and the landing URL of this day."""
+        if day in NETWORK_DOWN:
+            return None, self.url
+        match self.host:
+            case "outage" if day in PROVIDER_DOWN:
+                return None, self.url
+            case "guarded" if day in KEPT_OUT:
+                return 403, self.url
+            case "dying" if day >= DIES:
+                return 404, self.url
+            case "flapping" if day in FLAPS and day // 5 % 2:
+                return 500, self.url
+            case "moving" if day >= MOVES:
+                return 200, f"http://new.example/{self.number}"
+        return 200, self.url
+
+
+WORLD = [Subject(host, number) for host in HOSTS for number in range(ARKS_A_HOST)]
+
+
+def morning(day: int) -> datetime:
+    return BEGINNING + timedelta(days=day)
+
+
+def observed(subjects: Iterable[Subject], day: int) -> Iterator[Observation]:
+    """What a run of this day observes of them, one second after the other."""
+    for number, subject in enumerate(subjects):
+        at = (morning(day) + timedelta(seconds=number)).isoformat(timespec="milliseconds")
+        status, landing = subject.answer(day)
+        hops = [Hop(subject.url, "GET", at, status, error=None if status else "no word in time")]
+        if landing != subject.url:
+            hops = [Hop(subject.url, "GET", at, 302, location=landing), Hop(landing, "GET", at, status)]
+        yield Observation(
+            subject.ark,
+            subject.url,
+            Question.OBJECT,
+            subject.url,
+            tuple(hops),
+            ChainEnd.ANSWERED if status else ChainEnd.TIMEOUT,
+            text=f"the page of {subject.ark}",
+        )
