@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import logging
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -53,6 +55,8 @@ class DocumentsSpider(AuditSpider):
         self._max_pages = max_pages
         self._scope = Scope.of(seeds)
         self._reader = DocumentReader(worker, resolver=resolver, scope=self._scope)
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """Documents of a host are read in the order in which they came, so that the same is found first every time."""
 
     async def begin(self) -> AsyncIterator[Request | DocumentRecord]:
         self.frontier.add(map(Lead.to_file, self._files))
@@ -100,7 +104,6 @@ class DocumentsSpider(AuditSpider):
         )
 
     async def fetched(self, response: Response, lead: Lead) -> AsyncIterator[DocumentRecord]:
-        self.feed.answered(lead.canonical)
         request = response.request
         assert request is not None
         hops, end, detail = chain_of(request)
@@ -119,12 +122,14 @@ class DocumentsSpider(AuditSpider):
             charset=charset,
             is_cut="download_stopped" in response.flags or "dataloss" in response.flags,
         )
-        async for row in self._reader.rows(source):
-            if row.is_member:
-                yield row.record
-            else:
-                leads = tuple(self._followed(row, response.url, lead))
-                yield replace(row.record, leads=leads, settles=lead.canonical)
+        async with self._turns[lead.host]:
+            self.feed.answered(lead.canonical)
+            async for row in self._reader.rows(source):
+                if row.is_member:
+                    yield row.record
+                else:
+                    leads = tuple(self._followed(row, response.url, lead))
+                    yield replace(row.record, leads=leads, settles=lead.canonical)
 
     def _followed(self, row: Row, url: str, lead: Lead) -> Iterator[Lead]:
         """What the document at *url*, which *lead* led to, leads to in its turn."""
@@ -137,7 +142,6 @@ class DocumentsSpider(AuditSpider):
     async def failed(self, failure: Failure) -> AsyncIterator[DocumentRecord]:
         request: Request = failure.request  # type: ignore[attr-defined]
         lead: Lead = request.cb_kwargs["lead"]
-        self.feed.answered(lead.canonical)
         hops, end, detail = chain_of(request)
         yield unfetched(lead, hops, end, detail, None)
 
