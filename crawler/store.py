@@ -10,12 +10,13 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
-from sqlalchemy import URL, Connection, bindparam, create_engine, event, func, select, text, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import URL, Connection, Table, bindparam, create_engine, event, func, select, text, update
+from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.engine import Engine, Row
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import StaticPool
@@ -45,6 +46,8 @@ RUNNING, FINISHED = "running", "finished"
 Recordable = DocumentRecord | Observation | TlsResult | Settled
 #: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
 _PAGE = 500
+#: ARKs of which the key is remembered.
+_ARKS_KNOWN = 20_000
 
 
 class StoreError(Exception):
@@ -383,6 +386,8 @@ class Store:
         _add(connection, schema.ark, values)
         found = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
         assert found is not None
+        if len(self._ark_ids) >= _ARKS_KNOWN:
+            self._ark_ids.clear()
         self._ark_ids[ark] = found
         return int(found)
 
@@ -569,11 +574,17 @@ def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:
     connection.execute("PRAGMA foreign_keys=ON")
 
 
-def _add(connection: Connection, table: Any, values: Mapping[str, Any]) -> int | None:
+def _add(connection: Connection, table: Table, values: Mapping[str, Any]) -> int | None:
     """Insert a row; returns its key, or None when one with the same unique key is there."""
-    done = connection.execute(insert(table).values(**values).on_conflict_do_nothing())
+    done = connection.execute(_adding(table), values)
     key = done.inserted_primary_key
     return int(key[0]) if done.rowcount and key else None
+
+
+@cache
+def _adding(table: Table) -> Insert:
+    """The statement that adds a row; made once, for making it costs more than running it."""
+    return insert(table).on_conflict_do_nothing()
 
 
 def _hop_json(hop: Hop) -> dict[str, Any]:
