@@ -102,7 +102,8 @@ def audit(
             is_read = True
         if not resolve:
             return []
-        return [(ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark)]
+        # Sorted, so that what is asked about one for many is asked about the same one every time.
+        return sorted((ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark))
 
     def background() -> Background:
         return Background(registry, other_readings(store.open_mentions(run_id)), config.closed_collections)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,8 @@ class ObeyRobots(RobotsTxtMiddleware):
         )
         self._governor = governor_of(crawler)
         self._rules: dict[str, asyncio.Task[RobotParser | None]] = {}
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """Who waited for the rules of a host goes on before who has come just as they came."""
 
     async def robot_parser(self, request: Request) -> RobotParser | None:
         """The rules of the host of *request*, asked for once; None when there are none."""
@@ -67,7 +70,8 @@ class ObeyRobots(RobotsTxtMiddleware):
             self._rules[host] = asyncio.ensure_future(self._fetch(f"{host}/robots.txt"))
         rules = self._rules[host]
         try:
-            return await asyncio.shield(rules)
+            async with self._turns[host]:
+                return await asyncio.shield(rules)
         except RobotsUnreachable:
             if self._rules.get(host) is rules:
                 del self._rules[host]

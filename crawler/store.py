@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -18,6 +19,7 @@ from filelock import FileLock, Timeout
 from sqlalchemy import (
     URL,
     Connection,
+    Table,
     Text,
     and_,
     bindparam,
@@ -31,7 +33,7 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.engine import Engine, Row
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import StaticPool
@@ -68,6 +70,8 @@ RUNNING, FINISHED = "running", "finished"
 Recordable = DocumentRecord | Observation | TlsResult | Pause | HostTraffic | Settled
 #: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
 _PAGE = 500
+#: ARKs of which the key is remembered.
+_ARKS_KNOWN = 20_000
 
 #: Mentions that may stand for something else, or be spelled otherwise, and about which no resolver has settled that.
 _is_open = and_(
@@ -457,6 +461,8 @@ class Store:
         _add(connection, schema.ark, values)
         found = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
         assert found is not None
+        if len(self._ark_ids) >= _ARKS_KNOWN:
+            self._ark_ids.clear()
         self._ark_ids[ark] = found
         return int(found)
 
@@ -688,9 +694,9 @@ def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:
     connection.execute("PRAGMA foreign_keys=ON")
 
 
-def _add(connection: Connection, table: Any, values: Mapping[str, Any]) -> int | None:
+def _add(connection: Connection, table: Table, values: Mapping[str, Any]) -> int | None:
     """Insert a row; returns its key, or None when one with the same unique key is there."""
-    done = connection.execute(insert(table).values(**values).on_conflict_do_nothing())
+    done = connection.execute(_adding(table), values)
     key = done.inserted_primary_key
     return int(key[0]) if done.rowcount and key else None
 
@@ -702,6 +708,12 @@ def _add_up(connection: Connection, run_id: int, traffic: HostTraffic) -> None:
     added = {"requests": known.requests + new.excluded.requests, "failures": known.failures + new.excluded.failures}
     latest = {name: new.excluded[name] for name in ("interval_s", "crawl_delay_s", "given_up")}
     connection.execute(new.on_conflict_do_update(index_elements=["run_id", "host"], set_={**added, **latest}))
+
+
+@cache
+def _adding(table: Table) -> Insert:
+    """The statement that adds a row; made once, for making it costs more than running it."""
+    return insert(table).on_conflict_do_nothing()
 
 
 def _hop_json(hop: Hop) -> dict[str, Any]:
