@@ -25,6 +25,7 @@ from crawler.middlewares import chain_of
 from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
 from crawler.reading import DocumentReader, DocumentWorker, Row, Source, now, source_record
 from crawler.resolving import SUCCESSES
+from crawler.sources.canonical import same_document
 from crawler.sources.gate import Passed
 from crawler.sources.listing import SourceKind, SourceReading
 from crawler.sources.plan import CrawlPlan
@@ -76,7 +77,7 @@ class DocumentsSpider(AuditSpider):
         self._sources = SourceReader(source_worker, plan.selection)
         self._patience = patience or Patience()
         self._sitemaps: dict[str, Sequence[str]] = {}
-        """What each robots.txt that was read names, by its URL."""
+        """What each robots.txt that was read names, by its URL as it is compared."""
         self._end_of_time: asyncio.TimerHandle | None = None
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Documents of a host are read in the order in which they came, so that the same is found first every time."""
@@ -109,12 +110,13 @@ class DocumentsSpider(AuditSpider):
         outcome = ObjectOutcome.UNDETERMINED.value
         return DocumentRecord(lead.url, lead.found_on, now(), outcome, findings=(finding,), settles=lead.canonical)
 
-    def _request(self, lead: Lead, *, attempt: int = 1) -> Request:
+    def _request(self, lead: Lead, *, earlier: tuple[Hop, ...] = (), tries: int = 1) -> Request:
+        """A request for what *lead* leads to; *earlier* are the hops of the attempts before."""
         return Request(
             lead.url,
             callback=self.fetched,
             errback=self.failed,
-            cb_kwargs={"lead": lead, "attempt": attempt},
+            cb_kwargs={"lead": lead, "earlier": earlier, "tries": tries},
             dont_filter=True,  # the frontier knows what is new; a redirect must never be lost
             meta={
                 "verbatim_url": True,
@@ -123,19 +125,21 @@ class DocumentsSpider(AuditSpider):
             },
         )
 
-    async def fetched(self, response: Response, lead: Lead, attempt: int) -> AsyncIterator[DocumentRecord]:
+    async def fetched(
+        self, response: Response, lead: Lead, earlier: tuple[Hop, ...], tries: int
+    ) -> AsyncIterator[DocumentRecord]:
         request = response.request
         assert request is not None
         hops, end, detail = chain_of(request)
         if end is ChainEnd.ANSWERED and response.status in SUCCESSES:
             async with self._turns[lead.host]:
                 self.feed.answered(lead.canonical)
-                async for record in self._records(lead, response, hops):
+                async for record in self._records(lead, response, (*earlier, *hops)):
                     yield record
             return
         self.feed.answered(lead.canonical)
-        if not self._asks_again(lead, attempt, hops, end):
-            record = unfetched(lead, hops, end, detail, response.status)
+        if not self._asks_again(request):
+            record = unfetched(lead, (*earlier, *hops), end, detail, response.status)
             findings = (*record.findings, *await self._faults(lead, response))
             yield replace(record, findings=findings, leads=tuple(self._sitemaps_for(lead, response.url)))
 
@@ -144,18 +148,20 @@ class DocumentsSpider(AuditSpider):
         lead: Lead = request.cb_kwargs["lead"]
         self.feed.answered(lead.canonical)
         hops, end, detail = chain_of(request)
-        if not self._asks_again(lead, request.cb_kwargs["attempt"], hops, end):
-            record = unfetched(lead, hops, end, detail, None)
+        if not self._asks_again(request):
+            record = unfetched(lead, (*request.cb_kwargs["earlier"], *hops), end, detail, None)
             yield replace(record, leads=tuple(self._sitemaps_for(lead, request.url)))
 
-    def _asks_again(self, lead: Lead, attempt: int, hops: tuple[Hop, ...], end: ChainEnd) -> bool:
+    def _asks_again(self, request: Request) -> bool:
         """Whether a source is asked once more, which is more to lose than one document; it will be, in a while."""
-        if lead.source is None or not hops or attempt >= self._patience.attempts or not may_pass(end, hops[-1].status):
+        hops, end, _ = chain_of(request)
+        lead, earlier, tries = (request.cb_kwargs[name] for name in ("lead", "earlier", "tries"))
+        if lead.source is None or not hops or tries >= self._patience.attempts or not may_pass(end, hops[-1].status):
             return False
-        wait = wait_s(hops[-1].headers.get("Retry-After"), attempt, self._patience, at=hops[-1].at)
+        wait = wait_s(hops[-1].headers.get("Retry-After"), tries, self._patience, at=hops[-1].at)
         if wait is None or self.is_stopping:
             return False
-        self.ask_later(self._request(lead, attempt=attempt + 1), wait)
+        self.ask_later(self._request(lead, earlier=(*earlier, *hops), tries=tries + 1), wait)
         return True
 
     # -- what a document says, and where it leads
@@ -201,10 +207,11 @@ class DocumentsSpider(AuditSpider):
         if not lead.is_seed or lead.source is not None or not self._plan.has_sitemaps:
             return ()
         robots = urljoin(url, "/robots.txt")
-        return self._gate.sitemaps(self._sitemaps.get(robots, ()), robots=robots)
+        return self._gate.sitemaps(self._sitemaps.get(same_document(robots), ()), robots=robots)
 
     def _robots_read(self, robotparser: Any, request: Request) -> None:
-        self._sitemaps[request.url] = list(getattr(getattr(robotparser, "rp", None), "sitemaps", ()))
+        named = getattr(getattr(robotparser, "rp", None), "sitemaps", ())
+        self._sitemaps[same_document(request.url)] = list(named)
 
     async def _file_records(self, name: str) -> AsyncIterator[DocumentRecord]:
         """The rows about a local file; one that can't be read to its end has given what came before."""
