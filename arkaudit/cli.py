@@ -351,15 +351,13 @@ def _watch_findings(crawler: Any) -> None:
 
 
 def _report_findings(document: str, findings: Sequence[Finding], to: TextIO | None) -> None:
-    from reports.display import escaped
-
     for finding in findings:
         if to is not None:
             row = {"document": document, "kind": finding.kind, "detail": finding.detail}
             to.write(json.dumps(row, ensure_ascii=False) + "\n")
             to.flush()
         if finding.kind not in ABOUT_CITATIONS | ABOUT_LINKS:
-            say(escaped(f"{document}: {finding.kind}: {finding.detail}"))
+            say(f"{document}: {finding.kind}: {finding.detail}")
 
 
 def _seeds(texts: Sequence[str], *, resume: bool | None) -> Seeds:

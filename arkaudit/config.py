@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 
 from arkaudit import __version__
 from arkaudit.seeds import relative_to
 from crawler.addresses import AddressGuard, Routes
 from crawler.attempts import Patience
 from crawler.controls import ENOUGH_NAMES
+from crawler.credentials import Credential, Credentials, Origin, names_user
 from crawler.scope import Extent
 from crawler.sources.oai_pmh import Selection
 
@@ -22,6 +33,12 @@ from crawler.sources.oai_pmh import Selection
 _LEAST_DELAY_S = 0.001
 
 HOME = "https://pypi.org/project/arkaudit/"
+
+
+_HOST = re.compile(r"(?:https?://)?(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+#: Headers that belong to the connection, or that something else of the configuration is for.
+_NOT_OURS = frozenset({"connection", "content-length", "cookie", "host", "proxy-authorization", "transfer-encoding"})
 
 
 class ConfigError(Exception):
@@ -44,6 +61,8 @@ def _http_url(text: str) -> str:
         is_plain = bool(parts.hostname) and parts.port != 0 and not set(text) & set("?#")
     except ValueError:
         is_plain = False
+    if names_user(text):
+        raise ValueError("credentials in a URL are sent to nobody; they belong into a [hosts] section")
     if not is_plain or parts.scheme.lower() not in ("http", "https"):
         raise ValueError(f"not the http or https URL of a resolver: {text!r}")
     return text
@@ -82,6 +101,51 @@ Header = Annotated[str, AfterValidator(_printable)]
 Pattern = Annotated[str, AfterValidator(_pattern)]
 
 
+def _secret(value: Any) -> Any:
+    """The value itself, or that of the environment variable which it names (``{ env = "TOKEN" }``)."""
+    if not isinstance(value, dict):
+        return value
+    match value:
+        case {"env": str(name), **others} if not others:
+            if name not in os.environ:
+                raise ValueError(f"there is no environment variable {name}")
+            return os.environ[name]
+    raise ValueError('neither a text nor { env = "NAME" }')
+
+
+def _sendable_secret(secret: SecretStr) -> SecretStr:
+    value = secret.get_secret_value()
+    if not value or value.strip() != value or not value.isprintable() or not value.isascii():
+        raise ValueError("what is sent as a header must be printable ASCII, with nothing blank around it")
+    return secret
+
+
+def _header_names(headers: dict[str, Any]) -> dict[str, Any]:
+    for name in headers:
+        if not _TOKEN.fullmatch(name) or name.lower() in _NOT_OURS:
+            raise ValueError(f"not a header that can be given: {name!r}")
+    return headers
+
+
+def _cookie_names(cookies: dict[str, Any]) -> dict[str, Any]:
+    for name, value in cookies.items():
+        if not _TOKEN.fullmatch(name) or set(value.get_secret_value()) & set(' ";,\\'):
+            raise ValueError(f"not a cookie that can be sent: {name!r}")
+    return cookies
+
+
+def _hosts(hosts: dict[str, Any]) -> dict[str, Any]:
+    for name in hosts:
+        if not _HOST.fullmatch(name):
+            raise ValueError(f"not a host: {name!r}; a name, with its port or scheme where need be")
+        Origin.named(name)
+    return {name.lower(): told for name, told in hosts.items()}
+
+
+#: A value that is never shown: pydantic prints asterisks.
+Secret = Annotated[SecretStr, BeforeValidator(_secret), AfterValidator(_sendable_secret)]
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -104,6 +168,15 @@ class Politeness(_Section):
     """An address or URL where the operator can be reached; part of the User-Agent."""
 
 
+class Host(_Section):
+    """How a host of one's own is treated; it is named by ``name``, ``name:port`` or ``scheme://name:port``."""
+
+    headers: Annotated[dict[str, Secret], AfterValidator(_header_names)] = {}
+    """Headers that it asks for, such as Authorization; sent to this scheme (https, by default), name and port only."""
+    cookies: Annotated[dict[str, Secret], AfterValidator(_cookie_names)] = {}
+    """Cookies that it asks for, likewise."""
+
+
 class Network(_Section):
     """Where connections go."""
 
@@ -115,6 +188,16 @@ class Network(_Section):
     """Certificates of authorities that the TLS probe trusts instead of the system's."""
     allow_addresses: Annotated[list[str], AfterValidator(_networks)] = []
     """Networks (CIDR) among the private ones that may be reached."""
+
+
+class Log(_Section):
+    """What is written down while a command works."""
+
+    file: Path | None = None
+    """Where to; without it, on standard error."""
+    level: Literal["debug", "info", "warning", "error"] | None = None
+    """The least that is: by default warnings, and with a file info. With debug, each request."""
+    format: Literal["text", "json"] = "text"
 
 
 class Harvest(_Section):
@@ -196,8 +279,11 @@ class Config(_Section):
     resolver: Annotated[str, AfterValidator(_http_url)] = "https://n2t.net/"
     politeness: Politeness = Politeness()
     network: Network = Network()
+    hosts: Annotated[dict[str, Host], AfterValidator(_hosts)] = {}
+    """Hosts of one's own."""
     crawl: Crawl = Crawl()
     resolve: Resolve = Resolve()
+    log: Log = Log()
 
     @property
     def user_agent(self) -> str:
@@ -213,6 +299,20 @@ class Config(_Section):
         polite = self.politeness
         return Patience(polite.attempts, polite.backoff, polite.longest_wait)
 
+    @property
+    def credentials(self) -> Credentials:
+        """What hosts of one's own are sent besides."""
+        return Credentials(
+            {
+                Origin.named(name): Credential(
+                    {header: secret.get_secret_value() for header, secret in host.headers.items()},
+                    {cookie: secret.get_secret_value() for cookie, secret in host.cookies.items()},
+                )
+                for name, host in self.hosts.items()
+                if host.headers or host.cookies
+            }
+        )
+
     def settings(self) -> dict[str, Any]:
         """The settings of Scrapy that follow from it."""
         network = self.network
@@ -227,6 +327,7 @@ class Config(_Section):
             "ARKAUDIT_ONLY_ROUTED": network.only_routed,
             "ARKAUDIT_ALLOW_ADDRESSES": network.allow_addresses,
             "ARKAUDIT_CA_FILE": str(network.ca_file) if network.ca_file else None,
+            "ARKAUDIT_CREDENTIALS": self.credentials,
             "ARKAUDIT_MAX_HOPS": self.resolve.max_hops,
             "ARKAUDIT_ATTEMPTS": self.politeness.attempts,
             "ARKAUDIT_BACKOFF": self.politeness.backoff,
@@ -277,7 +378,7 @@ def _file_values(path: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as problem:
         raise ConfigError(f"{path} is not TOML: {problem}") from None
     folder = path.parent
-    for section, key in ((None, "store"), (None, "out"), ("network", "ca_file")):
+    for section, key in ((None, "store"), (None, "out"), ("network", "ca_file"), ("log", "file")):
         inner = values.get(section, {}) if section else values
         if isinstance(inner, dict) and isinstance(inner.get(key), str):
             inner[key] = folder / inner[key]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterable
@@ -10,6 +11,10 @@ from typing import NoReturn
 from rich.console import Console
 
 from crawler.observations import GRAVITY, ObjectOutcome
+from reports.display import escaped
+
+logger = logging.getLogger(__name__)
+logger.addHandler(logging.NullHandler())  # before it is known where the log goes, a line is said once all the same
 
 EXIT_FINDING, EXIT_MISTAKE, EXIT_UNFINISHED = 1, 2, 3
 EXIT_INTERRUPTED = 130  # what shells report of a program that Ctrl-C has ended
@@ -29,14 +34,15 @@ def exit_on(fail_on: str, outcomes: Iterable[str]) -> None:
         sys.exit(EXIT_FINDING)
 
 
-def say(text: str) -> None:
-    """A line for people, on standard error."""
-    errors.print(f"arkaudit: {text}", highlight=False, markup=False)
+def say(text: str, *, level: int = logging.INFO) -> None:
+    """A line for people, on standard error, and in the log; nothing in it that a terminal would obey."""
+    logger.log(level, "%s", text, extra={"is_shown": True})
+    errors.print(escaped(f"arkaudit: {text}"), highlight=False, markup=False)
 
 
 def end(code: int, text: str) -> NoReturn:
     """Say why, and end."""
-    say(text)
+    say(text, level=logging.ERROR)
     sys.exit(code)
 
 
@@ -61,6 +67,7 @@ def end_for(failure: Exception) -> NoReturn:
             end(EXIT_UNFINISHED, f"the run could not finish: {failure}; what was observed until then is kept")
         case RunInterrupted():
             end(EXIT_INTERRUPTED, INTERRUPTED)
+    logger.critical("this is a bug", exc_info=failure, extra={"is_shown": True})
     raise failure
 
 

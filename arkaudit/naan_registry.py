@@ -38,7 +38,7 @@ def bring_up_to_date(source: str | None, config: Config) -> None:
     except RegistryRefused as refused:
         if isinstance(place, Path):
             raise UserMistake(str(refused)) from None
-        end(EXIT_UNFINISHED, escaped(f"{refused}; nothing in the cache has changed"))
+        end(EXIT_UNFINISHED, f"{refused}; nothing in the cache has changed")
     except CacheUnwritable as failure:
         raise UserMistake(str(failure)) from None
     naans = {entry.naan for entry in done.registry.entries if entry.naan}
@@ -46,7 +46,7 @@ def bring_up_to_date(source: str | None, config: Config) -> None:
     faulty = sum(bool(entry.faults) for entry in done.registry.entries)
     news = "a new copy" if done.changed else "nothing new"
     counts = f"{len(naans)} NAANs, {shoulders} shoulders, {faulty} records with faults"
-    say(escaped(f"{news} of {_known_from(done.registry)}: {counts}"))
+    say(f"{news} of {_known_from(done.registry)}: {counts}")
     say(f"it is kept at {done.path}")
 
 
@@ -66,7 +66,7 @@ def show(asked: str, form: str, console: Console) -> None:
         raise UserMistake(f"neither a NAAN nor an ARK: {asked!r}") from None
     registry = load(cache_folder())
     if registry.warning:
-        say(escaped(registry.warning))
+        say(registry.warning)
     row = _row(asked, naan, name, registry, now=datetime.now(UTC))
     if form == "json":
         write_jsonl([row], sys.stdout)
@@ -74,7 +74,7 @@ def show(asked: str, form: str, console: Console) -> None:
         console.print(_table(row))
     if not row["recorded"]:
         advice = "" if registry.is_whole else "; `arkaudit registry update` fetches the registry itself"
-        say(escaped(f"NAAN {naan} is not in {_known_from(registry)}{advice}"))
+        say(f"NAAN {naan} is not in {_known_from(registry)}{advice}")
         sys.exit(EXIT_FINDING)
 
 

@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 
 import click
 
+from arkaudit import logs
 from arkaudit.config import Config, load
+from arkaudit.exits import errors
 from crawler.observations import GRAVITY
 from crawler.scope import Extent
 
@@ -53,6 +55,15 @@ _REQUESTS = (
     click.option(
         "--allow-address", multiple=True, metavar="CIDR", help="A private network that may be reached. Repeatable."
     ),
+    click.option(
+        "--log-file", type=click.Path(path_type=Path, dir_okay=False), help="Write down here what happens, and append."
+    ),
+    click.option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"]),
+        help="The least to write down; debug has each request.  [default: warning; info in a file]",
+    ),
+    click.option("--log-format", type=click.Choice(["text", "json"]), help="One line an event.  [default: text]"),
 )
 _CRAWL = (
     click.option("--depth", type=int, help="Links to follow from a seed.  [default: no limit]"),
@@ -106,6 +117,9 @@ _NAMES = {
     "only_routed": "network.only_routed",
     "ca_file": "network.ca_file",
     "allow_address": "network.allow_addresses",
+    "log_file": "log.file",
+    "log_level": "log.level",
+    "log_format": "log.format",
     "depth": "crawl.depth",
     "max_pages": "crawl.max_pages",
     "max_time": "crawl.max_time",
@@ -161,11 +175,13 @@ def fail_on_option(command: Command) -> Command:
 def config_of(config_file: Path | None, options: dict[str, Any]) -> Config:
     """The configuration that a file and the given *options* make; an option wins, lists add up to the file's.
 
-    Raises `arkaudit.config.ConfigError`.
+    What happens is written down as it says, from now on. Raises `arkaudit.config.ConfigError`.
     """
     given = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in options.items()
         if value is not None and value != ()
     }
-    return load(config_file, {_NAMES[name]: value for name, value in given.items()})
+    config = load(config_file, {_NAMES[name]: value for name, value in given.items()})
+    logs.start(config, errors)
+    return config

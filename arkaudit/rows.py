@@ -16,7 +16,7 @@ from rich.text import Text
 
 from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
 from extractors.mentions.mention import Mention
-from reports.display import defused, escaped
+from reports.display import defused, escaped, escaped_json
 
 Row = Mapping[str, Any]
 
@@ -98,11 +98,11 @@ class OutputUnwritable(Exception):
 def write_jsonl(rows: Iterable[Row], to: TextIO) -> None:
     """One JSON object a line, as each row comes; in ASCII where *to* has another encoding than UTF-8.
 
-    Raises `OutputClosed` and `OutputUnwritable`.
+    Characters that a terminal obeys, or that show nothing, are escaped. Raises `OutputClosed` and `OutputUnwritable`.
     """
     is_utf8 = (to.encoding or "utf-8").lower().replace("-", "") in ("utf8", "utf8sig")
     for row in rows:
-        _write(json.dumps(row, ensure_ascii=not is_utf8) + "\n", to)
+        _write(escaped_json(json.dumps(row, ensure_ascii=not is_utf8)) + "\n", to)
 
 
 def _write(text: str, to: TextIO) -> None:
@@ -133,11 +133,14 @@ def whole(console: Console) -> Iterator[None]:
 def write_mentions_csv(rows: Iterable[Row], to: TextIO) -> None:
     """A header and one line a mention; lists are joined, and cells that a spreadsheet would run are defused.
 
+    On a terminal, what it would obey is spelled out; a file has every character.
     Raises `OutputClosed` and `OutputUnwritable`.
     """
     _write(_csv_line(MENTION_COLUMNS), to)
+    is_terminal = to.isatty()
     for row in rows:
-        _write(_csv_line([defused(_cell(row[column])) for column in MENTION_COLUMNS]), to)
+        cells = (defused(_cell(row[column])) for column in MENTION_COLUMNS)
+        _write(_csv_line([escaped(cell) if is_terminal else cell for cell in cells]), to)
 
 
 def _csv_line(cells: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from crawler.credentials import masked, names_user
 from crawler.sources.listing import SourceKind
 
 
@@ -73,6 +74,9 @@ def relative_to(folder: Path, text: str) -> str:
 
 
 def _checked_url(text: str) -> str:
+    if names_user(text):
+        advice = "they belong into a [hosts] section of the configuration"
+        raise UserMistake(f"credentials in a URL are sent to nobody, {advice}: {masked(text)!r}")
     try:
         parts = urlsplit(text)
         if parts.hostname and (parts.port is None or parts.port > 0):

@@ -95,6 +95,7 @@ class HopRecorder:
             elapsed_s=_elapsed(request),
             headers=_kept(response.headers, self._kept_headers),
         )
+        _tell(hop)
         hops = (*request.meta.get("hops", ()), hop)
         request.meta["hops"] = hops
         if response.headers.get("Set-Cookie") and "jar" in request.meta:
@@ -121,8 +122,17 @@ class HopRecorder:
         if isinstance(exception, RobotsUnreachable) and kind.end is not ChainEnd.REFUSED_ADDRESS:
             error = f"when asked for robots.txt: {error}"
         hop = Hop(url=request.url, method=request.method, at=_now(), elapsed_s=_elapsed(request), error=error)
+        _tell(hop)
         request.meta["hops"] = (*request.meta.get("hops", ()), hop)
         request.meta["chain_end"], request.meta["chain_detail"] = kind.end, error
+
+
+def _tell(hop: Hop) -> None:
+    """Write a request down, for who wants to know of each."""
+    if logger.isEnabledFor(logging.DEBUG):
+        told = {"url": hop.url, "status": hop.status, "elapsed_s": hop.elapsed_s, "address": hop.address}
+        words = f"{hop.status} {hop.location or ''}".strip() if hop.status is not None else hop.error
+        logger.debug("%s: %s (%s s)", hop.url, words, hop.elapsed_s, extra={**told, "error": hop.error})
 
 
 #: What belongs to one hop and not to the chain: the next host has its own slot and proxy, and counts its own bytes.

@@ -42,7 +42,8 @@ class _Process(AsyncCrawlerProcess):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)  # sets the levels of its loggers itself
-        logging.getLogger("scrapy").setLevel(logging.ERROR)
+        is_debugged = logging.getLogger(__name__).isEnabledFor(logging.DEBUG)
+        logging.getLogger("scrapy").setLevel(logging.INFO if is_debugged else logging.ERROR)
         logging.getLogger("twisted").setLevel(logging.CRITICAL)
 
     async def stop(self) -> None:

@@ -25,8 +25,9 @@ RETRY_ENABLED = False  # default True, at once and deaf to Retry-After; a failur
 # -- the wire
 
 DOWNLOAD_HANDLERS = {
-    "http": "crawler.handlers.ExactDownloadHandler",  # the request target exactly as asked; guarded addresses
-    "https": "crawler.handlers.ExactDownloadHandler",
+    # the request target exactly as asked; guarded addresses; credentials where they belong
+    "http": "crawler.credentialed.CredentialedDownloadHandler",
+    "https": "crawler.credentialed.CredentialedDownloadHandler",
     "file": None,  # default on: a link in a page must not read our disk
     "data": None,
     "ftp": None,
@@ -37,12 +38,13 @@ DOWNLOADER_MIDDLEWARES = {
     "crawler.middlewares.UsableUrls": 10,
     "crawler.robots.ObeyRobots": 100,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
-    "crawler.middlewares.BoundedCompression": 590,
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,  # keeps all jars, and fetches a list by itself
     "crawler.cookies.ChainCookies": 700,
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
     "crawler.middlewares.HopRecorder": 600,
+    "crawler.credentialed.Redaction": 610,  # before anything of an answer is kept
+    "crawler.middlewares.BoundedCompression": 620,
 }
 EXTENSIONS = {"crawler.middlewares.BodyBounds": 0}
 ITEM_PIPELINES = {
@@ -64,8 +66,7 @@ TWISTED_DNS_RESOLVER = "crawler.names.TellingResolver"  # default is IPv4 only, 
 CONCURRENT_ITEMS = 1  # default 100: starts a hundred tasks for each response and halves the speed.
 TELNETCONSOLE_ENABLED = False  # default True. No listening sockets.
 REMOTE_CONTROL_ENABLED = False  # default True since 2.19. No listening sockets.
-LOG_LEVEL = "WARNING"  # default DEBUG. The command reports progress itself.
-LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+LOG_INSTALL_ROOT_HANDLER = False  # default True. The command says where its log goes (arkaudit/logs.py).
 STATS_DUMP = False  # default True.
 
 # -- ours
@@ -74,6 +75,7 @@ ARKAUDIT_CONNECT_TO: list[str] = []  # HOST:PORT=ADDR:PORT
 ARKAUDIT_ONLY_ROUTED = False  # a name without a route fails, and nothing is looked up
 ARKAUDIT_ALLOW_ADDRESSES: list[str] = []  # networks that the guard lets through
 ARKAUDIT_CA_FILE: str | None = None  # certificates of authorities for the TLS probe
+ARKAUDIT_CREDENTIALS = None  # crawler.credentials.Credentials, of hosts of one's own
 ARKAUDIT_MAX_HOPS = 20  # redirects in a chain
 ARKAUDIT_ATTEMPTS = 3  # how often a question is put at most, where the failure may pass
 ARKAUDIT_BACKOFF = 2.0  # seconds before the second attempt, doubled for the next

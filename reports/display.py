@@ -5,6 +5,7 @@ Light to import: the command line shows single lines with it, without any table.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from enum import StrEnum
@@ -44,6 +45,17 @@ def escaped(text: str) -> str:
 
 def _is_visible(char: str) -> bool:
     return char.isprintable() or unicodedata.category(char) == "Zs"
+
+
+def escaped_json(text: str) -> str:
+    """A JSON text that means the same, in which no character is invisible or changes how others are shown.
+
+    >>> print(escaped_json('{"title": "\u202ecafé"}'))
+    {"title": "\\u202ecafé"}
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if _is_visible(char) else json.dumps(char)[1:-1] for char in text)
 
 
 #: What a spreadsheet takes for the beginning of a formula.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from typing import Any, Self
 
@@ -18,6 +19,8 @@ from crawler.middlewares import RunStopped
 from crawler.observations import DocumentRecord
 from crawler.recording import Recorder
 from crawler.store import Recordable, Store, StoreUnwritable
+
+logger = logging.getLogger(__name__)
 
 
 class AuditSpider(scrapy.Spider):
@@ -108,6 +111,9 @@ class AuditSpider(scrapy.Spider):
                 self.crawler.engine.crawl(request)
 
         if not self.is_stopping:
+            logger.info(
+                "%s is asked again in %.1f s", request.url, wait_s, extra={"url": request.url, "wait_s": wait_s}
+            )
             timer = asyncio.get_running_loop().call_later(wait_s, ask)
             self._later.add(timer)
 

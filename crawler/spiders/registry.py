@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import scrapy
-from cryptography.x509 import load_pem_x509_certificates
-from OpenSSL.crypto import X509
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import Response
-from twisted.internet.ssl import Certificate, trustRootFromCertificates
 from twisted.python.failure import Failure
-from twisted.web.client import BrowserLikePolicyForHTTPS
 
+from crawler.credentialed import verifying_policy
 from crawler.flags import STOPPED, incomplete
 from crawler.handlers import ExactDownloadHandler
 from crawler.middlewares import chain_of
@@ -60,16 +56,7 @@ class VerifyingDownloadHandler(ExactDownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        ca_file: str | None = crawler.settings.get("ARKAUDIT_CA_FILE")
-        authorities = _authorities(Path(ca_file)) if ca_file else None
-        policy: Any = BrowserLikePolicyForHTTPS(authorities)  # type: ignore[no-untyped-call]
-        self._contextFactory = policy
-
-
-def _authorities(ca_file: Path) -> Any:
-    found = load_pem_x509_certificates(ca_file.read_bytes())
-    certificates = [Certificate(X509.from_cryptography(each)) for each in found]  # type: ignore[no-untyped-call]
-    return trustRootFromCertificates(certificates)  # type: ignore[no-untyped-call]
+        self._contextFactory = verifying_policy(crawler.settings.get("ARKAUDIT_CA_FILE"))
 
 
 class RegistrySpider(scrapy.Spider):
@@ -134,7 +121,6 @@ def fetch_registry(url: str, conditions: Mapping[str, str], settings: Mapping[st
         "DOWNLOAD_HANDLERS": {**DOWNLOAD_HANDLERS, "https": handler},
         "ITEM_PIPELINES": {},  # nothing is recorded: this is no part of an audit
         "ARKAUDIT_DECOMPRESSED_LIMIT": REGISTRY_LIMIT,
-        "LOG_LEVEL": "ERROR",  # what went wrong is delivered, in our words
     }
     run_stages([Stage(RegistrySpider, lambda: arguments)], {**settings, **ours}, on_start=lambda crawler: None)
     return answers[0] if answers else RegistryAnswer((), ChainEnd.UNDETERMINED, "the request was never sent")

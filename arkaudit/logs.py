@@ -1,0 +1,137 @@
+"""What is written down while a command works: one line an event, for people or for programs, and never a secret."""
+
+from __future__ import annotations
+
+import logging
+import platform
+import sqlite3
+import ssl
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+
+from pythonjsonlogger.core import RESERVED_ATTRS
+from pythonjsonlogger.json import JsonFormatter
+from rich.console import Console
+
+from arkaudit import __version__
+from arkaudit.config import Config, ConfigError, Log
+from crawler.credentials import HIDDEN, masked
+from reports.display import escaped, escaped_json
+
+logger = logging.getLogger(__name__)
+
+#: The packages of ours; of all others only warnings are written down.
+_OURS = ("arkaudit", "crawler", "extractors", "reports")
+#: What a bug report should tell the version of.
+_TOLD = ("scrapy", "twisted", "lxml", "beautifulsoup4", "pypdfium2", "pikepdf", "sqlalchemy", "pandas", "pyopenssl")
+
+
+def start(config: Config, console: Console) -> None:
+    """Write down what happens from now on, where and how *config* wants it; warnings at least on *console*.
+
+    Raises `ConfigError` when the file of the log can't be written.
+    """
+    log = config.log
+    level = logging.getLevelNamesMapping()[(log.level or ("info" if log.file else "warning")).upper()]
+    secrets = [secret for each in config.credentials.by_origin.values() for secret in each.secrets]
+    beside = _Beside(console)
+    beside.setLevel(max(level, logging.WARNING) if log.file else level)
+    handlers: list[logging.Handler] = [beside]
+    if log.file:
+        handlers.append(_file(log))
+        handlers[-1].setLevel(level)
+    for handler in handlers:
+        handler.setFormatter(_JsonLine(secrets) if log.format == "json" else _TextLine(secrets))
+    logging.basicConfig(handlers=handlers, level=logging.WARNING, force=True)
+    for name in _OURS:
+        logging.getLogger(name).setLevel(level)
+    if logger.isEnabledFor(logging.INFO):
+        told = {"versions": versions(), "settings": config.model_dump(mode="json", exclude_defaults=True)}
+        words = "arkaudit %s begins: %s; %s; %s"
+        logger.info(words, __version__, " ".join(sys.argv[1:]), told["settings"], told["versions"], extra=told)
+
+
+def versions() -> dict[str, str]:
+    """What this runs on, for a bug report.
+
+    >>> sorted(versions())[:3]
+    ['OpenSSL', 'Python', 'SQLite']
+    """
+    known = {
+        "Python": platform.python_version(),
+        "platform": platform.platform(),
+        "SQLite": sqlite3.sqlite_version,
+        "OpenSSL": ssl.OPENSSL_VERSION,
+    }
+    for name in _TOLD:
+        with suppress(PackageNotFoundError):
+            known[name] = version(name)
+    return known
+
+
+def _file(log: Log) -> logging.Handler:
+    assert log.file is not None
+    try:
+        return logging.FileHandler(log.file, encoding="utf-8", errors="backslashreplace")
+    except OSError as problem:
+        raise ConfigError(f"the log can't be written to {log.file}: {problem.strerror or problem}") from None
+
+
+class _Beside(logging.Handler):
+    """Prints lines on the console that also shows progress, above it; what was said already is not repeated."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__()
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not getattr(record, "is_shown", False):
+            self._console.print(self.format(record), markup=False, highlight=False, soft_wrap=True)
+
+
+class _Quiet:
+    """Takes secrets out of a line."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        self._secrets = list(secrets)
+
+    def __call__(self, line: str) -> str:
+        for secret in self._secrets:
+            line = line.replace(secret, HIDDEN)
+        return masked(line)
+
+
+class _TextLine(logging.Formatter):
+    """``2026-11-21T10:00:00.000Z INFO crawler.middlewares: 200 https://n2t.net/ in 0.1 s``; a traceback is folded."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        super().__init__("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S")
+        self.converter = time.gmtime
+        self._quiet = _Quiet(secrets)
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._quiet(escaped(super().format(record).replace("\n", " | ")))
+
+
+class _JsonLine(JsonFormatter):
+    """One object an event: ``at``, ``level``, ``logger``, ``message``, and what belongs to the event."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        super().__init__(
+            "%(asctime)s%(levelname)s%(name)s%(message)s",
+            "%Y-%m-%dT%H:%M:%S",
+            rename_fields={"asctime": "at", "levelname": "level", "name": "logger"},
+            reserved_attrs=[*RESERVED_ATTRS, "spider", "is_shown"],
+            json_ensure_ascii=False,
+        )
+        self.converter = time.gmtime
+        self._quiet = _Quiet(secrets)
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
+        return f"{super().formatTime(record, datefmt)}.{record.msecs:03.0f}Z"
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._quiet(escaped_json(super().format(record)))

@@ -1,0 +1,202 @@
+"""Credentials reach the host that they are for, and nobody else: no other host, no file, no line on a screen."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import trustme
+
+from crawler.credentials import Credential, without_secrets
+from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
+
+TOKEN, COOKIE, PASSWORD = "t0ken-open-sesame", "c00kie-open-sesame", "pr0xy-open-sesame"
+CONFIG = """
+[hosts."own.example"]
+headers = { Authorization = "Bearer t0ken-open-sesame", X-Key = { env = "OWN_KEY" } }
+cookies = { session = "c00kie-open-sesame" }
+"""
+ARK = "ark:/12x45/x5"
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, authority: trustme.CA) -> Iterator[Path]:
+    (tmp_path / "arkaudit.toml").write_text(CONFIG)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    yield tmp_path
+    for path in [each for each in tmp_path.rglob("*") if each.is_file() and each.name != "arkaudit.toml"]:
+        assert b"open-sesame" not in path.read_bytes(), path
+
+
+def audit(verb: str, folder: Path, *arguments: str | Path, **environment: str) -> str:
+    """What a command said, after it was looked through for secrets."""
+    done = run_command(
+        verb, "-c", folder / "arkaudit.toml", *ON_LOOPBACK, "--attempts", "1", "--log-file", folder / "a.log",
+        "--log-level", "debug", *arguments,
+        **{"OWN_KEY": "k3y-open-sesame", **environment},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "open-sesame" not in done.stdout + done.stderr
+    return done.stderr
+
+
+def repeating(server: RawServer) -> Callable[[str], bytes]:
+    """A host that repeats in its answers whatever it was sent: in the page, packed, in its headers, in a Location."""
+
+    def respond(target: str) -> bytes:
+        head = server.heads[-1]
+        words = head.replace("\r\n", " ")
+        page = f"<title>{words}</title><a href='/packed'>p</a> <a href='/moved'>m</a> {ARK} {words}"
+        if target == "/packed":
+            packed = gzip.compress(page.encode())
+            lines = f"Content-Encoding: gzip\r\nContent-Length: {len(packed)}\r\nConnection: close\r\n\r\n"
+            return b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + lines.encode() + packed
+        if target == "/moved":
+            return reply("302 Found", Location=f"/landed?by={words.partition('Bearer ')[2][:40].replace(' ', '+')}")
+        if target.startswith("/ark:"):
+            return reply("302 Found", Location=f"http://other.example{target}", Link=f"<{words}>", Set_Cookie="a=b")
+        return reply(body=page, X_Server=words, Server=words)
+
+    return respond
+
+
+def test_credentials_go_to_their_origin_only_and_are_kept_nowhere(folder: Path, authority: trustme.CA) -> None:
+    leaf = authority.issue_cert("own.example")
+    with ExitStack() as stack:
+        own, elsewhere = RawServer(lambda _: b"", tls=leaf), RawServer(lambda _: b"", tls=leaf)
+        plain, other = RawServer(lambda _: b""), RawServer(lambda _: b"")
+        routes = []
+        for server, place in (
+            (own, "own.example:443"), (elsewhere, "own.example:8443"), (plain, "own.example:80"),
+            (other, "other.example:80"),
+        ):  # fmt: skip
+            server._respond = repeating(server)
+            stack.enter_context(server)
+            routes.append(f"--connect-to={place}=127.0.0.1:{server.port}")
+        start = (
+            "<a href='http://own.example/plain'>1</a> <a href='https://own.example:8443/'>2</a> <a href='/page'>3</a>"
+        )
+        answer = own._respond
+        own._respond = lambda target: reply(body=start) if target == "/" else answer(target)
+        audit(
+            "run", folder, *routes, "--ca-file", folder / "ca.pem", "--resolver", "https://own.example/",
+            "--depth", "2", "--store", folder / "a.db", "--out", folder / "report", "https://own.example/",
+        )  # fmt: skip
+        assert {"/robots.txt", "/", "/page", "/packed", "/moved", f"/{ARK}"} <= {
+            line.split(" ")[1] for line in own.request_lines
+        }
+        for head in own.heads:
+            assert f"Authorization: Bearer {TOKEN}\r\n" in head
+            assert f"session={COOKIE}" in head
+            assert "X-Key: k3y-open-sesame\r\n" in head
+        for server in (elsewhere, plain, other):
+            assert server.heads, "nobody came"
+            assert not any("open-sesame" in head for head in server.heads)
+        assert "[secret]" in (folder / "a.db").read_bytes().decode("latin-1")
+
+
+@pytest.mark.parametrize("fault", ["unknown issuer", "another name", "expired"])
+def test_a_host_with_a_bad_certificate_is_observed_and_told_nothing(
+    fault: str, folder: Path, authority: trustme.CA
+) -> None:
+    now = datetime.datetime.now(datetime.UTC)
+    until = now - datetime.timedelta(days=1) if fault == "expired" else now + datetime.timedelta(days=9)
+    leaf = (trustme.CA() if fault == "unknown issuer" else authority).issue_cert(
+        "another.example" if fault == "another name" else "own.example",
+        not_before=now - datetime.timedelta(days=30), not_after=until,
+    )  # fmt: skip
+    with RawServer(lambda _: reply(body="a page"), tls=leaf) as server:
+        said = audit(
+            "crawl", folder, "--connect-to", f"own.example:443=127.0.0.1:{server.port}", "--ca-file", folder / "ca.pem",
+            "--store", folder / "a.db", "https://own.example/",
+        )  # fmt: skip
+        assert server.targets == ["/"]
+        assert not any("open-sesame" in head for head in server.heads)
+    assert "1 documents, 1 read" in said
+    assert "https://own.example:443: its certificate can't be trusted, so no credentials are sent there" in said
+
+
+def test_the_password_of_a_proxy_is_shown_to_nobody_else(folder: Path) -> None:
+    with RawServer(lambda _: reply(body="a page")) as proxy:
+        done = run_command(
+            "crawl", "--delay", "0", "--attempts", "1", "--store", folder / "a.db", "http://r.example/",
+            http_proxy=f"http://me:{PASSWORD}@127.0.0.1:{proxy.port}",
+        )  # fmt: skip
+        assert all("Proxy-Authorization: Basic" in head for head in proxy.heads)
+    dead = run_command(
+        "check",
+        "--delay",
+        "0",
+        "--attempts",
+        "1",
+        f"http://r.example/{ARK}",
+        http_proxy=f"http://me:{PASSWORD}@127.0.0.1:9",
+    )
+    assert "our own proxy failed" in dead.stdout
+    assert PASSWORD not in done.stdout + done.stderr + dead.stdout + dead.stderr
+
+
+def test_what_a_document_says_before_a_host_is_not_sent(folder: Path) -> None:
+    with RawServer(lambda _: b"") as server:
+        link = f"http://me:{PASSWORD}@127.0.0.1:{server.port}/next"
+        server._respond = lambda target: reply(body=f"<a href='{link}'>next</a>" if target == "/" else "x")
+        audit("crawl", folder, "--store", folder / "a.db", f"{server.url}/")
+        assert server.targets == ["/", "/next"]
+        assert not any("Authorization" in head or PASSWORD in head for head in server.heads)
+
+
+MISTAKES = {
+    "a variable that isn't there": ('headers = { X-Key = { env = "NO_SUCH" } }', "no environment variable NO_SUCH"),
+    "a header that can't be given": ('headers = { "Host" = "t0ken-open-sesame" }', "'Host'"),
+    "a header's name with a line break": ('headers = { "X\\r\\nY" = "t0ken-open-sesame" }', "X\\r\\nY"),
+    "a value with a line break": ('headers = { X-Key = "t0ken-open-sesame\\r\\nX: y" }', "printable ASCII"),
+    "a value that is a number": ("headers = { X-Key = 3 }", "X-Key"),
+    "a value that names too much": ('headers = { X-Key = { env = "A", file = "t0ken-open-sesame" } }', "neither"),
+    "a cookie with a semicolon": ('cookies = { a = "t0ken-open-sesame; b=c" }', "'a'"),
+}
+
+
+@pytest.mark.parametrize(("lines", "words"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_is_named_without_the_secret(lines: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "arkaudit.toml").write_text(f'[hosts."own.example"]\n{lines}\n')
+    done = run_command("check", "-c", tmp_path / "arkaudit.toml", "ark:/12345/x")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "own.example" in done.stderr
+    assert words in done.stderr
+    assert "open-sesame" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("crawl", f"https://me:{PASSWORD}@own.example/"),
+        ("crawl", f"https://me:{PASSWORD}@own.example:99999/"),
+        ("check", "--resolver", f"https://me:{PASSWORD}@own.example/", "ark:/12345/x"),
+        ("registry", "update", f"https://me:{PASSWORD}@own.example/"),
+    ],
+)
+def test_credentials_in_a_url_of_the_user_are_a_mistake(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    done = run_command(*arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "[hosts]" in done.stderr
+    assert PASSWORD not in done.stderr
+
+
+def test_a_password_in_basic_is_looked_for_in_each_of_its_forms() -> None:
+    credential = Credential({"Authorization": "Basic bWU6b3Blbi1zZXNhbWU="})
+    for told in ("Basic bWU6b3Blbi1zZXNhbWU=", "bWU6b3Blbi1zZXNhbWU=", "me:open-sesame", "open-sesame"):
+        assert without_secrets(json.dumps(told).encode(), credential) == b'"[secret]"'
+
+
+def test_a_short_word_is_left_in_the_pages_that_hold_it_by_chance() -> None:
+    assert without_secrets(b"at 1 o'clock", Credential(cookies={"seen": "1"})) == b"at 1 o'clock"
