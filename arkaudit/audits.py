@@ -95,7 +95,8 @@ def audit(
             is_read = True
         if not resolve:
             return []
-        return [(ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark)]
+        # Sorted, so that what is asked about one for many is asked about the same one every time.
+        return sorted((ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark))
 
     try:
         with document_worker() as worker, source_worker() as sources, RunProgress(console) as progress:

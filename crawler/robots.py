@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -51,6 +52,8 @@ class ObeyRobots(RobotsTxtMiddleware):
             settings.getfloat("ARKAUDIT_LONGEST_WAIT"),
         )
         self._rules: dict[str, asyncio.Task[RobotParser | None]] = {}
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """Who waited for the rules of a host goes on before who has come just as they came."""
 
     async def robot_parser(self, request: Request) -> RobotParser | None:
         """The rules of the host of *request*, asked for once; None when there are none."""
@@ -60,7 +63,8 @@ class ObeyRobots(RobotsTxtMiddleware):
             self._rules[host] = asyncio.ensure_future(self._fetch(f"{parts.scheme}://{parts.netloc}/robots.txt"))
         rules = self._rules[host]
         try:
-            return await asyncio.shield(rules)
+            async with self._turns[host]:
+                return await asyncio.shield(rules)
         except RobotsUnreachable:
             if self._rules.get(host) is rules:
                 del self._rules[host]

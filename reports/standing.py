@@ -61,7 +61,7 @@ def cited_urls(frames: Frames) -> pd.DataFrame:
     cited = frames.mentions.groupby(pair, dropna=False, as_index=False).agg(
         citations=("citation_id", "nunique"),
         documents=("document_id", "nunique"),
-        first_document=("document", "first"),
+        first_document=("document", "min"),
     )
     together = cited.merge(frames.verdicts, on=pair, how="outer")
     counts = together[["citations", "documents"]].astype("Int64").fillna(0)

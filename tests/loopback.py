@@ -116,11 +116,12 @@ def run_command(
     *arguments: str | Path, stdin: str = "", stdout: int | None = None, encoding: str = "utf-8", **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """`arkaudit` with these arguments, as a process of its own; what it prints may go to a file descriptor instead."""
-    told = {**_environment(), "PYTHONIOENCODING": encoding, **environment}
+    told = {**clean_environment(), "PYTHONIOENCODING": encoding, **environment}
     return preloaded.run([str(each) for each in arguments], environment=told, stdin=stdin, stdout=stdout)
 
 
-def _environment() -> dict[str, str]:
+def clean_environment() -> dict[str, str]:
+    """The environment of a command: no proxy, and no copy of the registry."""
     inherited = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     return {**inherited, "ARKAUDIT_CACHE": str(Path(__file__).parent / "no-cache")}  # no copy of the registry
 

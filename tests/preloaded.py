@@ -11,12 +11,13 @@ import os
 import runpy
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import forkserver
+from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import IO, Any
 
 #: What takes long to import. `arkaudit` itself is not among it: its consoles look at the environment as they are made.
 IMPORTED = (
@@ -108,3 +109,28 @@ class _Command:
 
 def _text(stream: int, mode: str, encoding: str, errors: str = "strict") -> Any:
     return os.fdopen(stream, mode, encoding=encoding, errors=errors, closefd=False)
+
+
+def begin(
+    arguments: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    prints: IO[bytes],
+    says: IO[bytes],
+    first: Callable[[], None] | None = None,
+) -> BaseProcess:
+    """The same, begun and not waited for; its output goes to one file, and its errors to another.
+
+    The process calls *first*, which must be importable, before anything else.
+    """
+    with Path(os.devnull).open("rb") as nothing:
+        streams = [nothing.fileno(), prints.fileno(), says.fileno()]
+        process = _FORKS.Process(target=_run, args=(_Command(list(arguments), dict(environment), streams), first))
+        process.start()
+    return process
+
+
+def _run(command: _Command, first: Callable[[], None] | None) -> None:
+    if first is not None:
+        first()
+    command()

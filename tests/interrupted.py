@@ -1,0 +1,316 @@
+"""A small world on loopback of several hosts, the same whenever it is asked, and commands that are killed in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import tempfile
+import threading
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import IO, Any, Self
+
+import pandas as pd
+
+import crawler.reading
+import crawler.store
+from reports.frames import load_frames
+from reports.tables import tables_of
+from tests import preloaded
+from tests.loopback import clean_environment
+
+#: What an answer takes: long enough that a kill often finds some on their way.
+LATENCY_S = 0.004
+#: So long a command may take on the slowest machine.
+PATIENCE_S = 120.0
+PAGES = 16
+Answer = tuple[int, dict[str, str], str]
+
+
+def _page(title: str, body: str) -> Answer:
+    return 200, {"Content-Type": "text/html; charset=utf-8"}, f"<title>{title}</title><p>{body}"
+
+
+def _not_found(target: str) -> Answer:
+    return 404, {"Content-Type": "text/plain"}, f"not found: {target}"
+
+
+def _library(target: str) -> Answer:
+    """A site: a home page, pages that lead to one page and one file each, and ARKs at many resolvers."""
+    if target == "/":
+        links = "".join(f"<a href='/p{number}'>page {number}</a> " for number in range(PAGES))
+        return _page("Library", f"{links}<a href='/gone'>gone</a> <a href='http://files.library.example/doubts.txt'>")
+    if not target.startswith("/p") or not target[2:].partition("/")[0].isdigit():
+        return _not_found(target)
+    number = int(target[2:].partition("/")[0])
+    if target.endswith("/more"):
+        return _page(f"More of {number}", f"http://two.example/ark:/12x45/c2{number:02}k <a href='/'>home</a>")
+    places = ("http://one.example", f"http://three{number}.example", "http://four.example", "http://nobody.example")
+    cited = f"{places[number % 4]}/ark:/12x45/b1{number:02}x http://one.example/ark:/12x45/b1{number // 2:02}z"
+    links = f"<a href='/p{number}/more'>more</a> <a href='http://files.library.example/f{number}.txt'>file</a>"
+    return _page(f"Page {number}", f"{cited} ark:12x45/d3{number % 5}q {links}")
+
+
+def _files(target: str) -> Answer:
+    if target == "/doubts.txt":  # the first is broken over a line, and stands whole in one of the files
+        text = (
+            "Kept as http://one.example/ark:/12x45/x5\nk3 in the vault, and ark:/12345/x5 and ark:/12x45/b7q2\n4 too."
+        )
+    elif target == "/f3.txt":
+        text = "See http://one.example/ark:/12x45/x5k3 and ark:/12x45/b7q2 there."
+    else:
+        text = f"The file {target} cites http://landing.example/ark:/12x45/f4{target[2:-4]}."
+    return 200, {"Content-Type": "text/plain; charset=utf-8"}, text
+
+
+#: The names that exist at one.example.
+_KNOWN = {*(f"b1{number:02}{end}" for number in range(PAGES) for end in "xz"), "d30q", "d31q", "d32q", "x5k3", "b7q2"}
+
+
+def _one(target: str) -> Answer:
+    """A resolver that shows the object, and a record with a commitment."""
+    path, _, query = target.partition("?")
+    name = path.rpartition("/")[2]
+    if name not in _KNOWN:
+        return _not_found(path)
+    if query == "info":
+        erc = f"erc:\nwho: Rossi, Ada\nwhat: Notebook {name}\nwhen: 1952\nwhere: ark:/12x45/{name}\n"
+        support = (
+            "erc-support:\nwho: A library\nwhat: Permanent: Stable Content\nwhen: 2020\nwhere: http://one.example/\n"
+        )
+        return 200, {"Content-Type": "text/plain"}, erc + support
+    return _page(f"Notebook {name}", f"Identifier: ark:/12x45/{name}. Forty leaves, with drawings.")
+
+
+def _two(target: str) -> Answer:
+    """A resolver that leads elsewhere, whatever is asked of a name that it knows."""
+    name = target.partition("?")[0].rpartition("/")[2]
+    return (302, {"Location": f"http://landing.example/o/{name}"}, "") if name[:2] == "c2" else _not_found(target)
+
+
+def _global(target: str) -> Answer:
+    is_known = target.partition("?")[0].rpartition("/")[2][:2] == "d3"
+    return (302, {"Location": f"http://one.example{target}"}, "") if is_known else _not_found(target)
+
+
+def _landing(target: str) -> Answer:
+    """Where objects are; it ignores what else is asked."""
+    path = target.partition("?")[0]
+    is_known = path.startswith("/o/") or (path.startswith("/ark:/12x45/f4") and len(path) < 18)
+    return _page("An object", f"Item {path}") if is_known else _not_found(path)
+
+
+HOSTS: dict[str, Callable[[str], Answer]] = {
+    "www.library.example": _library,
+    "files.library.example": _files,
+    "one.example": _one,
+    "two.example": _two,
+    **{f"three{number}.example": _not_found for number in range(1, PAGES, 4)},  # the first to be unknown is asked more
+    "four.example": lambda target: (503, {"Content-Type": "text/plain"}, "later"),
+    "landing.example": _landing,
+    "global.example": _global,
+}
+
+
+_CONFIGURATION = """\
+resolver = "http://global.example/"
+[politeness]
+delay = 0
+backoff = 0
+timeout = 20
+contact = "t@example.org"
+[resolve]
+conformance_from = 16  # so many does only two.example know
+[network]
+only_routed = true
+connect_to = [{routes}]
+"""
+
+
+class World:
+    """Serves `HOSTS` until it is closed, and remembers what was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+        """Host and target of every request but those for robots.txt."""
+        self.heard = threading.Condition()
+
+    def __enter__(self) -> Self:
+        world = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_GET(self) -> None:
+                host, target = self.headers["Host"].partition(":")[0], self.path
+                if target == "/robots.txt":
+                    status, headers, body = 404, {}, ""
+                else:
+                    with world.heard:
+                        world.asked.append((host, target))
+                        world.heard.notify_all()
+                    time.sleep(LATENCY_S)
+                    status, headers, body = HOSTS[host](target)
+                sent = body.encode()
+                self.send_response(status)
+                for name, value in {**headers, "Content-Length": str(len(sent))}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(sent)
+
+            def log_message(self, *args: Any) -> None:
+                """Say nothing."""
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 100
+
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                """A client that was killed is what this is about."""
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def wait_for(self, count: int, timeout_s: float) -> None:
+        """Wait until so many requests have come, or so many seconds have passed."""
+        with self.heard:
+            self.heard.wait_for(lambda: len(self.asked) >= count, timeout_s)
+
+    def configuration(self, folder: Path) -> list[str]:
+        """Options that a command needs in this world; whom it asks for many does not depend on who answers first."""
+        port = self._server.server_address[1]
+        routes = "".join(f'"{host}:80=127.0.0.1:{port}",' for host in HOSTS)
+        (folder / "arkaudit.toml").write_text(_CONFIGURATION.format(routes=routes), "utf-8")
+        return ["-c", str(folder / "arkaudit.toml")]
+
+
+def local_files(folder: Path) -> list[Path]:
+    """Documents on the disk: a text, and an archive of two."""
+    folder.mkdir()
+    (folder / "letter.txt").write_text("See http://one.example/ark:/12x45/b100x and ark:/99999/x5.", "utf-8")
+    with zipfile.ZipFile(folder / "papers.zip", "w") as archive:
+        for name in ("a.txt", "b.txt"):
+            archive.writestr(name, f"{name} cites http://two.example/ark:/12x45/c2{name[0]}9k.")
+    return [folder / "letter.txt", folder / "papers.zip"]
+
+
+class Command:
+    """The command as a process of its own, which may be killed; it is when the block ends, if it still runs."""
+
+    def __init__(self, arguments: Sequence[str | Path], *, first: Callable[[], None] | None = None) -> None:
+        self._arguments = [str(each) for each in arguments]
+        self._first = first
+
+    def __enter__(self) -> Self:
+        self._printed, self._said = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        told = {**clean_environment(), "PYTHONIOENCODING": "utf-8"}
+        self._process = preloaded.begin(
+            self._arguments, environment=told, prints=self._printed, says=self._said, first=self._first
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        self._process.join()
+        self._printed.close()
+        self._said.close()
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.exitcode is None
+
+    def wait(self, seconds: float) -> None:
+        """Wait until it has ended, or so many seconds have passed."""
+        self._process.join(seconds)
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self._process.kill()
+
+    def send(self, number: int) -> None:
+        """Send it a signal."""
+        assert self._process.pid is not None
+        os.kill(self._process.pid, number)
+
+    def exit_code(self) -> int:
+        """How it ended, or the negative number of the signal that ended it."""
+        self._process.join(PATIENCE_S)
+        assert self._process.exitcode is not None, self.errors
+        return self._process.exitcode
+
+    @property
+    def output(self) -> str:
+        """What it has printed."""
+        return _text(self._printed)
+
+    @property
+    def errors(self) -> str:
+        """What it has said besides."""
+        return _text(self._said)
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
+
+
+def with_room_for(pages: int) -> None:
+    """Let a store grow by no more than so many pages in this process, as if the disk were full then."""
+    before = crawler.store._set_pragmas
+
+    def small(connection: sqlite3.Connection, record: object) -> None:
+        before(connection, record)
+        [count] = connection.execute("pragma page_count").fetchone()
+        connection.execute(f"pragma max_page_count={count + pages}")
+
+    crawler.store._set_pragmas = small
+
+
+def with_a_fault() -> None:
+    """Let our own code stumble over every document that begins with "broken" in this process."""
+    before = crawler.reading.read_member
+
+    def faulty(worker: Any, member: Any) -> Any:
+        if member.data.startswith(b"broken"):
+            raise RuntimeError("a fault of ours")
+        return before(worker, member)
+
+    crawler.reading.read_member = faulty
+
+
+def sent(store: Path) -> Counter[tuple[str, str]]:
+    """What the store says was sent, by host and target, in all its runs."""
+    if not store.exists():
+        return Counter()
+    with sqlite3.connect(store) as raw:
+        rows = [*raw.execute("select hops from observation"), *raw.execute("select hops from document")]
+    urls = [hop["url"] for (hops,) in rows for hop in json.loads(hops) if hop["status"] is not None]
+    return Counter((url.split("/")[2], "/" + url.split("/", 3)[3]) for url in urls)
+
+
+#: Columns of the published tables that tell of time; no table has a key of the store or a cost.
+_OF_TIME = {"requests": ["at", "elapsed_s"]}
+
+
+def tables(store: Path) -> dict[str, pd.DataFrame]:
+    """The published tables of the newest run, without what must differ between two runs."""
+    found = tables_of(load_frames(store))
+    return {name: table.drop(columns=_OF_TIME.get(name, [])) for name, table in found.items()}
+
+
+def counts(store: Path) -> dict[str, int]:
+    """How many rows each table has, also those that nobody publishes."""
+    names = ("run", "document", "finding", "ark", "mention", "observation", "verdict", "frontier")
+    with sqlite3.connect(store) as raw:
+        return {name: raw.execute(f"select count(*) from {name}").fetchone()[0] for name in names}

@@ -1,0 +1,421 @@
+"""A run that was ended at any instant is gone on with: nothing is lost or kept twice, and its report is the same."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tests.interrupted import Command, World, counts, local_files, sent, tables, with_a_fault, with_room_for
+from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
+
+Asked = Counter[tuple[str, str]]
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with World() as served:
+        yield served
+
+
+@dataclass
+class Undisturbed:
+    """What comes of a command that nothing disturbs."""
+
+    arguments: list[str]
+    tables: dict[str, pd.DataFrame]
+    counts: dict[str, int]
+    asked: Asked
+    output: str
+    duration_s: float
+
+
+@dataclass
+class Disturbed:
+    """What comes of a command that is ended again and again, and begun again each time."""
+
+    store: Path
+    endings: int = 0
+    segments: list[tuple[Asked, Asked]] = field(default_factory=list)
+    """For each process, what was on record when it began, and what it asked."""
+    output: str = ""
+
+    def __post_init__(self) -> None:
+        self.known: Asked = Counter()
+
+    def arguments(self, arguments: Sequence[str], chance: random.Random) -> list[str]:
+        """The same command again, or --resume; that only, where the run itself has come to its end."""
+        told = [*arguments, "--store", str(self.store)]
+        if not self.store.exists():
+            return told
+        with sqlite3.connect(self.store) as raw:
+            states = [state for (state,) in raw.execute("select state from run")]
+        is_told = states == ["finished"] or (bool(states) and chance.random() < 0.5)
+        return [*told, "--resume"] if is_told else told
+
+
+def undisturbed(world: World, arguments: Sequence[str], folder: Path) -> Undisturbed:
+    before, begun = len(world.asked), time.monotonic()
+    store = folder / "undisturbed.db"
+    with Command([*arguments, "--store", str(store)]) as command:
+        assert command.exit_code() == 0, command.errors
+        duration_s = time.monotonic() - begun
+        asked = Counter(world.asked[before:])
+        return Undisturbed(list(arguments), tables(store), counts(store), asked, command.output, duration_s)
+
+
+def killed_until_done(world: World, whole: Undisturbed, store: Path, chance: random.Random, *, most: int) -> Disturbed:
+    """Begin the command, kill it after some requests or some time, and begin it again, until it has come to its end."""
+    done = Disturbed(store)
+    while True:
+        known, before = sent(store), len(world.asked)
+        with Command(done.arguments(whole.arguments, chance)) as command:
+            if done.endings < most:
+                if chance.random() < 0.75:
+                    wait_for_requests(world, command, before + chance.randint(1, 40))
+                    command.wait(chance.uniform(0, 0.25))
+                else:
+                    command.wait(chance.uniform(0, whole.duration_s))
+                command.kill()
+            code = command.exit_code()
+            assert code in (0, -signal.SIGKILL), command.errors
+            done.segments.append((known, Counter(world.asked[before:])))
+            if code == 0:
+                done.output = command.output
+                return done
+            done.endings += 1
+
+
+def wait_for_requests(world: World, command: Command, count: int) -> None:
+    while len(world.asked) < count and command.is_running:
+        world.wait_for(count, 0.05)
+
+
+def assert_same(done: Disturbed, whole: Undisturbed) -> None:
+    found = tables(done.store)
+    for name, expected in whole.tables.items():
+        pd.testing.assert_frame_equal(found[name], expected, obj=name)
+    assert counts(done.store) == whole.counts
+    for number, (known, asked) in enumerate(done.segments):
+        again = Counter({each: asked[each] + known[each] - whole.asked[each] for each in asked})
+        assert not +again, f"process {number} asked what was on record"
+
+
+def killed(world: World, whole: Undisturbed, folder: Path, chance: random.Random, *, times: int) -> Iterator[Disturbed]:
+    """Runs that are killed until there were so many kills."""
+    for number in range(times):
+        done = killed_until_done(world, whole, folder / f"{number}.db", chance, most=times)
+        times -= done.endings
+        yield done
+        if times <= 0:
+            return
+    pytest.fail(f"{times} kills are missing")
+
+
+# -- killed
+
+
+def test_an_audit_that_is_killed_again_and_again_ends_as_if_nothing_had_happened(world: World, tmp_path: Path) -> None:
+    files = [str(path) for path in local_files(tmp_path / "files")]
+    command = ["run", "http://www.library.example/", *files, *world.configuration(tmp_path)]
+    whole = undisturbed(world, command, tmp_path)
+    assert whole.counts["observation"] > 150
+    assert {2, 1} == set(decisions(tmp_path / "undisturbed.db")), "some mention is decided again"
+    for done in killed(world, whole, tmp_path, random.Random(5), times=14):
+        assert_same(done, whole)
+
+
+def test_a_check_that_is_killed_again_and_again_prints_the_same_verdicts(world: World, tmp_path: Path) -> None:
+    arks = [f"http://one.example/ark:/12x45/b1{number:02}x" for number in range(0, 16, 4)]
+    arks += [f"http://two.example/ark:/12x45/c2{number:02}k" for number in range(18)]
+    arks += ["ark:12x45/d30q", "ark:12x45/d34q", "ark:12345/x5", "no ark", *arks[:2]]
+    (tmp_path / "arks.txt").write_text("\n".join(arks))
+    command = ["check", "--from", str(tmp_path / "arks.txt"), *world.configuration(tmp_path)]
+    whole = undisturbed(world, command, tmp_path)
+    assert len(whole.output.splitlines()) == len(arks)
+    for done in killed(world, whole, tmp_path, random.Random(6), times=8):
+        assert_same(done, whole)
+        assert verdicts(done.output) == verdicts(whole.output)
+
+
+def verdicts(output: str) -> list[dict[str, Any]]:
+    """The rows of a check, without the moments of their hops."""
+    rows = [json.loads(line) for line in output.splitlines()]
+    for row in rows:
+        row["hops"] = [(hop["url"], hop["status"]) for hop in row.get("hops", ())]
+    return rows
+
+
+def decisions(store: Path) -> list[int]:
+    with sqlite3.connect(store) as raw:
+        return [decided for (decided,) in raw.execute("select decided from mention")]
+
+
+# -- interrupted
+
+
+@pytest.mark.parametrize("after", [8, 70, 150])
+def test_after_one_ctrl_c_what_was_in_flight_is_on_record_and_nothing_is_asked_again(
+    world: World, tmp_path: Path, after: int
+) -> None:
+    command = ["run", "http://www.library.example/", *world.configuration(tmp_path), "--store", str(tmp_path / "a.db")]
+    before = len(world.asked)
+    with Command(command) as running:
+        wait_for_requests(world, running, before + after)
+        running.send(signal.SIGINT)
+        assert running.exit_code() == 130, running.errors
+    lost = Counter(world.asked[before:]) - sent(tmp_path / "a.db")
+    assert {host for host, _ in lost} <= {"two.example", "global.example"}, "but for chains that had further to go"
+    with Command(command) as running:
+        assert running.exit_code() == 0, running.errors
+        assert "going on with run 1" in running.errors
+    assert Counter(world.asked[before:]) - sent(tmp_path / "a.db") == lost, "nothing else was asked again"
+
+
+def test_a_second_ctrl_c_stops_at_once_and_the_run_can_be_gone_on_with(tmp_path: Path) -> None:
+    def respond(target: str) -> bytes:
+        if target.endswith("x1") and len(server.targets) < 3:
+            time.sleep(15)
+        return reply(body="<title>An object</title>")
+
+    with RawServer(respond) as server:
+        arks = [f"{server.url}/ark:/12x45/x{number}" for number in range(3)]
+        command = ["check", *ON_LOOPBACK, "--timeout", "30", "--store", str(tmp_path / "a.db"), *arks]
+        with Command(command) as running:
+            while len(server.targets) < 2:
+                time.sleep(0.02)
+            begun = time.monotonic()
+            running.send(signal.SIGINT)
+            time.sleep(0.3)
+            running.send(signal.SIGINT)
+            assert running.exit_code() == 130, running.errors
+            assert time.monotonic() - begun < 10, "it did not wait for the answer"
+        with Command(command) as running:
+            assert running.exit_code() == 0, running.errors
+            assert len(running.output.splitlines()) == 3
+        assert [target.rpartition("/")[2] for target in server.targets].count("x0") == 1
+
+
+# -- a full disk
+
+
+def test_when_the_disk_is_full_the_run_is_unfinished_and_goes_on_when_there_is_room(
+    world: World, tmp_path: Path
+) -> None:
+    arguments = ["run", "http://www.library.example/", *world.configuration(tmp_path)]
+    whole = undisturbed(world, arguments, tmp_path)
+    done = Disturbed(tmp_path / "a.db")
+    for pages in (30, 20, 20, 20):
+        known, before = sent(done.store), len(world.asked)
+        with Command([*arguments, "--store", done.store], first=partial(with_room_for, pages)) as running:
+            assert running.exit_code() == 3, running.errors
+            assert "full" in running.errors
+        done.segments.append((known, Counter(world.asked[before:])))
+    with Command(done.arguments(arguments, random.Random(1))) as running:
+        assert running.exit_code() == 0, running.errors
+    assert_same(done, whole)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system with room for little; skipped where none can be made."""
+    place = tmp_path / "small"
+    place.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", place], capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip("no file system can be made here")
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
+def test_when_a_small_file_system_is_full_nothing_is_lost(world: World, tmp_path: Path, small_disk: Path) -> None:
+    arguments = ["run", "http://www.library.example/", *world.configuration(tmp_path)]
+    whole = undisturbed(world, arguments, tmp_path)
+    with Command([*arguments, "--store", str(small_disk / "a.db")]) as running:
+        assert running.exit_code() == 3, running.errors
+        assert "kept" in running.errors
+    with Command([*arguments, "--store", str(small_disk / "a.db")]) as running:
+        assert running.exit_code() == 3, running.errors
+    for file in small_disk.iterdir():
+        shutil.copy(file, tmp_path)
+    done = Disturbed(tmp_path / "a.db")
+    done.segments.append((sent(done.store), Counter()))
+    with Command(done.arguments(arguments, random.Random(2))) as running:
+        assert running.exit_code() == 0, running.errors
+    assert_same(done, whole)
+
+
+# -- two at once
+
+
+def test_a_second_run_on_a_store_is_refused_and_reports_may_read_it(tmp_path: Path) -> None:
+    def respond(_: str) -> bytes:
+        time.sleep(1)
+        return reply(body="<title>An object</title>")
+
+    with RawServer(respond) as server:
+        arks = [f"{server.url}/ark:/12x45/x{number}" for number in range(30)]
+        command = ["check", *ON_LOOPBACK, "--store", str(tmp_path / "a.db"), *arks]
+        with Command(command) as running:
+            while not server.targets:
+                time.sleep(0.02)
+            second = run_command(*command)
+            assert second.returncode == 2
+            assert second.stderr.startswith(f"arkaudit: another arkaudit is at work on {tmp_path / 'a.db'}; wait for")
+            assert len(second.stderr.splitlines()) == 1
+            assert run_command("report", "--store", tmp_path / "a.db").returncode == 0
+            running.kill()
+        assert len(server.targets) < 20
+        with Command([*command[:-29]]) as running:
+            assert running.exit_code() == 0, "the lock has gone with its process"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.db"]
+
+
+# -- what is gone on with
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path) -> Iterator[tuple[RawServer, Path]]:
+    """A server with a site of five pages, and a store with a crawl of it that was killed after two."""
+
+    def respond(target: str) -> bytes:
+        number = int(target.strip("/") or 0)
+        if number == 2 and not released:
+            time.sleep(60)
+        return reply(body=f"<a href='/{number + 1}'>next</a> ark:/67531/metadc{number}")
+
+    released: list[bool] = []
+    with RawServer(respond) as server:
+        with Command(["crawl", *ON_LOOPBACK, "--depth", "4", server.url, "--store", str(tmp_path / "a.db")]) as running:
+            while "/2" not in server.targets:
+                time.sleep(0.02)
+            running.kill()
+        released.append(True)
+        yield server, tmp_path / "a.db"
+
+
+def runs(store: Path) -> list[tuple[Any, ...]]:
+    with sqlite3.connect(store) as raw:
+        return raw.execute(
+            "select run_id, state, ended_at is null, (select count(*) from document d where d.run_id = r.run_id)"
+            " from run r order by run_id"
+        ).fetchall()
+
+
+def test_the_same_command_goes_on_and_says_so(interrupted: tuple[RawServer, Path]) -> None:
+    server, store = interrupted
+    assert runs(store) == [(1, "running", 1, 2)]
+    done = run_command("crawl", *ON_LOOPBACK, "--depth", "4", server.url, "--store", store)
+    assert done.returncode == 0, done.stderr
+    assert "going on with run 1, begun 20" in done.stderr
+    assert runs(store) == [(1, "finished", 0, 5)]
+    assert server.targets == ["/", "/1", "/2", "/2", "/3", "/4"]
+    again = run_command("crawl", *ON_LOOPBACK, "--depth", "4", server.url, "--store", store)
+    assert "going on" not in again.stderr
+    assert runs(store) == [(1, "finished", 0, 5), (2, "finished", 0, 5)]
+
+
+def test_resume_alone_goes_on_with_what_the_run_was_told(interrupted: tuple[RawServer, Path]) -> None:
+    server, store = interrupted
+    done = run_command("crawl", *ON_LOOPBACK, "--resume", "--store", store)
+    assert done.returncode == 0, done.stderr
+    assert runs(store) == [(1, "finished", 0, 5)]
+    assert server.targets[-1] == "/4", "to the depth that it was told"
+
+
+def test_what_contradicts_the_run_is_one_clear_line(interrupted: tuple[RawServer, Path]) -> None:
+    server, store = interrupted
+    done = run_command("crawl", *ON_LOOPBACK, "--depth", "3", "--resume", server.url, "--store", store)
+    assert (done.returncode, done.stdout) == (2, "")
+    [line] = done.stderr.splitlines()
+    assert "run 1 was begun with crawl.depth = 4, not 3" in line
+    assert runs(store) == [(1, "running", 1, 2)]
+
+
+def test_another_command_begins_a_run_of_its_own_and_says_what_is_left(interrupted: tuple[RawServer, Path]) -> None:
+    server, store = interrupted
+    done = run_command("crawl", *ON_LOOPBACK, "--depth", "0", server.url, "--store", store)
+    assert "run 1 did not finish, but differs in crawl.depth" in done.stderr
+    assert runs(store) == [(1, "running", 1, 2), (2, "finished", 0, 1)]
+
+
+def test_no_resume_begins_anew(interrupted: tuple[RawServer, Path]) -> None:
+    server, store = interrupted
+    done = run_command("crawl", *ON_LOOPBACK, "--depth", "4", "--no-resume", server.url, "--store", store)
+    assert done.returncode == 0, done.stderr
+    assert runs(store) == [(1, "running", 1, 2), (2, "finished", 0, 5)]
+
+
+@pytest.mark.parametrize("verb", ["run", "crawl", "check"])
+def test_nothing_to_go_on_with_is_one_clear_line_and_no_store(verb: str, tmp_path: Path) -> None:
+    given = ["ark:12345/x5"] if verb == "check" else []
+    done = run_command(verb, "--resume", "--store", tmp_path / "a.db", *given)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "nothing to go on with" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_is_finished_is_reported_again_and_nothing_is_asked(tmp_path: Path) -> None:
+    with RawServer(lambda _: reply(body="ark:/12345/x5")) as server:
+        command = ["run", *ON_LOOPBACK, server.url, "--store", str(tmp_path / "a.db"), "--out", str(tmp_path / "out")]
+        first = run_command(*command)
+        shutil.rmtree(tmp_path / "out")
+        again = run_command(*command, "--resume")
+        assert server.targets == ["/"]
+    assert (first.returncode, again.returncode) == (0, 0)
+    assert "nothing is left to ask" in again.stderr
+    assert again.stdout == first.stdout
+    assert (tmp_path / "out" / "index.html").exists()
+    assert runs(tmp_path / "a.db") == [(1, "finished", 0, 1)]
+
+
+def test_documents_to_fetch_at_most_are_counted_over_all_that_went_on(tmp_path: Path) -> None:
+    links = "".join(f"<a href='/{number}'>{number}</a>" for number in range(1, 30))
+
+    def respond(target: str) -> bytes:
+        if target == "/5" and len(server.targets) < 7:
+            time.sleep(60)
+        return reply(body=links)
+
+    with RawServer(respond) as server:
+        command = ["crawl", *ON_LOOPBACK, "--max-pages", "9", f"{server.url}/", "--store", str(tmp_path / "a.db")]
+        with Command(command) as running:
+            while "/5" not in server.targets or len(sent(tmp_path / "a.db")) < 5:
+                time.sleep(0.02)
+            running.kill()
+        done = run_command(*command)
+        assert server.targets == ["/", *(f"/{number}" for number in (1, 2, 3, 4, 5, 5, 6, 7, 8))]
+    warning = "stopped at 9 documents (--max-pages); 21 more were found and not fetched"
+    assert done.stderr.count(warning) == 1
+    with sqlite3.connect(tmp_path / "a.db") as raw:
+        assert raw.execute("select detail from finding where kind = 'max-pages'").fetchall() == [(warning,)]
+
+
+def test_a_document_over_which_our_own_code_stumbles_gets_a_row_and_the_run_its_end(tmp_path: Path) -> None:
+    def respond(target: str) -> bytes:
+        return reply(body="broken" if target == "/1" else "<a href='/1'>1</a> <a href='/2'>2</a>")
+
+    with (
+        RawServer(respond) as server,
+        Command(["crawl", *ON_LOOPBACK, server.url, "--store", tmp_path / "a.db"], first=with_a_fault) as running,
+    ):
+        assert running.exit_code() == 0, running.errors
+        assert "a fault of ours" in running.errors
+    with sqlite3.connect(tmp_path / "a.db") as raw:
+        rows = dict(raw.execute("select substr(url, -2), outcome from document"))
+        assert (rows["/1"], rows["/2"]) == ("undetermined", "read")
+        assert raw.execute("select detail from finding where kind = 'no-outcome'").fetchall() != []
+        assert raw.execute("select state from run").fetchall() == [("finished",)]
