@@ -12,8 +12,8 @@ from scrapy.crawler import Crawler
 
 from arkaudit import __version__
 from arkaudit.config import Config
+from arkaudit.crawling import crawl_plan
 from arkaudit.exits import say
-from arkaudit.planning import crawl_plan
 from arkaudit.progress import RunProgress
 from arkaudit.resuming import Decision
 from arkaudit.seeds import Seeds

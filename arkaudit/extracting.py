@@ -116,7 +116,7 @@ def _read(seeds: Seeds, *, standard_input: bool, config: Config, console: Consol
             else:
                 yield document
     if seeds.urls:
-        yield from _fetched(Seeds(seeds.urls, ()), config, console)
+        yield from _fetched(Seeds(seeds.urls, (), seeds.orders), config, console)
 
 
 def seekable_input() -> BinaryIO:

@@ -76,7 +76,7 @@ _CRAWL = (
     click.option("--max-time", metavar="DURATION", help="End the crawl after so long: 90m, 2h.  [default: no limit]"),
     click.option(
         "--scope",
-        type=click.Choice(list(Extent)),
+        type=click.Choice([extent.value for extent in Extent]),
         help="Follow links within a seed's registered domain, its host, or its path.  [default: site]",
     ),
     click.option(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 
@@ -25,7 +28,7 @@ from tests.library import (
     sitemap,
     sitemap_index,
 )  # fmt: skip
-from tests.loopback import reply
+from tests.loopback import ON_LOOPBACK, json_lines, reply, run_command
 
 WWW, REPOSITORY, IMAGES, FILES = (
     "www.library.example",
@@ -114,10 +117,10 @@ def test_a_repository_is_harvested_record_by_record_with_landing_pages_and_their
         web.crawl(seed, "--content-host", FILES, store=store)
         asked = ["/oai?verb=ListRecords&metadataPrefix=oai_dc", "/oai?verb=ListRecords&resumptionToken=p%202%2F%2B"]
         assert web.targets(REPOSITORY) == (asked if seed.startswith("oai:") else ["/oai", *asked])
-        assert web.targets(WWW) == ["/item/1", "/item/2"], "no link of a landing page is followed"
-        assert web.targets(FILES) == ["/1.pdf", "/bitstream/2"]
+        assert sorted(web.targets(WWW)) == ["/item/1", "/item/2"], "no link of a landing page is followed"
+        assert sorted(web.targets(FILES)) == ["/1.pdf", "/bitstream/2"]
     listing = f"http://{REPOSITORY}{asked[0]}"
-    assert rows(store, "select url, found_on, media_type from document where url like 'oai:%'") == [
+    assert rows(store, "select url, found_on, media_type from document where url like 'oai:%' order by url") == [
         ("oai:lib:1", listing, "application/xml"),
         ("oai:lib:2", f"http://{REPOSITORY}{asked[1]}", "application/xml"),
     ]
@@ -247,6 +250,8 @@ def test_a_repository_that_asks_for_a_pause_is_asked_again_after_it(tmp_path: Pa
         web.crawl("oai:http://r.example/oai", store=tmp_path / "a.db")
     assert len(times) == 3
     assert times[2] - times[1] >= 0.9
+    [(hops,)] = rows(tmp_path / "a.db", "select hops from document where url like '%resumptionToken%'")
+    assert [hop["status"] for hop in json.loads(str(hops))] == [503, 200], "the pause is on record"
     assert [name for name in documents(tmp_path / "a.db") if name.startswith("oai:")] == ["oai:r:1", "oai:r:2"]
 
 
@@ -259,17 +264,14 @@ def test_what_was_to_be_a_source_and_is_none_is_told(tmp_path: Path) -> None:
 
 
 def test_a_sitemap_of_50_mb_is_read_in_a_process_of_its_own_and_the_crawl_goes_on(tmp_path: Path) -> None:
-    entries = "".join(f"<url><loc>http://s.example/unwanted/{n:0>900}</loc></url>\n" for n in range(50_000))
-    big = f"<urlset>{entries}<url><loc>http://s.example/never</loc></url></urlset>"
-    small = sitemap("http://s.example/x")
-    pages: dict[str, Page] = {"/big.xml": (big, "text/xml"), "/small.xml": small, "/x": "ark:/12148/x1"}
-    assert len(big) > 45 * 2**20
-    seeds = ("sitemap:http://s.example/big.xml", "sitemap:http://s.example/small.xml")
+    entries = "".join(f"<url><loc>http://s.example/unwanted/{n:0>4000}</loc></url>\n" for n in range(12_500))
+    big = f"<urlset>{entries}<url><loc>http://s.example/last</loc></url></urlset>"
+    assert len(big) > 48 * 2**20
+    pages: dict[str, Page] = {"/big.xml": (big, "text/xml"), "/last": "ark:/12148/x1"}
     with Web({"s.example": pages}) as web:
-        web.crawl(*seeds, "--exclude", "/unwanted/", store=tmp_path / "a.db")
-        assert web.targets("s.example") == ["/big.xml", "/small.xml", "/x"]
-    told = {kind: words for subject, kind, words in found(tmp_path / "a.db") if subject == "http://s.example/big.xml"}
-    assert told == {"source-limit": "a sitemap lists 50000 at most; left out: 1"}
+        web.crawl("http://s.example/big.xml", "--exclude", "/unwanted/", store=tmp_path / "a.db")
+        assert web.targets("s.example") == ["/big.xml", "/last"]
+    assert found(tmp_path / "a.db") == []
 
 
 def test_calendars_loops_and_wrong_types_do_not_keep_a_crawl(tmp_path: Path) -> None:
@@ -294,6 +296,20 @@ def test_calendars_loops_and_wrong_types_do_not_keep_a_crawl(tmp_path: Path) -> 
     assert "links not followed: 1" in str(kinds["trap-calendar"])
     assert "trap-calendar" in said, "and it is said at the end, once"
     assert said.count("trap-repeated-path") == 1
+
+
+@pytest.mark.parametrize("media_type", ["text/html", "text/plain", "application/octet-stream", ""])
+def test_a_source_is_told_by_its_content_whatever_its_type(media_type: str, tmp_path: Path) -> None:
+    pages: dict[str, Page] = {
+        "/s": (sitemap("http://w.example/1")[0], media_type), "/f": (feed("http://w.example/2")[0], media_type),
+        "/o": (records(record("oai:w:1", "http://w.example/3"))[0], media_type),
+        "/i": (json.dumps({**MANIFEST, "rendering": "http://w.example/4"}), media_type),
+        "/l": ("http://w.example/5\n", media_type),
+    }  # fmt: skip
+    with Web({"w.example": lambda target: pages.get(target.partition("?")[0], "<p>one")}) as web:
+        seeds = ("http://w.example/s", "http://w.example/f", "oai:http://w.example/o", "http://w.example/i")
+        web.crawl(*seeds, "http://w.example/l", store=tmp_path / "a.db")
+        assert {"/1", "/2", "/3", "/4", "/5"} <= set(web.targets("w.example"))
 
 
 # -- limits of the user
@@ -348,3 +364,98 @@ def test_a_body_that_was_cut_off_leads_nowhere_by_half_a_url(tmp_path: Path) -> 
     with Web({"l.example": lambda target: (whole, "whole") if target == "/list" else "x"}) as web:
         web.crawl("http://l.example/list", store=tmp_path / "a.db")
         assert web.targets("l.example") == ["/list", "/a"]
+
+
+# -- what the user says
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--exclude", "["), "crawl.exclude.0: not a regular expression: '['"),
+        (("--oai-from", "last year"), "neither a day"),
+        (("--max-time", "soon"), "neither seconds nor a duration"),
+        (("--max-time", "0"), "greater than 0"),
+        (("--scope", "world"), "'world' is not one of 'site', 'host', 'path'"),
+        (("list:no-such-file.txt",), "neither an http(s) URL nor an existing file or folder: 'no-such-file.txt'"),
+        (("oai:http://",), "not a URL that can be asked for"),
+    ],
+)
+def test_a_mistake_is_one_line_and_nothing_is_written(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    done = run_command("crawl", "http://a.example/", *arguments, "--store", tmp_path / "a.db")
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "a.db").exists()
+
+
+def test_the_configuration_says_it_all_as_well(tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text("http://c.example/one and more\nhttp://c.example/two\nhttp://c.example/x\n")
+    (tmp_path / "a.toml").write_text(
+        f"""seeds = ["list:urls.txt", "oai:http://c.example/oai"]
+        store = "a.db"
+        [crawl]
+        exclude = ["/x$"]
+        max_time = "1m"
+        [crawl.oai]
+        set = "maps"
+        from = "2026-01-01"
+        [network]
+        allow_addresses = ["127.0.0.0/8"]
+        [politeness]
+        delay = 0
+        # {tmp_path}
+        """
+    )
+    pages = lambda target: records(record("oai:c:1")) if target.startswith("/oai") else "<p>ark:/12148/c1"  # noqa: E731
+    with Web({"c.example": pages}) as web:
+        done = run_command("run", "-c", tmp_path / "a.toml", "--only-routed", *web.routes)
+        assert done.returncode == 0, done.stderr
+        assert sorted(web.targets("c.example")) == [
+            "/oai?verb=ListRecords&metadataPrefix=oai_dc&set=maps&from=2026-01-01", "/two",
+        ]  # fmt: skip
+
+
+def test_extract_reads_what_a_seed_says_and_goes_nowhere(tmp_path: Path) -> None:
+    with library(www=f"Sitemap: {HOME}sitemap.xml\n") as web:
+        seeds = (HOME, f"oai:http://{REPOSITORY}/oai", f"{HOME}sitemap.xml")
+        done = run_command("extract", *ON_LOOPBACK, *web.routes, *seeds)
+        assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12148/home1", "ark:12148/rec1"]
+        assert web.targets(WWW) == ["/", "/sitemap.xml"]
+        assert web.targets(REPOSITORY) == ["/oai?verb=ListRecords&metadataPrefix=oai_dc"]
+
+
+# -- killed, and gone on with
+
+
+def test_a_harvest_that_was_killed_goes_on_where_it_was_with_landing_pages_as_landing_pages(tmp_path: Path) -> None:
+    store, stop = tmp_path / "a.db", threading.Event()
+
+    def harvested(target: str) -> Page:
+        if target.startswith("/oai"):
+            page = int(target.partition("resumptionToken=")[2] or 0)
+            token = str(page + 1) if page < 3 else ""
+            return records(*(record(f"oai:k:{page}-{n}", f"http://k.example/{page}-{n}") for n in (1, 2)), token=token)
+        if target.endswith(".pdf"):
+            return pdf(f"ark:/12148/k{target[1]}x{target[3]}")
+        if target == "/1-2" and not stop.is_set():
+            stop.set()
+            time.sleep(5)
+        return f"<a href='{target}.pdf'>PDF</a> <a href='/home'>home</a>"
+
+    with Web({"k.example": harvested}) as web:
+        command = [sys.executable, "-m", "arkaudit", "crawl", *ON_LOOPBACK, *web.routes, "oai:http://k.example/oai"]
+        with subprocess.Popen([*command, "--store", store], stderr=subprocess.PIPE) as running:
+            assert stop.wait(60)
+            running.kill()
+        asked = len(web.targets("k.example"))
+        web.crawl("oai:http://k.example/oai", store=store)
+        targets = web.targets("k.example")
+    names = [f"{page}-{n}" for page in range(4) for n in (1, 2)]
+    assert {name for name in documents(store) if name.startswith("oai:")} == {f"oai:k:{name}" for name in names}
+    assert {target for target in targets if not target.startswith("/oai")} == {
+        f"/{name}{suffix}" for name in names for suffix in ("", ".pdf")
+    }
+    assert len(documents(store)) == len(set(documents(store))) == 4 + 3 * len(names)
+    assert len(targets) - 4 - 2 * len(names) <= 4, "what was in hand is asked once more, and nothing else"
+    assert asked < len(targets)

@@ -39,7 +39,10 @@ def test_a_source_is_told_by_its_content_and_lists_what_it_leads_to(vector: dict
 
 @pytest.mark.parametrize("vector", vectors("oai_pmh"))
 def test_an_answer_of_a_repository_holds_records_and_leads_on(vector: dict[str, Any]) -> None:
-    data = f"<OAI-PMH xmlns='http://www.openarchives.org/OAI/2.0/'><responseDate/>{vector['body']}</OAI-PMH>".encode()
+    prefix = "o:" if "prefixed" in vector else ""
+    body = vector["body"].replace("DEEP", "<x>" * 5000 + "</x>" * 5000)
+    declared = f"xmlns{':o' if prefix else ''}='http://www.openarchives.org/OAI/2.0/'"
+    data = f"<{prefix}OAI-PMH {declared}><responseDate/>{body}</{prefix}OAI-PMH>\n ".encode()
     data = data[: -vector["cut"]] if "cut" in vector else data
     read = read_oai(data, url=vector["url"], selection=Selection(**vector.get("selection", {})))
     assert source_kind(data) is SourceKind.OAI

@@ -41,7 +41,7 @@ def read_list(data: bytes, *, url: str, is_ordered: bool = False) -> SourceReadi
     >>> [item.url for item in read.items]
     ['http://a.example/x']
     """
-    lines = dict.fromkeys(line for line in _lines(data) if _URL.match(line))
+    lines = dict.fromkeys(line for line in _lines(data) if _URL.match(line) and _LINE.fullmatch(line))
     urls = [line for line in lines if is_ordered or not any(find_arks(line))]
     found = dict.fromkeys(found for line in urls if (found := absolute(url, line)) is not None)
     odd = sum(1 for line in _lines(data) if not _LINE.fullmatch(line))

@@ -33,6 +33,10 @@ _ARGUMENTS = frozenset({"verb", "metadataprefix", "set", "from", "until", "resum
 _PLACES = frozenset({"identifier", "url", "isshownat", "isshownby"})
 _HTTP = re.compile(r"https?://\S+\Z", re.IGNORECASE)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?\Z")
+#: How an answer ends, and what shows that it goes on: half a harvest must not pass for a whole one.
+_END = re.compile(rb"</(?:[\w.-]+:)?OAI-PMH\s*>\s*\Z")
+_END_BYTES = 4096
+_TOKEN_TAG = re.compile(rb"<(?:[\w.-]+:)?resumptionToken\b")
 #: An empty set is an answer like any other.
 _NO_FAULT = frozenset({"noRecordsMatch"})
 
@@ -87,7 +91,9 @@ def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
             found.token = text_of(element)
         else:
             found.add(element, url)
-    if not found.listed and not found.faults:
+    if _breaks_off(data) or (found.token is None and _TOKEN_TAG.search(data)):
+        found.faults.append(Finding("oai-error", "it breaks off, or is malformed: what follows is missing"))
+    elif not found.listed and not found.faults:
         found.faults.append(Finding("oai-error", "it is an answer without records and without an error"))
     return SourceReading(
         SourceKind.OAI,
@@ -101,6 +107,11 @@ def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
     )
 
 
+def _breaks_off(data: bytes) -> bool:
+    """Whether the end of the root is missing; of UTF-16, which nobody sends, nothing is said."""
+    return b"\0" not in data[:100] and not _END.search(data, max(0, len(data) - _END_BYTES))
+
+
 @dataclass(slots=True)
 class _Found:
     """What an answer holds, as far as it was read."""
@@ -109,7 +120,7 @@ class _Found:
     items: list[Item] = field(default_factory=list)
     listed: list[str] = field(default_factory=list)
     faults: list[Finding] = field(default_factory=list)
-    token: str = ""
+    token: str | None = None
     deleted: int = 0
     without_metadata: int = 0
 

@@ -25,6 +25,7 @@ from crawler.middlewares import chain_of
 from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
 from crawler.reading import DocumentReader, DocumentWorker, Row, Source, now, source_record
 from crawler.resolving import SUCCESSES
+from crawler.sources.canonical import same_document
 from crawler.sources.gate import Passed
 from crawler.sources.listing import SourceKind, SourceReading
 from crawler.sources.plan import CrawlPlan
@@ -76,7 +77,7 @@ class DocumentsSpider(AuditSpider):
         self._sources = SourceReader(source_worker, plan.selection)
         self._patience = patience or Patience()
         self._sitemaps: dict[str, Sequence[str]] = {}
-        """What each robots.txt that was read names, by its URL."""
+        """What each robots.txt that was read names, by its URL as it is compared."""
         self._end_of_time: asyncio.TimerHandle | None = None
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Documents of a host are read in the order in which they came, so that the same is found first every time."""
@@ -137,7 +138,7 @@ class DocumentsSpider(AuditSpider):
         if end is ChainEnd.ANSWERED and response.status in SUCCESSES:
             async with self._turns[lead.host]:
                 self.feed.answered(lead.canonical)
-                async for record in self._records(lead, response, hops):
+                async for record in self._records(lead, response, (*earlier, *hops)):
                     yield record
             return
         self.feed.answered(lead.canonical)
@@ -209,10 +210,11 @@ class DocumentsSpider(AuditSpider):
         if not lead.is_seed or lead.source is not None or not self._plan.has_sitemaps:
             return ()
         robots = urljoin(url, "/robots.txt")
-        return self._gate.sitemaps(self._sitemaps.get(robots, ()), robots=robots)
+        return self._gate.sitemaps(self._sitemaps.get(same_document(robots), ()), robots=robots)
 
     def _robots_read(self, robotparser: Any, request: Request) -> None:
-        self._sitemaps[request.url] = list(getattr(getattr(robotparser, "rp", None), "sitemaps", ()))
+        named = getattr(getattr(robotparser, "rp", None), "sitemaps", ())
+        self._sitemaps[same_document(request.url)] = list(named)
 
     async def _file_records(self, name: str) -> AsyncIterator[DocumentRecord]:
         """The rows about a local file; one that can't be read to its end has given what came before."""
