@@ -167,8 +167,7 @@ def _came(seen: Observation) -> Iterator[str]:
     for number, hop in enumerate(seen.hops):
         host = _host(hop.url)
         if hop.status is None:
-            held_back = seen.end in (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
-            what = "was not asked" if held_back else "gave no answer"
+            what = "gave no answer" if hop.sent else "was not asked"
             yield f"{host} {what}: {hop.error or seen.end.value}."
         elif hop.status in REDIRECTS:
             kind = ", which names something related to the object" if hop.status == 303 else ""

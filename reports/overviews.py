@@ -104,9 +104,10 @@ def documents(frames: Frames) -> pd.DataFrame:
 
 
 def sent_hops(frames: Frames) -> pd.DataFrame:
-    """The hops that went out: all but those that robots.txt or our own guard held back."""
+    """The hops that went out: all but those that robots.txt, our own guard or a dead host held back."""
     held_back = frames.hops["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS])
-    return frames.hops[~(held_back & frames.hops["status"].isna())]
+    is_unsent = (held_back & frames.hops["status"].isna()) | ~frames.hops["sent"].fillna(True).astype(bool)
+    return frames.hops[~is_unsent]
 
 
 def host(url: str) -> str:
