@@ -84,7 +84,7 @@ class RunProgress:
                 self._done += item.question is Question.OBJECT and item.attempt == 1
                 if self._total is not None:  # other readings of a doubtful ARK are asked about as well
                     self._total = max(self._total, self._done)
-                self._requests += len(item.hops)
+                self._requests += sum(hop.sent for hop in item.hops)
             case _:
                 return
         if self._task is not None:

@@ -26,6 +26,7 @@ from crawler.pacing import LEAST_INTERVAL_S, Allowance, Allowances, Pace, Reason
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+    from scrapy.robotstxt import RobotParser
     from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
@@ -97,6 +98,8 @@ class Governor:
         self._end_timer: asyncio.TimerHandle | None = None
         self._has_warned_of_interval = False
         self._pauses: list[Pause] = []
+        self.rules: dict[str, asyncio.Task[RobotParser | None]] = {}
+        """What the robots.txt of each host says: asked for once a run."""
 
     @classmethod
     def of(cls, settings: BaseSettings, files: HostFiles | None = None) -> Governor:
@@ -135,6 +138,11 @@ class Governor:
             return 0
         return known.pace.allowance.concurrency + 1
 
+    def is_held(self, host: str) -> bool:
+        """Whether *host* is asked nothing for as long as there is anything else to do."""
+        known = self._hosts.get(host)
+        return known is not None and known.pace.is_held(self._clock(), self._patience)
+
     @property
     def most_in_flight(self) -> int:
         """How many requests may be under way to any one host."""
@@ -145,10 +153,16 @@ class Governor:
         """The longest pause that is granted to a host."""
         return self._patience.longest_wait_s
 
-    def keep(self, url: str, crawl_delay_s: float) -> None:
-        """From now on, keep so many seconds between two requests to the host of *url*, as its robots.txt wants it."""
+    def keep(self, url: str, crawl_delay_s: float) -> bool:
+        """Keep so many seconds between two requests to the host of *url* from now on, as its robots.txt wants it.
+
+        False when that is longer than any pause that is granted, so that nothing may be asked at all.
+        """
         host = self._host(host_of(url))
+        if crawl_delay_s > max(self.longest_wait_s, host.pace.allowance.interval_s):
+            return False
         host.pace = host.pace.asked_to_keep(crawl_delay_s)
+        return True
 
     def begin_stage(self) -> None:
         """Other questions begin: hosts that were given up are tried again."""
@@ -250,13 +264,12 @@ class Governor:
     def _done(self, host: _Host, claim: Claim | None, wish_s: float | None) -> None:
         """A turn has ended, and *host* knows what came of it."""
         if self._files is not None and (claim is not None or wish_s):
-            now = self._clock()
-            rest_s = max(host.pace.last_start + host.pace.gap_s - now, host.pace.open_again_at - now, 0.0)
+            pause_s = host.pace.pause_s(self._clock())
             try:
                 if claim is not None:
-                    claim.release(rest_s)
+                    claim.release(pause_s)
                 if wish_s and host.pace.allowance.concurrency > 1:
-                    self._files.tell(host.name, rest_s)
+                    self._files.tell(host.name, pause_s)
             except OSError as problem:
                 self._do_without_files(problem)
         self._move_on(host)

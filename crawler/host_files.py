@@ -37,7 +37,7 @@ class Wait:
 
     seconds: float
     is_wish: bool = False
-    """Whether the host is to be left alone; otherwise another audit is just asking it."""
+    """Whether the host wants to be left alone; otherwise another audit is just asking it, or has just asked."""
 
 
 class Claim:
@@ -52,13 +52,18 @@ class Claim:
         """The request went out only now."""
         self._started_at = max(self._wall(), self._started_at)
 
-    def release(self, wait_s: float) -> None:
-        """The request is done, and the next one may start after so many seconds. Raises OSError."""
+    @property
+    def is_alone(self) -> bool:
+        """Whether nobody else has a turn before this one is released."""
+        return self._descriptor is not None
+
+    def release(self, pause_s: float) -> None:
+        """The request is done, and the host is to be left alone for so many seconds. Raises OSError."""
         if self._descriptor is None:
             return
         descriptor, self._descriptor = self._descriptor, None
         try:
-            _write(descriptor, Shared(self._started_at, self._wall() + wait_s))
+            _write(descriptor, Shared(self._started_at, self._wall() + pause_s))
         finally:
             os.close(descriptor)
 
@@ -76,14 +81,12 @@ class HostFiles:
 
         With *is_alone* nobody else gets a turn before it is released. Raises OSError when the cache is of no use.
         """
-        if not self._is_open:
-            self._open_folder()
-        descriptor = os.open(self.path(host), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+        descriptor = self._opened(host)
         claim: Claim | Wait | None = None
         try:
             claim = self._claimed(descriptor, gap_s, is_alone=is_alone)
         finally:
-            if not isinstance(claim, Claim) or not is_alone:
+            if not isinstance(claim, Claim) or not claim.is_alone:
                 os.close(descriptor)
         return claim
 
@@ -100,25 +103,34 @@ class HostFiles:
             _write(descriptor, known)
         wait_s = known.wait_s(now, gap_s)
         if wait_s > 0:
-            return Wait(wait_s, is_wish=True)
-        _write(descriptor, Shared(now, now + gap_s))
+            return Wait(wait_s, is_wish=wait_s > gap_s)
+        _write(descriptor, Shared(now, now))
         return Claim(descriptor if is_alone else None, self._wall, now)
 
-    def tell(self, host: str, wait_s: float) -> None:
+    def tell(self, host: str, pause_s: float) -> None:
         """Tell the others to leave *host* alone for so long, where no lock is held meanwhile. Raises OSError."""
-        descriptor = os.open(self.path(host), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+        descriptor = self._opened(host)
         try:
             if lock_descriptor(descriptor, blocking=False):
                 now = self._wall()
                 known = _read(descriptor, now).as_of(now)
-                _write(descriptor, Shared(known.started_at, max(known.open_again_at, now + wait_s)))
+                _write(descriptor, Shared(known.started_at, max(known.open_again_at, now + pause_s)))
         finally:
             os.close(descriptor)
 
     def path(self, host: str) -> Path:
         """The file of *host*: its name as far as file names can hold it, and a digest."""
-        digest = hashlib.sha256(host.encode()).hexdigest()[:16]
+        digest = hashlib.sha256(host.encode("utf-8", "backslashreplace")).hexdigest()[:16]
         return self._folder / f"{re.sub('[^a-z0-9.-]+', '_', host)[:60]}-{digest}.json"
+
+    def _opened(self, host: str) -> int:
+        """The descriptor of a host's file; a folder that somebody has cleared away is made anew."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        if self._is_open:
+            with suppress(FileNotFoundError):
+                return os.open(self.path(host), flags, 0o600)
+        self._open_folder()
+        return os.open(self.path(host), flags, 0o600)
 
     def _open_folder(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

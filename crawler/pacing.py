@@ -191,6 +191,10 @@ class Pace:
             return None
         return max(self.last_start + self.gap_s - now, self.open_again_at - now, 0.0)
 
+    def pause_s(self, now: float) -> float:
+        """The seconds for which others who ask this host should leave it alone, beside what they keep anyway."""
+        return max(self.open_again_at - now, self.last_start + self.slowed_s - now if self.slowed_s else 0.0, 0.0)
+
     @property
     def _most_in_flight(self) -> int:
         return 1 if self.standing is Standing.TRIED else self.allowance.concurrency

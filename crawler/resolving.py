@@ -280,4 +280,7 @@ def url_fault(url: str) -> str | None:
 
 def requests_sent(observations: Iterable[Observation]) -> int:
     """How many requests went out for *observations*: every hop but those that were held back."""
-    return sum(hop.sent for each in observations for hop in each.hops)
+    held_back = (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
+    seen = list(observations)
+    unsent = sum(each.end in held_back and each.hops[-1].sent for each in seen if each.hops)
+    return sum(hop.sent for each in seen for hop in each.hops) - unsent

@@ -59,7 +59,7 @@ class ObeyRobots(RobotsTxtMiddleware):
             settings.getfloat("ARKAUDIT_LONGEST_WAIT"),
         )
         self._governor = governor_of(crawler)
-        self._rules: dict[str, asyncio.Task[RobotParser | None]] = {}
+        self._rules = self._governor.rules
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Who waited for the rules of a host goes on before who has come just as they came."""
 
@@ -106,9 +106,8 @@ class ObeyRobots(RobotsTxtMiddleware):
     def _keep_interval(self, url: str, parser: RobotParser) -> None:
         """Ask the host no faster than its rules want. Raises `RobotsTooSlow` when that is slower than we ever ask."""
         interval_s = wanted_interval_s(parser, self._robotstxt_useragent or self._default_useragent)
-        if interval_s > self._governor.longest_wait_s:
+        if not self._governor.keep(url, interval_s):
             raise RobotsTooSlow(f"{interval_s:g} s between two requests; we wait {self._governor.longest_wait_s:g} s")
-        self._governor.keep(url, interval_s)
 
     async def _answer(self, url: str) -> Response:
         meta = {"dont_obey_robotstxt": True, "dont_merge_cookies": True}

@@ -29,12 +29,20 @@ class HostDownloader(Downloader):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        self._governor = governor_of(crawler)
         self.in_hand: Counter[str] = Counter()
         """How many requests out of the queue each slot has that are not done with, wherever they wait."""
 
     def get_slot_key(self, request: Request) -> str:
         """The host of *request*: scheme, name and port."""
         return host_of(request.url)
+
+    def needs_backout(self) -> bool:
+        """Whether there is no place for another request; what waits for a host that is held takes up none."""
+        if not super().needs_backout():
+            return False
+        held = sum(count + 1 for slot, count in self.in_hand.items() if self._governor.is_held(slot))
+        return len(self.active) - held >= self.total_concurrency
 
     def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
         """What Scrapy's own does, counted."""

@@ -154,6 +154,15 @@ RUN: Selection = {
     assessment.c.is_suspect: TRUTH,
     assessment.c.reason.label("suspicion"): TEXT,
 }
+_hop = func.json_each(document.c.hops).table_valued("value").alias("hop")
+#: How many hops of a document went out.
+_SENT_HOPS = (
+    select(func.count())
+    .select_from(_hop)
+    .where(func.coalesce(func.json_extract(_hop.c.value, "$.sent"), 1) == 1)
+    .correlate(document)
+    .scalar_subquery()
+)
 DOCUMENTS: Selection = {
     document.c.document_id: INTEGER,
     document.c.url: TEXT,
@@ -165,7 +174,7 @@ DOCUMENTS: Selection = {
     document.c.media_type: TEXT,
     document.c.title: TEXT,
     document.c.body_bytes: INTEGER,
-    func.json_array_length(document.c.hops).label("request_count"): INTEGER,
+    _SENT_HOPS.label("request_count"): INTEGER,
 }
 FINDINGS: Selection = {
     finding.c.finding_id: INTEGER,
@@ -335,6 +344,7 @@ HOP: Mapping[str, Dtype] = {
     "elapsed_s": REAL,
     "at": MOMENT,
     "error": TEXT,
+    "sent": TRUTH,
 }
 #: The headers of a hop that are reported, and the columns that they get.
 HOP_HEADERS = {"content-type": "content_type", "retry-after": "retry_after", "server": "server"}

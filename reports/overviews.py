@@ -112,10 +112,11 @@ def organizations(frames: Frames, naans: pd.Series) -> pd.Series:
 
 
 def sent_hops(frames: Frames) -> pd.DataFrame:
-    """The hops that went out in this run: all but those that robots.txt or our own guard held back."""
+    """The hops that went out in this run: all but those that robots.txt, our own guard or a dead host held back."""
     hops = own(frames, frames.hops)
     held_back = hops["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS])
-    return hops[~(held_back & hops["status"].isna())]
+    is_unsent = (held_back & hops["status"].isna()) | ~hops["sent"].fillna(True).astype(bool)
+    return hops[~is_unsent]
 
 
 def own(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:

@@ -394,6 +394,45 @@ def test_files_of_hosts_that_nobody_asks_any_more_are_cleared_away(tmp_path: Pat
     in_use.release(0.0)
 
 
+def test_a_folder_that_is_cleared_away_meanwhile_is_made_anew(tmp_path: Path) -> None:
+    files = HostFiles(tmp_path / "hosts")
+    held(files).release(0.0)
+    files.path("http://r.example").unlink()
+    (tmp_path / "hosts").rmdir()
+    held(files).release(0.0)
+    assert files.path("http://r.example").exists()
+
+
+def test_a_long_interval_of_ones_own_is_no_wish_of_the_host(tmp_path: Path) -> None:
+    patience = Patience(attempts=1, backoff_s=0.0, longest_wait_s=0.0)
+    log = Log()
+
+    async def scene() -> None:
+        for _ in range(2):
+            files = HostFiles(tmp_path)
+            await log.ask(Governor(Allowances(2.5), patience, files=files, is_own=lambda _: True))
+
+    run(scene)
+    assert log.shortest_gap() >= 2.5 - TOLERANCE_S
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="descriptors are counted in /proc")
+def test_descriptors_are_closed(tmp_path: Path) -> None:
+    clock, descriptors = Clock(), Path("/proc/self/fd")
+    files = HostFiles(tmp_path, wall=clock)
+    held(files).release(0.0)
+    before = len(list(descriptors.iterdir()))
+    clock.now += 2.0
+    suspended = held(files)
+    for _ in range(5):
+        wait(files)
+    clock.now += 2 * LONGEST_REQUEST_S
+    for _ in range(5):
+        held(files).release(0.0)
+    suspended.release(0.0)
+    assert len(list(descriptors.iterdir())) == before
+
+
 def test_a_host_has_a_file_whatever_its_name(tmp_path: Path) -> None:
     files = HostFiles(tmp_path)
     names = ["http://[::1]:8080", "http://a/../b", "http://" + "x" * 250, "https://a", "http://a", "http://a:80"]

@@ -19,6 +19,8 @@ from typing import Any
 import pytest
 import trustme
 
+from arkaudit.config import ConfigError, load
+from crawler.pacing import Allowance
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply, run_command
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
@@ -151,14 +153,17 @@ def test_a_document_is_asked_for_again_where_that_may_help(tmp_path: Path) -> No
 # -- robots.txt
 
 
-@pytest.mark.parametrize("rules", ["Crawl-delay: 120", "Request-rate: 1/2m"])
-def test_a_host_that_wants_longer_intervals_than_we_keep_is_not_asked(rules: str) -> None:
-    with RawServer(lambda _: PAGE, robots=robots(rules)) as server:
-        [row] = check_rows(f"{server.url}/ark:/12x45/x5")
-        assert server.targets == []
-    assert outcomes([row]) == ["robots"]
-    assert "120 s between two requests; we wait 60 s" in row["hops"][-1]["error"]
-    assert row["requests"] == 0
+def test_a_host_that_wants_longer_intervals_than_we_keep_is_not_asked() -> None:
+    with (
+        RawServer(lambda _: PAGE, robots=robots("Crawl-delay: 120")) as slow,
+        RawServer(lambda _: PAGE, robots=robots("Request-rate: 1/2m")) as rare,
+    ):
+        found = check_rows(*(f"{server.url}/ark:/12x45/x5" for server in (slow, rare)))
+        assert slow.targets == rare.targets == []
+    assert outcomes(found) == ["robots", "robots"]
+    for row in found:
+        assert "120 s between two requests; we wait 60 s" in row["hops"][-1]["error"]
+        assert row["requests"] == 0
 
 
 # -- hosts that don't answer
@@ -296,6 +301,18 @@ def test_a_host_of_ones_own_is_asked_as_its_owner_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["n2t.net/x", "", "two names", "ftp://n2t.net", "n2t.net:http"])
 def test_what_can_not_be_a_host_is_a_mistake(name: str, tmp_path: Path) -> None:
     (tmp_path / "arkaudit.toml").write_text(f'[hosts."{name}"]\ninterval = 0\n')
-    done = run_command("check", "-c", tmp_path / "arkaudit.toml", "ark:/12345/x5")
-    assert done.returncode == 2
-    assert "hosts: not a host" in done.stderr
+    with pytest.raises(ConfigError, match="hosts: not a host"):
+        load(tmp_path / "arkaudit.toml", {})
+
+
+def test_what_hosts_are_allowed_follows_from_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "arkaudit.toml").write_text(
+        '[hosts."Library.example:8080"]\ninterval = 0.5\nconcurrency = 2\n'
+        '[network]\nconnect_to = ["routed.example:80=127.0.0.1:9"]\n[politeness]\ndelay = 0.1\n'
+    )
+    config = load(tmp_path / "arkaudit.toml", {})
+    hosts = ("http://library.example:8080", "http://routed.example", "https://library.example", "https://n2t.net")
+    assert [config.owns(host) for host in hosts] == [True, True, False, False]
+    assert [config.allowance(host) for host in hosts] == [
+        Allowance(0.5, 2), Allowance(0.1, 1), Allowance(1.0, 1), Allowance(1.0, 1)
+    ]  # fmt: skip

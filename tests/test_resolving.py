@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -124,3 +125,5 @@ def test_what_our_own_rules_held_back_was_not_sent() -> None:
     sent = observation(Question.OBJECT)
     held = observation(Question.INFO, status=None, end=ChainEnd.ROBOTS)
     assert requests_sent([sent, held]) == 1
+    dead = replace(sent, hops=(*sent.hops, replace(sent.hops[0], status=None, sent=False)), end=ChainEnd.REFUSED)
+    assert requests_sent([dead]) == 1

@@ -10,12 +10,23 @@ from sqlalchemy import text
 
 from crawler.judging import judge_run
 from crawler.migrations import OLDEST
-from crawler.observations import ChainEnd, CitedMention, DocumentRecord, Hop, Observation, Question, TlsResult
+from crawler.observations import (
+    ChainEnd,
+    CitedMention,
+    DocumentRecord,
+    Hop,
+    HostTraffic,
+    Observation,
+    Pause,
+    Question,
+    TlsResult,
+)
 from crawler.schema import SCHEMA_VERSION
 from crawler.store import NewerStore, NotOurStore, OlderStore, Store, StoreUnopenable, StoreUnwritable
 from extractors.ark import Ark
 from extractors.documents import Finding
 from extractors.find import find_arks
+from reports.frames import load_frames
 
 AT = "2026-11-21T00:00:00.000+00:00"
 URL = "https://n2t.net/ark:/12x45/x5"
@@ -56,6 +67,33 @@ def test_what_is_recorded_comes_back_as_it_was() -> None:
             (Ark("12345", "x6"), "https://n2t.net/ark:/12345/x6"),
         ]
         assert store.counts(run_id) == {"documents": 1, "read": 1, "mentions": 2}
+
+
+def test_what_goes_to_a_host_is_added_up_over_the_stages_of_a_run(tmp_path: Path) -> None:
+    wish = Pause("http://r.example", URL, AT, 30.0, True)
+    with Store.open(tmp_path / "a.db") as store:
+        run_id = begun(store)
+        store.record(run_id, [HostTraffic("http://r.example", 5, 1, 1.0, None), wish])
+        store.record(run_id, [HostTraffic("http://r.example", 2, 0, 2.0, 2.0, "not asked: dead"), wish])
+        store.record(begun(store), [HostTraffic("http://r.example", 1, 0, 1.0)])
+    with sqlite3.connect(tmp_path / "a.db") as raw:
+        columns = "requests, failures, interval_s, crawl_delay_s, given_up"
+        assert raw.execute(f"select {columns} from host_traffic").fetchall() == [
+            (7, 1, 2.0, 2.0, "not asked: dead"),
+            (1, 0, 1.0, None, None),
+        ]
+        assert raw.execute("select asked_s, is_kept from pause").fetchall() == [(30.0, 1)]
+
+
+def test_what_was_not_sent_is_no_request(tmp_path: Path) -> None:
+    def refused(*sent: bool) -> tuple[Hop, ...]:
+        return tuple(Hop("http://r.example/", "GET", AT, error="refused", sent=each) for each in sent)
+
+    with Store.open(tmp_path / "a.db") as store:
+        run_id = begun(store)
+        chains = {"http://r.example/1": refused(True, False), "http://r.example/2": refused(False)}
+        store.record(run_id, [DocumentRecord(url, None, AT, "refused", hops) for url, hops in chains.items()])
+    assert list(load_frames(tmp_path / "a.db").documents["request_count"]) == [1, 0]
 
 
 def test_recording_twice_does_no_harm(tmp_path: Path) -> None:
