@@ -138,18 +138,18 @@ def audit(
     except (KeyboardInterrupt, RunInterrupted):
         state = "interrupted"
     finally:
-        background = Background(registry, other_readings(store.open_mentions(run_id)), config.closed_collections)
-        verdicts = _end(store, run_id, cited, background, state)
+        verdicts = _end(store, run_id, cited, registry, config, state)
     if state == "interrupted":
         raise AuditInterrupted(run_id, verdicts)
     return run_id, verdicts
 
 
 def _end(
-    store: Store, run_id: int, targets: Callable[[], list[Target]], background: Background, state: str
+    store: Store, run_id: int, targets: Callable[[], list[Target]], registry: Registry, config: Config, state: str
 ) -> list[Verdict]:
     """Judge what was observed and note how the run ended; a store that can't be written keeps what it has."""
     try:
+        background = Background(registry, other_readings(store.open_mentions(run_id)), config.closed_collections)
         settle_readings(store, run_id)
         verdicts = judge_run(store, run_id, targets(), background)
         store.end_run(run_id, at=_now(), state=state)
