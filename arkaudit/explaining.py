@@ -88,7 +88,8 @@ def explanation(verdict: Verdict, observations: Iterable[Observation]) -> Explan
     )
     conclusions = list(_services(verdict))
     if verdict.did_you_mean is not None:
-        conclusions.append(f"Did you mean {verdict.did_you_mean.ark}? {_sentence(verdict.did_you_mean.evidence)}")
+        why = _sentence(verdict.did_you_mean.evidence)
+        conclusions.append(f"Did you mean {verdict.did_you_mean.ark}? {why[:1].upper()}{why[1:]}")
     conclusions += [_form_conclusion(seen, plain) for seen in forms if plain is not None]
     if verdict.remarks:
         conclusions.append(f"Also noticed: {'; '.join(verdict.remarks)}.")

@@ -179,7 +179,8 @@ def print_verdicts(rows: Sequence[Row], console: Console) -> None:
     table = _table("asked", "object", "metadata", "commitment", "why")
     for row in rows:
         outcomes = (row[service]["outcome"] for service in ("object", "metadata", "commitment"))
-        why = "; ".join(row["object"]["evidence"])
+        meant = [f"did you mean {row['did_you_mean']['ark']}?"] if row["did_you_mean"] else []
+        why = "; ".join([*row["object"]["evidence"], *meant])
         table.add_row(*(Text(escaped(cell)) for cell in (row["asked"], *outcomes, why)))
     with whole(console):
         console.print(table)

@@ -111,7 +111,7 @@ def _came(seen: Observation) -> Iterator[str]:
     for number, hop in enumerate(seen.hops):
         host = host_of(hop.url)
         if hop.status is None:
-            held_back = seen.end in (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
+            held_back = not hop.sent or seen.end in (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
             what = "was not asked" if held_back else "gave no answer"
             yield f"{host} {what}: {hop.error or seen.end.value}."
         elif hop.status in REDIRECTS:

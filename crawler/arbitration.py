@@ -13,7 +13,9 @@ from enum import StrEnum
 from crawler.access import judge_object
 from crawler.likeness import same_answer
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome, Observation
+from crawler.subject import declares
 from extractors.ark import Ark
+from extractors.normalize import NotAnArk
 
 
 class Standing(StrEnum):
@@ -50,9 +52,15 @@ class Form:
         return {Family.WORKS: Standing.LIVES, Family.FAILS: Standing.FAILS}.get(family, Standing.UNKNOWN)
 
     @property
-    def knows_itself(self) -> bool:
-        """Whether the page that answers names this very form: then nothing was passed through."""
-        return self.answer is not None and bool(self.answer.facts.places_of(str(self.ark)))
+    def own_places(self) -> frozenset[str]:
+        """Where the page that answers names this very form; a page may just repeat what it was asked for."""
+        return frozenset(self.answer.facts.places_of(str(self.ark))) if self.answer is not None else frozenset()
+
+    @property
+    def declares_itself(self) -> bool:
+        """Whether the page says that it is this form's, in a place where the control's page doesn't say so too."""
+        echoed = _own_places(self.control)
+        return declares(tuple(self.own_places - echoed))
 
     def extends(self, other: Form) -> bool:
         """Whether *other* is the beginning of this form."""
@@ -71,8 +79,8 @@ def next_form(forms: Sequence[Form]) -> Form | None:
     """The form to ask about next, or None when no further answer would change the arbitration.
 
     *forms* stand in the order of likelihood. The first that lives ends the search, except that a form which goes on
-    where it ends is asked too, and so is its own beginning while the page does not name it: a truncated ARK often
-    lives, and so does one with a word too many.
+    where it ends is asked too, and so is its own beginning unless the page says that it is this form's: a truncated ARK
+    often lives, and so does one with a word too many.
 
     >>> forms = [Form(Ark.parse("ark:12148/bpt6k1073")), Form(Ark.parse("ark:12148/bpt6k107371t"))]
     >>> next_form(forms) is forms[0]
@@ -85,14 +93,15 @@ def next_form(forms: Sequence[Form]) -> Form | None:
         return None if is_unknown or not unasked else unasked[0]
     longest = max(living, key=_length)
     longer = (form for form in unasked if any(form.extends(other) for other in living))
-    shorter = (form for form in unasked if longest.extends(form) and not longest.knows_itself)
+    shorter = (form for form in unasked if longest.extends(form) and not longest.declares_itself)
     return next(longer, None) or next(shorter, None)
 
 
 def arbitrate(forms: Sequence[Form]) -> Arbitration:
     """Which of *forms* lives: the longest that truly exists, or None when none does or nobody can say.
 
-    A longer form exists truly when the page names it, or when it gets another answer than the shorter ones get.
+    A longer form exists truly when it gets another answer than the shorter ones get, or when its page names it where
+    theirs don't name them: a page that repeats whatever it was asked for proves nothing.
     """
     living = sorted((form for form in forms if form.standing is Standing.LIVES), key=_length)
     if not living:
@@ -102,12 +111,15 @@ def arbitrate(forms: Sequence[Form]) -> Arbitration:
         return Arbitration(None, (words, *_told(forms)))
     chosen, *longer = living
     evidence: list[str] = []
+    passed_through: list[Form] = []
     for form in longer:
-        if form.extends(chosen) and not form.knows_itself and _gets_the_same(form, chosen):
+        if form.extends(chosen) and form.own_places <= chosen.own_places and _gets_the_same(form, chosen):
             evidence.append(f"{form} gets the answer of {chosen}: what is too much was passed through")
+            passed_through.append(form)
         else:
             chosen = form
-    return Arbitration(chosen, (f"{chosen} lives", *evidence, *_told([form for form in forms if form is not chosen])))
+    others = [form for form in forms if form is not chosen and form not in passed_through]
+    return Arbitration(chosen, (f"{chosen} lives", *evidence, *_told(others)))
 
 
 def did_you_mean(asked: Form, suggestions: Sequence[Form]) -> Form | None:
@@ -126,6 +138,14 @@ def _gets_the_same(longer: Form, shorter: Form) -> bool:
     if longer.answer is None or shorter.answer is None:
         return False
     return same_answer(longer.answer, shorter.answer)
+
+
+def _own_places(control: Observation | None) -> frozenset[str]:
+    """Where the page for a name that can't exist names that very name."""
+    try:
+        return frozenset() if control is None else frozenset(control.facts.places_of(str(Ark.parse(control.asked_url))))
+    except NotAnArk:
+        return frozenset()
 
 
 def _length(form: Form) -> int:

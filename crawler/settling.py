@@ -37,7 +37,10 @@ def settle_readings(store: Store, run_id: int) -> int:
     decisions: list[tuple[KeptMention, CitedMention]] = []
     for url, rest in others.items():
         first = by_url[url][0].mention.ark
-        done = _settled(readings_of(first, url, rest), dossiers)
+        readings = readings_of(first, url, rest)
+        if sum(dossiers.answer(each.url) is not None for each in readings) < 2:
+            continue  # the first settled it, or nothing was asked
+        done = _settled(readings, dossiers)
         if done is None:
             continue
         kind = "settled-reading" if done.reading else "unsettled-reading"

@@ -126,7 +126,9 @@ def test_a_reader_that_has_seen_enough_is_no_failure(letter: Path) -> None:
         assert running.stderr is not None
         running.stdout.readline()
         running.stdout.close()
-        assert running.stderr.read() == ""
+        said = running.stderr.read()
+        assert "Traceback" not in said
+        assert "Broken pipe" not in said
         assert running.wait(60) == 0
 
 

@@ -169,7 +169,7 @@ def test_what_is_no_registry_never_replaces_the_copy(
 ) -> None:
     before = files(cache)
     with RawServer(respond) as server:
-        done = fetch(f"{server.url}/", cache, "--timeout", "2")
+        done = fetch(f"{server.url}/", cache, "--timeout", "1" if respond is slowly else "60")
     assert done.returncode == 3
     assert reason in done.stderr
     assert done.stderr.count("\n") == 1
@@ -345,7 +345,7 @@ def test_whoever_reads_during_updates_never_sees_a_part(tmp_path: Path) -> None:
 
     reader = threading.Thread(target=read)
     reader.start()
-    for turn in range(60):
+    for turn in range(30):
         put(sources[turn % 2], folder)
     done.set()
     reader.join()

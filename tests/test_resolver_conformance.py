@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler import schema
-from crawler.conformance import FORMS, LONGEST, Reply, form_url, forms, judge_form
+from crawler.conformance import FORMS, LONGEST, QUESTIONS_A_SHOULDER, Reply, form_url, forms, judge_form
 from crawler.observations import CONFORMANCE, ChainEnd, Question
 from extractors.ark import Ark
 from extractors.find import find_arks
@@ -62,6 +62,16 @@ def test_the_forms_of_an_ark_are_asked_as_they_are_meant() -> None:
     }
 
 
+def test_a_name_with_hyphens_is_asked_for_without_them_and_one_without_with_one() -> None:
+    hyphenated = dict(forms("https://r.example/ark:/12x45/x5-7w", Ark.parse("ark:12x45/x5-7w")))
+    assert hyphenated[Question.HYPHENS] == "https://r.example/ark:/12x45/x57w"
+    assert Question.EXTRA_HYPHEN not in hyphenated
+    plain = dict(forms("https://r.example/ark:/12x45/x57w", Ark.parse("ark:12x45/x57w")))
+    assert plain[Question.EXTRA_HYPHEN] == "https://r.example/ark:/12x45/x5-7w"
+    assert Question.HYPHENS not in plain
+    assert all(len(asked) <= QUESTIONS_A_SHOULDER for asked in (hyphenated, plain))
+
+
 NAMES = st.from_regex(r"[0-9b-z%=~*+@_$.][0-9b-z%=~*+@_$./-]{0,80}", fullmatch=True)
 
 
@@ -73,7 +83,13 @@ def test_equal_forms_name_the_same_ark_and_the_long_one_is_as_long_as_may_be(nam
         return
     [ark] = found
     for question, asked in forms(url, ark):
-        if question in (Question.OTHER_LABEL, Question.UPPER_LABEL, Question.EXTRA_HYPHEN):
+        if question in (
+            Question.OTHER_LABEL,
+            Question.UPPER_LABEL,
+            Question.HYPHENS,
+            Question.EXTRA_HYPHEN,
+            Question.DOUBLED_SLASH,
+        ):
             assert [mention.ark for mention in find_arks(asked)] == [ark], question
         if question is Question.LONG_NAME:
             whole = LABEL.split(asked, maxsplit=1)[-1].lstrip("/").partition("/")[2]

@@ -18,7 +18,13 @@ from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_comman
 
 RECORD = "erc:\nwho: Rossi, Ada\nwhat: Notebook {name}\nwhen: 1952\nwhere: ark:/12x45/{name}\n"
 SUPPORT = "erc-support:\nwho: A library\nwhat: Permanent: Stable Content\nwhen: 2020\nwhere: {where}\n"
-NAMES = ("b5one", "b5two", "b5busy", "b5gone", "b5bare", "b5test")
+NAMES = ("b5one", "b5two", "b5busy", "b5gone", "b5bare", "b5test", "b5long", "b5odd")
+#: What some records say where the policy is, and what nobody asks for.
+NO_POLICIES = {
+    "b5test": "https://n2t.net/ark:/99999/policy",
+    "b5long": f"https://library.example/{'z' * 5000}",
+    "b5odd": "http://[library",
+}
 REGISTERED = {
     "what": "98765",
     "where": "https://library.example/",
@@ -70,7 +76,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
             return reply("404 Not Found")
         if not target.endswith("?info"):
             return reply(body=f"<title>Notebook {name}</title><p>Forty leaves of {name}.")
-        where = "https://n2t.net/ark:/99999/policy" if name == "b5test" else f"{policy.url}/policy#part"
+        where = NO_POLICIES.get(name, f"{policy.url}/policy#part")
         support = "" if name == "b5bare" else f"\n{SUPPORT.format(where=where)}"
         return reply(body=RECORD.format(name=name).replace("12x45", "98765") + support, media_type="text/plain")
 
@@ -140,8 +146,9 @@ def test_a_policy_is_asked_for_once_and_told_beside_every_commitment(audit: Audi
     assert "/policy#part answered 200" in evidence["ark:98765/b5two"]
 
 
-def test_a_policy_that_is_a_test_ark_is_never_asked_for(audit: Audit) -> None:
-    assert audit.rows["b5test"]["commitment"]["outcome"] == "stated"
+def test_a_policy_that_is_a_test_ark_or_no_address_is_never_asked_for(audit: Audit) -> None:
+    for name in NO_POLICIES:
+        assert audit.rows[name]["commitment"]["outcome"] == "stated"
     with sqlite3.connect(audit.store) as raw:
         asked = raw.execute("select asked_url from observation where question = 'policy link'").fetchall()
     assert asked == [(f"{audit.policy.url}/policy#part",)]

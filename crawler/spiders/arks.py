@@ -36,12 +36,19 @@ Target = tuple[Ark, str]
 
 #: So many ARKs are open at a host at a time: enough that it is asked without a break while some wait for others.
 ARKS_A_HOST = 100
+#: Characters of the address of a policy, beyond which it is none.
+LONGEST_POLICY = 2000
 #: So many ARKs are asked for in the other label form in vain before a resolver counts as indifferent to it.
 LABELS_TRIED = 3
 _PRIORITY = {Question.OBJECT: 0, **dict.fromkeys(set(CONFORMANCE) - set(ACCESS), -1)}
 _DESCRIPTIVE = frozenset(INFLECTED)
 #: Questions that are put for many ARKs at once.
 _SHARED = frozenset({Question.CONTROL, Question.CONTROL_INFO, Question.POLICY_LINK})
+
+
+def is_worth_asking(policy: str) -> bool:
+    """Whether the address of a policy may be asked, whoever has written it into a record."""
+    return len(policy) <= LONGEST_POLICY and not names_skipped_ark(policy)
 
 
 @dataclass(slots=True)
@@ -406,7 +413,7 @@ class ArksSpider(AuditSpider):
         if question in INFLECTED and described.by is question and self._is_first(neighbourhood, Question.CONTROL_INFO):
             yield self._ask(case, Question.CONTROL_INFO, control + INFLECTIONS[question])
         policy = described.policy_url
-        if policy is not None and policy not in self._policies and not names_skipped_ark(policy):
+        if policy is not None and policy not in self._policies and is_worth_asking(policy):
             self._policies.add(policy)
             yield self._ask(case, Question.POLICY_LINK, policy)
         resolver = self._resolvers[neighbourhood.place]

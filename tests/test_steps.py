@@ -1,0 +1,75 @@
+"""Each step of an explanation says what was asked, what came, and what follows from it; never more than that."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from arkaudit.steps import _ASKED, Step
+from crawler.observations import ACCESS, CONFORMANCE, ChainEnd, Question
+from tests.test_verdict import URL, observation
+
+Q = Question
+MEANINGS: list[tuple[str, Question, dict[str, Any], str]] = [
+    ("an object that answers", Q.OBJECT, {"text": "Map"}, "whether it is the object is said below"),
+    ("the resolver's own 404", Q.OBJECT, {"chain": [404]}, "It is the resolver itself, r.example, that does not have"),
+    (
+        "a 404 behind a redirect",
+        Q.OBJECT,
+        {"chain": [302, 404]},
+        "It is land.example, where the resolver sent us, that",
+    ),
+    ("gone, perhaps with reasons", Q.OBJECT, {"chain": [410]}, "Whether it tells why is said below"),
+    ("a server's fault", Q.OBJECT, {"chain": [503]}, "The fault is the server's"),
+    ("too many questions", Q.OBJECT, {"chain": [429]}, "too many, or too fast"),
+    ("no right to see it", Q.OBJECT, {"chain": [403]}, "somebody with the right to see it"),
+    ("programs kept out", Q.OBJECT, {"chain": [999]}, "a person with a browser may see more"),
+    ("no answer", Q.OBJECT, {"end": "timeout"}, "no answer today, and nothing follows for the ARK"),
+    ("robots.txt", Q.OBJECT, {"end": "robots"}, "asks programs to stay away"),
+    ("a circle", Q.OBJECT, {"end": "loop"}, "The fault is in the redirects"),
+    ("out of the web", Q.OBJECT, {"end": "non-web"}, "leads out of the web"),
+    ("another resolver's 404", Q.AT_GLOBAL, {"chain": [404]}, "It is the resolver itself, global.example,"),
+    ("a control that is refused", Q.CONTROL, {"chain": [404]}, "can tell names apart"),
+    ("a control that is answered", Q.CONTROL, {"text": "Map"}, "an answer alone proves nothing"),
+    ("a control that is blocked", Q.CONTROL, {"chain": [403]}, "says nothing about names"),
+    ("a control's record", Q.CONTROL_INFO, {"body": "erc:\nwho: A\n"}, "a description is looked at twice"),
+    ("no record for a control", Q.CONTROL_INFO, {"chain": [404]}, "a description from this place means something"),
+    ("a record", Q.INFO, {"body": "erc:\nwho: A\nwhat: B\n"}, "a record that programs can read"),
+    ("no record", Q.DOUBLE, {"type": "text/html", "body": "<p>x"}, "This is no record"),
+    ("no description", Q.SINGLE, {"chain": [404]}, "no description to be had"),
+    ("no path of its own", Q.WELL_KNOWN, {"chain": [404]}, "does not say where its resolver is"),
+    ("a path of its own", Q.WELL_KNOWN, {"type": "text/plain", "body": "/ids/"}, "Its resolver is under /ids/"),
+    ("a promise's page", Q.POLICY_LINK, {"text": "Promise"}, "there is a page where it is said to be"),
+    ("no promise's page", Q.POLICY_LINK, {"chain": [404]}, "the full promise can't be read"),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "means"), [case[1:] for case in MEANINGS], ids=[case[0] for case in MEANINGS]
+)
+def test_meaning(question: Question, told: dict[str, Any], means: str) -> None:
+    step = Step.of(observation(question, told))
+    assert means in step.means
+    assert step.came
+
+
+def test_every_question_has_words_and_every_answer_a_meaning() -> None:
+    assert set(_ASKED) == set(Question) - (set(CONFORMANCE) - set(ACCESS))
+    answers: list[dict[str, Any]] = [
+        *({"chain": [status]} for status in (200, 204, 300, 400, 401, 404, 405, 410, 418, 451, 500, 599, 999)),
+        *({"end": end.value} for end in ChainEnd if end is not ChainEnd.ANSWERED),
+    ]
+    for question, told in product(_ASKED, answers):
+        step = Step.of(observation(question, told))
+        assert step.asked.endswith(".")
+        assert step.means.endswith(".")
+        assert "{" not in step.asked
+
+
+def test_a_further_attempt_and_another_reading_are_told_as_such() -> None:
+    again = Step.of(observation(Q.OBJECT, {"chain": [503], "attempt": 2}))
+    assert again.asked == "We asked r.example for the object, once more: what went wrong may pass (attempt 2)."
+    other = Step.of(observation(Q.OBJECT, {"text": "Map"}, URL + "y"), is_for_another=True)
+    assert other.asked == "We asked r.example for ark:12x45/x5y, which may have been meant."
