@@ -22,6 +22,7 @@ from crawler.notices import (
     passing_fault,
     place_of_absence,
     refresh_of,
+    says_nothing_else,
     signs_of_absence,
     withdrawal,
     words_of_absence,
@@ -182,12 +183,15 @@ class _Success:
 
     @classmethod
     def of(cls, answer: Observation, control: Observation | None, neighbours: int) -> _Success:
+        told, signs = _control_told(answer, control), signs_of_absence(answer)
+        if signs and told is Told.REFUSED_BEFORE and says_nothing_else(answer):  # of the landing host nothing is known
+            signs = (*signs, "the page says so of what was asked for, and hardly anything else")
         return cls(
             answer=answer,
             control=control,
-            told=_control_told(answer, control),
+            told=told,
             knows_itself=_known_by_itself(answer, control),
-            signs=signs_of_absence(answer),
+            signs=signs,
             neighbours=neighbours,
         )
 

@@ -67,7 +67,8 @@ def asks_to_log_in(answer: Observation) -> bool:
         for part in re.split(r"\s[|:\N{EN DASH}\N{EM DASH}\N{MIDDLE DOT}-]\s", plain(answer.title or ""))
     )
     if is_led_there:
-        return is_titled or answer.facts.asks_password
+        is_shell = (answer.text or "").removeprefix(answer.title or "") == ""  # a script draws the form
+        return is_titled or answer.facts.asks_password or is_shell
     is_notice = len(answer.text or "") < NOTICE_CHARS and not own_places(answer, Ark.parse(answer.ark))
     return answer.facts.asks_password and is_titled and is_notice
 
@@ -88,8 +89,6 @@ def signs_of_absence(answer: Observation) -> tuple[str, ...]:
         signs.append(f"the page's text says {in_text!r}")
     if not signs and (removed := _sure(quirks().withdrawn, f"{answer.title or ''} {_opening(answer)}", None)):
         signs.append(f"the page says {removed!r}")
-    if in_text and _says_nothing_else(answer):
-        signs.append("the page says that of a thing that was asked for, and hardly anything else")
     if "error" in (answer.record or {}):
         signs.append("what answers is a record of an error")
     if place := place_of_absence(answer):
@@ -102,10 +101,10 @@ def signs_of_absence(answer: Observation) -> tuple[str, ...]:
     return tuple(signs)
 
 
-def _says_nothing_else(answer: Observation) -> bool:
+def says_nothing_else(answer: Observation) -> bool:
     """Whether a page says in few words that some page or object is not there, and names no ARK of its own."""
     told = plain((answer.text or "").removeprefix(answer.title or ""))
-    found = _absence(told)
+    found = quirks().not_found.search(told)
     if found is None or len(told) > _FEW_WORDS_CHARS or own_places(answer, Ark.parse(answer.ark)):
         return False
     return quirks().things.search(told[max(0, found.start - _LEADING_WORDS) : found.start]) is not None
@@ -135,15 +134,17 @@ def words_of_absence(answer: Observation) -> str | None:
 def _absence(text: str) -> Found | None:
     """The first words of absence in *text* that are no offer of help: "can't find it? Ask us" stands on any page."""
     told = plain(text)
-    return next((each for each in quirks().not_found.all_in(told) if not _ASKED.match(told, each.end)), None)
+    found = (each for each in quirks().not_found.all_in(told) if not _ASKED.match(told, each.end))
+    return next(found, None) or (None if quirks().passing.search(told) else quirks().not_available.search(told))
 
 
 def passing_fault(answer: Observation) -> str | None:
     """The words by which a successful page speaks of a fault or a pause of its site, and of nothing else."""
     if len(answer.text or "") >= NOTICE_CHARS or answer.facts.told or answer.record:
         return None
-    found = quirks().passing.search(f"{answer.title or ''} {_opening(answer)}")
-    return found.words if found and not words_of_absence(answer) else None
+    said = f"{answer.title or ''} {_opening(answer)}"
+    found = quirks().passing.search(said)
+    return found.words if found and not quirks().not_found.search(said) else None
 
 
 def fault_of_request(answer: Observation) -> str | None:
