@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from crawler.access import BLOCKED
 from crawler.answers import is_textual
 from crawler.commitment import judge_commitment
 from crawler.erc import QUESTIONS
@@ -22,6 +21,7 @@ from crawler.observations import ChainEnd, MetadataOutcome, Observation, Service
 from crawler.quirks import plain
 from crawler.records import STRUCTURED
 from crawler.resolving import INFLECTIONS, SUCCESSES
+from crawler.statuses import BLOCKED
 from crawler.structured import KERNEL, kernel
 from crawler.subject import describes, subject_of
 from crawler.thump import thump_code

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from crawler.access import OUTCOME_OF_END, WORTH, Signs, Told, judge_object, status_outcome
+from crawler.access import OUTCOME_OF_END, judge_object, status_outcome
 from crawler.answers import read_answer
 from crawler.inflection import judge_commitment, judge_metadata
 from crawler.observations import (
@@ -26,6 +26,7 @@ from crawler.observations import (
     TlsResult,
     Verdict,
 )
+from crawler.success import WORTH, Signs, Told
 from crawler.verdict import WAYS, Surroundings, judge, skipped
 from extractors.ark import Ark
 from tests.vectors import vectors
