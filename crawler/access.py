@@ -10,6 +10,7 @@ from crawler.notices import (
     challenge_of,
     explained_refusal,
     fault_of_request,
+    is_notice,
     passing_fault,
     place_of_absence,
     refresh_of,
@@ -86,6 +87,8 @@ def _special_page(success: Success) -> tuple[ObjectOutcome, tuple[str, ...]] | N
         return ObjectOutcome.EXPLAINED, (explanation,)
     if (fault := passing_fault(answer)) and not declares(success.knows_itself):
         return ObjectOutcome.UNDETERMINED, (f"the page speaks of a fault of the moment: {fault!r}", *_grounds(success))
+    if success.told is Told.REFUSED_THERE and is_notice(answer.title or "") and not success.is_particular:
+        return ObjectOutcome.UNDETERMINED, _grounds(success)  # a notice at a host that elsewhere answers by its status
     if words_of_absence(answer) and place_of_absence(answer) and not success.is_particular:
         return ObjectOutcome.SOFT_404, _grounds(success)
     return None

@@ -107,6 +107,8 @@ class Quirks:
     """In plain text: how a page speaks of the one object that was asked for."""
     things: Phrases
     """What may not be there: pages, addresses, objects."""
+    fillers: Phrases
+    """What else such a title may say without saying more."""
     unsure: Phrases
     passing: Phrases
     about_request: Phrases
@@ -166,6 +168,7 @@ def quirks() -> Quirks:
         not_available=_of_languages(told["not_available"]),
         this_object=_this_object(told["this_object"]),
         things=Phrases.of([*told["this_object"]["object"], *told["this_object"]["page"]]),
+        fillers=Phrases.of(told["this_object"]["filler"]),
         unsure=Phrases.of(told["unsure"]["before"]),
         passing=_of_languages(told["passing"]),
         about_request=Phrases.of(told["about_request"]["phrase"]),
