@@ -1,142 +1,33 @@
-"""Pure: was the object reached? By the chain, the last status, what the page says, and what a control was told.
-
-A page that a name which can't exist is given too proves nothing. Only when it also speaks like a page for what is
-not there is it called a soft 404; otherwise nobody knows.
-"""
+"""Pure: was the object reached? By the chain, the last status, what the page says, and what a control was told."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum, StrEnum
 from urllib.parse import urlsplit
 
 from crawler.answers import is_textual
-from crawler.likeness import last_part, same_answer, same_page
 from crawler.notices import (
     asks_to_log_in,
     challenge_of,
     explained_refusal,
     fault_of_request,
-    is_search,
+    is_notice,
     passing_fault,
     place_of_absence,
     refresh_of,
-    signs_of_absence,
     withdrawal,
     words_of_absence,
 )
 from crawler.observations import ChainEnd, ObjectOutcome, Observation, ServiceVerdict
 from crawler.quirks import quirks
-from crawler.resolving import SUCCESSES
-from crawler.subject import declared_other, declares, own_places
+from crawler.statuses import BLOCKED, OUTCOME_OF_END, status_outcome
+from crawler.subject import declared_other, declares
+from crawler.success import Success, Told
 from crawler.thump import thump_code
 from extractors.ark import Ark
-from extractors.normalize import NotAnArk
 
-BLOCKED = frozenset({401, 403, 407, 429, 451, 999})
-#: What a chain that got no last answer means for the object; complete over the ends that are no answer.
-OUTCOME_OF_END: Mapping[ChainEnd, ObjectOutcome] = {
-    ChainEnd.NON_WEB: ObjectOutcome.NON_WEB,
-    ChainEnd.LOOP: ObjectOutcome.LOOP,
-    ChainEnd.TOO_MANY_REDIRECTS: ObjectOutcome.TOO_MANY_REDIRECTS,
-    ChainEnd.BAD_REDIRECT: ObjectOutcome.BAD_REDIRECT,
-    ChainEnd.DNS: ObjectOutcome.DNS,
-    ChainEnd.REFUSED: ObjectOutcome.REFUSED,
-    ChainEnd.TIMEOUT: ObjectOutcome.TIMEOUT,
-    ChainEnd.RESET: ObjectOutcome.RESET,
-    ChainEnd.TLS: ObjectOutcome.TLS,
-    ChainEnd.PROTOCOL_ERROR: ObjectOutcome.PROTOCOL_ERROR,
-    ChainEnd.ROBOTS: ObjectOutcome.ROBOTS,
-    ChainEnd.REFUSED_ADDRESS: ObjectOutcome.REFUSED_ADDRESS,
-    ChainEnd.SKIPPED: ObjectOutcome.SKIPPED,
-    ChainEnd.UNDETERMINED: ObjectOutcome.UNDETERMINED,
-}
-#: Who, what, when: a page that answers so many of them under their labels is no page for what is not there.
-TELLING = 2
-#: So many other ARKs that land on one URL are a sign, though never a proof: one page may stand for many objects.
-MANY_NEIGHBOURS = 2
+__all__ = ["BLOCKED", "OUTCOME_OF_END", "judge_object", "status_outcome"]
 
-#: Statuses below 500 that speak of the identifier; others speak of the request, and leave the object undetermined.
-_SAYS_BROKEN = frozenset({400, 404, 410, 414})
 _EXPLAINABLE = frozenset({401, 403, 404, 410, 451})
-
-
-class Told(StrEnum):
-    """What a name that can't exist was told, beside a successful answer."""
-
-    THE_SAME = "the same"
-    ANOTHER = "another page"
-    REFUSED_THERE = "refused where the object is"
-    """The host that answers for the object tells what it does not know: its success means something."""
-    REFUSED_BEFORE = "refused on the way"
-    """The resolver knows its names; about the host that it leads to, this says nothing."""
-    NOTHING = "nothing"
-    """It was not asked, or got no answer."""
-
-
-class Signs(Enum):
-    """How many signs there are that a page is one for things that are not there."""
-
-    NONE = 0
-    ONE = 1
-    SEVERAL = 2
-
-
-_YES, _SOFT, _OPEN = ObjectOutcome.RESOLVED, ObjectOutcome.SOFT_404, ObjectOutcome.UNDETERMINED
-#: What a success is worth: by what the control was told, the signs of absence, and whether the page says by itself
-#: that it is this ARK's. Complete, as a test insists.
-WORTH: Mapping[tuple[Told, Signs, bool], ObjectOutcome] = {
-    (Told.THE_SAME, Signs.NONE, False): _OPEN,
-    (Told.THE_SAME, Signs.NONE, True): _YES,
-    (Told.THE_SAME, Signs.ONE, False): _SOFT,
-    (Told.THE_SAME, Signs.ONE, True): _OPEN,
-    (Told.THE_SAME, Signs.SEVERAL, False): _SOFT,
-    (Told.THE_SAME, Signs.SEVERAL, True): _OPEN,
-    (Told.ANOTHER, Signs.NONE, False): _YES,
-    (Told.ANOTHER, Signs.NONE, True): _YES,
-    (Told.ANOTHER, Signs.ONE, False): _YES,
-    (Told.ANOTHER, Signs.ONE, True): _YES,
-    (Told.ANOTHER, Signs.SEVERAL, False): _SOFT,
-    (Told.ANOTHER, Signs.SEVERAL, True): _OPEN,
-    (Told.REFUSED_THERE, Signs.NONE, False): _YES,
-    (Told.REFUSED_THERE, Signs.NONE, True): _YES,
-    (Told.REFUSED_THERE, Signs.ONE, False): _YES,
-    (Told.REFUSED_THERE, Signs.ONE, True): _YES,
-    (Told.REFUSED_THERE, Signs.SEVERAL, False): _YES,
-    (Told.REFUSED_THERE, Signs.SEVERAL, True): _YES,
-    (Told.REFUSED_BEFORE, Signs.NONE, False): _YES,
-    (Told.REFUSED_BEFORE, Signs.NONE, True): _YES,
-    (Told.REFUSED_BEFORE, Signs.ONE, False): _YES,
-    (Told.REFUSED_BEFORE, Signs.ONE, True): _YES,
-    (Told.REFUSED_BEFORE, Signs.SEVERAL, False): _SOFT,
-    (Told.REFUSED_BEFORE, Signs.SEVERAL, True): _OPEN,
-    (Told.NOTHING, Signs.NONE, False): _YES,
-    (Told.NOTHING, Signs.NONE, True): _YES,
-    (Told.NOTHING, Signs.ONE, False): _YES,
-    (Told.NOTHING, Signs.ONE, True): _YES,
-    (Told.NOTHING, Signs.SEVERAL, False): _SOFT,
-    (Told.NOTHING, Signs.SEVERAL, True): _OPEN,
-}
-
-
-def status_outcome(status: int) -> ObjectOutcome:
-    """What a last HTTP status means for the object, before its page has been looked at (2020, 7.1.2).
-
-    >>> [status_outcome(status).value for status in (200, 404, 403, 503, 408, 405)]
-    ['resolved', 'broken', 'blocked', 'server-error', 'timeout', 'undetermined']
-    """
-    if status in SUCCESSES:
-        return ObjectOutcome.RESOLVED
-    if status in BLOCKED:
-        return ObjectOutcome.BLOCKED
-    if status == 408:
-        return ObjectOutcome.TIMEOUT
-    if status in _SAYS_BROKEN:
-        return ObjectOutcome.BROKEN
-    if 500 <= status < 600:
-        return ObjectOutcome.SERVER_ERROR
-    return ObjectOutcome.UNDETERMINED
 
 
 def judge_object(answer: Observation, control: Observation | None = None, *, neighbours: int = 0) -> ServiceVerdict:
@@ -155,7 +46,7 @@ def judge_object(answer: Observation, control: Observation | None = None, *, nei
         outcome = status_outcome(thump)
         return _verdict(outcome, answered(answer), f"but its THUMP-Status is {thump}, which outweighs that")
     if outcome is ObjectOutcome.RESOLVED:
-        return _judge_success(_Success.of(answer, control, neighbours))
+        return _judge_success(Success.of(answer, control, neighbours))
     if answer.status in _EXPLAINABLE and (explanation := explained_refusal(answer, control)):
         return _verdict(ObjectOutcome.EXPLAINED, answered(answer), explanation)
     if answer.status == 400 and (fault := fault_of_request(answer)):
@@ -167,51 +58,7 @@ def judge_object(answer: Observation, control: Observation | None = None, *, nei
 # -- success
 
 
-@dataclass(frozen=True, slots=True)
-class _Success:
-    """A successful answer, and all that makes it more or less than it seems."""
-
-    answer: Observation
-    control: Observation | None
-    told: Told
-    knows_itself: tuple[str, ...]
-    """Where it names its own ARK, if the control's page doesn't name the control's in the same way."""
-    signs: tuple[str, ...]
-    """Why it looks like a page for what is not there."""
-    neighbours: int
-
-    @classmethod
-    def of(cls, answer: Observation, control: Observation | None, neighbours: int) -> _Success:
-        return cls(
-            answer=answer,
-            control=control,
-            told=_control_told(answer, control),
-            knows_itself=_known_by_itself(answer, control),
-            signs=signs_of_absence(answer),
-            neighbours=neighbours,
-        )
-
-    @property
-    def is_crowded(self) -> bool:
-        """Whether so many other ARKs end here that it supports another sign."""
-        return self.neighbours >= MANY_NEIGHBOURS
-
-    @property
-    def worth(self) -> ObjectOutcome:
-        """What the table says of it."""
-        signs = len(self.signs) + (1 if self.signs and self.is_crowded else 0)
-        return WORTH[self.told, Signs(min(signs, 2)), self.is_particular]
-
-    @property
-    def is_particular(self) -> bool:
-        """Whether it says that it is its ARK's, or tells of an object, where the control's page does not."""
-        told = self.answer.facts.told
-        tells = len({"who", "what", "when"} & told.keys()) >= TELLING
-        told_to_control = self.control.facts.told if self.control is not None else {}
-        return declares(self.knows_itself) or (tells and told != told_to_control)
-
-
-def _judge_success(success: _Success) -> ServiceVerdict:
+def _judge_success(success: Success) -> ServiceVerdict:
     answer = success.answer
     outcome, evidence = _special_page(success) or (success.worth, _grounds(success))
     if outcome is ObjectOutcome.RESOLVED and any(hop.status == 303 for hop in answer.hops):
@@ -225,7 +72,7 @@ def _judge_success(success: _Success) -> ServiceVerdict:
     return ServiceVerdict(told.outcome, (*told.evidence, words), {"about": other})
 
 
-def _special_page(success: _Success) -> tuple[ObjectOutcome, tuple[str, ...]] | None:
+def _special_page(success: Success) -> tuple[ObjectOutcome, tuple[str, ...]] | None:
     """The outcome of a page that says by its kind what it is: a registry's entry, a log-in, a withdrawal."""
     answer = success.answer
     if "registry" in (answer.record or {}):
@@ -239,13 +86,15 @@ def _special_page(success: _Success) -> tuple[ObjectOutcome, tuple[str, ...]] | 
     if explanation and success.told is not Told.THE_SAME:
         return ObjectOutcome.EXPLAINED, (explanation,)
     if (fault := passing_fault(answer)) and not declares(success.knows_itself):
-        return _OPEN, (f"the page speaks of a fault of the moment: {fault!r}", *_grounds(success))
+        return ObjectOutcome.UNDETERMINED, (f"the page speaks of a fault of the moment: {fault!r}", *_grounds(success))
+    if success.told is Told.REFUSED_THERE and is_notice(answer.title or "") and not success.is_particular:
+        return ObjectOutcome.UNDETERMINED, _grounds(success)  # a notice at a host that elsewhere answers by its status
     if words_of_absence(answer) and place_of_absence(answer) and not success.is_particular:
-        return _SOFT, _grounds(success)
+        return ObjectOutcome.SOFT_404, _grounds(success)
     return None
 
 
-def _grounds(success: _Success) -> tuple[str, ...]:
+def _grounds(success: Success) -> tuple[str, ...]:
     """What makes a success more, or less, than its status."""
     grounds = []
     control = success.control
@@ -262,7 +111,7 @@ def _grounds(success: _Success) -> tuple[str, ...]:
     return (*grounds, *success.signs)
 
 
-def _beside(success: _Success) -> tuple[str, ...]:
+def _beside(success: Success) -> tuple[str, ...]:
     """What is told beside an outcome, without changing it."""
     answer = success.answer
     told = []
@@ -273,48 +122,6 @@ def _beside(success: _Success) -> tuple[str, ...]:
     if success.neighbours:
         told.append(f"{success.neighbours} other ARK{'s end' if success.neighbours > 1 else ' ends'} at the same URL")
     return tuple(told)
-
-
-def _control_told(answer: Observation, control: Observation | None) -> Told:
-    if control is None or control.end is not ChainEnd.ANSWERED or control.status is None:
-        return Told.NOTHING
-    if control.status in SUCCESSES:
-        return Told.THE_SAME if _is_answered_alike(answer, control) else Told.ANOTHER
-    if status_outcome(control.status) not in (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR):
-        return Told.NOTHING
-    same_host = urlsplit(answer.final_url).netloc == urlsplit(control.final_url).netloc
-    return Told.REFUSED_THERE if same_host else Told.REFUSED_BEFORE
-
-
-def _is_answered_alike(answer: Observation, control: Observation) -> bool:
-    """Whether the control got the same answer, or both a page that says in one sentence that it isn't there.
-
-    Two searches of one site, which both found something, are alike too: what is unknown there is searched for.
-    """
-    if same_answer(answer, control):
-        return True
-    said, said_to_control = words_of_absence(answer), words_of_absence(control)
-    if said is None and said_to_control is None:
-        return is_search(answer) and is_search(control) and _path(answer) == _path(control)
-    if said is None or said_to_control is None:
-        return False
-    return same_page(said, said_to_control, last_part(answer.asked_url), last_part(control.asked_url))
-
-
-def _path(answer: Observation) -> str:
-    return answer.final_url.partition("?")[0]
-
-
-def _known_by_itself(answer: Observation, control: Observation | None) -> tuple[str, ...]:
-    """Where the page names its own ARK; what it does for a name that can't exist too is an echo."""
-    places = own_places(answer, Ark.parse(answer.ark))
-    if control is None or not places:
-        return places
-    try:
-        echoed = own_places(control, Ark.parse(control.asked_url))
-    except NotAnArk:
-        echoed = ()
-    return tuple(place for place in places if place not in echoed)
 
 
 # -- in words

@@ -17,7 +17,10 @@ from extractors.formats import parse_content_type
 #: Characters of an answer that is no markup which are read; nobody describes an object in more.
 PLAIN_LIMIT = 2**19
 
-_TEXTUAL = re.compile(r"text/|.*(?:json|xml|yaml|rdf|turtle|n-triples|javascript)", re.IGNORECASE)
+_TEXTUAL = re.compile(r"text/|.*(?:json|xml|yaml|rdf|turtle|n-triples|javascript|octet-stream)", re.IGNORECASE)
+#: Octets that no text has, but for UTF-16 and UTF-32, which say what they are.
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x7f]")
+_WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _TAG = re.compile(
     rb"\s*(?:<!--.*?-->\s*)*<(?!(?:https?|urn|ark|info):)(?:!doctype|[a-z?!/])", re.IGNORECASE | re.DOTALL
 )
@@ -39,9 +42,9 @@ class Answer:
 
 
 def is_textual(media_type: str | None) -> bool:
-    """Whether a body of this type may hold words; an undeclared one may.
+    """Whether a body of this type may hold words; one whose type is undeclared, or says nothing, may.
 
-    >>> is_textual("application/ld+json"), is_textual("image/jpeg"), is_textual(None)
+    >>> is_textual("application/ld+json"), is_textual("image/jpeg"), is_textual("application/octet-stream")
     (True, False, True)
     """
     return media_type is None or bool(_TEXTUAL.match(media_type))
@@ -55,7 +58,7 @@ def read_answer(body: bytes, content_type: str | None) -> Answer:
     ('Not found', 'Not found Sorry')
     """
     media_type, charset = parse_content_type(content_type) if content_type else (None, None)
-    if not body or not is_textual(media_type):
+    if not body or not is_textual(media_type) or _is_binary(media_type, body):
         return Answer(media_type)
     is_html = "html" in (media_type or "") and "xml" not in (media_type or "").replace("xhtml+xml", "")
     if _TAG.match(body[:4_096]):
@@ -69,6 +72,12 @@ def read_answer(body: bytes, content_type: str | None) -> Answer:
     record = parse_record("text/plain" if is_html else media_type, decoded)
     facts = PageFacts(arks=tuple(named)[:MOST_ARKS])
     return Answer(media_type, None, text[:TEXT_LIMIT], record, sketch(text), facts)
+
+
+def _is_binary(media_type: str | None, body: bytes) -> bool:
+    """Whether a body of which its type says nothing is no text."""
+    is_untold = media_type is None or media_type.endswith("octet-stream")
+    return is_untold and not body.startswith(_WIDE) and bool(_BINARY.search(body[:4_096]))
 
 
 def _is_xml(media_type: str | None, body: bytes) -> bool:

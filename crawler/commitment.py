@@ -215,8 +215,8 @@ def _foreign(answer: Observation) -> str | None:
         return None
     ark = Ark.parse(answer.ark)
     subject = subject_of(answer, answer.record, ark)
-    if subject.names_other and statement_in(answer) is not None:
-        return f"what is stated is stated for another ARK: {subject.names_other}"
+    if subject.names_other:
+        return f"the record is about another ARK, and so is what it states or leaves out: {subject.names_other}"
     if subject.names_base:
         return f"what is stated is stated for {ark.base}, not for this part of it"
     return None

@@ -10,18 +10,19 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from crawler.access import BLOCKED
 from crawler.answers import is_textual
 from crawler.commitment import judge_commitment
 from crawler.erc import QUESTIONS
 from crawler.erc_dates import parse_dates
 from crawler.erc_values import missing_code, says_something
-from crawler.likeness import last_part, likeness, same_answer, same_page
+from crawler.likeness import last_part, same_answer
 from crawler.notices import asks_to_log_in, challenge_of, says_not_found
 from crawler.observations import ChainEnd, MetadataOutcome, Observation, ServiceVerdict
 from crawler.quirks import plain
 from crawler.records import STRUCTURED
+from crawler.repetition import is_at_place_of, is_object_again, lost_at
 from crawler.resolving import INFLECTIONS, SUCCESSES
+from crawler.statuses import BLOCKED
 from crawler.structured import KERNEL, kernel
 from crawler.subject import describes, subject_of
 from crawler.thump import thump_code
@@ -33,8 +34,6 @@ __all__ = ["BLOCKED", "judge_commitment", "judge_metadata"]
 _REFUSALS_OF_THE_QUESTION = frozenset({400, 404, 405, 406, 410, 414, 422, 500, 501})
 #: Questions that a page or a structured record must answer to pass for a description.
 ENOUGH_ANSWERS = 3
-#: A page at the object's own place is the object's when so much of its text is.
-MOSTLY_THE_SAME = 0.9
 _LABEL_WORDS = "who|what|when|creator|author|title|date|publisher"
 _LABELLED = re.compile(rf"\b(?P<label>{_LABEL_WORDS})\s*:\s*(?!(?:{_LABEL_WORDS}|where)\s*:)(?=\S)", re.IGNORECASE)
 _ANY_ARK = re.compile(r"(?:https?://\S*?/)?ark:/?\S+", re.IGNORECASE)
@@ -224,7 +223,7 @@ def _judge_page(
         parsed = {question: answer.facts.told[question] for question in QUESTIONS if question in answer.facts.told}
         words = f"{asked} gave a page that tells {', '.join(sorted(told))}"
         return _verdict(MetadataOutcome.HTML, words, parsed=parsed)
-    if lost := _lost_at(answer, asked):
+    if lost := lost_at(answer, asked):
         return _verdict(MetadataOutcome.QUERY_DROPPED, f"{asked} was lost in the redirect from {lost}")
     return _verdict(
         MetadataOutcome.UNDETERMINED,
@@ -249,7 +248,8 @@ def _is_description(answer: Observation, told: set[str], control: Observation | 
         return False
     ark = Ark.parse(answer.ark)
     is_named = describes(answer, ark) or bool(answer.facts.places_of(str(ark)))
-    is_particular = control is not None and control.status is not None and control.status not in SUCCESSES
+    is_refused = control is not None and control.status is not None and control.status not in SUCCESSES
+    is_particular = is_refused and ark.name in answer.final_url  # a home page is nobody's, whoever is sent there
     answers = told | ({"commitment"} & answer.facts.told.keys())
     return (
         len(answers) >= ENOUGH_ANSWERS
@@ -258,65 +258,25 @@ def _is_description(answer: Observation, told: set[str], control: Observation | 
     )
 
 
+def _again(answer: Observation, object_answer: Observation, asked: str) -> ServiceVerdict | None:
+    """The verdict when the answer is the object's own: ignored at the end of the chain, or lost on the way."""
+    if not is_object_again(answer, object_answer):
+        return None
+    if lost := lost_at(answer, asked):
+        return _verdict(MetadataOutcome.QUERY_DROPPED, f"{asked} was lost in the redirect from {lost}")
+    return _verdict(MetadataOutcome.QUERY_IGNORED, f"{asked} gave the object's own answer again")
+
+
 def _tells_no_more(answer: Observation, object_answer: Observation, told: set[str]) -> bool:
     """Whether a page with the object's title answers no question that the object's page doesn't.
 
     A page that answers none at all is the object's when it stands where that does: its news may differ each time.
     """
     same_title = bool(answer.title) and answer.title == object_answer.title
-    return same_title and (bool(told) or _is_at_place_of(answer, object_answer)) and told <= _told_by(object_answer)
+    return same_title and (bool(told) or is_at_place_of(answer, object_answer)) and told <= _told_by(object_answer)
 
 
 def _why_unread(answer: Observation) -> str:
     if not is_textual(answer.media_type):
         return "which is no text"
     return "which was not read to the end" if answer.body_bytes else "whose body could not be read"
-
-
-def _again(answer: Observation, object_answer: Observation, asked: str) -> ServiceVerdict | None:
-    """The verdict when the answer is the object's own: ignored at the end of the chain, or lost on the way."""
-    if not _is_object_again(answer, object_answer):
-        return None
-    if lost := _lost_at(answer, asked):
-        return _verdict(MetadataOutcome.QUERY_DROPPED, f"{asked} was lost in the redirect from {lost}")
-    return _verdict(MetadataOutcome.QUERY_IGNORED, f"{asked} gave the object's own answer again")
-
-
-def _lost_at(answer: Observation, asked: str) -> str | None:
-    """The URL of the hop whose redirect forgot the inflection, if one did."""
-    for hop, following in zip(answer.hops, answer.hops[1:], strict=False):
-        if hop.url.endswith(asked) and asked.strip("?") not in following.url.partition("?")[2]:
-            return hop.url
-        if asked in ("?", "??") and hop.url.endswith(asked) and "?" not in following.url:
-            return hop.url
-    return None
-
-
-def _is_object_again(answer: Observation, object_answer: Observation) -> bool:
-    """The same body; or a text that is nearly the same; or no text, of the object's own type and at its place."""
-    if answer.body_sha256 and answer.body_sha256 == object_answer.body_sha256:
-        return True
-    if answer.text and (answer.text, answer.title) == (object_answer.text, object_answer.title):
-        return True
-    is_at_its_place = _is_at_place_of(answer, object_answer)
-    if answer.text is None or object_answer.text is None:
-        is_unread = not is_textual(answer.media_type) and answer.media_type == object_answer.media_type
-        return is_unread and is_at_its_place
-    without_query = (answer.asked_url, answer.asked_url.partition("?")[0])
-    if is_at_its_place and _likewise(answer, object_answer):
-        return True
-    return bool(answer.text) and same_page(answer.text, object_answer.text, *without_query)
-
-
-def _is_at_place_of(answer: Observation, object_answer: Observation) -> bool:
-    return answer.final_url.partition("?")[0] == object_answer.final_url.partition("?")[0]
-
-
-def _likewise(answer: Observation, object_answer: Observation) -> bool:
-    """Whether two answers of one type at one place are one by text, or by the sketch of it where it is long."""
-    if answer.media_type != object_answer.media_type:
-        return False
-    if same_answer(answer, object_answer) or same_page(answer.text, object_answer.text):
-        return True
-    sketches = (answer.similarity, object_answer.similarity)
-    return None not in sketches and likeness(*map(str, sketches)) >= MOSTLY_THE_SAME

@@ -25,6 +25,11 @@ _NOT_FOUND_QUERY = re.compile(
 _LEADING_WORDS = 40
 #: A page with no more text than this, menus left out, says one thing.
 _FEW_WORDS_CHARS = 300
+_TITLE_PARTS = re.compile(
+    r"\s[|:\N{EN DASH}\N{EM DASH}\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}-]\s"
+)
+#: What is left of a word in scripts that part words by spaces: those before the ideographs, and Hangul.
+_WORD_END = re.compile("[^\\W\\d_\N{CJK RADICAL REPEAT}-\N{YI RADICAL KE}]*")
 #: The rest of a sentence that ends as a question.
 _ASKED = re.compile(
     "[^.!?\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH QUESTION MARK}\N{ARABIC QUESTION MARK}]{0,60}"
@@ -62,12 +67,10 @@ def asks_to_log_in(answer: Observation) -> bool:
     is_led_there = len(answer.hops) > 1 and bool(
         quirks().login_paths.search(parts.path.lower()) or first_label in quirks().login_hosts
     )
-    is_titled = any(
-        _is_login_title(part)
-        for part in re.split(r"\s[|:\N{EN DASH}\N{EM DASH}\N{MIDDLE DOT}-]\s", plain(answer.title or ""))
-    )
+    is_titled = any(_is_login_title(part) for part in _TITLE_PARTS.split(plain(answer.title or "")))
     if is_led_there:
-        return is_titled or answer.facts.asks_password
+        is_shell = (answer.text or "").removeprefix(answer.title or "") == ""  # a script draws the form
+        return is_titled or answer.facts.asks_password or is_shell
     is_notice = len(answer.text or "") < NOTICE_CHARS and not own_places(answer, Ark.parse(answer.ark))
     return answer.facts.asks_password and is_titled and is_notice
 
@@ -84,12 +87,12 @@ def signs_of_absence(answer: Observation) -> tuple[str, ...]:
     in_text = says_not_found(_opening(answer))
     if in_title:
         signs.append(f"the page's title says {in_title!r}")
+        if is_notice(answer.title or ""):
+            signs.append("which is all that it says")
     if in_text and in_text != in_title:
         signs.append(f"the page's text says {in_text!r}")
     if not signs and (removed := _sure(quirks().withdrawn, f"{answer.title or ''} {_opening(answer)}", None)):
         signs.append(f"the page says {removed!r}")
-    if in_text and _says_nothing_else(answer):
-        signs.append("the page says that of a thing that was asked for, and hardly anything else")
     if "error" in (answer.record or {}):
         signs.append("what answers is a record of an error")
     if place := place_of_absence(answer):
@@ -102,10 +105,39 @@ def signs_of_absence(answer: Observation) -> tuple[str, ...]:
     return tuple(signs)
 
 
-def _says_nothing_else(answer: Observation) -> bool:
+def is_notice(title: str) -> bool:
+    """Whether a part of a title says that a page or an object is not there, and nothing besides.
+
+    >>> is_notice("Page not found | Harbour Libraries"), is_notice("Paradise Not Found: a novel")
+    (True, False)
+    """
+    known = quirks()
+    for part in _TITLE_PARTS.split(plain(title)):
+        if _absence(part) is None and not re.search(r"\b404\b", part):
+            continue
+        rest = part
+        for phrases, most in ((known.not_found, 9), (known.not_available, 9), (known.things, 3), (known.fillers, 0)):
+            rest = _without(phrases, rest, most_of_ending=most)
+        if not any(map(str.isalpha, rest)):
+            return True
+    return False
+
+
+def _without(phrases: Phrases, text: str, *, most_of_ending: int) -> str:
+    """*text* without *phrases*, each with the ending of its last word, as long as that is a short one."""
+    rest = plain(text)
+    for found in reversed(list(phrases.all_in(rest))):
+        ending = _WORD_END.match(rest, found.end)
+        end = ending.end() if ending else found.end
+        if end - found.end <= most_of_ending:
+            rest = f"{rest[: found.start]} {rest[end:]}"
+    return rest
+
+
+def says_nothing_else(answer: Observation) -> bool:
     """Whether a page says in few words that some page or object is not there, and names no ARK of its own."""
     told = plain((answer.text or "").removeprefix(answer.title or ""))
-    found = _absence(told)
+    found = quirks().not_found.search(told)
     if found is None or len(told) > _FEW_WORDS_CHARS or own_places(answer, Ark.parse(answer.ark)):
         return False
     return quirks().things.search(told[max(0, found.start - _LEADING_WORDS) : found.start]) is not None
@@ -135,15 +167,17 @@ def words_of_absence(answer: Observation) -> str | None:
 def _absence(text: str) -> Found | None:
     """The first words of absence in *text* that are no offer of help: "can't find it? Ask us" stands on any page."""
     told = plain(text)
-    return next((each for each in quirks().not_found.all_in(told) if not _ASKED.match(told, each.end)), None)
+    found = (each for each in quirks().not_found.all_in(told) if not _ASKED.match(told, each.end))
+    return next(found, None) or (None if quirks().passing.search(told) else quirks().not_available.search(told))
 
 
 def passing_fault(answer: Observation) -> str | None:
     """The words by which a successful page speaks of a fault or a pause of its site, and of nothing else."""
     if len(answer.text or "") >= NOTICE_CHARS or answer.facts.told or answer.record:
         return None
-    found = quirks().passing.search(f"{answer.title or ''} {_opening(answer)}")
-    return found.words if found and not words_of_absence(answer) else None
+    said = f"{answer.title or ''} {_opening(answer)}"
+    found = quirks().passing.search(said)
+    return found.words if found and not quirks().not_found.search(said) else None
 
 
 def fault_of_request(answer: Observation) -> str | None:

@@ -16,7 +16,7 @@ from crawler.erc import QUESTIONS, Record, parse_erc
 from crawler.erc_values import says_something
 from crawler.observations import PageFacts
 from crawler.quirks import plain, quirks
-from crawler.structured import kernel, plain_key, record_of
+from crawler.structured import from_json, kernel, plain_key, record_of
 from extractors.find import find_arks
 
 #: Bytes of markup that are parsed: a page made to be slow costs the square of its length.
@@ -78,7 +78,7 @@ def read_page(markup: bytes, charset: str | None) -> Page:
     canonical = soup.find("link", rel=lambda rel: rel is not None and "canonical" in rel.lower().split())
     refresh, told = _refresh(soup), _told(soup, lines)
     asks_password, signs_on = soup.find("input", type="password") is not None, _signs_on(soup)
-    embedded = _embedded(soup)
+    embedded = _embedded(soup) or _shown(soup)
     own = own_part(soup)
     text = " ".join(part for part in (" ".join((title or "").split()), own.text) if part)
     facts = PageFacts(
@@ -175,6 +175,13 @@ def _embedded(soup: Any) -> Record | None:
     answers = kernel(told)
     is_one = len(answers) == len(QUESTIONS) and any("ark:" in value.lower() for value in told.values())
     return {"embedded": answers} if is_one else None
+
+
+def _shown(soup: Any) -> Record | None:
+    """The JSON that a page shows as it is."""
+    texts = (str(tag.string).strip() for tag in soup.find_all(["pre", "code"], limit=20) if tag.string)
+    records = (from_json(text) for text in texts if text[:1] in ("{", "["))
+    return next((record for record in records if record is not None), None)
 
 
 def _tells(tag: Any) -> bool:

@@ -17,6 +17,10 @@ NOTICE_CHARS = 1_500
 OPENING_CHARS = 400
 
 
+#: What may stand between the parts of a phrase.
+_GAP = r"\b[^.!?]{1,30}?"
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """Words that were found in a text, and where in its plain form."""
@@ -28,10 +32,12 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """Phrases of many languages; case, accents and white space make no difference.
+    """Phrases of many languages; case, accents and white space make no difference, and `` ... `` is a few words.
 
     >>> Phrases.of(["nicht gefunden"]).search("Seite NICHT  gefunden")
     Found(words='nicht gefunden', start=6, end=20)
+    >>> Phrases.of(["niet ... vinden"]).search("Deze pagina kunnen we niet meer vinden").words
+    'niet meer vinden'
     >>> Phrases.of(["bulunamad\N{LATIN SMALL LETTER DOTLESS I}"]).search("SAYFA BULUNAMADI").words
     'bulunamadi'
     """
@@ -44,7 +50,8 @@ class Phrases:
         parted: list[str] = []
         unparted: list[str] = []
         for phrase in sorted(map(_bare, phrases), key=len, reverse=True):
-            (parted if phrase[0].islower() or phrase[0].isdigit() else unparted).append(re.escape(phrase))
+            pattern = _GAP.join(re.escape(part) for part in phrase.split(" ... "))
+            (parted if phrase[0].islower() or phrase[0].isdigit() else unparted).append(pattern)
         beginning = [rf"(?<![^\W_])(?:{'|'.join(parted)})"] if parted else []
         return cls(re.compile("|".join([*beginning, *unparted])))
 
@@ -94,10 +101,14 @@ class Quirks:
     checks: Phrases
     widgets: tuple[str, ...]
     not_found: Phrases
+    not_available: Phrases
+    """Weaker words: much that is there has a part that is not."""
     this_object: re.Pattern[str]
     """In plain text: how a page speaks of the one object that was asked for."""
     things: Phrases
     """What may not be there: pages, addresses, objects."""
+    fillers: Phrases
+    """What else such a title may say without saying more."""
     unsure: Phrases
     passing: Phrases
     about_request: Phrases
@@ -154,8 +165,10 @@ def quirks() -> Quirks:
         checks=Phrases.of(told["check"]["word"]),
         widgets=tuple(told["check"]["widget"]),
         not_found=_of_languages(told["not_found"]),
+        not_available=_of_languages(told["not_available"]),
         this_object=_this_object(told["this_object"]),
         things=Phrases.of([*told["this_object"]["object"], *told["this_object"]["page"]]),
+        fillers=Phrases.of(told["this_object"]["filler"]),
         unsure=Phrases.of(told["unsure"]["before"]),
         passing=_of_languages(told["passing"]),
         about_request=Phrases.of(told["about_request"]["phrase"]),

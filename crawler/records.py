@@ -12,6 +12,7 @@ from crawler.vocabularies import from_turtle, from_xml
 STRUCTURED = ("json", "json-ld", "yaml", "rdf", "embedded")
 
 _TURTLE = re.compile(r"\s*(?:#.*\n\s*)*(?:@?(?:prefix|base)\s|<(?:https?|urn|ark|info):[^<>\s]*>\s)", re.IGNORECASE)
+_ERROR = re.compile(r"\s*error\s*:\s*(?P<words>\S.{0,500})", re.IGNORECASE)
 _NESTED = re.compile(r"^(?:erc(?:-\w+)?|---\s*$).*\n(?:#.*\n)*[ \t]+[\w/-]+\s*:", re.MULTILINE)
 
 
@@ -39,6 +40,8 @@ def parse_record(media_type: str | None, text: str) -> Record | None:
 
 
 def _anvl(text: str) -> Record | None:
+    if error := _ERROR.match(text):
+        return {"error": {"error": error["words"]}}
     erc = parse_erc(text)
     if erc is None:
         return None

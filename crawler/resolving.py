@@ -18,7 +18,8 @@ from extractors.find import find_arks
 from extractors.normalize import LABEL
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-SUCCESSES = frozenset({200, 203, 204, 206, 226, 304})
+#: What succeeds by the reference algorithm (2020, 7.1.3), and 203 and 300: a list of alternatives is access too.
+SUCCESSES = frozenset({200, 203, 204, 206, 226, 300, 304})
 INFLECTIONS: Mapping[Question, str] = {
     Question.OBJECT: "",
     Question.INFO: "?info",

@@ -76,6 +76,7 @@ def from_xml(markup: bytes) -> Record | None:
         return None
     if root is None or not isinstance(root.tag, str):
         return None
+    etree.strip_elements(root, etree.Entity, with_tail=False)  # they stand for nothing that we would look up
     name = etree.QName(root).localname.lower()
     if root.tag == f"{{{RDF}}}RDF":
         found = _from_rdf(etree.tostring(root, encoding="unicode"), "xml")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from crawler.answers import read_answer
 from crawler.likeness import TEXT_LIMIT, likeness, same_answer, same_page, sketch
-from crawler.notices import says_not_found
+from crawler.notices import is_notice, says_not_found
 from crawler.observations import ChainEnd, Hop, Observation, Question
 from crawler.pages import read_page
 from crawler.quirks import plain, quirks
@@ -176,3 +176,27 @@ def test_each_challenge_is_known_by_each_of_its_signs() -> None:
             assert quirks().challenge_in_page("", None, f"Please {text}.") is not None
         for markup in challenge.markup:
             assert quirks().challenge_in_page(f"<p>{markup.upper()}", None, "") is not None
+
+
+@pytest.mark.parametrize(
+    ("title", "is_one"),
+    [
+        ("404 Not Found", True),
+        ("Erreur 404", True),
+        ("Error 404 - Page Not Found | Harbour Libraries", True),
+        ("Seite nicht gefunden \N{EN DASH} Hafen", True),
+        ("Oops! That page can't be found", True),
+        ("Страница не найдена", True),
+        ("페이지를 찾을 수 없습니다", True),
+        ("ページが見つかりません | 図書館", True),
+        ("页面不存在", True),
+        ("Sidan kunde inte hittas", True),
+        ("Paradise Not Found", False),
+        ("Lost and not found: letters", False),
+        ("Ms. 404 Not Found in the Catalogue", False),
+        ("Room 404", False),
+        ("Notebook of Ada Rossi", False),
+    ],
+)
+def test_a_title_is_a_notice_when_it_says_nothing_else(title: str, is_one: bool) -> None:
+    assert is_notice(title) is is_one

@@ -104,7 +104,7 @@ def test_an_alias_in_yaml_is_refused() -> None:
 def test_entities_in_xml_are_not_expanded() -> None:
     bomb = b'<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
     markup = bomb + b'<r xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>x&b;</dc:title></r>'
-    assert from_xml(markup) == {"rdf": {"title": "x&b;"}}
+    assert from_xml(markup) == {"rdf": {"title": "x"}}
 
 
 @pytest.mark.parametrize(
@@ -121,10 +121,60 @@ def test_entities_in_xml_are_not_expanded() -> None:
         (lambda text: read_answer(text.encode(), "text/html"), "<dl><dt>who" * 40_000),
         (lambda text: read_answer(text.encode(), "text/html"), "<table><tr><td>who<td>" * 20_000),
         (lambda text: read_answer(text.encode(), "text/html"), "who:\n" * 100_000),
+        (lambda text: read_answer(text.encode(), "text/html"), "<div><a href=x>who</a>" * 20_000),
+        (lambda text: from_xml(text.encode()), '<r xmlns:dc="http://purl.org/dc/terms/">' + "<dc:title>a" * 20_000),
+        (from_turtle, "<http://a/b> <http://purl.org/dc/terms/title> " + "[ <http://a/c> " * 9_000),
+        (lambda text: parse_record("application/javascript", text), "a(" * 200_000),
     ],
-    ids=["folds", "pipes", "blocks", "no colon", "yaml", "json", "turtle", "dates", "lists", "tables", "lines"],
+    ids=[
+        "folds",
+        "pipes",
+        "blocks",
+        "no colon",
+        "yaml",
+        "json",
+        "turtle",
+        "dates",
+        "lists",
+        "tables",
+        "lines",
+        "menus",
+        "xml",
+        "brackets",
+        "calls",
+    ],
 )
 def test_a_body_made_to_be_slow_takes_no_long(read: Any, body: str) -> None:
     started = time.process_time()
     read(body)
     assert time.process_time() - started < 5.0
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        b"<!DOCTYPE r [<!ENTITY a 'aaaa'>]><r>&a;<title>&a;</title></r>",
+        b"<?xml version='1.0'?><?pi?><!-- only --><r/>",
+        b"<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>&c;</rdf:RDF>",
+        b"\xff\xfe<\x00r\x00>\x00",
+        b"<r xmlns='not a uri'><title>a",
+    ],
+)
+def test_odd_xml_is_no_record(markup: bytes) -> None:
+    assert from_xml(markup) is None
+
+
+PIECES = st.sampled_from(
+    [
+        "<div>", "</div>", "<main>", "</main>", "<h1>", "</h1>", "<a href=x>", "</a>", "<nav>", "<header>", "<li>",
+        "<td>", "<pre>{", "<script type='application/ld+json'>[", "<meta name=DC.title content=x>",
+        "<b itemprop='name x'>", "who:", "<dt>who<dd>", "<title>", "<th>", "<!--", "&#0;", "ark:/12x45/x5",
+        "not found", "\x00", "<svg>", "<template>",
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=40))
+def test_no_page_is_too_odd_to_read(pieces: list[str]) -> None:
+    answer = read_answer("".join(pieces).encode(), "text/html")
+    assert answer.text is None or "\n" not in answer.text

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from crawler.access import OUTCOME_OF_END, WORTH, Signs, Told, judge_object, status_outcome
+from crawler.access import OUTCOME_OF_END, judge_object, status_outcome
 from crawler.answers import read_answer
 from crawler.inflection import judge_commitment, judge_metadata
 from crawler.observations import (
@@ -26,6 +26,7 @@ from crawler.observations import (
     TlsResult,
     Verdict,
 )
+from crawler.success import WORTH, Signs, Told
 from crawler.verdict import WAYS, Surroundings, judge, skipped
 from extractors.ark import Ark
 from tests.vectors import vectors
@@ -212,7 +213,7 @@ def test_every_outcome_has_a_family_and_what_does_not_work_a_gravity() -> None:
 
 def test_every_status_has_an_outcome_and_only_success_works() -> None:
     working = {status for status in range(100, 1000) if FAMILY_OF[status_outcome(status)] is Family.WORKS}
-    assert working == {200, 203, 204, 206, 226, 304}
+    assert working == {200, 203, 204, 206, 226, 300, 304}
 
 
 def test_a_skipped_ark_cost_nothing_and_says_why() -> None:
