@@ -19,6 +19,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.schema import CreateColumn
 
 from crawler import schema
 from crawler.history.latest import rebuild
@@ -90,14 +91,22 @@ def migrate(connection: Connection, version: int) -> None:
     connection.exec_driver_sql(f"PRAGMA user_version={schema.SCHEMA_VERSION}")
 
 
-def _missing_tables(connection: Connection) -> None:
-    """Make every table that is not there yet."""
+def make_what_is_missing(connection: Connection) -> None:
+    """Make the tables, optional columns and indexes that are not there yet; enough while nothing else changes."""
     schema.tables.create_all(connection)
+    for table in schema.tables.sorted_tables:
+        there = {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table.name})")}
+        for column in table.columns:
+            if column.name not in there:
+                made = CreateColumn(column).compile(dialect=connection.dialect)
+                connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {made}")
+        for index in table.indexes:
+            index.create(connection, checkfirst=True)
 
 
 def _history(connection: Connection) -> None:
     """The tables of history; runs get a key that is the same in every copy of the store."""
-    _missing_tables(connection)
+    make_what_is_missing(connection)
     run = schema.run
     for row in connection.execute(select(run)).all():
         values = {"run_id": row.run_id, "uuid": run_key(row._asdict())}
@@ -115,7 +124,7 @@ def run_key(run: Mapping[str, object]) -> str:
 
 
 #: What leads from a version to the next.
-STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {3: _missing_tables, 4: _history}
+STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {3: make_what_is_missing, 4: _history}
 
 
 def _sync_folder(folder: Path) -> None:
