@@ -107,7 +107,7 @@ def _add_run(raw: sqlite3.Connection, run: int, subjects: list[Subject], keys: _
     raw.execute("INSERT INTO provenance VALUES (?,?,NULL)", (run, str(UUID(int=run))))
     if command == "run":
         _add_documents(raw, run, subjects, keys)
-    asked = [subject for subject in subjects if (subject.number + run) % OF < ASKED]
+    asked = [subject for subject in subjects if (subject.number + 3 * run) % OF < ASKED]
     raw.executemany(f"INSERT INTO observation VALUES ({','.join('?' * 24)})", _observations(run, asked, keys))
     raw.executemany(f"INSERT INTO verdict VALUES ({','.join('?' * 16)})", _verdicts(run, asked, keys))
 

@@ -19,6 +19,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.schema import CreateColumn
 
 from crawler import schema
 from crawler.history.latest import rebuild
@@ -90,32 +91,22 @@ def migrate(connection: Connection, version: int) -> None:
     connection.exec_driver_sql(f"PRAGMA user_version={schema.SCHEMA_VERSION}")
 
 
-#: What the tables of schema 4 have that those of schema 3 had not.
-_NEW_IN_4: Final = (
-    "ALTER TABLE run ADD COLUMN plan JSON",
-    "ALTER TABLE tls_probe ADD COLUMN means TEXT DEFAULT '' NOT NULL",
-    "ALTER TABLE verdict ADD COLUMN rests_on JSON DEFAULT '[]' NOT NULL",
-    "ALTER TABLE verdict ADD COLUMN did_you_mean JSON",
-    "ALTER TABLE verdict ADD COLUMN naan_policy JSON DEFAULT '{}' NOT NULL",
-    "CREATE INDEX tls_probe_by_host ON tls_probe (host, port, at)",
-)
-
-
-def _crawling(connection: Connection) -> None:
-    """What crawls that can be resumed need, how hosts were treated, and what verdicts rest on."""
-    for statement in _NEW_IN_4:
-        connection.exec_driver_sql(statement)
-    _missing_tables(connection)
-
-
-def _missing_tables(connection: Connection) -> None:
-    """Make every table that is not there yet."""
+def make_what_is_missing(connection: Connection) -> None:
+    """Make the tables, optional columns and indexes that are not there yet; enough while nothing else changes."""
     schema.tables.create_all(connection)
+    for table in schema.tables.sorted_tables:
+        there = {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table.name})")}
+        for column in table.columns:
+            if column.name not in there:
+                made = CreateColumn(column).compile(dialect=connection.dialect)
+                connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {made}")
+        for index in table.indexes:
+            index.create(connection, checkfirst=True)
 
 
 def _history(connection: Connection) -> None:
     """The tables of history; runs get a key that is the same in every copy of the store."""
-    _missing_tables(connection)
+    make_what_is_missing(connection)
     run = schema.run
     for row in connection.execute(select(run)).all():
         values = {"run_id": row.run_id, "uuid": run_key(row._asdict())}
@@ -133,7 +124,7 @@ def run_key(run: Mapping[str, object]) -> str:
 
 
 #: What leads from a version to the next.
-STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {3: _crawling, 4: _history}
+STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {3: make_what_is_missing, 4: _history}
 
 
 def _sync_folder(folder: Path) -> None:

@@ -46,7 +46,7 @@ def proofs(timeline: Timeline) -> pd.DataFrame:
 
 def _of_run(timeline: Timeline, rows: pd.DataFrame, column: str) -> pd.Series:
     """What the run of each row has in a column."""
-    return pd.Series(timeline.runs[column].take(rows["run"]).array, index=rows.index)
+    return pd.Series(timeline.runs[column].take(rows["run"].to_numpy()).array, index=rows.index)
 
 
 _FAMILY: Final = {str(outcome): family for outcome, family in FAMILY_OF.items()}

@@ -42,5 +42,5 @@ def kaplan_meier(lives: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 def median_days(curves: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """One row a group of `kaplan_meier`: the first day on which no more than half are alive; empty if never."""
-    reached = curves[curves["survival"] <= 0.5].groupby(by, observed=True, as_index=False)["days"].min()
-    return curves[by].drop_duplicates().merge(reached.rename(columns={"days": "median"}), on=by, how="left")
+    reached = curves[curves["survival"] <= 0.5].groupby(by, observed=True, as_index=False)
+    return curves[by].drop_duplicates().merge(reached.agg(median=("days", "min")), on=by, how="left")

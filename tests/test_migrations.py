@@ -69,6 +69,22 @@ def test_what_is_brought_up_to_date_has_the_tables_of_a_new_store(older: Path) -
         assert raw.execute("pragma foreign_key_check").fetchall() == []
 
 
+def test_an_optional_column_or_an_index_that_is_missing_is_made(older: Path) -> None:
+    with closing(sqlite3.connect(older)) as raw:
+        raw.execute("alter table document drop column title")
+        raw.execute("drop index verdict_by_ark")
+    Store.open(older).close()
+    Store.open(older.with_name("new.db")).close()
+    columns = [(row[1], row[2]) for path in (older, older.with_name("new.db")) for row in _columns(path)]
+    assert sorted(columns[: len(columns) // 2]) == sorted(columns[len(columns) // 2 :])
+    assert [row[:3] for row in schema_of(older)] == [row[:3] for row in schema_of(older.with_name("new.db"))]
+
+
+def _columns(path: Path) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as raw:
+        return raw.execute("pragma table_info(document)").fetchall()
+
+
 def test_its_history_is_that_of_a_store_that_was_written_so(older: Path) -> None:
     Store.open(older).close()
     migrated = rows_of(older, *HISTORY)
