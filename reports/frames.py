@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pandas as pd
-from sqlalchemy import ColumnElement, Connection, Select, create_engine, func, select
+from sqlalchemy import JSON, ColumnElement, Connection, Select, Text, create_engine, func, select, type_coerce
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
@@ -486,13 +486,22 @@ def _registered(registry: Registry) -> pd.DataFrame:
 
 
 def _rows(selection: Selection) -> Select[Any]:
-    """The query for a selection, ordered by its first column: the order in which the store got its rows."""
-    return select(*selection).order_by(next(iter(selection)))
+    """The query for a selection, ordered by its first column: the order in which the store got its rows.
+
+    JSON is left as the text that it is in the store: most of it is the same few texts over and over.
+    """
+    columns = (type_coerce(column, Text).label(column.name) if _is_json(column) else column for column in selection)
+    return select(*columns).order_by(next(iter(selection)))
+
+
+def _is_json(column: ColumnElement[Any]) -> bool:
+    return isinstance(column.type, JSON)
 
 
 def _frame(connection: Connection, selection: Selection, query: Select[Any]) -> pd.DataFrame:
     rows = connection.execute(query).all()
-    return _typed({column.name: dtype for column, dtype in selection.items()}, rows)
+    parsed = frozenset(column.name for column in selection if _is_json(column))
+    return _typed({column.name: dtype for column, dtype in selection.items()}, rows, parsed)
 
 
 def _hops(owners: pd.DataFrame, repeated: Mapping[str, Dtype]) -> pd.DataFrame:
@@ -512,11 +521,37 @@ def _headers(hop: Mapping[str, Any]) -> Iterator[str | None]:
     return (headers.get(name) for name in HOP_HEADERS)
 
 
-def _typed(dtypes: Mapping[str, Dtype], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
+def _typed(
+    dtypes: Mapping[str, Dtype], rows: Sequence[Sequence[Any]], json_columns: frozenset[str] = frozenset()
+) -> pd.DataFrame:
     columns: Iterable[Sequence[Any]] = zip(*rows, strict=True) if rows else ((),) * len(dtypes)
+    told = zip(dtypes.items(), columns, strict=True)
     return pd.DataFrame(
-        {name: _series(name, values, dtype) for (name, dtype), values in zip(dtypes.items(), columns, strict=True)}
+        {
+            name: _series(name, _parsed(values, dtype) if name in json_columns else values, dtype)
+            for (name, dtype), values in told
+        }
     )
+
+
+def _parsed(values: Sequence[str | None], dtype: Dtype) -> list[Any]:
+    """What JSON texts hold, as text where the column is one; each text is parsed once, unless it is a long one."""
+    known: dict[str | None, Any] = {None: None}
+    parsed = []
+    for value in values:
+        if value not in known:
+            content = json.loads(value or "null")
+            content = joined(content) if dtype == TEXT else content
+            if value is None or len(value) > _LONG:
+                parsed.append(content)
+                continue
+            known[value] = content
+        parsed.append(known[value])
+    return parsed
+
+
+#: Longer JSON is hardly ever the same twice.
+_LONG = 100
 
 
 class _UnknownWord(ValueError):
