@@ -254,14 +254,11 @@ VERDICTS: Selection = {
 
 #: Runs that came before the one that is reported, their verdicts about the same ARKs, and the last good ones.
 HISTORY: Selection = {
-    verdict.c.verdict_id: INTEGER,
     verdict.c.run_id: INTEGER,
-    run.c.started_at: MOMENT,
     verdict.c.ark_id: INTEGER,
     verdict.c.object: OBJECT,
-    verdict.c.metadata: METADATA,
-    verdict.c.commitment: COMMITMENT,
 }
+RUNS: Selection = {run.c.run_id: INTEGER, run.c.started_at: MOMENT}
 LAST_GOOD: Selection = {
     verdict.c.verdict_id: INTEGER,
     verdict.c.ark_id: INTEGER,
@@ -428,6 +425,15 @@ def _with_citations(mentions: pd.DataFrame) -> pd.DataFrame:
     return mentions.assign(citation_id=first.astype("Int64"))
 
 
+#: What is needed of the citations and questions of a run that another is compared with.
+_COMPARED = frozenset(
+    {
+        *("mention_id", "document_id", "citation", "ark_id", "ark", "naan", "request_url", "repairs", "confidence"),
+        *("observation_id", "run_id", "question", "chain_end", "status", "request_count"),
+    }
+)
+
+
 def _frames(
     connection: Connection, run_id: int, registered: pd.DataFrame, *, since: int | None = None, is_whole: bool = True
 ) -> Frames:
@@ -439,10 +445,13 @@ def _frames(
     counting = counting_verdicts(run_id)
     judged = select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting))
     told = run_id if is_whole else NO_RUN
-    asking = {column: dtype for column, dtype in OBSERVATIONS.items() if is_whole or column.name != "hops"}
+    asking, citing = (
+        {column: dtype for column, dtype in selection.items() if is_whole or column.name in _COMPARED}
+        for selection in (OBSERVATIONS, MENTIONS)
+    )
     asked = observation.c.run_id == run_id if not is_whole else behind(counting, run_id)
     chains = load(asking, _rows(asking).join_from(observation, ark).where(asked))
-    cited = _rows(MENTIONS).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
+    cited = _rows(citing).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
     verdicts = _rows(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
     lives = _rows(HISTORY).join_from(verdict, run).where(life_of(judged, told))
     good = _rows(LAST_GOOD).join_from(verdict, run).where(last_good_of(counting, told))
@@ -452,15 +461,15 @@ def _frames(
         documents=load(DOCUMENTS, _rows(DOCUMENTS).where(document.c.run_id == run_id)),
         findings=load(FINDINGS, _rows(FINDINGS).where(finding.c.run_id == run_id)),
         arks=load(ARKS, _rows(ARKS).where(arks_of([cited_arks(run_id), judged, asked_arks(run_id)]))),
-        mentions=_with_citations(load(MENTIONS, cited.where(is_current_mention))),
+        mentions=_with_citations(load(citing, cited.where(is_current_mention))),
         observations=chains.drop(columns="hops", errors="ignore"),
-        hops=_hops(chains if is_whole else chains.head(0).assign(hops=None), HOP_OF),
+        hops=_hops(chains, HOP_OF) if is_whole else _typed(_hop_dtypes(HOP_OF), []),
         fetches=_hops(load(FETCHES, _rows(FETCHES).where(document.c.run_id == told)), FETCH_OF),
         tls=load(TLS, _rows(TLS).where(tls_probe.c.run_id == run_id)),
         verdicts=load(VERDICTS, verdicts.where(verdict.c.verdict_id.in_(counting))),
         latest=load(LATEST, _rows(LATEST).where(standing_in(counting))),
         events=load(EVENTS, events),
-        history=load(HISTORY, lives),
+        history=load(HISTORY, lives).merge(load(RUNS, _rows(RUNS)), on="run_id", how="left"),
         last_good=_last_good(load(LAST_GOOD, good)),
         registered=registered,
     )
@@ -499,7 +508,8 @@ def _is_json(column: ColumnElement[Any]) -> bool:
 
 
 def _frame(connection: Connection, selection: Selection, query: Select[Any]) -> pd.DataFrame:
-    rows = connection.execute(query).all()
+    cursor = connection.execute(query).cursor
+    rows = cursor.fetchall() if cursor is not None else []  # as SQLite gives them: this may be millions
     parsed = frozenset(column.name for column in selection if _is_json(column))
     return _typed({column.name: dtype for column, dtype in selection.items()}, rows, parsed)
 
@@ -511,8 +521,11 @@ def _hops(owners: pd.DataFrame, repeated: Mapping[str, Dtype]) -> pd.DataFrame:
         for *owner, hops in owners[[*repeated, "hops"]].itertuples(index=False, name=None)
         for ordinal, hop in enumerate(hops, start=1)
     ]
-    dtypes = {**repeated, "ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), TEXT)}
-    return _typed(dtypes, rows)
+    return _typed(_hop_dtypes(repeated), rows)
+
+
+def _hop_dtypes(repeated: Mapping[str, Dtype]) -> Mapping[str, Dtype]:
+    return {**repeated, "ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), TEXT)}
 
 
 def _headers(hop: Mapping[str, Any]) -> Iterator[str | None]:
@@ -567,9 +580,10 @@ def _series(name: str, values: Sequence[Any], dtype: Dtype) -> pd.Series[Any]:
     if dtype == MOMENT:
         moments = pd.to_datetime(pd.Series(values, dtype=TEXT), utc=True, format="ISO8601", errors="coerce")
         return moments.dt.as_unit("ms")
-    if dtype == TEXT:
-        return pd.Series([joined(value) for value in values], dtype=TEXT)
-    return pd.Series(values, dtype=dtype)
+    try:
+        return pd.Series(values, dtype=dtype)
+    except UnicodeEncodeError:  # half a character, out of JSON
+        return pd.Series([joined(value) for value in values], dtype=dtype)
 
 
 def joined(value: Any) -> str | None:

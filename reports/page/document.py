@@ -268,7 +268,7 @@ def _lives(frames: Frames) -> pd.DataFrame:
     """One row an ARK and run in which it was judged, with the best outcome of its URLs; ordered by ARK and moment."""
     rows = frames.history.merge(frames.arks[["ark_id", "ark"]], on="ark_id")
     rows = rows.assign(family=families(rows["object"]))
-    best = rows.sort_values(["family"], kind="stable").drop_duplicates(["ark_id", "run_id"])
+    best = rows.sort_values(["family", "object"]).drop_duplicates(["ark_id", "run_id"])
     ordered = best.sort_values(["ark", "started_at", "run_id"], ignore_index=True)
     return ordered.rename(columns={"run_id": "run", "started_at": "at"})[[column.name for column in LIFE.columns]]
 
