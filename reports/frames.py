@@ -56,6 +56,7 @@ from reports.run_queries import (
     counting_verdicts,
     happened_since,
     has_run,
+    kept,
     last_good_of,
     life_of,
     newest_run,
@@ -442,8 +443,8 @@ def _frames(
     def load(selection: Selection, query: Select[Any]) -> pd.DataFrame:
         return _frame(connection, selection, query)
 
-    counting = counting_verdicts(run_id)
-    judged = select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting))
+    counting = kept(connection, "counting", counting_verdicts(run_id))
+    judged = kept(connection, "judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
     told = run_id if is_whole else NO_RUN
     asking, citing = (
         {column: dtype for column, dtype in selection.items() if is_whole or column.name in _COMPARED}
