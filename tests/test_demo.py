@@ -162,7 +162,7 @@ EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
 
 def test_the_report_is_the_one_in_the_documentation(shown: Shown) -> None:
     found = examples(shown.store)
-    written = {path.name: path.read_text("utf-8") for path in EXAMPLES.iterdir() if path.name != "README.md"}
+    written = {path.name: path.read_bytes().decode() for path in EXAMPLES.iterdir() if path.name != "README.md"}
     advice = "if it is meant to be otherwise: make examples"
     assert found.keys() == written.keys(), advice
     for name, text in found.items():

@@ -49,7 +49,7 @@ def write(store: Path, folder: Path) -> None:
     """Bring the examples in *folder* up to date."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in examples(store).items():
-        (folder / name).write_text(text, "utf-8")
+        (folder / name).write_bytes(text.encode())  # as it is: cells hold line breaks of every kind
 
 
 if __name__ == "__main__":
