@@ -1,4 +1,5 @@
 # make demo   sets everything up and runs the whole audit on real documents, over a web on loopback
+# make examples  brings docs/examples up to date with what the demo reports
 # make test   sets everything up and runs the tests
 # make properties  looks for new counterexamples to what the tests say of any text, for as long as that takes
 # make bench  measures speed, each figure beside a named baseline in the same run
@@ -9,11 +10,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test ark-server properties bench lint format build clean
+.PHONY: demo examples test ark-server properties bench lint format build clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed
 	$(BIN)/arkaudit demo --out demo-report
+
+examples: demo
+	$(BIN)/python -m arkaudit.demo.examples demo-report/audit.db docs/examples
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -q
@@ -23,7 +27,7 @@ properties: $(VENV)/installed
 
 # Every benchmark runs, also behind one that misses its floor.
 bench: $(VENV)/installed
-	@failed=0; for each in scan find growth html_pages pdf makespan history; do $(BIN)/python -m benchmarks.$$each || failed=1; done; exit $$failed
+	@failed=0; for each in scan find growth html_pages pdf makespan history page; do $(BIN)/python -m benchmarks.$$each || failed=1; done; exit $$failed
 
 lint: $(VENV)/installed
 	$(BIN)/ruff format --check .

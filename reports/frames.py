@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import pandas as pd
-from sqlalchemy import ColumnElement, Connection, Select, create_engine, func, select
+from sqlalchemy import JSON, ColumnElement, Connection, Select, Text, create_engine, func, select, type_coerce
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
@@ -56,6 +56,7 @@ from reports.run_queries import (
     counting_verdicts,
     happened_since,
     has_run,
+    kept,
     last_good_of,
     life_of,
     newest_run,
@@ -271,14 +272,11 @@ VERDICTS: Selection = {
 
 #: Runs that came before the one that is reported, their verdicts about the same ARKs, and the last good ones.
 HISTORY: Selection = {
-    verdict.c.verdict_id: INTEGER,
     verdict.c.run_id: INTEGER,
-    run.c.started_at: MOMENT,
     verdict.c.ark_id: INTEGER,
     verdict.c.object: OBJECT,
-    verdict.c.metadata: METADATA,
-    verdict.c.commitment: COMMITMENT,
 }
+RUNS: Selection = {run.c.run_id: INTEGER, run.c.started_at: MOMENT}
 LAST_GOOD: Selection = {
     verdict.c.verdict_id: INTEGER,
     verdict.c.ark_id: INTEGER,
@@ -459,6 +457,15 @@ def _with_citations(mentions: pd.DataFrame) -> pd.DataFrame:
     return mentions.assign(citation_id=first.astype("Int64"))
 
 
+#: What is needed of the citations and questions of a run that another is compared with.
+_COMPARED = frozenset(
+    {
+        *("mention_id", "document_id", "citation", "ark_id", "ark", "naan", "request_url", "repairs", "confidence"),
+        *("observation_id", "run_id", "question", "chain_end", "status", "request_count"),
+    }
+)
+
+
 def _frames(
     connection: Connection, run_id: int, registered: pd.DataFrame, *, since: int | None = None, is_whole: bool = True
 ) -> Frames:
@@ -467,13 +474,16 @@ def _frames(
     def load(selection: Selection, query: Select[Any]) -> pd.DataFrame:
         return _frame(connection, selection, query)
 
-    counting = counting_verdicts(run_id)
-    judged = select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting))
+    counting = kept(connection, "counting", counting_verdicts(run_id))
+    judged = kept(connection, "judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
     told = run_id if is_whole else NO_RUN
-    asking = {column: dtype for column, dtype in OBSERVATIONS.items() if is_whole or column.name != "hops"}
+    asking, citing = (
+        {column: dtype for column, dtype in selection.items() if is_whole or column.name in _COMPARED}
+        for selection in (OBSERVATIONS, MENTIONS)
+    )
     asked = observation.c.run_id == run_id if not is_whole else behind(counting, run_id)
     chains = load(asking, _rows(asking).join_from(observation, ark).where(asked))
-    cited = _rows(MENTIONS).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
+    cited = _rows(citing).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
     verdicts = _rows(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
     lives = _rows(HISTORY).join_from(verdict, run).where(life_of(judged, told))
     good = _rows(LAST_GOOD).join_from(verdict, run).where(last_good_of(counting, told))
@@ -483,15 +493,15 @@ def _frames(
         documents=load(DOCUMENTS, _rows(DOCUMENTS).where(document.c.run_id == run_id)),
         findings=load(FINDINGS, _rows(FINDINGS).where(finding.c.run_id == run_id)),
         arks=load(ARKS, _rows(ARKS).where(arks_of([cited_arks(run_id), judged, asked_arks(run_id)]))),
-        mentions=_with_citations(load(MENTIONS, cited.where(is_current_mention))),
+        mentions=_with_citations(load(citing, cited.where(is_current_mention))),
         observations=chains.drop(columns="hops", errors="ignore"),
-        hops=_hops(chains if is_whole else chains.head(0).assign(hops=None), HOP_OF),
+        hops=_hops(chains, HOP_OF) if is_whole else _typed(_hop_dtypes(HOP_OF), []),
         fetches=_hops(load(FETCHES, _rows(FETCHES).where(document.c.run_id == told)), FETCH_OF),
         tls=load(TLS, _rows(TLS).where(tls_probe.c.run_id == run_id)),
         verdicts=load(VERDICTS, verdicts.where(verdict.c.verdict_id.in_(counting))),
         latest=load(LATEST, _rows(LATEST).where(standing_in(counting))),
         events=load(EVENTS, events),
-        history=load(HISTORY, lives),
+        history=load(HISTORY, lives).merge(load(RUNS, _rows(RUNS)), on="run_id", how="left"),
         last_good=_last_good(load(LAST_GOOD, good)),
         registered=registered,
     )
@@ -517,13 +527,23 @@ def _registered(registry: Registry) -> pd.DataFrame:
 
 
 def _rows(selection: Selection) -> Select[Any]:
-    """The query for a selection, ordered by its first column: the order in which the store got its rows."""
-    return select(*selection).order_by(next(iter(selection)))
+    """The query for a selection, ordered by its first column: the order in which the store got its rows.
+
+    JSON is left as the text that it is in the store: most of it is the same few texts over and over.
+    """
+    columns = (type_coerce(column, Text).label(column.name) if _is_json(column) else column for column in selection)
+    return select(*columns).order_by(next(iter(selection)))
+
+
+def _is_json(column: ColumnElement[Any]) -> bool:
+    return isinstance(column.type, JSON)
 
 
 def _frame(connection: Connection, selection: Selection, query: Select[Any]) -> pd.DataFrame:
-    rows = connection.execute(query).all()
-    return _typed({column.name: dtype for column, dtype in selection.items()}, rows)
+    cursor = connection.execute(query).cursor
+    rows = cursor.fetchall() if cursor is not None else []  # as SQLite gives them: this may be millions
+    parsed = frozenset(column.name for column in selection if _is_json(column))
+    return _typed({column.name: dtype for column, dtype in selection.items()}, rows, parsed)
 
 
 def _hops(owners: pd.DataFrame, repeated: Mapping[str, Dtype]) -> pd.DataFrame:
@@ -533,8 +553,11 @@ def _hops(owners: pd.DataFrame, repeated: Mapping[str, Dtype]) -> pd.DataFrame:
         for *owner, hops in owners[[*repeated, "hops"]].itertuples(index=False, name=None)
         for ordinal, hop in enumerate(hops, start=1)
     ]
-    dtypes = {**repeated, "ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), TEXT)}
-    return _typed(dtypes, rows)
+    return _typed(_hop_dtypes(repeated), rows)
+
+
+def _hop_dtypes(repeated: Mapping[str, Dtype]) -> Mapping[str, Dtype]:
+    return {**repeated, "ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), TEXT)}
 
 
 def _headers(hop: Mapping[str, Any]) -> Iterator[str | None]:
@@ -543,11 +566,37 @@ def _headers(hop: Mapping[str, Any]) -> Iterator[str | None]:
     return (headers.get(name) for name in HOP_HEADERS)
 
 
-def _typed(dtypes: Mapping[str, Dtype], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
+def _typed(
+    dtypes: Mapping[str, Dtype], rows: Sequence[Sequence[Any]], json_columns: frozenset[str] = frozenset()
+) -> pd.DataFrame:
     columns: Iterable[Sequence[Any]] = zip(*rows, strict=True) if rows else ((),) * len(dtypes)
+    told = zip(dtypes.items(), columns, strict=True)
     return pd.DataFrame(
-        {name: _series(name, values, dtype) for (name, dtype), values in zip(dtypes.items(), columns, strict=True)}
+        {
+            name: _series(name, _parsed(values, dtype) if name in json_columns else values, dtype)
+            for (name, dtype), values in told
+        }
     )
+
+
+def _parsed(values: Sequence[str | None], dtype: Dtype) -> list[Any]:
+    """What JSON texts hold, as text where the column is one; each text is parsed once, unless it is a long one."""
+    known: dict[str | None, Any] = {None: None}
+    parsed = []
+    for value in values:
+        if value not in known:
+            content = json.loads(value or "null")
+            content = joined(content) if dtype == TEXT else content
+            if value is None or len(value) > _LONG:
+                parsed.append(content)
+                continue
+            known[value] = content
+        parsed.append(known[value])
+    return parsed
+
+
+#: Longer JSON is hardly ever the same twice.
+_LONG = 100
 
 
 class _UnknownWord(ValueError):
@@ -563,9 +612,10 @@ def _series(name: str, values: Sequence[Any], dtype: Dtype) -> pd.Series[Any]:
     if dtype == MOMENT:
         moments = pd.to_datetime(pd.Series(values, dtype=TEXT), utc=True, format="ISO8601", errors="coerce")
         return moments.dt.as_unit("ms")
-    if dtype == TEXT:
-        return pd.Series([joined(value) for value in values], dtype=TEXT)
-    return pd.Series(values, dtype=dtype)
+    try:
+        return pd.Series(values, dtype=dtype)
+    except UnicodeEncodeError:  # half a character, out of JSON
+        return pd.Series([joined(value) for value in values], dtype=dtype)
 
 
 def joined(value: Any) -> str | None:

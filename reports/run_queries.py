@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Integer, Select, and_, column, func, or_, select, table
 
 from crawler.observations import FAMILY_OF, Family
 from crawler.schema import ark, document, event, is_current_mention, latest, mention, observation, run, verdict
@@ -19,7 +19,7 @@ _AILING: Final = [str(outcome) for outcome, family in FAMILY_OF.items() if famil
 def newest_run(connection: Connection) -> int | None:
     """The newest run that holds a document or a verdict, or else the newest; none in an empty store."""
     newest = select(func.max(run.c.run_id))
-    busy = (run.c.run_id.in_(select(table.c.run_id)) for table in (document, verdict))
+    busy = (run.c.run_id.in_(select(each.c.run_id)) for each in (document, verdict))
     found: int | None = connection.scalar(newest.where(or_(*busy)))
     return connection.scalar(newest) if found is None else found
 
@@ -76,6 +76,16 @@ def counting_verdicts(run_id: int) -> Select[Any]:
     )
     own = select(verdict.c.verdict_id).where(verdict.c.run_id == run_id)
     return own.union_all(select(earlier.c.verdict_id).where(earlier.c.age == 1)).subquery().select()
+
+
+def kept(connection: Connection, name: str, numbers: Select[Any]) -> Select[Any]:
+    """The same numbers, found once and kept in memory beside the store, for as long as the connection lasts."""
+    connection.exec_driver_sql("PRAGMA temp_store = MEMORY")
+    statement = numbers.compile(connection, compile_kwargs={"literal_binds": True})
+    connection.exec_driver_sql(f"DROP TABLE IF EXISTS temp.{name}")
+    connection.exec_driver_sql(f"CREATE TEMP TABLE {name} (number INTEGER PRIMARY KEY)")
+    connection.exec_driver_sql(f"INSERT OR IGNORE INTO temp.{name} {statement}")
+    return select(table(name, column("number", Integer), schema="temp").c.number)
 
 
 def _started(run_id: int) -> Any:

@@ -60,10 +60,14 @@ def families(outcomes: pd.Series) -> pd.Series:
 def cited_urls(frames: Frames) -> pd.DataFrame:
     """One row an ARK and URL that was cited, asked or both, with its verdict if any; in no stated order."""
     pair = ["ark_id", "ark", "naan", "request_url"]
-    cited = frames.mentions.groupby(pair, dropna=False, as_index=False).agg(
-        citations=("citation_id", "nunique"),
-        documents=("document_id", "nunique"),
-        first_document=("document", "min"),
+    cited = (
+        frames.mentions.sort_values(["document", "ordinal"])
+        .groupby(pair, dropna=False, as_index=False)
+        .agg(
+            citations=("citation_id", "nunique"),
+            documents=("document_id", "nunique"),
+            first_document=("document", "first"),
+        )
     )
     together = cited.merge(frames.verdicts, on=pair, how="outer")
     counts = together[["citations", "documents"]].astype("Int64").fillna(0)

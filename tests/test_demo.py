@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -14,10 +15,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pandas as pd
 import pytest
 
+from arkaudit.demo.examples import examples
 from arkaudit.demo.show import configuration
 from arkaudit.demo.web import LoopbackWeb
+from crawler.registry import CACHE_VARIABLE
 from crawler.resolving import request_target
 from extractors.ark import Ark
 from extractors.extraction import extract
@@ -64,6 +68,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
         done = subprocess.run(
             [sys.executable, "-m", "arkaudit", "run", "-c", "arkaudit.toml", "--out", "report"],
             cwd=folder, capture_output=True, text=True, check=False, timeout=120,
+            env={**os.environ, CACHE_VARIABLE: str(folder)},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         yield Shown(done.stdout, folder / "audit.db", folder / "report", list(web.requests))
@@ -144,7 +149,7 @@ def test_certificates_are_looked_at_beside_the_crawl(shown: Shown) -> None:
 def test_the_main_table_is_printed_and_the_page_holds_the_chart(shown: Shown) -> None:
     assert "NAAN" in shown.output
     page = (shown.report / "index.html").read_text("utf-8")
-    assert "data:image/svg+xml;base64," in page
+    assert 'id="picture-arks-by-naan"' in page
     assert {path.name for path in (shown.report / "tables").iterdir()} >= {
         "naans.csv",
         "resolvers.csv",
@@ -157,3 +162,30 @@ def test_the_report_counts_the_arks_that_the_documents_cite_and_no_others(shown:
     with (shown.report / "tables" / "naans.csv").open(encoding="utf-8-sig") as table:
         counted = sum(int(row["arks"]) for row in csv.DictReader(table))
     assert counted == len({entry["ark"] for document in TRUTH.values() for entry in document["arks"]})
+
+
+EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
+
+
+def test_the_report_is_the_one_in_the_documentation(shown: Shown) -> None:
+    found = examples(shown.store)
+    written = {path.name: path.read_bytes().decode() for path in EXAMPLES.iterdir() if path.name != "README.md"}
+    advice = "if it is meant to be otherwise: make examples"
+    assert found.keys() == written.keys(), advice
+    for name, text in found.items():
+        assert text == written[name], f"{name}: {advice}"
+
+
+def test_the_causes_are_those_that_the_hosts_were_made_for(shown: Shown) -> None:
+    causes = pd.read_csv(shown.report / "tables" / "causes.csv")
+    assert (
+        dict(zip(causes["host"], causes["cause"], strict=True)).items()
+        >= {
+            "missing.example": "unknown-naan",
+            "withdrawn.example": "withdrawn",
+            "circle.example": "loop",
+            "slow.example": "silent-host",
+            "pretend.example": "unknown-naan",
+        }.items()
+    )
+    assert not causes["host"].eq("guarded.example").any(), "what is blocked is not broken"

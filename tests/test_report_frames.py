@@ -59,6 +59,8 @@ DTYPES = {
     "history": {"run_id": "Int64", "started_at": "datetime64[ms, UTC]", "object": "category"},
     "last_good": {"ark_id": "Int64", "good_at": "datetime64[ms, UTC]", "good_url": "str"},
     "registered": {"naan": "str", "organization": "str"},
+    "latest": {"state": "category", "since": "datetime64[ms, UTC]", "strikes": "Int64"},
+    "events": {"event": "category", "at": "datetime64[ms, UTC]"},
 }
 
 

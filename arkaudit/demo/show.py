@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,10 @@ from rich.console import Console
 
 from arkaudit.demo.resolvers import HOSTS, TOO_SLOW_S
 from arkaudit.demo.web import SEED, LoopbackWeb
+from crawler.registry import CACHE_VARIABLE
 
+#: What the demo's report is made of.
+FORMATS = ("html", "csv", "md")
 #: The demo owns its hosts, so it need not wait between requests to them.
 _CONFIGURATION = """\
 # The configuration of the demo: it is the operator of all hosts, so their interval is 0.
@@ -58,7 +62,10 @@ def show(out: Path, console: Console) -> int:
             highlight=False,
         )
         command = [sys.executable, "-m", "arkaudit", "run", "-c", str(config), "--out", str(out)]
-        code = subprocess.run(command, check=False, cwd=folder).returncode
+        formats = [word for name in FORMATS for word in ("--format", name)]
+        # What is known of NAANs is what is built in, so that the report is the same on every machine.
+        environment = {**os.environ, CACHE_VARIABLE: folder}
+        code = subprocess.run([*command, *formats], check=False, cwd=folder, env=environment).returncode
     if code == 0:
         console.print(
             f"\nOpen {out / 'index.html'} in a browser. "

@@ -306,16 +306,23 @@ def pattern(url: str, ark: str) -> str:
     except NotAnArk:
         return _wild(address)
     for name in (parsed.name + parsed.qualifier, parsed.name):
-        spelled = _spelling(name).search(address)
-        if name and spelled:
-            return f"{address[: spelled.start()]}{{name}}{address[spelled.end() :]}"
+        before, found, behind = address.partition(name) if name else ("", "", "")
+        if not found and name and _MAY_BE_SPELLED.search(address):
+            before, found, behind = _spelled(address, name)
+        if found:
+            return f"{before}{{name}}{behind}"
     return _wild(address)
 
 
-def _spelling(name: str) -> re.Pattern[str]:
-    """A name as it stands in a URL: hyphens anywhere, characters escaped or not."""
+#: What a URL has in it where a name may be spelled otherwise than in the normal form.
+_MAY_BE_SPELLED: Final = re.compile("[-%A-Z]")
+
+
+def _spelled(address: str, name: str) -> tuple[str, str, str]:
+    """What stands before a name, the name, and what stands behind it: hyphens anywhere, characters escaped or not."""
     characters = (f"(?:{re.escape(char)}|{re.escape(quote(char, safe=''))})" for char in name)
-    return re.compile("(?:-|%2D)*".join(characters), re.IGNORECASE)
+    found = re.search("(?:-|%2D)*".join(characters), address, re.IGNORECASE)
+    return (address[: found.start()], found[0], address[found.end() :]) if found else (address, "", "")
 
 
 def _wild(url: str) -> str:

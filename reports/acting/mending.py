@@ -43,6 +43,7 @@ def repairs(frames: Frames) -> pd.DataFrame:
     mended = mended.merge(
         frames.verdicts[["ark_id", "request_url", "object"]], on=["ark_id", "request_url"], how="left"
     )
+    mended = mended.sort_values(["document", "ordinal"])
     each = mended.assign(repair=mended["repairs"].str.split(JOINT), family=families(mended["object"])).explode("repair")
     each = each.assign(**{column: each["family"].eq(family) for family, column in FAMILY_COLUMNS.items()})
     table = each.groupby("repair", as_index=False).agg(

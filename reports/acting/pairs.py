@@ -40,13 +40,16 @@ def _landed(frames: Frames) -> pd.DataFrame:
 
 
 def _one_object(frames: Frames) -> Iterator[Group]:
-    for url, bases in _landed(frames).groupby("final_url")["base"].unique().items():
-        if len(bases) > 1:
-            yield "one-object", str(url), sorted(bases)
+    landed = _landed(frames)[["final_url", "base"]].drop_duplicates()
+    shared = landed[landed["final_url"].duplicated(keep=False)]
+    for url, bases in shared.groupby("final_url")["base"]:
+        yield "one-object", str(url), sorted(bases)
 
 
 def _two_objects(frames: Frames) -> Iterator[Group]:
-    for ark, urls in _landed(frames).groupby("ark")["final_url"].unique().items():
+    landed = _landed(frames)[["ark", "final_url"]].drop_duplicates()
+    split = landed[landed["ark"].duplicated(keep=False)]
+    for ark, urls in split.groupby("ark")["final_url"]:
         places = {url.partition("://")[2].removeprefix("www."): url for url in sorted(urls)}
         if len(places) > 1:
             yield "two-objects", str(ark), sorted(places.values())

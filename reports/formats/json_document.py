@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 import pandas as pd
@@ -126,3 +126,7 @@ def _files(report: Report) -> Files:
 
 
 JSON = Format("json", (_PATH,), _files)
+
+
+if __name__ == "__main__":  # brings the published schema up to date
+    Path("docs", SCHEMA_NAME).write_text(json_text(schema()), "utf-8")

@@ -37,7 +37,9 @@ _HERE: Final = Path(__file__).parent
 #: The tables that most readers look for.
 FOREMOST: Final = ("changes", "naans", "resolvers", "landing_hosts", "documents", "failures", "arks")
 #: What runs in the page, in this order.
-SCRIPTS: Final = ("echarts.min.js", "dataTables.min.js", "data.js", "tables.js", "detail.js", "charts.js")
+SCRIPTS: Final = ("dataTables.min.js", "data.js", "tables.js", "detail.js", "charts.js")
+#: What runs only when a chart comes into view.
+CHART_LIBRARY: Final = "echarts.min.js"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +92,14 @@ def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = ""
     environment.filters["heading"] = heading
     style = (_HERE / "templates" / "page.css").read_text("utf-8")
     scripts = [(_HERE / "static" / name).read_text("utf-8") for name in SCRIPTS]
+    library = (_HERE / "static" / CHART_LIBRARY).read_text("utf-8")
     charts = charts_of(tables)
     actions = list(_actions(tables["causes"]))
     text = environment.get_template("page.html.j2").render(
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
-        policy=content_security_policy(style, scripts),
+        library=Markup(library),
+        policy=content_security_policy(style, [*scripts, library]),
         run=_run_facts(frames),
         choice=escaped(choice),
         suspicion=_suspicion(frames),
@@ -264,7 +268,7 @@ def _lives(frames: Frames) -> pd.DataFrame:
     """One row an ARK and run in which it was judged, with the best outcome of its URLs; ordered by ARK and moment."""
     rows = frames.history.merge(frames.arks[["ark_id", "ark"]], on="ark_id")
     rows = rows.assign(family=families(rows["object"]))
-    best = rows.sort_values(["family"], kind="stable").drop_duplicates(["ark_id", "run_id"])
+    best = rows.sort_values(["family", "object"]).drop_duplicates(["ark_id", "run_id"])
     ordered = best.sort_values(["ark", "started_at", "run_id"], ignore_index=True)
     return ordered.rename(columns={"run_id": "run", "started_at": "at"})[[column.name for column in LIFE.columns]]
 

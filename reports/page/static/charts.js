@@ -2,8 +2,15 @@
 "use strict";
 
 (() => {
-  const { told } = window.arkaudit;
+  const { told, make } = window.arkaudit;
   const drawn = [];
+
+  /** Run the library, which is only there as text until a chart comes into view. */
+  function run() {
+    const library = document.getElementById("library-charts");
+    document.body.append(make("script", {}, library.textContent));
+    library.remove();
+  }
 
   /** *value* with every named colour filled in from the style of the page. */
   function coloured(value, style) {
@@ -18,7 +25,16 @@
     for (const { chart, told: { option } } of drawn) chart.setOption(coloured(option, style), { notMerge: true });
   }
 
-  for (const each of told.charts) {
+  function begin() {
+    if (drawn.length) return;
+    run();
+    told.charts.forEach(add);
+    draw();
+    new ResizeObserver(() => drawn.forEach(({ chart }) => chart.resize())).observe(document.querySelector("main"));
+    for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", draw);
+  }
+
+  function add(each) {
     const place = document.getElementById(`picture-${each.name}`);
     place.hidden = false;
     const chart = echarts.init(place, null, { renderer: "svg", height: each.height });
@@ -30,7 +46,13 @@
     }
     drawn.push({ chart, place, told: each });
   }
-  draw();
-  new ResizeObserver(() => drawn.forEach(({ chart }) => chart.resize())).observe(document.querySelector("main"));
-  for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", draw);
+  if (!told.charts.length) return;
+  const seen = new IntersectionObserver((entries) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    seen.disconnect();
+    begin();
+  }, { rootMargin: "400px" });
+  seen.observe(document.querySelector(".charts"));
+  window.addEventListener("beforeprint", begin);
+  window.arkaudit.drawCharts = begin;
 })();

@@ -57,6 +57,14 @@ window.arkaudit = (() => {
       for (let row = 0; row < codes.length; row++) if (codes[row] >= 0 && fits[codes[row]]) hits[row] = 1;
     }
 
+    /** Sets 0 in *keep* for the rows whose text is another than *wanted*. */
+    keepOnly(wanted, keep) {
+      const code = this.codes ? this.texts.indexOf(wanted) : null;
+      for (let row = 0; row < keep.length; row++) {
+        if (this.codes ? this.codes[row] !== code : this.text(row) !== wanted) keep[row] = 0;
+      }
+    }
+
     /** A number for each row, in the order of the values; Infinity for nothing, which comes last either way. */
     get ranks() {
       if (this._ranks) return this._ranks;
@@ -98,7 +106,7 @@ window.arkaudit = (() => {
       }
       for (const [name, wanted] of Object.entries(filters)) {
         const column = this.column(name);
-        if (column) for (let row = 0; row < this.rows; row++) if (keep[row] && column.text(row) !== wanted) keep[row] = 0;
+        if (column) column.keepOnly(wanted, keep);
       }
       const found = [];
       for (let row = 0; row < this.rows; row++) if (keep[row]) found.push(row);
@@ -127,7 +135,9 @@ window.arkaudit = (() => {
 
   async function unpack(name) {
     const element = document.getElementById(`data-${name}`);
-    const bytes = Uint8Array.from(atob(element.textContent), (character) => character.charCodeAt(0));
+    const packed = atob(element.textContent);
+    const bytes = new Uint8Array(packed.length);
+    for (let at = 0; at < packed.length; at++) bytes[at] = packed.charCodeAt(at);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     element.textContent = "";
     return new Table(told.tables[name], await new Response(stream).json());

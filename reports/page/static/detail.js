@@ -55,9 +55,8 @@
     const [arks, citations, requests, failures, history] = await Promise.all(
       ["arks", "citations", "requests", "failures", "history"].map(load));
     const rows = arks.column("ark").rowsWith(ark);
-    const heading = make("h2", { id: "detail-name", tabindex: "-1" }, ark);
-    if (!rows.length) return [heading, make("p", {}, "This report holds nothing about this ARK.")];
-    const parts = [heading];
+    if (!rows.length) return [make("p", {}, "This report holds nothing about this ARK.")];
+    const parts = [];
     const asked = requests.column("ark").rowsWith(ark);
     for (const row of rows) {
       const url = arks.column("request_url").text(row);
@@ -100,10 +99,15 @@
     }
     let ark;
     try { ark = decodeURIComponent(found[1]); } catch { ark = found[1]; }
-    body.replaceChildren(...await build(ark));
+    body.replaceChildren(make("h2", { id: "detail-name", tabindex: "-1" }, ark), make("p", { role: "status" }, "Looking …"));
     if (!dialog.open) dialog.showModal();
     dialog.scrollTop = 0;
     dialog.querySelector("#detail-name").focus();
+    const hash = location.hash;
+    const parts = await build(ark);
+    if (location.hash !== hash) return;
+    body.lastChild.remove();
+    body.append(...parts);
   }
 
   window.addEventListener("hashchange", (event) => {

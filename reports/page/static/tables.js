@@ -145,6 +145,7 @@
     if (bar) section.querySelector(".dt-container").before(bar);
     living.on("draw", () => remember(name, state));
     section.classList.add("living");
+    requestIdleCallback(() => table.columns.forEach((column) => column.codes && column.lowered));
     return commands;
   }
 

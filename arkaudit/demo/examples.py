@@ -1,0 +1,56 @@
+"""The demo's report as examples for the documentation: what is the same in every run of the demo."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from reports.definitions import TableDefinition
+from reports.formats.comma_separated import csv_text
+from reports.formats.markdown import markdown
+from reports.formats.report import Report
+from reports.frames import load_frames
+from reports.summary import REQUESTS_SENT
+from reports.tables import TABLES
+
+#: A table whose very rows depend on which answer came first: which ARK stands for its shoulder is a matter of chance.
+LEFT_OUT = frozenset({"requests"})
+#: How often a host that is silent was asked depends on what else was going on.
+_ATTEMPTS = re.compile(r"; asked \d+ times(?:; before: [\w ,-]+)?")
+
+
+def examples(store: Path) -> Mapping[str, str]:
+    """The files of the documentation by name: tables as CSV without columns of time and cost, and the summary.
+
+    Left out are the columns that a definition says vary, the counts of requests and of attempts, and the tables
+    `LEFT_OUT`.
+    """
+    report = Report.of(load_frames(store))
+    tables = {
+        f"{definition.name}.csv": csv_text(_without_chance(report, definition))
+        for definition in TABLES
+        if definition.name not in LEFT_OUT
+    }
+    lines = (line for line in markdown(report).splitlines() if "requests sent" not in line)
+    texts = {**tables, "report.md": "\n".join(lines) + "\n"}
+    return {name: _ATTEMPTS.sub("", text) for name, text in texts.items()}
+
+
+def _without_chance(report: Report, definition: TableDefinition) -> pd.DataFrame:
+    table = report.tables[definition.name][[column.name for column in definition.columns if not column.varies]]
+    return table[table["measure"].ne(REQUESTS_SENT)] if definition.name == "summary" else table
+
+
+def write(store: Path, folder: Path) -> None:
+    """Bring the examples in *folder* up to date."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in examples(store).items():
+        (folder / name).write_bytes(text.encode())  # as it is: cells hold line breaks of every kind
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,74 @@
+"""How heavy the page is over 100,000 ARKs, and how fast a real browser opens it and answers a filter."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.stores import make_store
+from reports.exports import write_report
+from reports.frames import load_frames
+from tests.browser import Page, browser_page, chromium
+
+ARKS = 100_000
+MOST_MB = 25.0
+#: A filter, a search and an order are answered by then.
+MOST_ANSWER_MS = 200.0
+#: A small page is open and drawn by then; the demo's is of this size.
+FEW_ARKS = 100
+MOST_OPEN_S = 1.0
+
+_TIMED = "(() => {{ const began = performance.now(); {what}; return performance.now() - began; }})()"
+ANSWERS = {
+    "a filter": "commands.search('', {family: 'fails'})",
+    "a search": "commands.search('81055 timeout', {})",
+    "another search": "commands.search('b7', {})",
+    "everything again": "commands.search('', {})",
+    "an order by number": "commands.living.order([13, 'desc']).draw()",
+}
+
+
+def main() -> int:
+    """Prints size, time to open and time to answer; 1 if one is out of bounds."""
+    if chromium() is None:
+        print("page: no Chromium here, so nothing was measured")
+        return 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        large, small = (_page(folder, arks) for arks in (ARKS, FEW_ARKS))
+        megabytes = large.stat().st_size / 1e6
+        with browser_page(folder / "profile") as browser:
+            browser.open(small)  # the first page of a browser pays for its start
+            opened = min(_opening_s(browser, small) for _ in range(3))
+            opened_large = _opening_s(browser, large)
+            browser.settled("arkaudit.show('arks').then(shown => { window.commands = shown; })")
+            taken = {what: _best_ms(browser, code) for what, code in ANSWERS.items()}
+    slowest = max(taken, key=lambda what: taken[what])
+    print(
+        f"page: {ARKS:,} ARKs in {megabytes:.1f} MB (bound {MOST_MB:.0f}), open after {opened_large:.1f} s; "
+        f"slowest answer {taken[slowest]:.0f} ms ({slowest}; bound {MOST_ANSWER_MS:.0f}); "
+        f"{FEW_ARKS} ARKs are open after {opened:.2f} s (bound {MOST_OPEN_S:.0f})"
+    )
+    return int(megabytes > MOST_MB or taken[slowest] > MOST_ANSWER_MS or opened > MOST_OPEN_S)
+
+
+def _page(folder: Path, arks: int) -> Path:
+    store = make_store(folder / f"{arks}.db", arks=arks)
+    paths = write_report(load_frames(store), folder / f"report-{arks}", ["html"])
+    return paths.files[0]
+
+
+def _opening_s(browser: Page, index: Path) -> float:
+    """From the address to the load event, as the browser tells it, with all scripts run."""
+    browser.open(index)
+    return float(browser.value("performance.getEntriesByType('navigation')[0].loadEventEnd")) / 1000
+
+
+def _best_ms(browser: Page, code: str) -> float:
+    """The best of three, the first of which may have to prepare a column."""
+    return min(float(browser.value(_TIMED.format(what=code))) for _ in range(3))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""Why an ARK fails and whose fault that is: a table of cases, and what holds for all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.observations import FAMILY_OF, Family, ObjectOutcome, Question
+from crawler.verdict import WAYS
+from reports.acting.causes import ADVICE, FAULT_OF, Cause, Failure, Fault, Surroundings, diagnosed, pattern
+from reports.words import CAUSE_NAMES, FAULT_NAMES
+from tests.vectors import vectors
+
+URL = "https://r.example/ark:/12148/x5"
+
+
+def failure(**told: Any) -> Failure:
+    known = {"ark": "ark:12148/x5", "request_url": URL, "outcome": "broken", "last_url": URL, "status": 404, **told}
+    known["outcome"] = ObjectOutcome(known["outcome"])
+    known["way"] = Question(known["way"]) if known.get("way") else None
+    return Failure(**{**known, "suggestions": tuple(known.get("suggestions", ()))})
+
+
+@pytest.mark.parametrize("vector", vectors("causes"))
+def test_a_failure_has_the_cause_the_fault_and_the_repair(vector: dict[str, Any]) -> None:
+    told = diagnosed(failure(**vector.get("failure", {})), Surroundings(**vector.get("around", {})))
+    assert (told.cause.value, told.fault.value) == (vector["cause"], vector["fault"])
+    assert told.should_be == vector.get("should_be", told.should_be if "should_be" not in vector else None)
+    assert told.host == vector.get("host", told.host)
+    assert told.pattern == vector.get("pattern", told.pattern)
+    assert bool(told.because) == (told.should_be is not None)
+
+
+def test_every_cause_occurs_among_the_cases() -> None:
+    assert {row.values[0]["cause"] for row in vectors("causes")} == {cause.value for cause in Cause}
+
+
+def test_every_cause_has_a_fault_an_advice_and_a_name_and_every_way_a_cause() -> None:
+    assert list(FAULT_OF) == list(Cause)
+    assert set(ADVICE) == set(CAUSE_NAMES) == set(Cause)
+    assert set(FAULT_NAMES) == set(Fault)
+    for way in WAYS:
+        told = diagnosed(failure(outcome="resolved", way=way.value, way_url=URL), Surroundings())
+        assert told.fault is Fault.RESOLVER
+
+
+outcomes = st.sampled_from(
+    [outcome for outcome, family in FAMILY_OF.items() if family in (Family.FAILS, Family.UNREACHABLE)]
+)
+failures = st.builds(
+    Failure,
+    ark=st.sampled_from(["ark:12148/x5", "ark:61903/1:1:C4H82DW2", "ark:1/a.b/c", "no ARK"]),
+    request_url=st.sampled_from([URL, "http://[broken/", "", "https://l.example/?q=x5#f"]),
+    outcome=outcomes,
+    last_url=st.sampled_from([URL, "https://l.example/old/x5", "http://[broken/", "", "mailto:x@y"]),
+    status=st.sampled_from([None, 200, 302, 404, 410, 503]),
+    check=st.sampled_from(["passes", "fails", "none", "unknown"]),
+    suggestions=st.sampled_from([(), ("ark:12148/x6",)]),
+    last_good_url=st.sampled_from([None, "https://l.example/x5"]),
+    has_lasted=st.booleans(),
+)
+worlds = st.builds(
+    Surroundings,
+    works_at=st.sampled_from([None, "https://n2t.net/ark:/12148/x5"]),
+    longer=st.sampled_from([None, "ark:12148/x5abc"]),
+    shorter=st.sampled_from([None, "ark:12148/x"]),
+    whole=st.sampled_from([None, "ark:12148/x5"]),
+    host_answers=st.booleans(),
+    naan_known=st.booleans(),
+    pattern_works=st.booleans(),
+    pattern_count=st.integers(0, 9),
+)
+
+
+@given(failures, worlds)
+def test_no_answer_is_nobodys_fault_until_it_has_lasted_or_another_address_works(
+    failed: Failure, around: Surroundings
+) -> None:
+    told = diagnosed(failed, around)
+    if FAMILY_OF[failed.outcome] is Family.UNREACHABLE and not failed.has_lasted and not around.works_at:
+        assert told.fault is Fault.NOBODY
+    if told.fault is Fault.CITATION:
+        assert FAMILY_OF[failed.outcome] is Family.FAILS
+
+
+@given(st.text(max_size=40), st.text(max_size=20))
+def test_a_pattern_is_made_of_any_text(url: str, ark: str) -> None:
+    assert isinstance(pattern(url, ark), str)

@@ -1,0 +1,113 @@
+"""A part of a run: by NAAN, document, outcome, state, event or cause; every table is about that part alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler import schema
+from reports.choosing import Choice, chosen
+from reports.frames import Frames, load_frames
+from reports.tables import TABLES, tables_of
+from tests.report_world import BTV_AT_GALLICA, GUIDE, LIST, MOMENT, MUSEUM, write_store, write_world
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
+    return load_frames(write_world(tmp_path_factory.mktemp("world") / "world.sqlite"))
+
+
+def arks(frames: Frames) -> list[str]:
+    return sorted(set(frames.mentions["ark"]) | set(frames.verdicts["ark"]))
+
+
+def test_an_empty_choice_leaves_everything_as_it_is(frames: Frames) -> None:
+    assert chosen(frames, Choice()) is frames
+    assert not Choice()
+    assert Choice(naans=("12148",), only=("broken", "dns")).words == "NAAN 12148; only broken, dns"
+
+
+def test_a_naan(frames: Frames) -> None:
+    part = chosen(frames, Choice(naans=("12148",)))
+    assert arks(part) == ["ark:12148/bpt6k107371t", "ark:12148/btv1b8449691v"]
+    assert set(part.documents["url"]) == {GUIDE, LIST}
+    assert set(part.hops["ark"]) == set(arks(part))
+    assert len(tables_of(part)["naans"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "documents"),
+    [
+        (LIST, {LIST}),
+        ("https://library.example/", {GUIDE, LIST, "https://library.example/closed.pdf"}),
+        ("*.pdf", {LIST, "https://library.example/closed.pdf"}),
+        ("https://elsewhere.example/", set()),
+    ],
+)
+def test_documents_by_address_beginning_or_pattern(frames: Frames, pattern: str, documents: set[str]) -> None:
+    part = chosen(frames, Choice(documents=(pattern,)))
+    assert set(part.documents["url"]) == documents
+    assert set(part.mentions["document"]) <= documents
+
+
+def test_of_an_ark_at_two_urls_only_the_one_that_the_document_cites_counts(frames: Frames) -> None:
+    part = chosen(frames, Choice(documents=(LIST,)))
+    urls = set(part.verdicts.loc[part.verdicts["ark"].eq("ark:12148/btv1b8449691v"), "request_url"])
+    assert urls == {BTV_AT_GALLICA}
+
+
+@pytest.mark.parametrize(
+    ("token", "urls"),
+    [
+        ("broken", {BTV_AT_GALLICA, MUSEUM}),
+        ("fails", {BTV_AT_GALLICA, MUSEUM}),
+        ("unknown-naan", {MUSEUM}),
+        ("stated", {"https://n2t.net/ark:/12148/btv1b8449691v"}),
+        ("gone", set()),
+    ],
+)
+def test_a_token_of_any_vocabulary(frames: Frames, token: str, urls: set[str]) -> None:
+    assert set(chosen(frames, Choice(only=(token,))).verdicts["request_url"]) == urls
+
+
+def test_choices_of_different_kinds_must_all_fit(frames: Frames) -> None:
+    part = chosen(frames, Choice(naans=("12148",), documents=(GUIDE,), only=("fails",)))
+    assert arks(part) == []
+
+
+@pytest.mark.parametrize("choice", [Choice(naans=("00000",)), Choice(only=("flapping",)), Choice(documents=("x",))])
+def test_a_choice_that_leaves_nothing_gives_empty_tables(frames: Frames, choice: Choice) -> None:
+    tables = tables_of(chosen(frames, choice))
+    assert list(tables) == [table.name for table in TABLES]
+    assert tables["arks"].empty
+
+
+def test_states_and_events_are_chosen_by_what_is_kept_of_them(tmp_path: Path) -> None:
+    path = write_world(tmp_path / "world.sqlite")
+    rows: dict[Any, Any] = {
+        schema.latest: [
+            {
+                "ark_id": 3,
+                "request_url": MUSEUM,
+                "host": "museum.example",
+                "first_seen_at": MOMENT,
+                "verdict_id": 4,
+                "state": "confirmed-broken",
+                "since": MOMENT,
+                "reason": "three strikes",
+                "strikes": 3,
+                "memory": {},
+            }
+        ],
+        schema.event: [
+            {"run_id": 2, "ark_id": 2, "request_url": "u", "at": MOMENT, "event": "gone", "detail": "no document"}
+        ],
+    }
+    frames = load_frames(write_store(path, rows))
+    assert arks(chosen(frames, Choice(only=("confirmed-broken",)))) == ["ark:53355/cl010120339"]
+    table = tables_of(chosen(frames, Choice(only=("gone",))))["changes"]
+    assert table["ark"].tolist() == ["ark:12148/bpt6k107371t"]
+    causes = tables_of(frames)["causes"].set_index("host")["cause"]
+    assert causes["museum.example"] == "unknown-naan"

@@ -1,0 +1,49 @@
+"""What ``--fail-on`` goes by: three orders, in which nothing of one kind is graver than anything of another."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawler.history.standing import EventKind, State
+from crawler.observations import FAMILY_OF, Family, ObjectOutcome
+from reports.gravity import EVENT_GRAVITY, GRAVITY, at_least, is_reached
+from reports.vocabulary import ONLY
+
+
+def test_every_event_has_its_gravity_and_no_state_or_outcome_that_is_well_has_one() -> None:
+    assert set(EVENT_GRAVITY) == set(EventKind)
+    assert set(GRAVITY["state"]) == {str(state) for state in State} - {"healthy", "skipped"}
+    works = {str(outcome) for outcome, family in FAMILY_OF.items() if family is Family.WORKS}
+    assert set(GRAVITY["outcome"]) == {str(outcome) for outcome in ObjectOutcome} - works - {"skipped"}
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "found", "reached"),
+    [
+        ([], ["broken"], False),
+        (["broken"], ["broken"], True),
+        (["dns"], ["broken"], True),
+        (["broken"], ["dns"], False),
+        (["failing"], ["confirmed-broken"], True),
+        (["confirmed-broken"], ["failing", "broken", "broke"], False),
+        (["broke"], ["confirmed-broken", "broken"], False),
+        (["gone"], ["broke"], True),
+        (["broke", "dns"], ["refused"], False),
+        (["broke", "refused"], ["dns"], True),
+        (["blocked"], ["confirmed-broken"], True),
+        (["blocked"], ["broken"], True),
+    ],
+)
+def test_a_kind_is_only_held_against_itself(fail_on: list[str], found: list[str], reached: bool) -> None:
+    assert is_reached(fail_on, found) is reached
+
+
+def test_each_token_includes_itself_and_the_one_before_it() -> None:
+    for tokens in GRAVITY.values():
+        for before, token in zip(("", *tokens), tokens, strict=False):
+            assert token in at_least(token)
+            assert not before or before in at_least(token)
+
+
+def test_what_can_be_failed_on_can_be_chosen() -> None:
+    assert {token for tokens in GRAVITY.values() for token in tokens} <= set(ONLY)
