@@ -122,8 +122,8 @@ class HopRecorder:
             request.errback = None
             return
         end, error = _told(exception)
-        is_sent = end not in _HELD_BACK and _not_asked(exception) is None
-        hop = Hop(request.url, request.method, _now(), elapsed_s=_elapsed(request), error=error, sent=is_sent)
+        is_unsent = end in _HELD_BACK or _not_asked(exception) is not None or isinstance(exception, UnusableUrl)
+        hop = Hop(request.url, request.method, _now(), elapsed_s=_elapsed(request), error=error, sent=not is_unsent)
         _tell(hop)
         request.meta["hops"] = (*request.meta.get("hops", ()), hop)
         request.meta["chain_end"], request.meta["chain_detail"] = end, error

@@ -21,10 +21,10 @@ ARK = "https://library.example/ark:/12x45/x5"
 class CountingServer(RawServer):
     """Counts the connections that it accepts, those without a request too."""
 
-    handshakes = 0
+    connections = 0
 
     def _serve(self, connection: Any) -> None:
-        self.handshakes += 1
+        self.connections += 1
         super()._serve(connection)
 
 
@@ -53,7 +53,7 @@ def probes(store: Path) -> list[tuple[Any, ...]]:
 
 def bare(server: CountingServer) -> int:
     """How many connections brought no request: the probes."""
-    return server.handshakes - len(server.request_lines)
+    return server.connections - len(server.request_lines)
 
 
 def test_a_second_run_of_the_day_takes_over_what_the_first_saw(expired: CountingServer, tmp_path: Path) -> None:

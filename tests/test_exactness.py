@@ -153,11 +153,19 @@ def test_a_host_with_an_empty_port_is_asked_at_the_schemes_own() -> None:
 
 
 def test_a_long_url_is_sent_and_the_host_says_whether_it_is_too_long() -> None:
-    name = "x5" * 10_000
-    with RawServer(lambda target: reply("414 URI Too Long") if len(target) > 8_000 else PAGE) as server:
+    name = "x5" * 3_900
+    with RawServer(lambda target: reply("414 URI Too Long") if len(target) > 7_000 else PAGE) as server:
         [row] = check_rows(f"{server.url}/ark:/12x45/{name}")
         assert server.targets[0] == f"/ark:/12x45/{name}"
     assert row["hops"][-1]["status"] == 414
+
+
+def test_a_url_beyond_all_measure_is_not_sent_and_the_row_says_why() -> None:
+    with RawServer(lambda _: PAGE) as server:
+        [row] = check_rows(f"{server.url}/ark:/12x45/{'x5' * 10_000}")
+        assert server.targets == []
+    assert (row["object"]["outcome"], row["requests"]) == ("undetermined", 0)
+    assert "8000 are the most that are asked for" in row["hops"][-1]["error"]
 
 
 def test_a_long_header_is_read(tmp_path: Path) -> None:

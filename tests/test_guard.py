@@ -168,15 +168,16 @@ def test_of_a_name_with_public_and_private_addresses_only_the_public_ones_are_tr
 
 
 def test_a_name_that_is_public_first_and_private_then_does_not_get_inside(private: Private) -> None:
-    # The first answer is kept for the whole run, so a second one comes too late; were it asked for, it is refused.
+    # Two ports are two hosts and are asked at once: each look-up may get either answer, and no request the inside.
     with RawServer(an_object, address="127.0.0.2") as public:
         names = {"rebinding.example": [["127.0.0.2"], ["127.0.0.1"]]}
         urls = [f"http://rebinding.example:{port}/{ARK}" for port in (public.port, private.port)]
         done = with_names(
             names, "check", "--from", "-", *QUICK, "--allow-address", "127.0.0.2/32", stdin="\n".join(urls)
         )
-    assert outcomes(json_lines(done.stdout))[0] == "resolved"
-    assert outcomes(json_lines(done.stdout))[1] in ("refused", "refused-address")
+    outside, inside = outcomes(json_lines(done.stdout))
+    assert outside in ("resolved", "refused-address")
+    assert inside in ("refused", "refused-address")
     assert private.connections == 0
 
 
