@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning
+from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, Tag, XMLParsedAsHTMLWarning
+from bs4.element import NavigableString
 
 from crawler.boilerplate import own_part
 from crawler.erc import QUESTIONS, Record, parse_erc
@@ -179,7 +180,7 @@ def _embedded(soup: Any) -> Record | None:
 
 def _shown(soup: Any) -> Record | None:
     """The JSON that a page shows as it is."""
-    texts = (str(tag.string).strip() for tag in soup.find_all(["pre", "code"], limit=20) if tag.string)
+    texts = ((_only_text(tag) or "").strip() for tag in soup.find_all(["pre", "code"], limit=20))
     records = (from_json(text) for text in texts if text[:1] in ("{", "["))
     return next((record for record in records if record is not None), None)
 
@@ -199,6 +200,13 @@ def _told(soup: Any, text: str) -> dict[str, str]:
         if question and folded and (question == "commitment" or says_something(folded)):
             told.setdefault(question, folded)
     return told
+
+
+def _only_text(tag: Any) -> str | None:
+    """The text of an element that holds nothing else, in however many elements; beautifulsoup4 recurses for that."""
+    while isinstance(tag, Tag) and len(tag.contents) == 1:
+        tag = tag.contents[0]
+    return str(tag) if isinstance(tag, NavigableString) else None
 
 
 def _pairs(soup: Any) -> Iterator[tuple[str, str]]:
@@ -231,7 +239,7 @@ def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
 def _headed(soup: Any) -> Iterator[tuple[str, str]]:
     """What stands beside or under an element that holds a label and nothing else."""
     for element in soup.find_all(_LABEL_ELEMENTS, limit=_MOST_LINES):
-        label = element.string
+        label = _only_text(element)
         if label is None or len(label) > _LABEL_CHARS or plain(label).rstrip(_LABELS_END) not in quirks().labels:
             continue
         following = element.find_next_sibling()

@@ -177,7 +177,8 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
 
 
 def test_there_is_one_row_for_each_document_and_no_exception(audit: Audit) -> None:
-    assert sorted(url for url, _ in audit.rows) == sorted([*ZOO_URLS, *audit.answers.values()])
+    own = [url for url, _ in audit.rows if "!/" not in url]  # what is unpacked has a row of its own
+    assert sorted(own) == sorted([*ZOO_URLS, *audit.answers.values()])
     assert "Traceback" not in audit.said
     assert {outcome for _, outcome in audit.rows} <= {*map(str, DocumentOutcome), *map(str, ObjectOutcome)}
 
