@@ -148,7 +148,12 @@ class Store:
             older = _refuse_foreign(path)
             lock = _locked(path)
             if older is not None:
-                _copy_first(path, older)
+                try:
+                    _copy_first(path, older)
+                except OlderStore:
+                    lock.release()
+                    Path(lock.lock_file).unlink(missing_ok=True)
+                    raise
         engine = create_engine(
             URL.create("sqlite", database=str(path) if path else None),
             poolclass=StaticPool,

@@ -300,13 +300,28 @@ def sent(store: Path) -> Counter[tuple[str, str]]:
 
 
 #: Columns of the published tables that tell of time; no table has a key of the store or a cost.
-_OF_TIME = {"requests": ["at", "elapsed_s"]}
+_OF_TIME = (
+    "at",
+    "elapsed_s",
+    "since",
+    "judged_at",
+    "started_at",
+    "ended_at",
+    "began",
+    "ended",
+    "date",
+    "first_at",
+    "last_at",
+)
 
 
 def tables(store: Path) -> dict[str, pd.DataFrame]:
     """The published tables of the newest run, without what must differ between two runs."""
     found = tables_of(load_frames(store))
-    return {name: table.drop(columns=_OF_TIME.get(name, [])) for name, table in found.items()}
+    return {
+        name: table.drop(columns=[column for column in table if column in _OF_TIME or column.endswith("_s")])
+        for name, table in found.items()
+    }
 
 
 def counts(store: Path) -> dict[str, int]:

@@ -164,7 +164,7 @@ def test_a_url_beyond_all_measure_is_not_sent_and_the_row_says_why() -> None:
     with RawServer(lambda _: PAGE) as server:
         [row] = check_rows(f"{server.url}/ark:/12x45/{'x5' * 10_000}")
         assert server.targets == []
-    assert (row["object"]["outcome"], row["requests"]) == ("undetermined", 0)
+    assert (row["object"]["outcome"], row["requests"]) == ("protocol-error", 0)
     assert "8000 are the most that are asked for" in row["hops"][-1]["error"]
 
 

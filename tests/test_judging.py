@@ -118,7 +118,9 @@ def test_judging_a_store_again_gives_the_same(tmp_path: Path) -> None:
     targets = [target("ark:12x45/x5")]
     seen = [about("ark:12x45/x5", type="text/html", body=body), TlsResult("r.example", 443, False, "expired", "")]
     with Store.open(tmp_path / "store.sqlite") as store:
-        run = store.begin_run(command="x", at="", version="", resolver="", user_agent="", seeds=[])
+        run = store.begin_run(
+            command="x", at="2026-11-21T00:00:00.000+00:00", version="", resolver="", user_agent="", seeds=[]
+        )
         store.record(run, seen)
         assert list(store.observations(run)) == [seen[0]]
         first = judge_run(store, run, targets)

@@ -54,7 +54,7 @@ def test_the_wheel_holds_our_packages_and_their_data_and_no_tests(wheel: Path) -
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if "dist-info" not in name} == PACKAGES
     for needed in (
-        "reports/templates/page.html.j2",
+        "reports/page/templates/page.html.j2",
         "arkaudit/demo/site/index.html",
         "arkaudit/demo/site/flood-marks.pdf",
         "crawler/spiders/arks.py",

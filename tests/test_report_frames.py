@@ -136,19 +136,6 @@ def test_lists_become_joined_text_and_a_parsed_record_stays_one(world: Frames) -
     assert world.verdicts["remarks"].iloc[3] == "unregistered NAAN"
 
 
-def test_an_ark_that_was_only_asked_for_as_another_reading_of_a_citation_is_none_of_the_report(tmp_path: Path) -> None:
-    rows = {
-        schema.run: [{"run_id": 2}],
-        schema.ark: [ark_row(1, "ark:12148/x5"), ark_row(2, "ark:12148/x5.The")],
-        schema.document: [{"document_id": 1, "url": GUIDE}],
-        schema.mention: [mention_row(1, 1, 1, GUIDE)],
-        schema.observation: [observation_row(2, GUIDE, "object", [hop(GUIDE)])],
-    }
-    frames = load_frames(write_store(tmp_path / "store.sqlite", rows), run_id=2)
-    assert list(frames.arks["ark"]) == ["ark:12148/x5"]
-    assert len(frames.observations) == 1
-
-
 def test_a_moment_that_is_none_is_missing_and_not_an_error(tmp_path: Path) -> None:
     asked = observation_row(1, GUIDE, "object", [hop(GUIDE, at="")], at="")
     rows = {

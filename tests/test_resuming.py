@@ -218,7 +218,7 @@ def test_when_the_disk_is_full_the_run_is_unfinished_and_goes_on_when_there_is_r
     arguments = ["run", "http://www.library.example/", *world.configuration(tmp_path)]
     whole = undisturbed(world, arguments, tmp_path)
     done = Disturbed(tmp_path / "a.db")
-    for pages in (30, 20, 20, 20):
+    for pages in (90, 20, 20, 20):
         known, before = sent(done.store), len(world.asked)
         with Command([*arguments, "--store", done.store], first=partial(with_room_for, pages)) as running:
             assert running.exit_code() == 3, running.errors
@@ -234,7 +234,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system with room for little; skipped where none can be made."""
     place = tmp_path / "small"
     place.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", place], capture_output=True, check=False)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1200k", "tmpfs", place]
+    made = subprocess.run(mount, capture_output=True, check=False)
     if made.returncode:
         pytest.skip("no file system can be made here")
     yield place

@@ -217,7 +217,7 @@ def known_arks(connection: Connection) -> Iterator[Known]:
 
 def check_in(verdict: Row[Any], answer: Row[Any] | None, *, is_suspect: bool) -> Check:
     """The check that a row of `verdict` is, with the answer that it rests on, if any was asked for."""
-    at = datetime.fromisoformat(verdict.started_at if answer is None else answer.at)
+    at = datetime.fromisoformat((answer.at if answer is not None else "") or verdict.started_at)
     outcome = ObjectOutcome(verdict.object)
     if FAMILY_OF[outcome] is not Family.WORKS or answer is None:
         return Check(at, outcome, is_suspect, Seen(landing=verdict.final_url))

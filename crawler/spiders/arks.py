@@ -27,7 +27,7 @@ from crawler.paths import origin_of, resolver_path
 from crawler.questions import Known, Places, is_reached, next_question, question_url, reached
 from crawler.readings import Reading, Wait, learned, meant_by, next_reading, readings_of
 from crawler.replaying import Replay
-from crawler.resolving import INFLECTED, INFLECTIONS, label_of, names_skipped_ark, sendable
+from crawler.resolving import INFLECTED, INFLECTIONS, label_of, names_skipped_ark, sendable, url_fault
 from crawler.spiders.auditing import AuditSpider
 from extractors.ark import Ark
 from extractors.naan import Registry
@@ -48,7 +48,7 @@ _SHARED = frozenset({Question.CONTROL, Question.CONTROL_INFO, Question.POLICY_LI
 
 def is_worth_asking(policy: str) -> bool:
     """Whether the address of a policy may be asked, whoever has written it into a record."""
-    return len(policy) <= LONGEST_POLICY and not names_skipped_ark(policy)
+    return len(policy) <= LONGEST_POLICY and url_fault(policy) is None and not names_skipped_ark(policy)
 
 
 @dataclass(slots=True)

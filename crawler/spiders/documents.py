@@ -138,7 +138,7 @@ class DocumentsSpider(AuditSpider):
         if end is ChainEnd.ANSWERED and response.status in SUCCESSES:
             async with self._turns[lead.host]:
                 self.feed.answered(lead.canonical)
-                async for record in self._records(lead, response, (*earlier, *hops)):
+                async for record in self._records(lead, response, hops):
                     yield record
             return
         self.feed.answered(lead.canonical)
