@@ -21,6 +21,8 @@ from reports.tables import TABLES
 LEFT_OUT = frozenset({"requests"})
 #: How often a host that is silent was asked depends on what else was going on.
 _ATTEMPTS = re.compile(r"; asked \d+ times(?:; before: [\w ,-]+)?")
+#: How long the attempts of a question took, and how many questions that made of an ARK.
+_TIMES = re.compile(r" over [0-9]+ s\b|[0-9]+ questions asked about [^;\n]*;? ?")
 
 
 def examples(store: Path) -> Mapping[str, str]:
@@ -37,7 +39,7 @@ def examples(store: Path) -> Mapping[str, str]:
     }
     lines = (line for line in markdown(report).splitlines() if "requests sent" not in line)
     texts = {**tables, "report.md": "\n".join(lines) + "\n"}
-    return {name: _ATTEMPTS.sub("", text) for name, text in texts.items()}
+    return {name: _TIMES.sub("", _ATTEMPTS.sub("", text)) for name, text in texts.items()}
 
 
 def _without_chance(report: Report, definition: TableDefinition) -> pd.DataFrame:
