@@ -77,7 +77,7 @@ def from_xml(markup: bytes) -> Record | None:
     if root is None or not isinstance(root.tag, str):
         return None
     etree.strip_elements(root, etree.Entity, with_tail=False)  # they stand for nothing that we would look up
-    name = etree.QName(root).localname.lower()
+    name = _local(root)
     if root.tag == f"{{{RDF}}}RDF":
         found = _from_rdf(etree.tostring(root, encoding="unicode"), "xml")
         if found is not None:
@@ -127,14 +127,13 @@ def _shown(graph: rdflib.Graph, value: Any) -> str:
 
 def _statements(root: Any) -> Iterator[tuple[str, str]]:
     """What is told under the names of well-known vocabularies, in the names of Dublin Core."""
-    for number, element in enumerate(root.iter()):
+    for number, element in enumerate(root.iter("*")):
         if number > MOST_ELEMENTS or not isinstance(element.tag, str):
             continue
         about = element.get(f"{{{RDF}}}about")
         if about:
             yield "@id", about
-        tag = etree.QName(element)
-        namespace, name = tag.namespace or "", tag.localname
+        namespace, name = _parts(element)
         if _DESCRIPTIVE.match(namespace):
             yield name.lower(), _text(element) or element.get(f"{{{RDF}}}resource", "")
         elif namespace == _MARC and name == "subfield":
@@ -146,7 +145,7 @@ def _statements(root: Any) -> Iterator[tuple[str, str]]:
 
 def _unspoken(root: Any) -> Record | None:
     """The description in XML that has no namespace, but elements with plain names."""
-    told = dict(_first((_local(element), _text(element)) for element in root.iter() if not len(element)))
+    told = dict(_first((_local(element), _text(element)) for element in root.iter("*") if not len(element)))
     plain = {key: value for key, value in told.items() if key in KERNEL}
     return {"rdf": plain} if len(kernel(plain)) >= ENOUGH_ANSWERS else None
 
@@ -156,7 +155,13 @@ def _is_in_header(element: Any) -> bool:
 
 
 def _local(element: Any) -> str:
-    return etree.QName(element).localname.lower() if isinstance(element.tag, str) else ""
+    return _parts(element)[1].lower() if isinstance(element.tag, str) else ""
+
+
+def _parts(element: Any) -> tuple[str, str]:
+    """The namespace and the name of an element; a prefix that nobody declared is left out."""
+    namespace, brace, name = str(element.tag).rpartition("}")
+    return namespace.removeprefix("{") if brace else "", name.rpartition(":")[2]
 
 
 def _text(element: Any) -> str:

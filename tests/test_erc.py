@@ -154,10 +154,12 @@ def test_a_body_made_to_be_slow_takes_no_long(read: Any, body: str) -> None:
     "markup",
     [
         b"<!DOCTYPE r [<!ENTITY a 'aaaa'>]><r>&a;<title>&a;</title></r>",
+        b"<r><a/><?pi b?><!-- c --></r>",
         b"<?xml version='1.0'?><?pi?><!-- only --><r/>",
         b"<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>&c;</rdf:RDF>",
         b"\xff\xfe<\x00r\x00>\x00",
         b"<r xmlns='not a uri'><title>a",
+        b"<rdf:RDF><undeclared:title>a</undeclared:title></rdf:RDF>",
     ],
 )
 def test_odd_xml_is_no_record(markup: bytes) -> None:
@@ -169,12 +171,21 @@ PIECES = st.sampled_from(
         "<div>", "</div>", "<main>", "</main>", "<h1>", "</h1>", "<a href=x>", "</a>", "<nav>", "<header>", "<li>",
         "<td>", "<pre>{", "<script type='application/ld+json'>[", "<meta name=DC.title content=x>",
         "<b itemprop='name x'>", "who:", "<dt>who<dd>", "<title>", "<th>", "<!--", "&#0;", "ark:/12x45/x5",
-        "not found", "\x00", "<svg>", "<template>",
+        "not found", "\x00", "<svg>", "<template>", "<rdf:RDF>", "<?xml version='1.0'?>", "<?pi?>", "@prefix a: <b> .",
+        '{"a":', "[", "erc:\n", "who: x\n", "%{", "<error>", "&x;", "<![CDATA[", "]]>",
     ]
 )  # fmt: skip
 
 
-@given(st.lists(PIECES, max_size=40))
-def test_no_page_is_too_odd_to_read(pieces: list[str]) -> None:
-    answer = read_answer("".join(pieces).encode(), "text/html")
+TYPES = st.sampled_from(
+    [
+        "text/html", "text/plain", "text/xml", "application/rdf+xml", "text/turtle", "application/json", "text/yaml",
+        "application/javascript", "application/octet-stream", None,
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=40), TYPES)
+def test_no_answer_is_too_odd_to_read(pieces: list[str], content_type: str | None) -> None:
+    answer = read_answer("".join(pieces).encode(), content_type)
     assert answer.text is None or "\n" not in answer.text
