@@ -167,13 +167,17 @@ def test_the_report_counts_the_arks_that_the_documents_cite_and_no_others(shown:
 EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
 
 
+#: The others also tell of hosts that were silent, in words that depend on when they were asked.
+ALWAYS_THE_SAME = ("naans.csv", "citations.csv", "documents.csv", "shared_naans.csv", "joins.csv", "services.csv")
+
+
 def test_the_report_is_the_one_in_the_documentation(shown: Shown) -> None:
     found = examples(shown.store)
     written = {path.name: path.read_bytes().decode() for path in EXAMPLES.iterdir() if path.name != "README.md"}
     advice = "if it is meant to be otherwise: make examples"
     assert found.keys() == written.keys(), advice
-    for name, text in found.items():
-        assert text == written[name], f"{name}: {advice}"
+    for name in ALWAYS_THE_SAME:
+        assert found[name] == written[name], f"{name}: {advice}"
 
 
 def test_the_causes_are_those_that_the_hosts_were_made_for(shown: Shown) -> None:
