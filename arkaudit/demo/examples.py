@@ -17,8 +17,8 @@ from reports.frames import load_frames
 from reports.summary import REQUESTS_SENT
 from reports.tables import TABLES
 
-#: Tables whose very rows depend on which answer came first (which ARK stands for its shoulder is a matter of chance), or
-#: that tell of nothing but time.
+#: Tables whose very rows depend on which answer came first (which ARK stands for its shoulder is a matter of chance),
+#: or that tell of nothing but time.
 LEFT_OUT = frozenset({"requests", "conformance", "outages", "persistence", "runs"})
 #: How often a host that is silent was asked depends on what else was going on.
 _ATTEMPTS = re.compile(r"; asked \d+ times(?:; before: [\w ,-]+)?")
