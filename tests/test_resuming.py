@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -19,7 +20,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tests.interrupted import Command, World, counts, local_files, sent, tables, with_a_fault, with_room_for
+from tests.interrupted import HOW_LONG, Command, World, counts, local_files, sent, tables, with_a_fault, with_room_for
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 
 Asked = Counter[tuple[str, str]]
@@ -152,8 +153,8 @@ def test_a_check_that_is_killed_again_and_again_prints_the_same_verdicts(world: 
 
 
 def verdicts(output: str) -> list[dict[str, Any]]:
-    """The rows of a check, without the moments of their hops."""
-    rows = [json.loads(line) for line in output.splitlines()]
+    """The rows of a check, without the moments of their hops and how long attempts took."""
+    rows = [json.loads(line) for line in re.sub(HOW_LONG, "", output).splitlines()]
     for row in rows:
         row["hops"] = [(hop["url"], hop["status"]) for hop in row.get("hops", ())]
     return rows
