@@ -20,7 +20,7 @@ examples: demo
 	$(BIN)/python -m arkaudit.demo.examples demo-report/audit.db docs/examples
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto --dist loadfile
 
 properties: $(VENV)/installed
 	$(BIN)/python -m pytest -q --hypothesis-profile=search -m hypothesis
