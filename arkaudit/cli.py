@@ -443,14 +443,17 @@ _SCHEDULED = click.option(
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def schedule_list(config_file: Path, form: str) -> None:
     """Print when each audit runs next, and how its last run ended."""
+    from arkaudit.rows import whole, write
     from arkaudit.schedules import listing
     from arkaudit.schedules.running import planned_in
 
-    rows = listing.rows(planned_in(config_file), datetime.now(UTC))
+    planned = listing.rows(planned_in(config_file), datetime.now(UTC))
     if form == "json":
-        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+        write(json.dumps(planned, indent=2) + "\n", sys.stdout)
     else:
-        Console().print(listing.table(rows))
+        console = Console()
+        with whole(console):
+            console.print(listing.table(planned))
 
 
 @schedule.command("due", short_help="Run what is due now, and end.")
