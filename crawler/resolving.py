@@ -197,7 +197,8 @@ def next_step(
     if names_skipped_ark(url):
         return Stop(ChainEnd.SKIPPED, f"{url} names an example or a test, which is never requested")
     if url in urls and (cookie_at is None or cookie_at < len(urls) - 1 - urls[::-1].index(url)):
-        return Stop(ChainEnd.LOOP, url)
+        way = "redirects to itself" if url == urls[-1] else f"leads back to {url}, which was asked before"
+        return Stop(ChainEnd.LOOP, f"{urls[-1]} {way}")
     if len(urls) > max_hops:
         return Stop(ChainEnd.TOO_MANY_REDIRECTS, f"more than {max_hops} redirects")
     return Follow(url)
