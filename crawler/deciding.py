@@ -30,7 +30,7 @@ def decide_doubts(store: Store, run_id: int, *, resolver: str) -> int:
 
 def record_registry_findings(store: Store, run_id: int, registry: Registry) -> None:
     """Keep what *registry* says against what the documents of a run cite: NAANs it doesn't know, shoulders alone."""
-    arks = {ark for ark, _ in store.cited_arks(run_id)}
+    arks = {ark for ark, _ in store.cited_arks(run_id, as_asked=True)}
     for naan in sorted({ark.naan for ark in arks}):
         remark = registry.unregistered(naan)
         if remark is not None:

@@ -23,7 +23,7 @@ from crawler.flags import UNDECODABLE, UNPACKED_IN_PART
 from crawler.governor import NotAsked
 from crawler.observations import ChainEnd, Hop
 from crawler.quirks import quirks
-from crawler.resolving import Follow, Stop, next_step, url_fault
+from crawler.resolving import Follow, Stop, is_too_long, next_step, url_fault
 from crawler.robots import RobotsUnreachable
 from extractors.formats import parse_content_type
 
@@ -55,13 +55,17 @@ class UnusableUrl(IgnoreRequest):
     """Raised for a URL of which no request can be made; nothing has been looked up then."""
 
 
+class UrlTooLong(UnusableUrl):
+    """Raised for a URL that is longer than what we ask for."""
+
+
 class UsableUrls:
     """Comes first, and holds back URLs over which the machinery would stumble in words of its own."""
 
     def process_request(self, request: Request) -> None:
         fault = url_fault(request.url)
         if fault:
-            raise UnusableUrl(fault)
+            raise (UrlTooLong if is_too_long(request.url) else UnusableUrl)(fault)
 
 
 class HopRecorder:

@@ -14,9 +14,12 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    and_,
     select,
     text,
 )
+
+from crawler.mention_rows import Decided
 
 #: ``PRAGMA application_id`` of our files ("ARKA"), so that a foreign SQLite file is refused and never written to.
 APPLICATION_ID = 0x41524B41
@@ -121,6 +124,20 @@ is_current_mention = ~(
         _later.c.decided > mention.c.decided,
     )
     .exists()
+)
+#: Of these rows, the one by which resolvers were asked: what their answers have settled comes later.
+is_asked_mention = and_(
+    mention.c.decided < Decided.SETTLED.value,
+    ~(
+        select(_later.c.mention_id)
+        .where(
+            _later.c.document_id == mention.c.document_id,
+            _later.c.ordinal == mention.c.ordinal,
+            _later.c.decided > mention.c.decided,
+            _later.c.decided < Decided.SETTLED.value,
+        )
+        .exists()
+    ),
 )
 
 observation = Table(

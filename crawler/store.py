@@ -73,11 +73,10 @@ _PAGE = 500
 #: ARKs of which the key is remembered.
 _ARKS_KNOWN = 20_000
 
-#: Mentions that may stand for something else, or be spelled otherwise, and about which no resolver has settled that.
+#: Mentions that may stand for something else, or be spelled otherwise, before what resolvers answer settles that.
 _is_open = and_(
-    schema.is_current_mention,
+    schema.is_asked_mention,
     or_(schema.mention.c.alternatives != [], cast(schema.mention.c.repairs, Text).contains("line wrap")),
-    schema.mention.c.decided < Decided.SETTLED.value,
 )
 
 
@@ -473,14 +472,19 @@ class Store:
 
     # -- what is there
 
-    def cited_arks(self, run_id: int) -> list[tuple[Ark, str]]:
-        """Each ARK and URL to ask that the documents of a run cite, once, in the order of first citation."""
+    def cited_arks(self, run_id: int, *, as_asked: bool = False) -> list[tuple[Ark, str]]:
+        """Each ARK and URL to ask that the documents of a run cite, once, in the order of first citation.
+
+        With *as_asked*, as they were cited before answers settled what was doubtful: a run that is gone on with after
+        that asks for nothing else.
+        """
         first = func.min(schema.mention.c.mention_id)
+        which = schema.is_asked_mention if as_asked else schema.is_current_mention
         query = (
             select(schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier, schema.mention.c.request_url)
             .join_from(schema.mention, schema.ark)
             .join(schema.document, schema.document.c.document_id == schema.mention.c.document_id)
-            .where(schema.document.c.run_id == run_id, schema.is_current_mention)
+            .where(schema.document.c.run_id == run_id, which)
             .group_by(schema.ark.c.ark_id, schema.mention.c.request_url)
             .order_by(first)
         )
@@ -517,7 +521,10 @@ class Store:
                 )
 
     def open_mentions(self, run_id: int) -> Iterator[KeptMention]:
-        """The mentions of a run that may stand for something else, as decided last, in the order of the documents."""
+        """The mentions of a run that may stand for something else, in the order of the documents.
+
+        They are as decided before any answer: what answers have settled changes nothing here.
+        """
         mention, document = schema.mention, schema.document
         query = (
             select(mention, schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
@@ -530,12 +537,17 @@ class Store:
             for row in connection.execute(query):
                 yield KeptMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
 
-    def record_decisions(self, decisions: Iterable[tuple[KeptMention, CitedMention]], on: Decided) -> None:
-        """Keep mentions that were decided again, each beside the rows of its earlier readings; twice does no harm."""
+    def record_decisions(self, decisions: Iterable[tuple[KeptMention, CitedMention]], on: Decided) -> int:
+        """Keep mentions that were decided again, each beside the rows of its earlier readings; twice does no harm.
+
+        Returns how many were not known yet.
+        """
+        new = 0
         with self._writing() as connection:
             for first, cited in decisions:
                 values = self._mention_values(connection, first.document_id, first.ordinal, on, cited)
-                connection.execute(insert(schema.mention).values(values).on_conflict_do_nothing())
+                new += connection.execute(insert(schema.mention).values(values).on_conflict_do_nothing()).rowcount
+        return new
 
     def observations(self, run_id: int) -> Iterator[Observation]:
         """Every observation of a run, in the order in which they were made; a page at a time."""

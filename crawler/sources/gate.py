@@ -100,9 +100,11 @@ class Gate:
         self.left_out: Counter[str] = Counter()
         """Links that were not followed, by the kind of the finding that tells so."""
 
-    def remember(self, url: str) -> None:
-        """Take note of a URL that is asked for, as from the frontier of a crawl that is resumed."""
-        self._traps.remember(url)
+    def remember(self, lead: Lead) -> None:
+        """Take note of what is asked for, as from the frontier of a crawl that is resumed."""
+        self._traps.remember(lead.url)
+        if lead.part > 0:
+            self._further.add(lead.url)
 
     def sitemaps(self, urls: Iterable[str], *, robots: str) -> tuple[Lead, ...]:
         """The sitemaps that a *robots* file names: parts of the site wherever they are, for their own pages are not."""

@@ -94,7 +94,7 @@ class DocumentsSpider(AuditSpider):
             self._end_of_time = asyncio.get_running_loop().call_later(self._plan.max_time_s, self._time_is_up)
         for lead in self.frontier.leads():  # of a run that is gone on with
             if lead.kind is Kind.PAGE:
-                self._gate.remember(lead.url)
+                self._gate.remember(lead)
         self.frontier.add(map(Lead.to_file, self._files))
         self.frontier.add(self._plan.seeds())
         async for entry in self.feed.entries():
