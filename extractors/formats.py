@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from email.message import Message
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from extractors.documents import Finding, Reading
@@ -136,6 +137,7 @@ def format_of(data: bytes, *, media_type: str | None = None, name: str = "", cha
     return by_content or _format_by_label(media_type, name) or format_by_likeness(start)
 
 
+@lru_cache(maxsize=1024)
 def parse_content_type(header: str) -> tuple[str, str | None]:
     """The media type that a Content-Type header declares, empty if it declares none, and the charset.
 
