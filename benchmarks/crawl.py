@@ -98,7 +98,7 @@ def _crawled(command: Sequence[str], site: Site, pages: int, folder: Path, *, co
     cpu_s, started = _cpu_s(), time.perf_counter()
     done = subprocess.run(
         command,
-        env=_environment(folder),
+        env=environment(folder),
         preexec_fn=lambda: os.sched_setaffinity(0, {core}),
         stdout=subprocess.DEVNULL,
         check=False,
@@ -112,7 +112,7 @@ def _crawled(command: Sequence[str], site: Site, pages: int, folder: Path, *, co
     return seen
 
 
-def _environment(folder: Path) -> Mapping[str, str]:
+def environment(folder: Path) -> Mapping[str, str]:
     """Ours, in which what Python has compiled is kept, as it is wherever programs are installed."""
     told = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return told | {"ARKAUDIT_CACHE": str(folder / "cache"), "PYTHONPATH": str(Path.cwd())}

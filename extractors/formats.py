@@ -158,7 +158,12 @@ def parse_content_type(header: str) -> tuple[str, str | None]:
 
 def _beginning(data: bytes, charset: str | None) -> tuple[bytes, str]:
     head = data[:_HEAD_BYTES]
-    return head, decode(head, charset).text
+    return head, _decoded(head, charset)
+
+
+@lru_cache(maxsize=8)  # it is asked for several times of one document
+def _decoded(head: bytes, charset: str | None) -> str:
+    return decode(head, charset).text
 
 
 def _format_by_label(media_type: str | None, name: str) -> Format | None:
