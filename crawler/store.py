@@ -70,8 +70,8 @@ RUNNING, FINISHED = "running", "finished"
 Recordable = DocumentRecord | Observation | TlsResult | Pause | HostTraffic | Settled
 #: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
 _PAGE = 500
-#: ARKs of which the key is remembered.
-_ARKS_KNOWN = 20_000
+#: ARKs of which the key is remembered: those that pages close to each other cite.
+_ARKS_KNOWN = 8_000
 
 _HOP_FIELDS = tuple(each.name for each in fields(Hop))
 _NEWEST_DOCUMENT = select(func.max(schema.document.c.document_id))
@@ -493,6 +493,20 @@ class Store:
         )
         with self._engine.connect() as connection:
             return [(Ark(row.naan, row.name, row.qualifier), row.request_url) for row in connection.execute(query)]
+
+    def arks_cited(self, run_id: int) -> Iterator[Ark]:
+        """The ARKs that the documents of a run cite, each once, in the order of the store; to be taken whole."""
+        query = (
+            select(schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
+            .join_from(schema.mention, schema.ark)
+            .join(schema.document, schema.document.c.document_id == schema.mention.c.document_id)
+            .where(schema.document.c.run_id == run_id, schema.is_current_mention)
+            .group_by(schema.ark.c.ark_id)
+            .order_by(schema.ark.c.ark_id)
+        )
+        with self.reading() as connection:
+            for row in connection.execution_options(yield_per=_PAGE).execute(query):
+                yield Ark(row.naan, row.name, row.qualifier)
 
     def whole_arks(self, run_id: int) -> list[Ark]:
         """The ARKs that stand whole somewhere in the documents of a run, in order."""

@@ -37,7 +37,7 @@ _SERVED_SUFFIXES = frozenset({".js", ".mjs", ".svg", ".svgz"})
 MOST_PARTS = 100_000
 _LENGTH_OF_EXAMPLE = 300
 #: Links of which is remembered what became of them; beyond, they are decided once more.
-MOST_KNOWN = 2**15
+MOST_KNOWN = 2**13
 #: Findings about links that were not followed, and about what pages ask of crawlers: a page has them by the dozen.
 ABOUT_LINKS = frozenset({"noindex", "nofollow-page", *map(str, Rule)})
 
@@ -248,7 +248,7 @@ class Gate:
         return False
 
 
-@lru_cache(maxsize=2**15)
+@lru_cache(maxsize=MOST_KNOWN)
 def is_no_document(url: str) -> bool:
     """Whether *url* names a picture, a film, a style or the like.
 
@@ -263,7 +263,7 @@ def is_no_document(url: str) -> bool:
     return ":" not in name and (names_no_document(name) or PurePosixPath(name).suffix.lower() in _SERVED_SUFFIXES)
 
 
-@lru_cache(maxsize=2**15)
+@lru_cache(maxsize=MOST_KNOWN)
 def names_document(url: str) -> bool:
     """Whether the path of *url* ends like the name of a document.
 
@@ -273,7 +273,7 @@ def names_document(url: str) -> bool:
     return PurePosixPath(_file_name(url)).suffix.lower() in _DOCUMENT_SUFFIXES
 
 
-_is_skipped = lru_cache(maxsize=2**15)(names_skipped_ark)
+_is_skipped = lru_cache(maxsize=MOST_KNOWN)(names_skipped_ark)
 
 
 def _file_name(url: str) -> str:

@@ -99,7 +99,7 @@ def absolute(base: str, link: str) -> str | None:
     return _absolute(base, link)
 
 
-@lru_cache(maxsize=2**14)
+@lru_cache(maxsize=2**13)
 def _absolute(base: str, link: str) -> str | None:
     try:
         url = urljoin(base, link)
