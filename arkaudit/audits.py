@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+import scrapy.core.downloader.contextfactory  # noqa: F401  (first, while there are few frames: it looks at each)
 from rich.console import Console
 from scrapy.crawler import Crawler
 

@@ -210,7 +210,7 @@ def names_skipped_ark(url: str) -> bool:
     >>> names_skipped_ark("https://n2t.net/ark:/%31%32%33%34%35/x5"), names_skipped_ark("https://n2t.net/ark:/12148/x5")
     (True, False)
     """
-    return any(mention.ark.is_skipped for spelling in (url, unquote(url)) for mention in find_arks(spelling))
+    return any(mention.ark.is_skipped for spelling in {url, unquote(url)} for mention in find_arks(spelling))
 
 
 def resolved_location(base: str, location: str) -> str:

@@ -7,9 +7,9 @@ durable when `Store.record` returns (``synchronous=FULL``).
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -70,8 +70,15 @@ RUNNING, FINISHED = "running", "finished"
 Recordable = DocumentRecord | Observation | TlsResult | Pause | HostTraffic | Settled
 #: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
 _PAGE = 500
-#: ARKs of which the key is remembered.
-_ARKS_KNOWN = 20_000
+#: ARKs of which the key is remembered: those that pages close to each other cite.
+_ARKS_KNOWN = 8_000
+
+_HOP_FIELDS = tuple(each.name for each in fields(Hop))
+_NEWEST_DOCUMENT = select(func.max(schema.document.c.document_id))
+_LATER_DOCUMENTS = select(schema.document.c.document_id, schema.document.c.url).where(
+    schema.document.c.document_id > bindparam("newest")
+)
+_ARK_IDS = select(schema.ark.c.ark_id, schema.ark.c.ark).where(schema.ark.c.ark.in_(bindparam("arks", expanding=True)))
 
 #: Mentions that may stand for something else, or be spelled otherwise, before what resolvers answer settles that.
 _is_open = and_(
@@ -292,11 +299,12 @@ class Store:
         """
         leads: list[Lead] = []
         settled: list[Settled] = []
+        documents: list[DocumentRecord] = []
         with self._writing() as connection:
             for item in items:
                 match item:
                     case DocumentRecord():
-                        self._record_document(connection, run_id, item)
+                        documents.append(item)
                         leads += item.leads
                         settled += [Settled(DOCUMENTS, item.settles)] if item.settles is not None else []
                     case Observation():
@@ -309,6 +317,8 @@ class Store:
                         _add_up(connection, run_id, item)
                     case Settled():
                         settled.append(item)
+            if documents:
+                self._record_documents(connection, run_id, documents)
             add_leads(connection, run_id, DOCUMENTS, leads)
             settle(connection, run_id, settled)
 
@@ -335,39 +345,43 @@ class Store:
                 )
             latest.note_verdicts(connection, run_id)
 
-    def _record_document(self, connection: Connection, run_id: int, document: DocumentRecord) -> None:
-        added = _add(
-            connection,
-            schema.document,
-            {
-                "run_id": run_id,
-                "url": document.url,
-                "found_on": document.found_on,
-                "fetched_at": document.fetched_at,
-                "outcome": document.outcome,
-                "status": document.status,
-                "final_url": document.final_url,
-                "media_type": document.media_type,
-                "title": document.title,
-                "body_bytes": document.body_bytes,
-                "body_sha256": document.body_sha256,
-                "hops": [_hop_json(hop) for hop in document.hops],
-            },
-        )
-        if added is None:
-            return
-        for finding in document.findings:
-            _add(
-                connection,
-                schema.finding,
-                {"run_id": run_id, "document_id": added, "subject": document.url, **asdict(finding)},
+    def _record_documents(self, connection: Connection, run_id: int, documents: Sequence[DocumentRecord]) -> None:
+        """Record those that are not there yet, with what belongs to them: a statement a table, not a row."""
+        newest = connection.scalar(_NEWEST_DOCUMENT) or 0
+        connection.execute(_adding(schema.document), [_document_values(run_id, document) for document in documents])
+        added = {row.url: row.document_id for row in connection.execute(_LATER_DOCUMENTS, {"newest": newest})}
+        cited = (each.mention.ark for document in documents for each in document.mentions)
+        self._learn_ark_ids(connection, list(dict.fromkeys(cited)))
+        findings: list[dict[str, Any]] = []
+        mentions: list[dict[str, Any]] = []
+        for document in documents:
+            key = added.pop(document.url, None)
+            if key is None:
+                continue
+            of_document = {"run_id": run_id, "document_id": key, "subject": document.url}
+            findings += ({**of_document, "kind": each.kind, "detail": each.detail} for each in document.findings)
+            mentions += (
+                self._mention_values(connection, key, ordinal, Decided.READ, each)
+                for ordinal, each in enumerate(document.mentions, start=1)
             )
-        rows = [
-            self._mention_values(connection, added, ordinal, Decided.READ, cited)
-            for ordinal, cited in enumerate(document.mentions, start=1)
-        ]
-        if rows:
-            connection.execute(insert(schema.mention), rows)
+        if findings:
+            connection.execute(_adding(schema.finding), findings)
+        if mentions:
+            connection.execute(insert(schema.mention), mentions)
+
+    def _learn_ark_ids(self, connection: Connection, arks: Sequence[Ark]) -> None:
+        """Record *arks* that are not there yet, and remember the keys of all; `_ark_id` knows them then."""
+        unknown = [ark for ark in arks if ark not in self._ark_ids]
+        if not unknown:
+            return
+        if len(self._ark_ids) >= _ARKS_KNOWN:
+            self._ark_ids.clear()
+            unknown = list(arks)
+        connection.execute(_adding(schema.ark), [_ark_values(ark) for ark in unknown])
+        for start in range(0, len(unknown), _PAGE):
+            by_text = {str(ark): ark for ark in unknown[start : start + _PAGE]}
+            for row in connection.execute(_ARK_IDS, {"arks": list(by_text)}):
+                self._ark_ids[by_text[row.ark]] = row.ark_id
 
     def _mention_values(
         self, connection: Connection, document_id: int, ordinal: int, decided: Decided, cited: CitedMention
@@ -455,14 +469,7 @@ class Store:
         known = self._ark_ids.get(ark)
         if known is not None:
             return known
-        values = {
-            "ark": str(ark),
-            "naan": ark.naan,
-            "shoulder": ark.shoulder,
-            "name": ark.name,
-            "qualifier": ark.qualifier,
-        }
-        _add(connection, schema.ark, values)
+        _add(connection, schema.ark, _ark_values(ark))
         found = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
         assert found is not None
         if len(self._ark_ids) >= _ARKS_KNOWN:
@@ -490,6 +497,20 @@ class Store:
         )
         with self._engine.connect() as connection:
             return [(Ark(row.naan, row.name, row.qualifier), row.request_url) for row in connection.execute(query)]
+
+    def arks_cited(self, run_id: int) -> Iterator[Ark]:
+        """The ARKs that the documents of a run cite, before answers settle what is doubtful, each once; to be taken whole."""
+        query = (
+            select(schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
+            .join_from(schema.mention, schema.ark)
+            .join(schema.document, schema.document.c.document_id == schema.mention.c.document_id)
+            .where(schema.document.c.run_id == run_id, schema.is_asked_mention)
+            .group_by(schema.ark.c.ark_id)
+            .order_by(schema.ark.c.ark_id)
+        )
+        with self.reading() as connection:
+            for row in connection.execution_options(yield_per=_PAGE).execute(query):
+                yield Ark(row.naan, row.name, row.qualifier)
 
     def whole_arks(self, run_id: int) -> list[Ark]:
         """The ARKs that stand whole somewhere in the documents of a run, in order."""
@@ -733,8 +754,35 @@ def _adding(table: Table) -> Insert:
     return insert(table).on_conflict_do_nothing()
 
 
+def _document_values(run_id: int, document: DocumentRecord) -> dict[str, Any]:
+    return {
+        "run_id": run_id,
+        "url": document.url,
+        "found_on": document.found_on,
+        "fetched_at": document.fetched_at,
+        "outcome": document.outcome,
+        "status": document.status,
+        "final_url": document.final_url,
+        "media_type": document.media_type,
+        "title": document.title,
+        "body_bytes": document.body_bytes,
+        "body_sha256": document.body_sha256,
+        "hops": [_hop_json(hop) for hop in document.hops],
+    }
+
+
+def _ark_values(ark: Ark) -> dict[str, Any]:
+    return {
+        "ark": str(ark),
+        "naan": ark.naan,
+        "shoulder": ark.shoulder,
+        "name": ark.name,
+        "qualifier": ark.qualifier,
+    }
+
+
 def _hop_json(hop: Hop) -> dict[str, Any]:
-    return {**asdict(hop), "headers": dict(hop.headers)}
+    return {name: getattr(hop, name) for name in _HOP_FIELDS} | {"headers": dict(hop.headers)}
 
 
 def _facts_json(facts: PageFacts) -> dict[str, Any]:
