@@ -499,7 +499,7 @@ class Store:
             return [(Ark(row.naan, row.name, row.qualifier), row.request_url) for row in connection.execute(query)]
 
     def arks_cited(self, run_id: int) -> Iterator[Ark]:
-        """The ARKs that the documents of a run cite, before answers settle what is doubtful, each once; to be taken whole."""
+        """The ARKs that the documents of a run cite, before answers settle anything, each once; to be taken whole."""
         query = (
             select(schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
             .join_from(schema.mention, schema.ark)
