@@ -1,6 +1,8 @@
-"""A report over a year of audits of 200,000 ARKs: its tables in time and memory, on one core; and what is due, at once.
+"""A report over a year of audits of 200,000 ARKs, in time and memory, on one core; and what is due, at once.
 
-Reading is measured apart, beside the same columns from Parquet files: which of the two the reports should read.
+The report is all tables, the page and the CSV files. Reading is measured apart, the same columns of the same rows from
+SQLite and from Parquet files: which of the two the reports should read (docs/adr/0022). `python -m benchmarks.history
+STORE` keeps the store that it makes, or takes the one that is there.
 """
 
 from __future__ import annotations
@@ -30,19 +32,20 @@ def main() -> int:
         store = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(folder, "audit.db")
         if not store.exists():
             make(store)
-        tables = _measured("tables", store)
+        report = _measured("report", store, Path(folder, "report"))
         reading = _measured("reading", store, Path(folder, "parquet"))
         due = _nothing_due(store, Path(folder))
-    slowest = sorted(tables["tables"].items(), key=lambda each: -each[1])[:4]
+    slowest = sorted(report["tables"].items(), key=lambda each: -each[1])[:4]
     told = ", ".join(f"{name} {seconds:.1f}" for name, seconds in slowest)
     print(
-        f"history: all {len(tables['tables'])} tables over 1,000,000 observations of 200,000 ARKs in "
-        f"{tables['seconds']:.1f} s (bound {MOST_S:.0f}; reading {tables['load']:.1f}, then {told}) and "
-        f"{tables['bytes'] / 1e6:,.0f} MB (bound {MOST_BYTES / 1e6:,.0f}); a run and all verdicts are read in "
+        f"history: all {len(report['tables'])} tables, the page and the CSV files over 1,000,000 observations of "
+        f"200,000 ARKs in {report['seconds']:.1f} s (bound {MOST_S:.0f}; reading {report['load']:.1f}, tables "
+        f"{sum(report['tables'].values()):.1f} with {told}, page {report['page']:.1f}, CSV {report['csv']:.1f}) and "
+        f"{report['bytes'] / 1e6:,.0f} MB (bound {MOST_BYTES / 1e6:,.0f}); {reading['rows']:,} rows are read in "
         f"{reading['sqlite']:.1f} s from SQLite, {reading['parquet']:.1f} s from Parquet that took "
         f"{reading['export']:.0f} s to write; nothing due is said in {due:.1f} s (bound {MOST_DUE_S:.0f})"
     )
-    return int(tables["seconds"] > MOST_S or tables["bytes"] > MOST_BYTES or due > MOST_DUE_S)
+    return int(report["seconds"] > MOST_S or report["bytes"] > MOST_BYTES or due > MOST_DUE_S)
 
 
 def _measured(part: str, *paths: Path) -> dict[str, Any]:
@@ -53,50 +56,90 @@ def _measured(part: str, *paths: Path) -> dict[str, Any]:
     return found
 
 
-def _tables(store: Path) -> dict[str, Any]:
+def _report(store: Path, out: Path) -> dict[str, Any]:
+    from reports.exports import write_report
+    from reports.formats.report import Report
     from reports.frames import load_frames
     from reports.tables import TABLES
 
     begun = _clock()
     frames = load_frames(store)
     loaded = _clock()
-    seconds: Mapping[str, float] = {table.name: _taken(lambda table=table: table.function(frames)) for table in TABLES}
+    made = {}
+    seconds: dict[str, float] = {}
+    for table in TABLES:
+        before = _clock()
+        made[table.name] = table.function(frames)
+        seconds[table.name] = _clock() - before
+    report = Report(frames, made)
     return {
         "load": loaded - begun,
         "tables": seconds,
+        **{name: _taken(lambda name=form: write_report(report, out, [name])) for name, form in _FORMATS.items()},
         "seconds": _clock() - begun,
         "bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
 
 
+_FORMATS = {"page": "html", "csv": "csv"}
+#: What a report needs of its three greatest tables: of all runs but for the mentions, which are those of the last one.
+_READ = {
+    "verdict": "ark naan request_url object object_evidence metadata metadata_evidence commitment commitment_evidence "
+    "commitment_parsed final_url hop_count request_count rests_on did_you_mean naan_policy remarks",
+    "observation": "ark request_url question attempt asked_url at chain_end status final_url hop_count media_type "
+    "title body_bytes body_complete remarks hops",
+    "mention": "mention_id document_id ordinal decided citation ark naan as_written repaired request_url resolver role "
+    "page place spans context repairs confidence reason alternatives remarks",
+}
+
+
 def _reading(store: Path, parquet: Path) -> dict[str, float]:
+    """How long the same rows take, from either; JSON stays text."""
     import pyarrow.parquet as pq
 
     from reports.frames import read
     from reports.parquet import export
-    from reports.timelines import timeline
 
-    export_s = _taken(lambda: export(store, parquet))
-    newest = max((parquet / "observation").iterdir())
-    observed = ["ark", "request_url", "question", "attempt", "at", "status", "final_url", "hop_count", "media_type"]
+    rows: dict[str, int] = {}
 
     def from_sqlite(connection: Any) -> None:
-        timeline(connection, 12)
-        rows = connection.exec_driver_sql(
-            "SELECT ark, request_url, question, attempt, at, status, final_url, hop_count, media_type"
-            " FROM observation JOIN ark USING (ark_id) WHERE run_id = 12"
-        )
-        rows.all()
+        for table, columns in _READ.items():
+            rows[table] = len(_frame(connection, table, columns.split()))
 
     def from_parquet() -> None:
-        pq.read_table(parquet / "verdict", columns=["ark", "request_url", "object", "run"]).to_pandas()
-        pq.read_table(newest, columns=observed).to_pandas()
+        for table, columns in _READ.items():
+            place = parquet / table
+            frame = pq.read_table(place if table != "mention" else max(place.iterdir()), columns=columns.split())
+            assert len(frame.to_pandas()) == rows[table]
 
     return {
-        "export": export_s,
         "sqlite": _taken(lambda: read(store, from_sqlite)),
+        "export": _taken(lambda: export(store, parquet)),
         "parquet": _taken(from_parquet),
+        "rows": sum(rows.values()),
     }
+
+
+def _frame(connection: Any, table: str, names: list[str]) -> Any:
+    from sqlalchemy import JSON, Boolean, Integer, Text, select, type_coerce
+
+    from crawler import schema
+    from reports.columns import INTEGER, MOMENT, TEXT, TRUTH, Columns, fetched
+
+    source = schema.tables.tables[table]
+    columns = [source.c[name] if name in source.c else schema.ark.c[name] for name in names]
+    dtypes = {Integer: INTEGER, Boolean: TRUTH}
+    told = Columns({each.name: MOMENT if each.name == "at" else dtypes.get(type(each.type), TEXT) for each in columns})
+    as_stored = (type_coerce(each, Text) if isinstance(each.type, JSON) else each for each in columns)
+    query = select(*as_stored).join_from(source, schema.ark)
+    if table == "mention":
+        query = query.join(schema.document).where(
+            schema.document.c.run_id
+            == select(schema.run.c.run_id).order_by(schema.run.c.run_id.desc()).limit(1).scalar_subquery()
+        )
+    for rows in fetched(connection, query):
+        told.add(rows)
+    return told.frame()
 
 
 def _nothing_due(store: Path, folder: Path) -> float:
@@ -112,7 +155,7 @@ def _nothing_due(store: Path, folder: Path) -> float:
 
 _STATES = ("healthy", "failing", "confirmed_broken", "blocked", "undetermined")
 _clock = time.process_time
-PARTS: Mapping[str, Callable[..., dict[str, Any]]] = {"--tables": _tables, "--reading": _reading}
+PARTS: Mapping[str, Callable[..., dict[str, Any]]] = {"--report": _report, "--reading": _reading}
 
 
 def _taken(work: Callable[[], object]) -> float:

@@ -15,11 +15,12 @@ ARKS = 100_000
 MOST_MB = 25.0
 #: A filter, a search and an order are answered by then.
 MOST_ANSWER_MS = 200.0
-#: A small page is open and drawn by then; the demo's is of this size.
+#: A small page can be used by then; the demo's is of this size.
 FEW_ARKS = 100
 MOST_OPEN_S = 1.0
 
 _TIMED = "(() => {{ const began = performance.now(); {what}; return performance.now() - began; }})()"
+_USABLE = "arkaudit.show('arks').then(shown => { shown.search('e', {}); return performance.now(); })"
 ANSWERS = {
     "a filter": "commands.search('', {family: 'fails'})",
     "a search": "commands.search('81055 timeout', {})",
@@ -46,9 +47,9 @@ def main() -> int:
             taken = {what: _best_ms(browser, code) for what, code in ANSWERS.items()}
     slowest = max(taken, key=lambda what: taken[what])
     print(
-        f"page: {ARKS:,} ARKs in {megabytes:.1f} MB (bound {MOST_MB:.0f}), open after {opened_large:.1f} s; "
+        f"page: {ARKS:,} ARKs in {megabytes:.1f} MB (bound {MOST_MB:.0f}), usable after {opened_large:.1f} s; "
         f"slowest answer {taken[slowest]:.0f} ms ({slowest}; bound {MOST_ANSWER_MS:.0f}); "
-        f"{FEW_ARKS} ARKs are open after {opened:.2f} s (bound {MOST_OPEN_S:.0f})"
+        f"{FEW_ARKS} ARKs are usable after {opened:.2f} s (bound {MOST_OPEN_S:.0f})"
     )
     return int(megabytes > MOST_MB or taken[slowest] > MOST_ANSWER_MS or opened > MOST_OPEN_S)
 
@@ -60,9 +61,9 @@ def _page(folder: Path, arks: int) -> Path:
 
 
 def _opening_s(browser: Page, index: Path) -> float:
-    """From the address to the load event, as the browser tells it, with all scripts run."""
+    """From the beginning of navigation until the table of all ARKs has answered a search."""
     browser.open(index)
-    return float(browser.value("performance.getEntriesByType('navigation')[0].loadEventEnd")) / 1000
+    return float(browser.settled(_USABLE)) / 1000
 
 
 def _best_ms(browser: Page, code: str) -> float:

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import Table
+
+from crawler import schema
 from crawler.store import Store
 from extractors.ark import Ark
 
@@ -65,7 +68,7 @@ def make(path: Path) -> None:
     with closing(sqlite3.connect(path)) as raw:
         raw.execute("PRAGMA synchronous=OFF")
         raw.execute("PRAGMA foreign_keys=OFF")
-        raw.executemany("INSERT INTO ark VALUES (?,?,?,?,?,?)", _arks(subjects))
+        raw.executemany(_into(schema.ark), _arks(subjects))
         keys = _Keys()
         for run in range(1, RUNS + 1):
             _add_run(raw, run, subjects, keys)
@@ -100,28 +103,27 @@ def _moment(run: int, second: float = 0) -> str:
 def _add_run(raw: sqlite3.Connection, run: int, subjects: list[Subject], keys: _Keys) -> None:
     command = "run" if run in (1, RUNS) else "check"
     seeds = '["https://library.example/"]' if command == "run" else "[]"
-    raw.execute(
-        "INSERT INTO run VALUES (?,?,?,?,'finished','0.1.0','https://n2t.net/','arkaudit/0.1.0',?)",
-        (run, command, _moment(run), _moment(run, 80_000), seeds),
-    )
-    raw.execute("INSERT INTO provenance VALUES (?,?,NULL)", (run, str(UUID(int=run))))
+    about = ("finished", "0.1.0", "https://n2t.net/", "arkaudit/0.1.0", seeds)
+    raw.execute(_into(schema.run, 9), (run, command, _moment(run), _moment(run, 80_000), *about))
+    raw.execute(_into(schema.provenance, 2), (run, str(UUID(int=run))))
     if command == "run":
         _add_documents(raw, run, subjects, keys)
     asked = [subject for subject in subjects if (subject.number + 3 * run) % OF < ASKED]
-    raw.executemany(f"INSERT INTO observation VALUES ({','.join('?' * 24)})", _observations(run, asked, keys))
-    raw.executemany(f"INSERT INTO verdict VALUES ({','.join('?' * 16)})", _verdicts(run, asked, keys))
+    raw.executemany(_into(schema.observation), _observations(run, asked, keys))
+    raw.executemany(_into(schema.verdict, 16), _verdicts(run, asked, keys))
+
+
+def _into(table: Table, width: int | None = None) -> str:
+    """The statement that adds a row of the first *width* columns of *table*, or of all; the others have one."""
+    names = [column.name for column in table.columns][:width]
+    return f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
 
 
 def _add_documents(raw: sqlite3.Connection, run: int, subjects: list[Subject], keys: _Keys) -> None:
     first = keys.document
-    pages = range(DOCUMENTS)
     raw.executemany(
-        "INSERT INTO document VALUES (?,?,?,NULL,?,'read',200,?,'text/html',?,9000,NULL,?)",
-        (
-            (first + n + 1, run, url, _moment(run, n), url, f"Page {n}", json.dumps([_hop(url, 200, _moment(run, n))]))
-            for n in pages
-            for url in [f"https://library.example/{n // 100}/{n}"]
-        ),
+        _into(schema.document),
+        ((first + page + 1, run, *_document(page, _moment(run, page))) for page in range(DOCUMENTS)),
     )
     keys.document += DOCUMENTS
     each = len(subjects) // DOCUMENTS
@@ -136,7 +138,13 @@ def _add_documents(raw: sqlite3.Connection, run: int, subjects: list[Subject], k
                 "a line of text around it", "[]", "certain", "it stands whole", "[]", "[]", None,
             )  # fmt: skip
 
-    raw.executemany(f"INSERT INTO mention VALUES ({','.join('?' * 23)})", mentions())
+    raw.executemany(_into(schema.mention), mentions())
+
+
+def _document(page: int, at: str) -> tuple[Any, ...]:
+    url = f"https://library.example/{page // 100}/{page}"
+    hops = json.dumps([_hop(url, 200, at)])
+    return url, None, at, "read", 200, url, "text/html", f"Page {page}", 9000, None, hops
 
 
 def _hop(url: str, status: int | None, at: str) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import count, repeat
+from operator import mul
 
 from extractors.ark import BETANUMERIC, Ark, shoulder_of
 
@@ -121,9 +123,8 @@ def check_character(covered: str, alphabet: str = BETANUMERIC) -> str:
     >>> check_character("13030/xf93gt2")
     'q'
     """
-    ordinal = _ORDINALS[alphabet].get
-    total = sum(position * ordinal(char, 0) for position, char in enumerate(covered, start=1))
-    return alphabet[total % len(alphabet)]
+    ordinals = map(_ORDINALS[alphabet].get, covered, repeat(0))
+    return alphabet[sum(map(mul, ordinals, count(1))) % len(alphabet)]
 
 
 def chance_of(seen: int, passed: int) -> float:
@@ -144,8 +145,8 @@ def chance_of(seen: int, passed: int) -> float:
         + (seen - passed) * math.log1p(-CHANCE)
     )
     term = total = math.exp(log_term)
-    for count in range(passed, seen):  # above the mean each term is smaller than the one before
-        term *= (seen - count) / (count + 1) * CHANCE / (1 - CHANCE)
+    for number in range(passed, seen):  # above the mean each term is smaller than the one before
+        term *= (seen - number) / (number + 1) * CHANCE / (1 - CHANCE)
         total += term
         if term <= total * 1e-15:
             break

@@ -1,19 +1,20 @@
-"""The store as typed DataFrames: the only place that opens it for reading and that names dtypes.
+"""The store as typed DataFrames: the only place that opens it for reading.
 
 Everything is read in one transaction, so that a report made beside a running audit shows one moment of it.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+import numpy as np
 import pandas as pd
 from sqlalchemy import JSON, ColumnElement, Connection, Select, Text, create_engine, func, select, type_coerce
 from sqlalchemy.exc import DBAPIError
@@ -47,6 +48,21 @@ from crawler.schema import (
 from extractors.documents import Role
 from extractors.naan import Registry
 from extractors.wraps.wrap import Confidence
+from reports.columns import (
+    INTEGER,
+    MOMENT,
+    PARSED,
+    REAL,
+    TEXT,
+    TRUTH,
+    Columns,
+    Dtype,
+    UnknownWord,
+    content,
+    fetched,
+    frame_of,
+    vocabulary,
+)
 from reports.run_queries import (
     NO_RUN,
     arks_of,
@@ -112,21 +128,9 @@ class Frames:
     """The run that somebody chose to compare with."""
 
 
-def vocabulary(*enums: type[StrEnum]) -> pd.CategoricalDtype:
-    """The dtype of a closed vocabulary: every word, in the order of its enum, or of several in a row."""
-    return pd.CategoricalDtype([str(word) for words in enums for word in words], ordered=True)
-
-
-Dtype: TypeAlias = str | pd.CategoricalDtype
 #: What a frame holds: an expression of the store, and the dtype that it gets.
 Selection: TypeAlias = Mapping[ColumnElement[Any], Dtype]
 
-TEXT = "str"
-INTEGER = "Int64"
-REAL = "Float64"
-TRUTH = "boolean"
-MOMENT = "datetime64[ms, UTC]"
-PARSED = "object"
 ROLE = vocabulary(Role)
 #: The least sure first.
 CONFIDENCE = pd.CategoricalDtype([confidence.token for confidence in sorted(Confidence)], ordered=True)
@@ -138,9 +142,6 @@ METADATA = vocabulary(MetadataOutcome)
 COMMITMENT = vocabulary(CommitmentOutcome)
 STATE = vocabulary(State)
 EVENT = vocabulary(EventKind)
-
-#: What stands between the parts of a list that is shown as text.
-JOINT = "; "
 
 RUN: Selection = {
     run.c.run_id: INTEGER,
@@ -367,6 +368,23 @@ def read(store: Path, work: Callable[[Connection], Found]) -> Found:
 
     Raises `StoreUnreadable`.
     """
+    with _without_collection():
+        return _moment_of(store, work)
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Nobody looks for circles of garbage meanwhile: in millions of rows there are none, and looking takes long."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _moment_of(store: Path, work: Callable[[Connection], Found]) -> Found:
     before = _stamp(store)
     if before is not None:
         try:
@@ -431,7 +449,7 @@ def _reading(store: Path, access: str) -> Iterator[Connection]:
             yield connection
     except DBAPIError as error:
         raise StoreUnreadable(f"{store}: can't be read as a store of arkaudit: {error.orig}") from error
-    except (_UnknownWord, json.JSONDecodeError) as error:
+    except (UnknownWord, json.JSONDecodeError) as error:
         raise StoreUnreadable(f"{store}: holds what this arkaudit can't read: {error}") from error
     finally:
         engine.dispose()
@@ -482,7 +500,11 @@ def _frames(
         for selection in (OBSERVATIONS, MENTIONS)
     )
     asked = observation.c.run_id == run_id if not is_whole else behind(counting, run_id)
-    chains = load(asking, _rows(asking).join_from(observation, ark).where(asked))
+    asks = _rows(asking).join_from(observation, ark).where(asked)
+    observations, hops = (
+        _with_hops(connection, asking, asks, HOP_OF) if is_whole else (load(asking, asks), _no_hops(HOP_OF))
+    )
+    _, fetches = _with_hops(connection, FETCHES, _rows(FETCHES).where(document.c.run_id == told), FETCH_OF)
     cited = _rows(citing).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
     verdicts = _rows(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
     lives = _rows(HISTORY).join_from(verdict, run).where(life_of(judged, told))
@@ -494,9 +516,9 @@ def _frames(
         findings=load(FINDINGS, _rows(FINDINGS).where(finding.c.run_id == run_id)),
         arks=load(ARKS, _rows(ARKS).where(arks_of([cited_arks(run_id), judged, asked_arks(run_id)]))),
         mentions=_with_citations(load(citing, cited.where(is_current_mention))),
-        observations=chains.drop(columns="hops", errors="ignore"),
-        hops=_hops(chains, HOP_OF) if is_whole else _typed(_hop_dtypes(HOP_OF), []),
-        fetches=_hops(load(FETCHES, _rows(FETCHES).where(document.c.run_id == told)), FETCH_OF),
+        observations=observations,
+        hops=hops,
+        fetches=fetches,
         tls=load(TLS, _rows(TLS).where(tls_probe.c.run_id == run_id)),
         verdicts=load(VERDICTS, verdicts.where(verdict.c.verdict_id.in_(counting))),
         latest=load(LATEST, _rows(LATEST).where(standing_in(counting))),
@@ -523,7 +545,7 @@ def _registered(registry: Registry) -> pd.DataFrame:
         for entry in registry.entries
         if entry.naan
     }
-    return _typed(REGISTERED, [(*key, *told) for key, told in sorted(rows.items())])
+    return frame_of(REGISTERED, [(*key, *told) for key, told in sorted(rows.items())])
 
 
 def _rows(selection: Selection) -> Select[Any]:
@@ -540,96 +562,57 @@ def _is_json(column: ColumnElement[Any]) -> bool:
 
 
 def _frame(connection: Connection, selection: Selection, query: Select[Any]) -> pd.DataFrame:
-    cursor = connection.execute(query).cursor
-    rows = cursor.fetchall() if cursor is not None else []  # as SQLite gives them: this may be millions
-    parsed = frozenset(column.name for column in selection if _is_json(column))
-    return _typed({column.name: dtype for column, dtype in selection.items()}, rows, parsed)
+    columns = _columns(selection)
+    for rows in fetched(connection, query):
+        columns.add(rows)
+    return columns.frame()
 
 
-def _hops(owners: pd.DataFrame, repeated: Mapping[str, Dtype]) -> pd.DataFrame:
-    """One row a hop of each of *owners*, with what it repeats of its owner."""
-    rows = [
-        (*owner, ordinal, *(hop.get(name) for name in HOP), *_headers(hop))
-        for *owner, hops in owners[[*repeated, "hops"]].itertuples(index=False, name=None)
-        for ordinal, hop in enumerate(hops, start=1)
-    ]
-    return _typed(_hop_dtypes(repeated), rows)
+def _columns(selection: Selection) -> Columns:
+    dtypes = {column.name: dtype for column, dtype in selection.items()}
+    return Columns(dtypes, frozenset(column.name for column in selection if _is_json(column)))
 
 
-def _hop_dtypes(repeated: Mapping[str, Dtype]) -> Mapping[str, Dtype]:
-    return {**repeated, "ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), TEXT)}
+def _with_hops(
+    connection: Connection, selection: Selection, query: Select[Any], repeated: Mapping[str, Dtype]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What a selection gives that ends with hops, and one row a hop, with what it repeats of its owner.
+
+    The hops are taken apart as they come: together they would be the greatest part of all that is in memory.
+    """
+    owners = _columns({column: dtype for column, dtype in selection.items() if column.name != "hops"})
+    hops = Columns(_HOP_DTYPES)
+    counts: list[int] = []
+    for rows in fetched(connection, query):
+        *columns, texts = zip(*rows, strict=True)
+        owners.add_columns(columns)
+        chains = [content(text) or () for text in texts]
+        counts += map(len, chains)
+        hops.add_columns(_hop_columns(chains))
+    return (found := owners.frame()), _of_owners(found[list(repeated)], hops.frame(), counts)
 
 
-def _headers(hop: Mapping[str, Any]) -> Iterator[str | None]:
+def _of_owners(owners: pd.DataFrame, hops: pd.DataFrame, counts: Sequence[int]) -> pd.DataFrame:
+    """The hops beside their owners, each of which has so many of them."""
+    places = np.repeat(np.arange(len(owners)), counts)
+    return pd.concat([owners.take(places).reset_index(drop=True), hops], axis="columns")
+
+
+def _hop_columns(chains: Sequence[Sequence[Mapping[str, Any]]]) -> list[Sequence[Any]]:
+    flat = [hop for chain in chains for hop in chain]
+    headers = list(zip(*map(_headers, flat), strict=True)) if flat else [()] * len(HOP_HEADERS)
+    ordinals = [ordinal for chain in chains for ordinal in range(1, len(chain) + 1)]
+    return [ordinals, *([hop.get(name) for hop in flat] for name in HOP), *headers]
+
+
+_HOP_DTYPES: Mapping[str, Dtype] = {"ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), TEXT)}
+
+
+def _no_hops(repeated: Mapping[str, Dtype]) -> pd.DataFrame:
+    return Columns({**repeated, **_HOP_DTYPES}).frame()
+
+
+def _headers(hop: Mapping[str, Any]) -> tuple[str | None, ...]:
     """The values of `HOP_HEADERS` in a hop, whatever the case of their names."""
     headers = {name.lower(): value for name, value in (hop.get("headers") or {}).items()}
-    return (headers.get(name) for name in HOP_HEADERS)
-
-
-def _typed(
-    dtypes: Mapping[str, Dtype], rows: Sequence[Sequence[Any]], json_columns: frozenset[str] = frozenset()
-) -> pd.DataFrame:
-    columns: Iterable[Sequence[Any]] = zip(*rows, strict=True) if rows else ((),) * len(dtypes)
-    told = zip(dtypes.items(), columns, strict=True)
-    return pd.DataFrame(
-        {
-            name: _series(name, _parsed(values, dtype) if name in json_columns else values, dtype)
-            for (name, dtype), values in told
-        }
-    )
-
-
-def _parsed(values: Sequence[str | None], dtype: Dtype) -> list[Any]:
-    """What JSON texts hold, as text where the column is one; each text is parsed once, unless it is a long one."""
-    known: dict[str | None, Any] = {None: None}
-    parsed = []
-    for value in values:
-        if value not in known:
-            content = json.loads(value or "null")
-            content = joined(content) if dtype == TEXT else content
-            if value is None or len(value) > _LONG:
-                parsed.append(content)
-                continue
-            known[value] = content
-        parsed.append(known[value])
-    return parsed
-
-
-#: Longer JSON is hardly ever the same twice.
-_LONG = 100
-
-
-class _UnknownWord(ValueError):
-    """Raised by `_series` for a word that is not in the vocabulary of its column."""
-
-
-def _series(name: str, values: Sequence[Any], dtype: Dtype) -> pd.Series[Any]:
-    if isinstance(dtype, pd.CategoricalDtype):
-        unknown = set(values) - {*dtype.categories, None}
-        if unknown:
-            raise _UnknownWord(f"{name} {sorted(unknown)[0]!r}")
-        return pd.Series(values, dtype=dtype)
-    if dtype == MOMENT:
-        moments = pd.to_datetime(pd.Series(values, dtype=TEXT), utc=True, format="ISO8601", errors="coerce")
-        return moments.dt.as_unit("ms")
-    try:
-        return pd.Series(values, dtype=dtype)
-    except UnicodeEncodeError:  # half a character, out of JSON
-        return pd.Series([joined(value) for value in values], dtype=dtype)
-
-
-def joined(value: Any) -> str | None:
-    """A value of the store as text: the parts of a list joined, a structure as JSON, nothing as nothing.
-
-    Half a character (a lone surrogate, which JSON can hold and no file can) is spelled out.
-
-    >>> joined(["404 from the provider", "asked twice"])
-    '404 from the provider; asked twice'
-    """
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, list | tuple):
-        return JOINT.join(part for part in map(joined, value) if part)
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return tuple(headers.get(name) for name in HOP_HEADERS)

@@ -10,10 +10,11 @@ import pandas as pd
 
 from crawler.observations import Family
 from extractors.ark import Ark
-from extractors.checkchar import Check
+from extractors.checkchar import Check, Zones
 from extractors.suggestions import suggestions
-from extractors.wraps.evidence import Evidence
-from reports.frames import JOINT, Frames, joined
+from extractors.wraps.shapes import Shapes
+from reports.columns import JOINT, joined
+from reports.frames import Frames
 from reports.standing import ark_standings, cited_urls
 from reports.words import naan_policy_words
 
@@ -83,13 +84,16 @@ def requests(frames: Frames) -> pd.DataFrame:
 def checks_of(frames: Frames) -> Mapping[str, tuple[str, str]]:
     """What the check character of each ARK says in the light of all of them, and what may have been meant."""
     parsed = {form: Ark.parse(form) for form in sorted(ark_standings(frames)["ark"])}
-    evidence = Evidence.of(parsed.values())
-    checks = {}
-    for form, ark in parsed.items():
-        check = evidence.zones.check(ark)
-        meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows) if check is Check.FAILS else ()
-        checks[form] = (check.value, JOINT.join(str(suggestion.ark) for suggestion in meant))
-    return checks
+    zones = Zones.of(parsed.values())
+    checks = {form: zones.check(ark) for form, ark in parsed.items()}
+    shapes = Shapes.learned(parsed.values()) if Check.FAILS in checks.values() else Shapes()
+    return {form: (check.value, _meant_by(parsed[form], check, zones, shapes)) for form, check in checks.items()}
+
+
+def _meant_by(ark: Ark, check: Check, zones: Zones, shapes: Shapes) -> str:
+    if check is not Check.FAILS:
+        return ""
+    return JOINT.join(str(suggestion.ark) for suggestion in suggestions(ark, zones=zones, fits=shapes.allows))
 
 
 def _permanence(promise: Any) -> str | None:

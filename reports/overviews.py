@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
 from urllib.parse import urlsplit
 
 import pandas as pd
 
 from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, Question
 from extractors.naan import SHARED_NAANS
-from reports.frames import JOINT, Frames
+from reports.columns import JOINT
+from reports.frames import Frames
 from reports.standing import (
     FAMILY_COLUMNS,
     ark_standings,
@@ -130,6 +134,16 @@ def host(url: str) -> str:
     >>> host("https://N2T.net/ark:12148/x5"), host("http://example.org:8080/"), host("https://[broken/")
     ('n2t.net', 'example.org:8080', '')
     """
+    plain = _PLAIN.match(url)
+    return _host(plain[0] if plain else url)
+
+
+#: The beginning of a URL that says which host it names, with nothing in it that a reader of URLs would look at twice.
+_PLAIN: Final = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?=/)", re.ASCII)
+
+
+@lru_cache(maxsize=10_000)
+def _host(url: str) -> str:
     try:
         parts = urlsplit(url)
         name, port = parts.hostname or "", parts.port

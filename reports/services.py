@@ -7,6 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from crawler.observations import DESCRIBED, CommitmentOutcome, Family, Question
+from reports.columns import joined
 from reports.definitions import (
     ARKS_COLUMN,
     COUNT,
@@ -19,7 +20,7 @@ from reports.definitions import (
     Column,
     TableDefinition,
 )
-from reports.frames import Frames, joined
+from reports.frames import Frames
 from reports.overviews import host, share, tally
 from reports.standing import ark_standings
 

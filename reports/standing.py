@@ -9,7 +9,8 @@ import pandas as pd
 
 from crawler.history.standing import State
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome
-from reports.frames import OBJECT, Frames, vocabulary
+from reports.columns import vocabulary
+from reports.frames import OBJECT, Frames
 
 FAMILY = vocabulary(Family)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final
 
 import pandas as pd
@@ -14,15 +13,7 @@ from crawler import schema
 from crawler.history.latest import has_followers, policy_of, rebuild_beside
 from crawler.history.standing import Policy, State
 from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
-
-TEXT: Final = "str"
-WORD: Final = pd.CategoricalDtype()
-"""Text of which few different values occur many times."""
-MOMENT: Final = "datetime64[ms, UTC]"
-
-
-def _words(words: type[StrEnum]) -> pd.CategoricalDtype:
-    return pd.CategoricalDtype([str(word) for word in words], ordered=True)
+from reports.columns import MOMENT, TEXT, WORD, Columns, fetched, frame_of, vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +40,7 @@ RUNS: Final[Dtypes] = {
     "is_suspect": "bool",
     "reason": TEXT,
 }
-CHECKS: Final[Dtypes] = {"pair": "int32", "run": "int16", "object": _words(ObjectOutcome)}
+CHECKS: Final[Dtypes] = {"pair": "int32", "run": "int64", "object": vocabulary(ObjectOutcome)}
 STANDINGS: Final[Dtypes] = {
     "pair": "int32",
     "ark_id": "int64",
@@ -57,7 +48,7 @@ STANDINGS: Final[Dtypes] = {
     "naan": WORD,
     "request_url": TEXT,
     "host": WORD,
-    "state": _words(State),
+    "state": vocabulary(State),
     "since": MOMENT,
     "reason": TEXT,
     "strikes": "int32",
@@ -65,13 +56,13 @@ STANDINGS: Final[Dtypes] = {
     "worked_at": MOMENT,
     "first_seen_at": MOMENT,
     "gone_at": MOMENT,
-    "object": _words(ObjectOutcome),
-    "metadata": _words(MetadataOutcome),
-    "commitment": _words(CommitmentOutcome),
+    "object": vocabulary(ObjectOutcome),
+    "metadata": vocabulary(MetadataOutcome),
+    "commitment": vocabulary(CommitmentOutcome),
     "level": WORD,
 }
 CONTACTS: Final[Dtypes] = {
-    "run": "int16",
+    "run": "int64",
     "host": WORD,
     "answered": "int64",
     "met": "int64",
@@ -84,7 +75,7 @@ CONTACTS: Final[Dtypes] = {
 
 def no_timeline() -> Timeline:
     """The timeline of a store without runs."""
-    empty = (_frame(dtypes, []) for dtypes in (RUNS, CHECKS, STANDINGS, CONTACTS))
+    empty = (frame_of(dtypes, []) for dtypes in (RUNS, CHECKS, STANDINGS, CONTACTS))
     return Timeline(Policy(), *empty)
 
 
@@ -121,9 +112,8 @@ def _checks(connection: Connection, place: Mapping[int, int]) -> pd.DataFrame:
     verdict, latest = schema.verdict, schema.latest
     together = (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url)
     query = select(latest.c.latest_id, verdict.c.run_id, verdict.c.object).join_from(verdict, latest, together)
-    rows = connection.execute(query).all()
-    frame = _frame(CHECKS, [(pair, place[run], object_) for pair, run, object_ in rows if run in place])
-    return frame.sort_values(["pair", "run"], ignore_index=True)
+    checks = _load(connection, CHECKS, query.where(verdict.c.run_id.in_(place)))
+    return _placed(checks, place).sort_values(["pair", "run"], ignore_index=True)
 
 
 def _standings(connection: Connection) -> pd.DataFrame:
@@ -143,23 +133,17 @@ def _standings(connection: Connection) -> pd.DataFrame:
 def _contacts(connection: Connection, place: Mapping[int, int]) -> pd.DataFrame:
     contact = schema.contact.c
     columns = (contact.run_id, *(contact[name] for name in CONTACTS if name != "run"))
-    rows = [(place[row[0]], *row[1:]) for row in connection.execute(select(*columns)) if row[0] in place]
-    return _frame(CONTACTS, rows).sort_values(["host", "run"], ignore_index=True)
+    contacts = _load(connection, CONTACTS, select(*columns).where(contact.run_id.in_(place)))
+    return _placed(contacts, place).sort_values(["host", "run"], ignore_index=True)
+
+
+def _placed(rows: pd.DataFrame, place: Mapping[int, int]) -> pd.DataFrame:
+    """The rows with the place of their run in its stead."""
+    return rows.assign(run=rows["run"].map(place).astype("int16"))
 
 
 def _load(connection: Connection, dtypes: Dtypes, query: Select[Any]) -> pd.DataFrame:
-    return _frame(dtypes, connection.execute(query).all())
-
-
-def _frame(dtypes: Dtypes, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
-    columns: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * len(dtypes)
-    return pd.DataFrame(
-        {name: _series(values, dtype) for (name, dtype), values in zip(dtypes.items(), columns, strict=True)}
-    )
-
-
-def _series(values: Sequence[Any], dtype: Any) -> pd.Series:
-    column: pd.Series = pd.Series(values, dtype=TEXT if dtype == MOMENT else dtype)
-    if dtype == MOMENT:
-        column = pd.to_datetime(column, utc=True, format="ISO8601", errors="coerce").dt.as_unit("ms")
-    return column
+    columns = Columns(dtypes)
+    for rows in fetched(connection, query):
+        columns.add(rows)
+    return columns.frame()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from crawler.history.standing import EventKind, State
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.gravity import EVENT_GRAVITY, GRAVITY, at_least, is_reached
-from reports.vocabulary import ONLY
+from reports.vocabulary import FORMATS, ONLY
 
 
 def test_every_event_has_its_gravity_and_no_state_or_outcome_that_is_well_has_one() -> None:
@@ -47,3 +50,17 @@ def test_each_token_includes_itself_and_the_one_before_it() -> None:
 
 def test_what_can_be_failed_on_can_be_chosen() -> None:
     assert {token for tokens in GRAVITY.values() for token in tokens} <= set(ONLY)
+
+
+REPORTS = (Path(__file__).parent.parent / "docs" / "reports.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("kind", list(GRAVITY))
+def test_the_documentation_has_the_tokens_in_their_order(kind: str) -> None:
+    [row] = re.findall(rf"^\| {kind} \| (.*) \|$", REPORTS, re.MULTILINE)
+    assert tuple(re.findall("`([a-z0-9-]+)`", row)) == GRAVITY[kind]
+
+
+def test_the_documentation_has_every_format() -> None:
+    told = REPORTS.partition("## Formats")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `([a-z]+)` \|", told, re.MULTILINE) == list(FORMATS)

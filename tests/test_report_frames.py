@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -188,16 +189,16 @@ def test_a_store_that_is_written_to_while_it_is_read_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_world(tmp_path / "world.sqlite")
-    hops_of = frames._hops
+    hop_columns = frames._hop_columns
     writers: list[sqlite3.Connection] = []
 
-    def written_meanwhile(owners: pd.DataFrame, repeated: Mapping[str, frames.Dtype]) -> pd.DataFrame:
+    def written_meanwhile(chains: Sequence[Sequence[Mapping[str, Any]]]) -> list[Sequence[Any]]:
         if not writers:
             writers.append(in_wal_mode(path))
             writers[0].execute("DELETE FROM verdict")
-        return hops_of(owners, repeated)
+        return hop_columns(chains)
 
-    monkeypatch.setattr(frames, "_hops", written_meanwhile)
+    monkeypatch.setattr(frames, "_hop_columns", written_meanwhile)
     assert load_frames(path).verdicts.empty
     writers[0].close()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -22,6 +22,7 @@ from reports.definitions import (
     URL,
     Column,
     TableDefinition,
+    rows_of,
 )
 from reports.frames import Frames
 from reports.overviews import tally
@@ -31,7 +32,7 @@ _GROUP: Final = ["cause", "fault", "host", "pattern"]
 
 def causes(frames: Frames) -> pd.DataFrame:
     """One row a cause at one host and pattern; ordered by citations, then ARKs, the greatest first, then by cause."""
-    rows = _placed(frames)
+    rows, contacts = _placed(frames), _contacts(frames)
     table = rows.groupby(_GROUP, as_index=False).agg(
         number=("number", "first"),
         citations=("citation_id", "nunique"),
@@ -48,7 +49,7 @@ def causes(frames: Frames) -> pd.DataFrame:
     )
     table = table.assign(
         advice=table["cause"].map(lambda cause: ADVICE[Cause(cause)]).astype("str"),
-        contact=table["naan"].map(lambda naans: _contact(frames, naans)).astype("str"),
+        contact=table["naan"].map(lambda naans: _contact(contacts, naans)).astype("str"),
         naans=table["naan"].map(lambda naans: ", ".join(naans)).astype("str"),
     )
     columns = {column.name: _DTYPES.get(column.name, "str") for column in CAUSES.columns}
@@ -74,20 +75,25 @@ def _placed(frames: Frames) -> pd.DataFrame:
     placed = placed.merge(sizes[[*_GROUP, "number"]], on=_GROUP)
     placed = placed.assign(
         base=placed["ark"].map(lambda ark: str(Ark.parse(ark).base)).astype("str"),
-        contact=placed["naan"].map({naan: _contact(frames, [naan]) for naan in set(placed["naan"])}).astype("str"),
+        contact=placed["naan"].map(_contacts(frames)).astype("str"),
     )
     return placed.sort_values(["number", "base", "ark", "document", "ordinal", "request_url"], ignore_index=True)
 
 
-def _contact(frames: Frames, naans: Sequence[str]) -> str | None:
-    """Whom the registry names for *naans*, with the address that it gives; three at most."""
-    known = frames.registered[frames.registered["shoulder"].eq("") & frames.registered["naan"].isin(list(naans))]
-    named = [
-        f"{organization} ({contact})" if isinstance(contact, str) else organization
-        for organization, contact in zip(known["organization"], known["contact"], strict=True)
-        if isinstance(organization, str)
-    ]
+def _contact(contacts: Mapping[str, str], naans: Iterable[str]) -> str | None:
+    """Whom the registry names for *naans*; three at most."""
+    named = [contacts[naan] for naan in sorted(naans) if naan in contacts]
     return "; ".join(named[:3]) or None
+
+
+def _contacts(frames: Frames) -> Mapping[str, str]:
+    """Whom the registry names for each NAAN, with the address that it gives."""
+    known = frames.registered[frames.registered["shoulder"].eq("")]
+    return {
+        naan: f"{organization} ({contact})" if contact else organization
+        for naan, organization, contact in rows_of(known[["naan", "organization", "contact"]])
+        if organization
+    }
 
 
 _NUMBER: Final = Column(

@@ -15,8 +15,9 @@ from crawler.observations import Family, ObjectOutcome, Question
 from crawler.verdict import WAYS
 from extractors.ark import Ark
 from reports.acting.causes import Diagnosis, Failure, Surroundings, diagnosed, pattern
+from reports.columns import JOINT
 from reports.definitions import rows_of
-from reports.frames import JOINT, Frames
+from reports.frames import Frames
 from reports.listings import checks_of
 from reports.standing import families
 
@@ -127,15 +128,17 @@ class _World:
         answered = frames.hops.loc[frames.hops["status"].lt(500).fillna(False), "url"]
         led_on = judged[judged["request_url"].map(_netloc).ne(judged["last_url"].map(_netloc))]
         patterns: dict[bool, list[str]] = defaultdict(list)
-        for ark, url, family in led_on[["ark", "last_url", "family"]].itertuples(index=False, name=None):
+        for ark, url, family in rows_of(led_on[["ark", "last_url", "family"]]):
             if family in (Family.WORKS, Family.FAILS):
                 patterns[family == Family.WORKS].append(pattern(url, ark))
-        working = dict(zip(fine["ark"], fine["request_url"], strict=True))
+        working = dict(rows_of(fine[["ark", "request_url"]]))
         return cls(
             working=working,
             sorted_arks=sorted(working),
             answering_hosts=frozenset(answered.map(_netloc)),
-            known_naans=frozenset(zip(fine["request_url"].map(_netloc), fine["naan"], strict=True)),
+            known_naans=frozenset(
+                rows_of(fine[["naan"]].assign(host=fine["request_url"].map(_netloc))[["host", "naan"]])
+            ),
             working_patterns=frozenset(patterns[True]),
             failing_patterns=Counter(patterns[False]),
         )

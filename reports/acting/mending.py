@@ -11,6 +11,7 @@ import pandas as pd
 from extractors.ark import SKIPPED_NAANS
 from extractors.checkchar import Check
 from extractors.naan import SHARED_NAANS
+from reports.columns import JOINT
 from reports.definitions import (
     ARK,
     CITATIONS_COLUMN,
@@ -25,7 +26,7 @@ from reports.definitions import (
     Column,
     TableDefinition,
 )
-from reports.frames import JOINT, Frames
+from reports.frames import Frames
 from reports.listings import checks_of
 from reports.standing import FAMILY_COLUMNS, ark_standings, citation_counts, families
 

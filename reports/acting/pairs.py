@@ -10,8 +10,9 @@ import pandas as pd
 from crawler.observations import Family
 from extractors.ark import Ark
 from extractors.normalize import Profile
-from reports.definitions import ARK, COUNT, OBJECT_COLUMN, TEXT, TOKEN, TRUTH, Column, TableDefinition
-from reports.frames import JOINT, Frames
+from reports.columns import JOINT
+from reports.definitions import ARK, COUNT, OBJECT_COLUMN, TEXT, TOKEN, TRUTH, Column, TableDefinition, rows_of
+from reports.frames import Frames
 from reports.standing import ark_standings, families
 
 #: ARKs or URLs that a row names; the other tables have them all.
@@ -73,8 +74,8 @@ def _equal_elsewhere(frames: Frames) -> Iterator[Group]:
 def containers(frames: Frames) -> pd.DataFrame:
     """One row a whole of which parts are cited or judged; those that fail first, then by number of parts and by ARK."""
     standings = ark_standings(frames)
-    family = dict(zip(standings["ark"], standings["family"].astype("str"), strict=True))
-    outcome = dict(zip(standings["ark"], standings["object"].astype("str"), strict=True))
+    family = dict(rows_of(standings[["ark", "family"]]))
+    outcome = dict(rows_of(standings[["ark", "object"]]))
     parts: dict[str, list[str]] = {}
     for ark in standings["ark"][standings["ark"].str.count("/|[.]") > 1]:
         for whole in Ark.parse(ark).implied:

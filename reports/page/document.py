@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -134,6 +134,10 @@ def _digest(text: str) -> str:
     return f"'sha256-{digest}'"
 
 
+#: What the scripts must know of a chart.
+_DRAWN_FROM: Final = ("name", "height", "option", "leads_to")
+
+
 def _told(charts: Sequence[Chart]) -> str:
     """What the scripts must know, as JSON that can stand in HTML."""
     told = {
@@ -141,7 +145,7 @@ def _told(charts: Sequence[Chart]) -> str:
         "tones": TONES,
         "names": _NAMES,
         "advice": {cause.value: advice for cause, advice in ADVICE.items()},
-        "charts": [asdict(chart) for chart in charts],
+        "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in charts],
     }
     text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

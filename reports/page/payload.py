@@ -35,8 +35,11 @@ def _column(values: pd.Series, column: Column) -> dict[str, Any]:
     if column.type in (COUNT, NUMBER, SHARE, TRUTH):
         plain = values.astype("object").where(values.notna(), None).tolist()
         return {"v": [int(value) if column.type is TRUTH and value is not None else value for value in plain]}
-    codes, texts = pd.factorize(values.astype("str"))
-    return {"d": [escaped(str(text)) for text in texts], "i": codes.tolist()}
+    codes, found = pd.factorize(values.astype("str"))
+    texts = found.tolist()
+    if not "".join(texts).isprintable():
+        texts = [escaped(text) for text in texts]
+    return {"d": texts, "i": codes.tolist()}
 
 
 def described(definition: TableDefinition) -> dict[str, Any]:

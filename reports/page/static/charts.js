@@ -7,6 +7,7 @@
 
   /** Run the library, which is only there as text until a chart comes into view. */
   function run() {
+    if (window.echarts) return;
     const library = document.getElementById("library-charts");
     document.body.append(make("script", {}, library.textContent));
     library.remove();
@@ -17,8 +18,11 @@
     if (Array.isArray(value)) return value.map((each) => coloured(each, style));
     if (value === null || typeof value !== "object") return value;
     if (typeof value.colour === "string") return style.getPropertyValue(`--${value.colour}`).trim();
+    if (value.percent) return coloured({ ...value, percent: undefined, axisLabel: { ...value.axisLabel, formatter: percent } }, style);
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, coloured(each, style)]));
   }
+
+  const percent = (share) => `${Math.round(100 * share)} %`;
 
   function draw() {
     const style = getComputedStyle(document.documentElement);
@@ -46,6 +50,15 @@
     }
     drawn.push({ chart, place, told: each });
   }
+
+  /** A chart that lives as long as what it stands in: drawn once, in the colours of the page. */
+  window.arkaudit.drawIn = (place, height, option) => {
+    run();
+    const chart = echarts.init(place, null, { renderer: "svg", height });
+    chart.setOption(coloured(option, getComputedStyle(document.documentElement)));
+    return chart;
+  };
+
   if (!told.charts.length) return;
   const seen = new IntersectionObserver((entries) => {
     if (!entries.some((entry) => entry.isIntersecting)) return;

@@ -6,6 +6,7 @@
   const dialog = document.getElementById("detail");
   const body = dialog.querySelector(".detail-body");
   let cameFrom = "";
+  let drawings = [];
 
   function cellsOf(table, row, names) {
     return names.map((name) => ({ column: table.column(name), text: table.column(name).text(row) }));
@@ -42,13 +43,34 @@
     return make("ol", { class: "chain" }, ...steps);
   }
 
+  const LEVELS = ["not-judged", "fails", "unreachable", "works"];
+
+  /** How it fared: a point a check, by moment and by what it came to; drawn when it is in the page. */
+  function life(history, rows) {
+    const place = make("div", { class: "life", role: "img", "aria-label": "Its checks over time; the table below says the same" });
+    const points = rows.map((row) => ({
+      value: [history.column("at").value(row), LEVELS.indexOf(history.column("family").text(row))],
+      itemStyle: { color: { colour: history.column("family").text(row) } },
+    }));
+    drawings.push(() => window.arkaudit.drawIn(place, 180, {
+      animation: false, useUTC: true, textStyle: { fontFamily: "inherit" },
+      grid: { left: 4, right: 24, top: 10, bottom: 8, containLabel: true },
+      xAxis: { type: "time", axisLabel: { color: { colour: "ink" }, hideOverlap: true, fontSize: 12, formatter: "{yyyy}-{MM}-{dd}" } },
+      yAxis: {
+        type: "category", data: LEVELS.map((level) => told.names[level] ?? level),
+        axisLabel: { color: { colour: "ink" } }, splitLine: { show: true, lineStyle: { color: { colour: "line" } } },
+      },
+      series: [{
+        type: "line", step: "end", data: points, symbol: "circle", symbolSize: 11,
+        lineStyle: { color: { colour: "soft" }, width: 1.5 }, emphasis: { disabled: true },
+      }],
+    }));
+    return place;
+  }
+
   function past(history, rows) {
-    const checks = rows.map((row) => {
-      const [run, at, family, outcome] = ["run", "at", "family", "object"].map((name) => history.column(name).text(row));
-      const name = `run ${run}, ${at}: ${outcome}`;
-      return make("li", { class: `check ${family}`, title: name }, make("span", { class: "hidden" }, name));
-    });
-    return make("ol", { class: "checks" }, ...checks);
+    const table = listing("Its checks, the last one first", history, [...rows].reverse(), ["at", "run", "family", "object"]);
+    return rows.length > 1 ? [life(history, rows), table] : [table];
   }
 
   async function build(ark) {
@@ -75,8 +97,8 @@
       parts.push(make("p", {}, advice ?? "", " ", make("a", { href: `#failures?number=${number}` }, "All places with this cause")));
       parts.push(facts(failures, amiss[0], ["cause", "fault", "host", "should_be", "because", "contact"]));
     }
-    const life = history.column("ark").rowsWith(ark);
-    if (life.length) parts.push(make("h3", {}, `Checks so far: ${life.length}`), past(history, life));
+    const checks = history.column("ark").rowsWith(ark);
+    if (checks.length) parts.push(make("h3", {}, `Checks so far: ${checks.length}`), ...past(history, checks));
     const cited = citations.column("ark").rowsWith(ark);
     if (cited.length) {
       parts.push(make("h3", {}, `Cited in ${cited.length} ${cited.length === 1 ? "place" : "places"}`));
@@ -104,10 +126,12 @@
     dialog.scrollTop = 0;
     dialog.querySelector("#detail-name").focus();
     const hash = location.hash;
+    drawings = [];
     const parts = await build(ark);
     if (location.hash !== hash) return;
     body.lastChild.remove();
     body.append(...parts);
+    drawings.splice(0).forEach((draw) => draw());
   }
 
   window.addEventListener("hashchange", (event) => {

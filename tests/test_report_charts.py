@@ -1,0 +1,153 @@
+"""The charts over time: what they draw of several runs, what they say in words and numbers, and that they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from bs4 import BeautifulSoup
+
+from crawler.store import Store
+from reports.exports import write_report
+from reports.frames import Frames, load_frames
+from reports.page.charts import Chart, alive_of, charts_of, survival_of
+from reports.page.document import page
+from reports.tables import tables_of
+from tests.browser import Page, browser_page
+from tests.test_history import GUIDE, ONE, OTHER, audit
+from tests.test_report_page import barriers, needs_browser
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
+    """Two ARKs that work; a month later one of them is gone, and is confirmed to be in the fourth run."""
+    path = tmp_path_factory.mktemp("years") / "audit.db"
+    with Store.open(path) as store:
+        audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 200})
+        for day in (30, 33, 38):
+            audit(store, day, answers={ONE: 404, OTHER: 200}, seeds=[])
+        audit(store, 46, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 404, OTHER: 200})
+    return load_frames(path)
+
+
+@pytest.fixture(scope="module")
+def charts(frames: Frames) -> dict[str, Chart]:
+    return {chart.name: chart for chart in charts_of(tables_of(frames))}
+
+
+def test_the_share_alive_is_that_of_the_runs(charts: dict[str, Chart]) -> None:
+    chart = charts["share-alive"]
+    assert [share for _, share in chart.option["series"][0]["data"]] == [1.0, 0.5, 0.5, 0.5, 0.5]
+    assert [share for _, share in chart.option["series"][1]["data"]] == [1.0, 1.0, 1.0, 0.5, 0.5]
+    assert "went from 100.0 % after run 1 to 50.0 % after run 5; 50.0 % are not confirmed broken." in chart.alt
+    assert chart.numbers is not None
+    assert chart.numbers.rows[-1] == ("5", "2026-02-16", "1", "0", "1", "50.0 %", "")
+
+
+def test_a_survival_curve_stands_beside_its_numbers_at_risk(charts: dict[str, Chart]) -> None:
+    chart = charts["survival-naan"]
+    whole = chart.option["series"][0]
+    assert (whole["name"], whole["step"]) == ("all", "end")
+    assert whole["data"] == [[0, 1.0], [30, 0.5], [46, 0.5]]
+    assert chart.numbers is not None
+    assert chart.numbers.is_open
+    assert chart.numbers.columns == ("", "0 days", "15 days", "31 days", "46 days", "share alive (95 %)")
+    assert chart.numbers.rows[0][:-1] == ("all", "2", "2", "1", "1")
+    assert "At the end: all 50.0 %" in chart.alt
+
+
+def test_what_was_seen_once_has_no_curve(frames: Frames) -> None:
+    tables = tables_of(frames)
+    assert alive_of(tables["runs"].head(1)) is None
+    assert survival_of(tables["survival"].assign(days=0), "naan") is None
+    assert survival_of(tables["survival"].head(0), "resolver") is None
+
+
+def test_only_the_greatest_groups_are_drawn(frames: Frames) -> None:
+    survival = tables_of(frames)["survival"]
+    one = survival[survival["grouping"].eq("naan")]
+    many = [one.assign(group=str(10_000 + number), at_risk=one["at_risk"] + number) for number in range(9)]
+    chart = survival_of(pd.concat([survival, *many]), "naan")
+    assert chart is not None
+    assert [line["name"] for line in chart.option["series"]] == ["all", "10008", "10007", "10006", "10005", "10004"]
+
+
+@pytest.mark.parametrize(
+    ("lowest", "foot"),
+    [
+        pytest.param(0.993, 0.95, id="an axis does not begin so high that a hair's breadth looks like ruin"),
+        pytest.param(0.72, 0.7, id="an axis begins where there is something to see"),
+        pytest.param(0.49, 0.0, id="where half is lost the axis begins at nothing"),
+    ],
+)
+def test_an_axis_that_does_not_begin_at_nothing_says_so(frames: Frames, lowest: float, foot: float) -> None:
+    survival = tables_of(frames)["survival"]
+    chart = survival_of(survival.assign(survival=survival["survival"].clip(lower=lowest)), "resolver")
+    assert chart is not None
+    assert chart.option["yAxis"]["min"] == foot
+    assert (f"The axis begins at {100 * foot:.0f} %." in chart.alt) == (foot > 0)
+
+
+def test_numbers_at_risk_stand_on_the_page_and_others_can_be_opened(frames: Frames) -> None:
+    soup = BeautifulSoup(page(frames, tables_of(frames)), "html.parser")
+    assert soup.select_one(".chart-survival-naan > .numbers table") is not None
+    assert soup.select_one(".chart-flow > details .numbers table") is not None
+    assert soup.select_one(".chart-flow > .numbers") is None
+
+
+# -- in a real browser
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator[tuple[Page, Path]]:
+    folder = tmp_path_factory.mktemp("browser")
+    index = write_report(frames, folder / "report", ["html"]).files[0]
+    with browser_page(folder / "profile") as browser:
+        yield browser, index
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize("width", [1280, 360])
+def test_every_chart_is_drawn_and_nothing_sticks_out(opened: tuple[Page, Path], width: int) -> None:
+    browser, index = opened
+    browser.open(index, width=width)
+    browser.value("arkaudit.drawCharts()")
+    browser.wait_for("document.querySelectorAll('.picture svg').length === 6")
+    assert browser.value("document.querySelector('.chart-share-alive svg').textContent.includes('100 %')")
+    assert browser.value("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert browser.complaints == []
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_life_of_an_ark_is_drawn_and_can_be_read(opened: tuple[Page, Path], scheme: str) -> None:
+    browser, index = opened
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    ark = frames_ark(browser, index)
+    browser.value(f"location.hash = '#ark=' + encodeURIComponent('{ark}')")
+    browser.wait_for("document.querySelector('dialog .life svg') !== null")
+    assert browser.value("document.querySelector('dialog .life svg').textContent.includes('fails')")
+    told = browser.value("document.querySelector('dialog').innerText")
+    assert "Checks so far: 5" in told
+    assert told.count("broken") >= 4
+    assert barriers(browser) == []
+    assert browser.complaints == []
+
+
+def frames_ark(browser: Page, index: Path) -> str:
+    """The ARK that fails, as the page has it."""
+    browser.open(index)
+    return str(browser.settled("arkaudit.load('arks').then(arks => arks.column('ark').text(0))"))
+
+
+@pytest.mark.browser
+@needs_browser
+def test_axe_finds_no_barrier_among_the_charts(opened: tuple[Page, Path]) -> None:
+    browser, index = opened
+    browser.open(index)
+    browser.value("arkaudit.drawCharts()")
+    assert barriers(browser) == []
