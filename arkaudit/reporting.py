@@ -13,6 +13,7 @@ from arkaudit.seeds import UserMistake
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.store import bring_up_to_date
+from reports.acting.known import raised_events, without_known
 from reports.choosing import Choice, chosen
 from reports.exports import text_of, write_report
 from reports.formats.every import FORMATS
@@ -65,6 +66,7 @@ def _refuse_many(formats: Sequence[str]) -> None:
 
 
 def _tokens(frames: Frames) -> Iterator[str]:
-    """Every outcome, state and event of the run, as often as it occurs."""
-    for rows, column in ((frames.verdicts, "object"), (frames.latest, "state"), (frames.events, "event")):
+    """Every outcome, state and event of the run, as often as it occurs; those of known problems are left out."""
+    open_ones = [(without_known(frames, frames.verdicts), "object"), (without_known(frames, frames.latest), "state")]
+    for rows, column in (*open_ones, (raised_events(frames), "event")):
         yield from (str(token) for token in rows[column])

@@ -68,7 +68,8 @@ def import_store(other: Path, store_file: Path) -> None:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     unended = f", {done.unended} not ended there and left out" if done.unended else ""
-    say(f"{_runs(done.brought)} brought into {store_file}, {done.known} there already{unended}")
+    decided = f", and {done.decisions} decisions" if done.decisions else ""
+    say(f"{_runs(done.brought)} brought into {store_file}, {done.known} there already{unended}{decided}")
 
 
 def _runs(count: int) -> str:

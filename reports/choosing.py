@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 import pandas as pd
 
+from crawler.history.triage import fits_document
 from reports.acting.failing import diagnosed_failures
 from reports.frames import Frames
 from reports.standing import families
 
 _PAIR: Final = ["ark_id", "request_url"]
-_PATTERN: Final = frozenset("*?[")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,9 @@ def _by_naan(frames: Frames, naans: Iterable[str]) -> Frames:
 def _by_document(frames: Frames, patterns: Iterable[str]) -> Frames:
     wanted = list(patterns)
     urls = frames.documents["url"]
-    documents = frames.documents[urls.map(lambda url: any(_fits(url, pattern) for pattern in wanted)).astype("bool")]
+    documents = frames.documents[
+        urls.map(lambda url: any(fits_document(url, pattern) for pattern in wanted)).astype("bool")
+    ]
     mentions = frames.mentions[frames.mentions["document_id"].isin(documents["document_id"])]
     part = _of_pairs(frames, mentions[_PAIR])
     return replace(
@@ -72,15 +73,6 @@ def _by_document(frames: Frames, patterns: Iterable[str]) -> Frames:
         findings=frames.findings[frames.findings["document_id"].isin(documents["document_id"])],
         fetches=frames.fetches[frames.fetches["document_id"].isin(documents["document_id"])],
     )
-
-
-def _fits(url: str, pattern: str) -> bool:
-    """Whether a document is meant: by its whole address, its beginning, or a pattern.
-
-    >>> _fits("https://a.example/maps/1.html", "https://a.example/maps/"), _fits("papers/a.pdf", "*.pdf")
-    (True, True)
-    """
-    return fnmatchcase(url, pattern) if _PATTERN & set(pattern) else url.startswith(pattern)
 
 
 def _by_token(frames: Frames, tokens: Iterable[str]) -> Frames:

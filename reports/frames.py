@@ -20,6 +20,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from crawler.history.standing import EventKind, State
+from crawler.history.triage import PARTICIPLES, Treatment
+from crawler.history.triaging import Pair, Treated, treated
 from crawler.observations import (
     ChainEnd,
     CommitmentOutcome,
@@ -104,6 +106,8 @@ class Frames:
     """One row an ARK that fails or is silent now and worked in an earlier run: when, and where it led."""
     registered: pd.DataFrame
     """One row a NAAN or shoulder that the copy of the NAAN registry knows, and whom it names."""
+    triage: pd.DataFrame
+    """One row an ARK and URL that somebody has decided about, and a document where that holds for it alone."""
     timeline: Timeline = field(default_factory=no_timeline, repr=False)
     """All runs up to this one, in few columns."""
     previous: Frames | None = field(default=None, repr=False)
@@ -314,6 +318,20 @@ REGISTERED: Mapping[str, Dtype] = {
     "target": TEXT,
 }
 
+#: What was decided of an ARK at a URL, and in one document.
+TRIAGE: Mapping[str, Dtype] = {
+    "ark_id": INTEGER,
+    "request_url": TEXT,
+    "document": TEXT,
+    "treatment": TEXT,
+    "decision": TEXT,
+    "why": TEXT,
+    "until": TEXT,
+    "assignee": TEXT,
+    "is_problem": TRUTH,
+    "is_silent": TRUTH,
+}
+
 #: What a hop repeats of the observation that it belongs to.
 HOP_OF: Mapping[str, Dtype] = {
     "observation_id": INTEGER,
@@ -504,7 +522,24 @@ def _frames(
         history=load(HISTORY, lives).merge(load(RUNS, _rows(RUNS)), on="run_id", how="left"),
         last_good=_last_good(load(LAST_GOOD, good)),
         registered=registered,
+        triage=_triage(treated(connection, counting, run_id)),
     )
+
+
+def _triage(decided: Mapping[Pair, Treated]) -> pd.DataFrame:
+    """What was decided, ordered by ARK and URL; what holds in one document stands behind what holds in all."""
+    rows = [
+        (*pair, document, *_told(each), found.is_problem, each.is_silent)
+        for pair, found in decided.items()
+        for document, each in ((None, found.whole), *found.in_documents.items())
+    ]
+    return _typed(TRIAGE, rows)
+
+
+def _told(each: Treatment) -> tuple[str | None, ...]:
+    until = each.until.isoformat() if each.until else None
+    action = PARTICIPLES[each.action] if each.action else None
+    return action, each.words or None, each.reason or None, until, each.assignee
 
 
 def _last_good(rows: pd.DataFrame) -> pd.DataFrame:

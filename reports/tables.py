@@ -9,7 +9,7 @@ import pandas as pd
 
 from reports import comparing, conformance, listings, overviews, places, politeness, services
 from reports import summary as summaries
-from reports.acting import actions, mending, pairs
+from reports.acting import actions, known, mending, pairs
 from reports.definitions import (
     ARK,
     ARKS_COLUMN,
@@ -293,6 +293,7 @@ TABLES: Final = (
     SUMMARY,
     comparing.CHANGES,
     actions.CAUSES,
+    known.KNOWN_PROBLEMS,
     SERVICES,
     services.LEVEL_TABLE,
     services.INFO_ANSWERS,

@@ -61,6 +61,7 @@ DTYPES = {
     "registered": {"naan": "str", "organization": "str"},
     "latest": {"state": "category", "since": "datetime64[ms, UTC]", "strikes": "Int64"},
     "events": {"event": "category", "at": "datetime64[ms, UTC]"},
+    "triage": {"ark_id": "Int64", "treatment": "str", "is_problem": "boolean"},
 }
 
 

@@ -17,7 +17,10 @@ from reports.summary import sentences
 
 #: Tables that a summary shows, with the columns of each that fit, and how many of its rows.
 SHOWN: Final[dict[str, tuple[tuple[str, ...], int]]] = {
-    "causes": (("number", "cause", "fault", "host", "citations", "documents", "arks", "advice", "example_ark"), 25),
+    "causes": (
+        ("number", "cause", "fault", "host", "citations", "documents", "arks", "advice", "assignees", "example_ark"),
+        25,
+    ),
     "changes": (("event", "ark", "object", "detail"), 25),
     "levels": (("level", "arks", "share", "meaning"), 10),
     "naans": (
