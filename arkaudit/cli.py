@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from arkaudit import __version__
@@ -26,6 +27,7 @@ from arkaudit.options import (
     dry_run_option,
     fail_on_option,
     format_option,
+    inventory_option,
     request_options,
     resume_option,
 )
@@ -98,6 +100,7 @@ def extract(
     type=click.Path(path_type=Path, allow_dash=True),
     help="Read them from a file, one a line.",
 )
+@inventory_option
 @click.option(
     "--format", "form", type=click.Choice(["jsonl", "table"]), help="[default: jsonl; plain text with --explain]"
 )
@@ -113,6 +116,7 @@ def extract(
 def check(
     arks: tuple[str, ...],
     from_file: Path | None,
+    inventory: Path | None,
     form: str | None,
     explain: bool,
     conformance: bool,
@@ -131,15 +135,18 @@ def check(
     arkaudit check ark:12148/btv1b8449691v
     arkaudit check ark:12148/btv1b8449691v --explain --conformance
     arkaudit check --from arks.txt --format table --store audit.db
+    arkaudit check --inventory ours.csv --store audit.db
     arkaudit check --due --store audit.db -c arkaudit.toml
     """  # fmt: skip
     if explain and form == "table":
         raise UserMistake("an explanation does not fit into a table: give --explain alone, or with --format jsonl")
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
-    asked = [*arks, *_lines(from_file)]
+    asked = [*arks, *_lines(from_file), *_inventoried(inventory)]
     if bool(asked) == due:
         raise UserMistake(
-            "--due takes its ARKs from the store" if due else "nothing to check: give ARKs, --from FILE, or --due"
+            "--due takes its ARKs from the store"
+            if due
+            else "nothing to check: give ARKs, --from FILE, --inventory FILE, or --due"
         )
     if due:
         from arkaudit.due import due_now
@@ -259,13 +266,14 @@ def run(
     """
     from arkaudit import audits
     from arkaudit.notify.sending import tell
-    from arkaudit.reporting import report_on
+    from arkaudit.reporting import listed_in, report_on
     from arkaudit.resuming import opened
     from arkaudit.triage import apply_to, triage_of
     from reports.exports import check_out
 
     config = config_of(config_file, options, audit=audit)
     decided = triage_of(config, now=datetime.now(UTC))
+    listed_in(config.inventory)
     seeds = seeds or tuple(config.seeds)
     named = _seeds(seeds, resume=resume)
     store_file = store_file or config.store or Path("audit.db")
@@ -290,7 +298,7 @@ def run(
                     on_start=_watch_findings,
                     console=errors,
                 )
-        outcomes = report_on(store_file, out, formats=formats, run_id=run_id)
+        outcomes = report_on(store_file, out, formats=formats, run_id=run_id, inventory=config.inventory)
         if config.notify.is_wanted:
             tell(config.model_copy(update={"out": out}), store_file, run_id)
         exit_on(fail_on, outcomes)
@@ -304,9 +312,16 @@ def run(
 @click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest]")
 @click.option("--since", type=int, metavar="RUN", help="A run to compare with.  [default: the one before]")
 @choice_options
+@inventory_option
 @format_option
 @fail_on_option
+@click.option(
+    "-c", "--config", "config_file", type=click.Path(path_type=Path), help="Take store and inventory from it."
+)
+@audit_option
+@click.pass_context
 def report(
+    context: click.Context,
     store_file: Path,
     out: Path | None,
     run_id: int | None,
@@ -314,8 +329,11 @@ def report(
     naans: tuple[str, ...],
     documents: tuple[str, ...],
     only: tuple[str, ...],
+    inventory: Path | None,
     formats: tuple[str, ...],
     fail_on: tuple[str, ...],
+    config_file: Path | None,
+    audit: str | None,
 ) -> None:
     """Tables and a page from a store: what to act on, by NAAN, by host, by document, every ARK and its evidence.
 
@@ -323,12 +341,18 @@ def report(
     arkaudit report --store audit.db --out report
     arkaudit report --since 3 --only broke --format md --out -
     arkaudit report --naan 12148 --fail-on confirmed-broken
+    arkaudit report --inventory ours.csv --out report
     """
     from arkaudit.reporting import report_on
     from reports.choosing import Choice
 
+    if config_file is not None or audit is not None:
+        config = config_of(config_file, {}, audit=audit)
+        is_given = context.get_parameter_source("store_file") is not ParameterSource.DEFAULT
+        store_file = store_file if is_given else config.store or store_file
+        inventory = inventory or config.inventory
     choice = Choice(naans=naans, documents=documents, only=only)
-    found = report_on(store_file, out, formats=formats, run_id=run_id, since=since, choice=choice)
+    found = report_on(store_file, out, formats=formats, run_id=run_id, since=since, choice=choice, inventory=inventory)
     exit_on(fail_on, found)
 
 
@@ -748,6 +772,16 @@ def _lines(path: Path | None) -> list[str]:
     except OSError as problem:
         raise UserMistake(f"{path} can't be read: {problem.strerror}") from None
     return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _inventoried(path: Path | None) -> list[str]:
+    """The ARKs of an inventory."""
+    if path is None:
+        return []
+    from arkaudit.reporting import listed_in
+
+    listed = listed_in(path)
+    return [] if listed is None else listed["ark"].tolist()
 
 
 def _writable(path: Path) -> TextIO:

@@ -55,7 +55,13 @@ def chosen(frames: Frames, choice: Choice) -> Frames:
 
 def _by_naan(frames: Frames, naans: Iterable[str]) -> Frames:
     kept = frames.arks.loc[frames.arks["naan"].isin(list(naans)), "ark_id"]
-    return _with_cited_documents(_of_arks(frames, kept))
+    listed = _listed(frames, frames.inventory["naan"].isin(list(naans)))
+    return replace(_with_cited_documents(_of_arks(frames, kept)), inventory=listed)
+
+
+def _listed(frames: Frames, is_meant: pd.Series) -> pd.DataFrame:
+    """The inventory, with the lines that the part of the run is about: it is needed whole to tell what it lacks."""
+    return frames.inventory.assign(is_chosen=frames.inventory["is_chosen"] & is_meant)
 
 
 def _by_document(frames: Frames, patterns: Iterable[str]) -> Frames:
@@ -68,6 +74,7 @@ def _by_document(frames: Frames, patterns: Iterable[str]) -> Frames:
     part = _of_pairs(frames, mentions[_PAIR])
     return replace(
         part,
+        inventory=_listed(frames, frames.inventory["ark"].isin(part.arks["ark"])),
         documents=documents,
         mentions=mentions,
         findings=frames.findings[frames.findings["document_id"].isin(documents["document_id"])],
@@ -85,7 +92,8 @@ def _by_token(frames: Frames, tokens: Iterable[str]) -> Frames:
     parts = [verdicts.loc[fits, _PAIR]]
     for rows, column in ((frames.latest, "state"), (frames.events, "event"), (diagnosed_failures(frames), "cause")):
         parts.append(rows.loc[rows[column].astype("str").isin(wanted), _PAIR])
-    return _with_cited_documents(_of_pairs(frames, pd.concat(parts).drop_duplicates()))
+    part = _with_cited_documents(_of_pairs(frames, pd.concat(parts).drop_duplicates()))
+    return replace(part, inventory=_listed(frames, frames.inventory["ark"].isin(part.arks["ark"])))
 
 
 def _of_arks(frames: Frames, kept: pd.Series) -> Frames:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import pandas as pd
 
 from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Family, ObjectOutcome
+from reports.acting.inventory import inventory_measures
 from reports.acting.known import KNOWN, known_measures
 from reports.frames import Frames
 from reports.overviews import own
@@ -68,6 +69,7 @@ def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
         *_ark_measures(frames),
         *_url_measures(frames),
         *known_measures(frames),
+        *inventory_measures(frames),
         ("findings", len(frames.findings), "Remarks about documents, each kind and text once a document."),
         *_question_measures(frames),
         (

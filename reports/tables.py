@@ -9,7 +9,7 @@ import pandas as pd
 
 from reports import comparing, conformance, listings, overviews, places, politeness, services
 from reports import summary as summaries
-from reports.acting import actions, known, mending, pairs
+from reports.acting import actions, corrections, inventory, known, mending, pairs
 from reports.definitions import (
     ARK,
     ARKS_COLUMN,
@@ -294,6 +294,8 @@ TABLES: Final = (
     comparing.CHANGES,
     actions.CAUSES,
     known.KNOWN_PROBLEMS,
+    inventory.INVENTORY,
+    inventory.EXTRA,
     SERVICES,
     services.LEVEL_TABLE,
     services.INFO_ANSWERS,
@@ -306,6 +308,7 @@ TABLES: Final = (
     CONFORMANCE,
     DOCUMENTS,
     places.SECTIONS,
+    inventory.COLLECTIONS,
     mending.REPAIRS,
     mending.JOINS,
     mending.CHECK_FAILURES,
@@ -316,6 +319,8 @@ TABLES: Final = (
     politeness.LEFT_OUT,
     FINDINGS,
     actions.FAILURES,
+    corrections.CORRECTIONS,
+    corrections.TARGETS,
     ARKS,
     CITATIONS,
     REQUESTS,
