@@ -9,7 +9,7 @@ from typing import TypeAlias
 import pandas as pd
 
 from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Family, ObjectOutcome
-from reports.acting.inventory import inventory_measures
+from reports.acting.inventory import inventory_measures, inventory_sentence
 from reports.acting.known import KNOWN, known_measures
 from reports.frames import Frames
 from reports.overviews import own
@@ -202,6 +202,7 @@ def sentences(summary: pd.DataFrame) -> list[str]:
             f"{counted(count['requests sent'], 'request')} sent."
         ),
         *(f"{words}." for words in known),
+        *filter(None, [inventory_sentence(count)]),
     ]
 
 

@@ -15,8 +15,11 @@ from reports.acting.expectations import Access, Landing, access, landing, same_o
 from reports.acting.inventory import FINDINGS
 from reports.choosing import Choice, chosen
 from reports.definitions import rows_of
+from reports.formats.markdown import markdown
+from reports.formats.report import Report
 from reports.frames import load_frames
 from reports.inventory_file import InventoryUnreadable, read_inventory
+from reports.summary import sentences
 from reports.tables import tables_of
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.report_world import LANDING, write_store, write_world
@@ -173,6 +176,12 @@ def test_each_line_of_the_inventory_is_held_against_what_is_known(tmp_path: Path
         "elsewhere": 1, "wrongly-open": 1, "wrongly-closed": 0, "never-seen": 1, "never-checked": 1,
         "never-cited": 0, "extra": 0,
     }  # fmt: skip
+    words = "Of 6 ARKs of the inventory: 1 elsewhere, 1 wrongly-open, 1 never-seen, 1 never-checked."
+    assert words in sentences(tables["summary"])
+    text = markdown(Report.of(frames))
+    assert words in text
+    assert "ark:12148/never" in text.partition("## The inventory")[2].partition("##")[0]
+    assert "ark:13960" not in text.partition("## The inventory")[2].partition("##")[0]
 
 
 def test_what_the_inventory_lacks_is_extra_but_for_parts_of_what_it_has(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def corrections(frames: Frames) -> pd.DataFrame:
     failing = diagnosed_failures(frames)[[*_PAIR, "cause", "should_be"]]
     verdicts = frames.verdicts[[*_PAIR, "object", "did_you_mean"]]
     rows = frames.mentions.merge(verdicts, on=_PAIR, how="left").merge(failing, on=_PAIR, how="left")
+    rows = rows[rows["repairs"].fillna("").ne("") | rows["did_you_mean"].notna() | rows["cause"].notna()]
     rows = with_decisions(frames, rows)
     rows = rows[rows["treatment"].isna()]
     rows = rows.assign(family=families(rows["object"]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import pandas as pd
@@ -29,6 +30,7 @@ from reports.frames import Frames
 from reports.places import section
 from reports.services import LEVELS, level
 from reports.standing import ark_standings, ark_states, citation_counts
+from reports.words import counted
 
 #: What is amiss with an ARK of the inventory, what matters most first; nothing is last.
 FINDINGS: Final = (
@@ -44,6 +46,7 @@ _FAILING: Final = [str(State.FAILING), str(State.FLAPPING)]
 _NO_COLLECTION: Final = "(none)"
 
 
+@lru_cache(maxsize=2)
 def inventory(frames: Frames) -> pd.DataFrame:
     """One row an ARK of the inventory and URL; ordered by the gravest finding, those without one last, then by ARK."""
     listed = frames.inventory[frames.inventory["is_chosen"]]
@@ -73,6 +76,7 @@ def _judged(row: dict[str, Any]) -> tuple[str, str, str, str | None]:
     return met.value, lands.value, lets.value, ", ".join(findings) or None
 
 
+@lru_cache(maxsize=2)
 def extra(frames: Frames) -> pd.DataFrame:
     """One row an ARK; ordered by citations, the most first, then by ARK. A part of what is listed is not extra."""
     listed = set(frames.inventory["ark"])
@@ -128,7 +132,8 @@ def _placed(frames: Frames) -> pd.DataFrame:
         source="inventory", is_listed=True, collection=listed["collection"].fillna(_NO_COLLECTION).astype("str")
     )
     cited = frames.mentions[["ark", "document"]].drop_duplicates()
-    cited = cited.assign(collection=cited["document"].map(section).astype("str"))
+    sections = {document: section(document) for document in cited["document"].unique()}
+    cited = cited.assign(collection=cited["document"].map(sections).astype("str"))
     alone = ark_standings(frames)[["ark"]]
     alone = alone[~alone["ark"].isin(cited["ark"])].assign(collection=_NO_COLLECTION)
     others = pd.concat([cited[["ark", "collection"]], alone]).drop_duplicates()
@@ -147,6 +152,14 @@ def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
         has = [isinstance(each, str) and finding in each.split(", ") for each in table["findings"]]
         yield f"inventory: {finding}", table.loc[has, "ark"].nunique(), note
     yield "inventory: extra", len(extra(frames)), "ARKs under its NAANs that are seen, and not in it."
+
+
+def inventory_sentence(count: Mapping[str, int]) -> str:
+    """What the inventory shows, by the measures of a summary; empty without one."""
+    if "inventory" not in count:
+        return ""
+    amiss = [f"{count[f'inventory: {each}']:,} {each}" for each in (*FINDINGS, "extra") if count[f"inventory: {each}"]]
+    return f"Of {counted(count['inventory'], 'ARK')} of the inventory: {', '.join(amiss) or 'all as expected'}."
 
 
 def _shaped(rows: pd.DataFrame, definition: TableDefinition) -> pd.DataFrame:

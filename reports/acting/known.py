@@ -26,6 +26,8 @@ _TOLD_ANYWAY: Final = [str(kind) for kind in (EventKind.RECOVERED, EventKind.NEW
 def with_decisions(frames: Frames, places: pd.DataFrame) -> pd.DataFrame:
     """*places* (ARK, URL, document) with what was decided of each: in its document, or else wherever it is cited."""
     decided = frames.triage
+    if decided.empty:
+        return places.assign(**{name: pd.Series(None, index=places.index, dtype="str") for name in _DECIDED})
     whole = decided[decided["document"].isna()].drop(columns="document")
     single = decided[decided["document"].notna()]
     rows = places.merge(whole[[*_PAIR, *_DECIDED]], on=_PAIR, how="left")
