@@ -11,9 +11,11 @@ from sqlalchemy import Connection, Select, func, select
 
 from crawler.observations import ObjectOutcome, Question
 from crawler.schema import ark, document, mention, observation, run, verdict
+from reports.acting.expectations import same_object
 from reports.run_queries import NO_RUN
 
-#: One row an ARK of the inventory and URL at which it was asked for, with what the last check there found.
+#: One row an ARK of the inventory and URL at which it was asked for, with what the last check there found. Status,
+#: password and the URLs on the way stand there only where they matter.
 DTYPES: Final = {
     "ark": "str",
     "request_url": "str",
@@ -68,15 +70,24 @@ def stock(connection: Connection, inventory: pd.DataFrame, run_id: int | None) -
         .join(run, run.c.run_id == verdict.c.run_id)
         .where(run.c.started_at <= _begun(run_id), verdict.c.object != ObjectOutcome.SKIPPED.value)
     )
+    expected = dict(zip(inventory["ark"], inventory["expected_url"], strict=True))
     rows: list[tuple[Any, ...]] = []
     for some in _parts(inventory):
         each = seen.where(ark.c.ark.in_(some)).subquery()
         last = select(each).where(each.c.age == 1).order_by(each.c.ark, each.c.request_url)
         for row in connection.execute(last).all():
-            status, asks_password, passed = _chain(connection, row)
+            is_clear = _is_clear(row.object, row.final_url, expected[row.ark])
+            status, asks_password, passed = (None, False, []) if is_clear else _chain(connection, row)
             told = (row.ark, row.request_url, row.object, row.started_at, row.final_url)
             rows.append((*told, status, asks_password, passed))
     return _typed(rows)
+
+
+def _is_clear(outcome: str, final_url: str | None, expected: object) -> bool:
+    """Whether nobody need know more of a chain than where it ended: mostly so, and it spares a look at each."""
+    if outcome == ObjectOutcome.BLOCKED:
+        return False
+    return not isinstance(expected, str) or final_url is None or same_object(expected, final_url)
 
 
 def _chain(connection: Connection, row: Any) -> tuple[int | None, bool, list[str]]:
