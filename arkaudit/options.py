@@ -216,6 +216,12 @@ def format_option(command: Command) -> Command:
     )(command)
 
 
+def inventory_option(command: Command) -> Command:
+    """The institution's own list of its ARKs."""
+    words = "Your own ARKs, as CSV: columns ark, expected_url, title, collection, closed; only ark is needed."
+    return click.option("--inventory", type=click.Path(path_type=Path), metavar="FILE", help=words)(command)
+
+
 def choice_options(command: Command) -> Command:
     """Which part of a run to report."""
     for option in reversed(_CHOICE):

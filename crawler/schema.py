@@ -24,7 +24,7 @@ from crawler.mention_rows import Decided
 #: ``PRAGMA application_id`` of our files ("ARKA"), so that a foreign SQLite file is refused and never written to.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``: raised by every change to the tables below.
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 tables = MetaData()
 
@@ -355,4 +355,20 @@ event = Table(
     Column("detail", Text, nullable=False),
     Index("event_by_run", "run_id"),
     Index("event_by_ark", "ark_id", "request_url"),
+)
+
+#: What people have decided about known problems; what follows from it is worked out where it is asked for.
+triage = Table(
+    "triage",
+    tables,
+    Column("triage_id", Integer, primary_key=True),
+    Column("action", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("until", Text),
+    Column("assignee", Text),
+    Column("from_file", Boolean, nullable=False),
+    UniqueConstraint("action", "kind", "target"),
 )

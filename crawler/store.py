@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,9 +41,11 @@ from sqlalchemy.pool import StaticPool
 
 from crawler import migrations, schema
 from crawler.frontier import DOCUMENTS, Settled, add_leads, settle
-from crawler.history import latest
+from crawler.history import latest, triaging
 from crawler.history.news import News, news_of
-from crawler.history.standing import Policy
+from crawler.history.standing import Policy, State
+from crawler.history.triage import Decision
+from crawler.history.triaging import Treated
 from crawler.leads import Lead
 from crawler.mention_rows import Decided, DoubtfulMention, KeptMention, doubt_json, doubt_of, mention_of
 from crawler.merging import Merged, merge
@@ -617,6 +620,44 @@ class Store:
         query = select(schema.run.c.run_id).order_by(schema.run.c.started_at, schema.run.c.run_id)
         with self._engine.connect() as connection:
             return list(connection.scalars(query))
+
+    def decisions(self) -> list[Decision]:
+        """What people have decided about known problems."""
+        with self._engine.connect() as connection:
+            return triaging.decisions(connection)
+
+    def decide(self, decisions: Iterable[Decision]) -> None:
+        """Keep decisions, each in place of an earlier one of its kind about the same."""
+        with self._writing() as connection:
+            triaging.keep(connection, decisions)
+
+    def decide_by_file(self, decisions: Iterable[Decision], *, at: datetime) -> tuple[int, int]:
+        """Make the decisions of a file that was read *at* a moment these; returns how many are new, how many gone."""
+        with self._writing() as connection:
+            return triaging.keep_file(connection, decisions, at=at)
+
+    def forget_decisions(self, decisions: Iterable[Decision]) -> None:
+        """Take decisions back."""
+        with self._writing() as connection:
+            for decision in decisions:
+                triaging.forget(connection, decision.key)
+
+    def touched_by(self, decisions: Sequence[Decision]) -> list[tuple[str, str, State]]:
+        """The ARKs, URLs and states that *decisions* are about, in the order of the store."""
+        with self._engine.connect() as connection:
+            touched = triaging.touched(connection, decisions)
+            return [(row.ark, row.request_url, State(row.state)) for row, _ in touched]
+
+    def treated(self, run_id: int) -> dict[tuple[str, str], Treated]:
+        """What was decided of the ARKs that a run has judged, by ARK and URL; those with a decision alone."""
+        verdict, ark = schema.verdict, schema.ark
+        with self._engine.connect() as connection:
+            judged = select(verdict.c.verdict_id).where(verdict.c.run_id == run_id)
+            found = triaging.treated(connection, judged, run_id)
+            if not found:
+                return {}
+            names = {row.ark_id: row.ark for row in connection.execute(select(ark.c.ark_id, ark.c.ark))}
+            return {(names[ark_id], url): each for (ark_id, url), each in found.items()}
 
     def news(self, run_id: int) -> News:
         """What a run that has ended has changed."""

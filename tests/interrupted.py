@@ -305,6 +305,7 @@ _OF_TIME = (
     "elapsed_s",
     "since",
     "judged_at",
+    "good_at",
     "started_at",
     "ended_at",
     "began",
