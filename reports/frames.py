@@ -584,7 +584,7 @@ def _triage(decided: Mapping[Pair, Treated]) -> pd.DataFrame:
         for pair, found in decided.items()
         for document, each in ((None, found.whole), *found.in_documents.items())
     ]
-    return _typed(TRIAGE, rows)
+    return frame_of(TRIAGE, rows)
 
 
 def _told(each: Treatment) -> tuple[str | None, ...]:

@@ -12,6 +12,7 @@ from reports.acting.causes import Cause
 from reports.acting.correcting import Place, correction
 from reports.acting.failing import diagnosed_failures
 from reports.acting.known import with_decisions
+from reports.columns import JOINT
 from reports.definitions import (
     ARK,
     COUNT,
@@ -26,7 +27,7 @@ from reports.definitions import (
     TableDefinition,
     rows_of,
 )
-from reports.frames import JOINT, Frames
+from reports.frames import Frames
 from reports.standing import families
 
 _PAIR: Final = ["ark_id", "request_url"]
