@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.config import ConfigError
+from arkaudit.config import ConfigError, load_audits
 from arkaudit.notify.message import HEADINGS, message
 from arkaudit.triage_file import load_triage, triage_text
 from crawler.history.standing import standing_of
@@ -187,6 +187,20 @@ def test_a_file_that_is_applied_again_changes_nothing_and_what_is_taken_out_of_i
     ]
 
 
+def test_a_named_audit_has_a_file_of_its_own(tmp_path: Path) -> None:
+    config = tmp_path / "arkaudit.toml"
+    config.write_text(
+        'triage = "all.toml"\ninventory = "ours.csv"\n[audits.theses]\ntriage = "theses.toml"\n[audits.maps]\n'
+    )
+    named = load_audits(config)
+    assert [named[name].triage for name in (None, "theses", "maps")] == [
+        tmp_path / "all.toml",
+        tmp_path / "theses.toml",
+        tmp_path / "all.toml",
+    ]
+    assert named["maps"].inventory == tmp_path / "ours.csv"
+
+
 # -- in a store
 
 
@@ -311,6 +325,15 @@ def test_the_verbs_decide_list_export_and_forget(kept: Path) -> None:
     assert (done.returncode, "4 decisions in the file" in done.stderr) == (0, True), done.stderr
     again = json.loads(run_command("triage", "list", "--format", "json", "--store", kept).stdout)
     assert [{**row, "from_file": False} for row in again] == rows
+
+
+def test_the_life_of_an_ark_tells_what_was_decided(kept: Path) -> None:
+    decide = ("triage", "ignore", "--host", "a.example", "--until", "2199-01-01", "--reason", "it moves")
+    assert run_command(*decide, "--store", kept).returncode == 0
+    told = run_command("history", "ark:12x45/x5", "--store", kept).stdout
+    assert told.count("ignored until 2199-01-01 by host a.example: it moves") == 1
+    row = json.loads(run_command("history", "ark:12x45/x7", "--store", kept, "--format", "json").stdout)
+    assert row["urls"][0]["decisions"] == []
 
 
 @pytest.mark.parametrize(

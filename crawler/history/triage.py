@@ -69,6 +69,19 @@ class Decision:
         return (self.action, self.kind, self.target)
 
 
+def decision_words(decision: Decision) -> str:
+    """A decision in words.
+
+    >>> decision_words(Decision(Action.IGNORE, Kind.HOST, "old.example.org", datetime(2026, 11, 20), "it moves",
+    ...                         date(2027, 1, 1)))
+    'ignored until 2027-01-01 by host old.example.org: it moves'
+    """
+    done = {**PARTICIPLES, Action.ASSIGN: "assigned", Action.RECHECK: "to be checked again"}[decision.action]
+    until = f" until {decision.until}" if decision.until else ""
+    to = f" to {decision.assignee}" if decision.assignee else ""
+    return f"{done}{until}{to} by {decision.kind} {decision.target}{_because(decision.reason)}"
+
+
 class Gravity(IntEnum):
     """How bad a check was."""
 
