@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -98,9 +99,13 @@ def export(store_file: Path, out: Path | None) -> None:
     if out is None:
         sys.stdout.write(text)
         return
+    begun = out.with_name(f".{out.name}.part")
     try:
-        out.write_text(text, "utf-8")
+        begun.write_text(text, "utf-8")
+        begun.replace(out)
     except OSError as problem:
+        with suppress(OSError):
+            begun.unlink()
         raise UserMistake(f"{out} can't be written: {problem.strerror}") from None
 
 

@@ -166,6 +166,27 @@ def test_a_document_that_is_ignored_raises_nothing_and_the_others_do(tmp_path: P
     assert fails_on(store, "broken")
 
 
+def test_nobody_is_told_of_what_is_ignored_and_everybody_of_the_rest(tmp_path: Path) -> None:
+    config, news = tmp_path / "arkaudit.toml", tmp_path / "news.md"
+    with RawServer(Library().respond) as server:
+        (tmp_path / "triage.toml").write_text(
+            f'[[ignore]]\nark = ["ark:12x45/{GONE}", "ark:12x45/{LOST}"]\nreason = "r"\nuntil = 2199-01-01\n'
+        )
+        config.write_text(
+            f'triage = "triage.toml"\nseeds = ["{server.url}/"]\n[notify]\non = ["failing"]\nfile = "news.md"\n'
+        )
+        run = ("run", "-c", config, "--store", tmp_path / "audit.db", "--attempts", "1", "--no-resume", *ON_LOOPBACK)
+        assert run_command(*run).returncode == 0
+        told = news.read_text("utf-8")
+        assert "1 failing" in told
+        assert BUSY in told
+        assert GONE not in told
+        assert "2 known: 2 ignored until 2199-01-01." in told
+        news.unlink()
+        assert run_command(*run).returncode == 0
+        assert not news.exists(), "nothing is new"
+
+
 @pytest.mark.parametrize("text", ["[[ignore]]\n", "nonsense"])
 def test_a_file_with_a_mistake_ends_a_run_before_it_begins(tmp_path: Path, text: str) -> None:
     (tmp_path / "triage.toml").write_text(text)
