@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 from arkaudit.config import Config
@@ -118,7 +118,8 @@ def show(store_file: Path, form: str, *, now: datetime, console: Console) -> Non
         return
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in ("action", "about", "ARKs", "not well", "since", "until", "to", "reason"):
-        table.add_column(heading, justify="right" if heading in ("ARKs", "not well") else "left", overflow="fold")
+        justify: JustifyMethod = "right" if heading in ("ARKs", "not well") else "left"
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=heading not in ("about", "until", "reason"))
     for row in rows:
         until = f"{row['until']}{' (passed)' if row['is_expired'] else ''}" if row["until"] else ""
         about = f"{row['kind']} {row['target']}"
