@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tests.interrupted import Command, World, counts, local_files, sent, tables, with_a_fault, with_room_for
+from tests.interrupted import Command, World, counts, is_made, local_files, sent, tables, with_a_fault, with_room_for
 from tests.library import record, records
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 
@@ -60,7 +60,7 @@ class Disturbed:
     def arguments(self, arguments: Sequence[str], chance: random.Random) -> list[str]:
         """The same command again, or --resume; that only, where the run itself has come to its end."""
         told = [*arguments, "--store", str(self.store)]
-        if not self.store.exists():
+        if not is_made(self.store):
             return told
         with sqlite3.connect(self.store) as raw:
             states = [state for (state,) in raw.execute("select state from run")]
