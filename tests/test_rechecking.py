@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from arkaudit.config import ConfigError, load
 from crawler.history.standing import State
-from crawler.rechecking import Intervals, Known, RecheckPolicy, due, due_at
+from crawler.rechecking import Intervals, Known, RecheckPolicy, due, due_at, next_due_at
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -89,6 +89,21 @@ def test_within_a_host_the_longest_ago_comes_first_and_nobody_has_two_turns_whil
 def test_the_order_in_which_a_store_tells_does_not_matter(order: list[int]) -> None:
     all_known = [known(number, host="abc"[number % 3], days_ago=100 + number // 6) for number in range(12)]
     assert due([all_known[at] for at in order], POLICY, NOW) == due(all_known, POLICY, NOW)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(State), st.one_of(st.none(), st.floats(-5, 200)), st.sampled_from("abc"))),
+    st.floats(0, 40),
+)
+def test_what_is_due_and_what_will_be_next_follow_from_each_moment(
+    told: list[tuple[State, float | None, str]], healthy: float
+) -> None:
+    policy = RecheckPolicy(general=Intervals(healthy=healthy), host={"b": {"healthy": 0, "failing": 90}})
+    standings = [known(n, state=state, host=host, days_ago=ago) for n, (state, ago, host) in enumerate(told)]
+    moments = {each: moment for each in standings if (moment := due_at(each, policy)) is not None}
+    assert set(due(standings, policy, NOW)) == {each for each, moment in moments.items() if moment <= NOW}
+    later = [moment for moment in moments.values() if moment > NOW]
+    assert next_due_at(standings, policy, NOW) == min(later, default=None)
 
 
 def test_the_host_weighs_more_than_the_naan_and_both_more_than_what_is_general(tmp_path: Path) -> None:

@@ -208,8 +208,9 @@ def known_arks(connection: Connection) -> Iterator[Known]:
     latest, ark = schema.latest, schema.ark
     columns = (latest.c.request_url, latest.c.host, latest.c.state, latest.c.checked_at, latest.c.gone_at)
     query = select(ark.c.ark, ark.c.naan, *columns).join_from(latest, ark).order_by(latest.c.latest_id)
+    states = {str(state): state for state in State}
     for name, naan, url, host, state, checked_at, gone_at in connection.execute(query):
-        yield Known(name, naan, url, host, State(state), _when(checked_at), is_cited=gone_at is None)
+        yield Known(name, naan, url, host, states[state], _when(checked_at), is_cited=gone_at is None)
 
 
 # -- rows and values
