@@ -28,8 +28,9 @@ class Intervals:
 
     def of(self, state: State) -> float | None:
         """Days between two checks in this state; None for what is never checked."""
+        if state is State.HEALTHY:  # as most are
+            return self.healthy
         return {
-            State.HEALTHY: self.healthy,
             State.FAILING: self.failing,
             State.FLAPPING: self.failing,
             State.CONFIRMED_BROKEN: self.confirmed_broken,
@@ -52,8 +53,9 @@ class RecheckPolicy:
         >>> RecheckPolicy(naan={"12148": {"healthy": 90}}).intervals("12148", "n2t.net").healthy
         90
         """
-        special = {**self.naan.get(naan, {}), **self.host.get(host, {})}
-        return replace(self.general, **special) if special else self.general
+        if naan not in self.naan and host not in self.host:
+            return self.general
+        return replace(self.general, **{**self.naan.get(naan, {}), **self.host.get(host, {})})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +94,12 @@ def due_at(known: Known, policy: RecheckPolicy) -> datetime | None:
         return None
     if known.checked_at is None:
         return _EPOCH
-    if days <= 0:
+    interval = timedelta(days=days)
+    if interval <= timedelta():
         return known.checked_at
-    checked = (known.checked_at - _EPOCH) / timedelta(days=days)
+    checked = (known.checked_at - _EPOCH) / interval
     phase = _share(f"{known.ark} {known.request_url}")
-    return _EPOCH + timedelta(days=days) * (math.ceil(checked + 0.5 - phase) + phase)
+    return _EPOCH + interval * (math.ceil(checked + 0.5 - phase) + phase)
 
 
 def due(standings: Iterable[Known], policy: RecheckPolicy, now: datetime) -> list[Known]:
@@ -106,8 +109,7 @@ def due(standings: Iterable[Known], policy: RecheckPolicy, now: datetime) -> lis
     """
     hosts: defaultdict[str, list[Known]] = defaultdict(list)
     for known in standings:
-        moment = due_at(known, policy)
-        if moment is not None and moment <= now:
+        if _may_be_due(known, policy, now) and (moment := due_at(known, policy)) is not None and moment <= now:
             hosts[known.host].append(known)
     queues = [deque(sorted(waiting, key=_longest_ago)) for waiting in hosts.values()]
     return list(_in_turn(sorted(queues, key=lambda queue: _longest_ago(queue[0]))))
@@ -115,8 +117,27 @@ def due(standings: Iterable[Known], policy: RecheckPolicy, now: datetime) -> lis
 
 def next_due_at(standings: Iterable[Known], policy: RecheckPolicy, now: datetime) -> datetime | None:
     """When something will be due that is not due *now*; None if nothing ever will."""
-    moments = (due_at(known, policy) for known in standings)
-    return min((moment for moment in moments if moment is not None and moment > now), default=None)
+    first: datetime | None = None
+    for known in standings:
+        if first is None or _may_be_due(known, policy, first):
+            moment = due_at(known, policy)
+            if moment is not None and moment > now and (first is None or moment < first):
+                first = moment
+    return first
+
+
+def _may_be_due(known: Known, policy: RecheckPolicy, moment: datetime) -> bool:
+    """Whether it could be due by *moment*: never before half an interval has passed, which is quickly seen."""
+    days = policy.intervals(known.naan, known.host).of(known.state)
+    if days is None or not (known.is_cited or known.wanted_at):
+        return False
+    if known.wanted_at is not None:
+        return True
+    waited = (moment - known.checked_at).total_seconds() if known.checked_at is not None else math.inf
+    return waited >= days * _HALF_A_DAY_S - 1
+
+
+_HALF_A_DAY_S: Final = 43_200
 
 
 def _in_turn(queues: Iterable[deque[Known]]) -> Iterator[Known]:

@@ -39,10 +39,12 @@ from crawler.schema import (
     document,
     event,
     finding,
+    host_traffic,
     is_current_mention,
     latest,
     mention,
     observation,
+    pause,
     run,
     tls_probe,
     verdict,
@@ -113,6 +115,10 @@ class Frames:
     fetches: pd.DataFrame
     """One row a hop of the request for a document."""
     tls: pd.DataFrame
+    pauses: pd.DataFrame
+    """One row a time that a host asked this run to leave it alone."""
+    traffic: pd.DataFrame
+    """One row a host that this run asked: everything that went there, and how it was treated."""
     verdicts: pd.DataFrame
     latest: pd.DataFrame
     """One row an ARK and URL: its standing after all its checks, where the last of them counts for this run."""
@@ -257,6 +263,20 @@ TLS: Selection = {
     tls_probe.c.at: MOMENT,
     tls_probe.c.trusted: TRUTH,
     tls_probe.c.reason: TEXT,
+}
+PAUSES: Selection = {
+    pause.c.pause_id: INTEGER,
+    pause.c.host: TEXT,
+    pause.c.asked_s: REAL,
+    pause.c.is_kept: TRUTH,
+}
+TRAFFIC: Selection = {
+    host_traffic.c.host_traffic_id: INTEGER,
+    host_traffic.c.host: TEXT,
+    host_traffic.c.requests: INTEGER,
+    host_traffic.c.interval_s: REAL,
+    host_traffic.c.crawl_delay_s: REAL,
+    host_traffic.c.given_up: TEXT,
 }
 VERDICTS: Selection = {
     verdict.c.verdict_id: INTEGER,
@@ -567,6 +587,8 @@ def _frames(
         hops=hops,
         fetches=fetches,
         tls=load(TLS, _rows(TLS).where(tls_probe.c.run_id == run_id)),
+        pauses=load(PAUSES, _rows(PAUSES).where(pause.c.run_id == told)),
+        traffic=load(TRAFFIC, _rows(TRAFFIC).where(host_traffic.c.run_id == told)),
         verdicts=load(VERDICTS, verdicts.where(verdict.c.verdict_id.in_(counting))),
         latest=load(LATEST, _rows(LATEST).where(standing_in(counting))),
         events=load(EVENTS, events),

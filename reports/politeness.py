@@ -7,12 +7,17 @@ from typing import Final
 import pandas as pd
 
 from crawler.observations import ChainEnd, ObjectOutcome, Question
-from reports.definitions import COUNT, MOMENT, NUMBER, TEXT, TOKEN, Column, TableDefinition
+from crawler.sources.traps import WORDS, Rule, refused
+from reports.definitions import COUNT, MOMENT, NUMBER, TEXT, TOKEN, Column, TableDefinition, rows_of
 from reports.frames import Frames
 from reports.overviews import host, own, sent_hops
 
-#: Findings that say that something was not read, or not to its end.
-LIMITS: Final = ("size-limit", "page-limit", "not-fetched")
+#: Findings that say that something was not read, or not to its end, or that the crawl ended before it was done.
+LIMITS: Final = (
+    *("size-limit", "page-limit", "source-limit", "incomplete", "undecodable", "not-fetched", "nofollow-page"),
+    *("max-pages", "max-time"),
+)
+_NOT_ASKED: Final = "its host seemed dead, or wanted to be left alone for longer than we wait; see requests.csv"
 #: What a question is asked for; the others are about resolvers, not objects.
 _PURPOSES: Final = {
     Question.OBJECT.value: "objects",
@@ -51,9 +56,29 @@ def hosts(frames: Frames) -> pd.DataFrame:
         mean_s=("elapsed_s", "mean"),
     )
     rows = rows.assign(mean_s=rows["mean_s"].astype("Float64").round(3))
+    rows = rows.merge(_kept_pauses(frames), on="host", how="left").merge(_treatment(frames), on="host", how="left")
+    rows = rows.assign(**{name: rows[name].fillna(0) for name in ("pauses_kept", "paused_s")})
     ordered = rows.sort_values(["requests", "host"], ascending=[False, True], ignore_index=True)
     counts = {column.name: "Int64" for column in HOSTS.columns if column.type is COUNT}
-    return ordered[[column.name for column in HOSTS.columns]].astype({"host": "str", **counts})
+    return ordered[[column.name for column in HOSTS.columns]].astype({"host": "str", "given_up": "str", **counts})
+
+
+def _kept_pauses(frames: Frames) -> pd.DataFrame:
+    """One row a host that asked to be left alone: how often, and how long in all, that was kept."""
+    kept = frames.pauses[frames.pauses["is_kept"].fillna(False)]
+    rows = kept.assign(host=kept["host"].map(host).astype("str")).groupby("host", as_index=False)
+    return rows.agg(pauses_kept=("asked_s", "size"), paused_s=("asked_s", "sum"))
+
+
+def _treatment(frames: Frames) -> pd.DataFrame:
+    """One row a host: everything that went there, the intervals that were kept, and why it was given up, if it was."""
+    rows = frames.traffic.assign(host=frames.traffic["host"].map(host).astype("str")).groupby("host", as_index=False)
+    return rows.agg(
+        all_requests=("requests", "sum"),
+        interval_s=("interval_s", "max"),
+        crawl_delay_s=("crawl_delay_s", "max"),
+        given_up=("given_up", "first"),
+    )
 
 
 def _purposes(frames: Frames) -> pd.Series:
@@ -69,9 +94,10 @@ def _sent_fetches(fetches: pd.DataFrame) -> pd.DataFrame:
 
 def left_out(frames: Frames) -> pd.DataFrame:
     """One row a reason and place; ordered by reason, then by number, the greatest first, then by place."""
-    table = pd.concat([_skipped_arks(frames), _skipped_documents(frames), _limits(frames)], ignore_index=True)
-    rows = table.groupby(["reason", "what", "place", "note"], as_index=False).agg(
-        number=("example", "size"), example=("example", "min")
+    parts = [_skipped_arks(frames), _skipped_documents(frames), _limits(frames), _not_asked(frames)]
+    counted = pd.concat([*(part.assign(count=1) for part in parts), _refused_links(frames)], ignore_index=True)
+    rows = counted.groupby(["reason", "what", "place", "note"], as_index=False).agg(
+        number=("count", "sum"), example=("example", "min")
     )
     ordered = rows.sort_values(
         ["reason", "what", "number", "place"], ascending=[True, True, False, True], ignore_index=True
@@ -141,15 +167,48 @@ def _limits(frames: Frames) -> pd.DataFrame:
     return pd.concat([part.astype("str") for part in parts])
 
 
+def _not_asked(frames: Frames) -> pd.DataFrame:
+    """Questions that were not sent, since nothing is sent to a host that seems dead or wants to be left alone."""
+    hops = own(frames, frames.hops)
+    unsent = hops[~hops["sent"].fillna(True).astype(bool)]
+    columns = {
+        "reason": "not-asked",
+        "what": "question",
+        "place": unsent["url"].map(host),
+        "example": unsent["url"],
+        "note": _NOT_ASKED,
+    }
+    return pd.DataFrame(columns, columns=_LEFT_OUT, index=unsent.index).astype("str")
+
+
+def _refused_links(frames: Frames) -> pd.DataFrame:
+    """Links that a crawl could have followed for ever, or was asked not to follow, by the host of their page."""
+    found = frames.findings
+    rows = [
+        (kind, "link", host(subject), said[1], WORDS[Rule(kind)], said[0])
+        for kind, subject, detail in rows_of(found[["kind", "subject", "detail"]])
+        if (said := refused(kind, detail))
+    ]
+    return pd.DataFrame(rows, columns=[*_LEFT_OUT, "count"]).astype(
+        dict.fromkeys(_LEFT_OUT, "str") | {"count": "int64"}
+    )
+
+
 HOSTS: Final = TableDefinition(
     "hosts",
     "What hosts were asked",
-    "One row a host: how many requests it got, redirects included, and what for; without robots.txt and "
-    "certificate probes.",
+    "One row a host: how many requests it got, redirects included, and what for; how it was treated, and how it "
+    "answered.",
     hosts,
     (
         Column("host", TEXT, "host that was asked, with its port unless that goes without saying"),
-        Column("requests", COUNT, "requests that went out to it", "requests", varies=True),
+        Column(
+            "requests",
+            COUNT,
+            "requests that went out to it, without robots.txt and certificate probes",
+            "requests",
+            varies=True,
+        ),
         Column("documents", COUNT, "of these, for documents", "requests"),
         Column("objects", COUNT, "of these, for the objects of ARKs as cited", "requests", varies=True),
         Column("descriptions", COUNT, "of these, with ?info, ?? or ?", "requests", varies=True),
@@ -166,6 +225,18 @@ HOSTS: Final = TableDefinition(
         Column("server_errors", COUNT, "answers from 500 to 599", "requests", varies=True),
         Column("no_answer", COUNT, "requests without an answer", "requests", varies=True),
         Column("pauses_asked", COUNT, "answers with Retry-After", "requests", varies=True),
+        Column("pauses_kept", COUNT, "times that it was left alone for as long as it asked", "pauses", varies=True),
+        Column("paused_s", NUMBER, "how long these pauses were in all, as asked", "seconds", varies=True),
+        Column(
+            "all_requests",
+            COUNT,
+            "everything that went there, robots.txt, documents and the look at its certificate included",
+            "requests",
+            varies=True,
+        ),
+        Column("interval_s", NUMBER, "least time that was kept between two requests, back-off apart", "seconds"),
+        Column("crawl_delay_s", NUMBER, "interval that its robots.txt wants; empty when it wants none", "seconds"),
+        Column("given_up", TEXT, "why it was not asked any more; empty when it was", varies=True),
         Column("first_at", MOMENT, "moment of its first answer or failure", "UTC", varies=True),
         Column("last_at", MOMENT, "moment of its last one", "UTC", varies=True),
         Column("mean_s", NUMBER, "mean time from a request to its answer", "seconds", varies=True),
@@ -175,13 +246,13 @@ HOSTS: Final = TableDefinition(
 LEFT_OUT: Final = TableDefinition(
     "left_out",
     "What was left out, and why",
-    "One row a reason and place: what was not requested, not read to its end, or given up.",
+    "One row a reason and place: what was not requested, not followed, not read to its end, or given up.",
     left_out,
     (
-        Column("reason", TOKEN, "why: an object outcome, or the limit that was hit"),
-        Column("what", TOKEN, "ARK, document or answer"),
-        Column("place", TEXT, "NAAN or host"),
-        Column("number", COUNT, "how many there are", "ARKs, documents or answers"),
+        Column("reason", TOKEN, "why: an object outcome, the limit that was hit, or the rule that refused a link"),
+        Column("what", TOKEN, "ARK, document, answer, question or link"),
+        Column("place", TEXT, "NAAN or host; of a link, the host of its page"),
+        Column("number", COUNT, "how many there are", "ARKs, documents, answers, questions or links"),
         Column("example", TEXT, "one of them"),
         Column("note", TEXT, "the reason in words"),
     ),

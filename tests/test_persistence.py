@@ -19,6 +19,7 @@ from reports import persistence
 from reports.frames import load_frames
 from reports.over_time import OVER_TIME
 from reports.survival import kaplan_meier, median_days
+from reports.tables import tables_of
 from reports.timelines import CHECKS, CONTACTS, RUNS, STANDINGS, Timeline, no_timeline
 from tests.report_world import write_store, write_world
 from tests.test_history import GUIDE, ONE, OTHER, audit
@@ -179,6 +180,11 @@ def test_an_outage_is_told_from_the_hosts_first_silence_to_its_answer(kept: Path
     table = persistence.outages(load_frames(kept))
     assert rows(table, "host", "runs", "days", "is_over", "failure") == [("a.example", 2, 1.0, True, "timeout")]
     assert str(table["until"][0])[:10] == "2026-03-06"
+
+
+def test_a_place_to_mend_says_where_the_ark_led_when_it_last_worked(kept: Path) -> None:
+    table = tables_of(load_frames(kept))["failures"]
+    assert rows(table, "ark", "last_good_url", "last_good_at") == [("ark:12x45/x5", ONE, pd.Timestamp(START))]
 
 
 def test_the_statement_gives_shares_with_dates_and_denominators(kept: Path) -> None:

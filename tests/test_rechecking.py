@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from arkaudit.config import ConfigError, load
 from crawler.history.standing import State
-from crawler.rechecking import Intervals, Known, RecheckPolicy, due, due_at
+from crawler.rechecking import Intervals, Known, RecheckPolicy, due, due_at, next_due_at
 from tests.interrupted import Command
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
 
@@ -92,6 +93,32 @@ def test_within_a_host_the_longest_ago_comes_first_and_nobody_has_two_turns_whil
 def test_the_order_in_which_a_store_tells_does_not_matter(order: list[int]) -> None:
     all_known = [known(number, host="abc"[number % 3], days_ago=100 + number // 6) for number in range(12)]
     assert due([all_known[at] for at in order], POLICY, NOW) == due(all_known, POLICY, NOW)
+
+
+@given(
+    st.lists(
+        st.builds(
+            replace,
+            st.builds(
+                known,
+                st.integers(0, 99),
+                state=st.sampled_from(State),
+                days_ago=st.one_of(st.none(), st.floats(-5, 200)),
+                host=st.sampled_from("abc"),
+            ),
+            is_cited=st.booleans(),
+            wanted_at=st.sampled_from([None, NOW - timedelta(days=1), NOW + timedelta(days=1)]),
+        ),
+        unique=True,
+    ),
+    st.floats(0, 40),
+)
+def test_what_is_due_and_what_will_be_next_follow_from_each_moment(standings: list[Known], healthy: float) -> None:
+    policy = RecheckPolicy(general=Intervals(healthy=healthy), host={"b": {"healthy": 0, "failing": 90}})
+    moments = {each: moment for each in standings if (moment := due_at(each, policy)) is not None}
+    assert set(due(standings, policy, NOW)) == {each for each, moment in moments.items() if moment <= NOW}
+    later = [moment for moment in moments.values() if moment > NOW]
+    assert next_due_at(standings, policy, NOW) == min(later, default=None)
 
 
 def test_the_host_weighs_more_than_the_naan_and_both_more_than_what_is_general(tmp_path: Path) -> None:

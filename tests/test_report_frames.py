@@ -55,6 +55,8 @@ DTYPES = {
     "observations": {"question": "category", "chain_end": "category", "body_complete": "boolean"},
     "hops": {"ordinal": "Int64", "status": "Int64", "elapsed_s": "Float64", "at": "datetime64[ms, UTC]"},
     "tls": {"port": "Int64", "trusted": "boolean"},
+    "pauses": {"host": "str", "asked_s": "Float64", "is_kept": "boolean"},
+    "traffic": {"requests": "Int64", "interval_s": "Float64", "given_up": "str"},
     "verdicts": {"object": "category", "object_evidence": "str", "commitment_parsed": "object"},
     "fetches": {"document_id": "Int64", "ordinal": "Int64", "at": "datetime64[ms, UTC]"},
     "history": {"run_id": "Int64", "started_at": "datetime64[ms, UTC]", "object": "category"},

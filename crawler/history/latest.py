@@ -210,9 +210,10 @@ def known_arks(connection: Connection) -> Iterator[Known]:
     columns = (latest.c.request_url, latest.c.host, latest.c.state, latest.c.checked_at, latest.c.gone_at)
     query = select(ark.c.ark_id, ark.c.ark, ark.c.naan, *columns).join_from(latest, ark).order_by(latest.c.latest_id)
     wanted = triaging.wanted(connection)
+    states = {str(state): state for state in State}
     for ark_id, name, naan, url, host, state, checked_at, gone_at in connection.execute(query):
         asked_at = wanted.get((ark_id, url))
-        yield Known(name, naan, url, host, State(state), _when(checked_at), gone_at is None, asked_at)
+        yield Known(name, naan, url, host, states[state], _when(checked_at), gone_at is None, asked_at)
 
 
 # -- rows and values

@@ -20,7 +20,7 @@ from crawler.resolving import names_skipped_ark
 from crawler.scope import Scope, site_of
 from crawler.sources.listing import SourceKind, SourceReading
 from crawler.sources.targets import Headers, Target, absolute, forbids_following, forbids_indexing, page_targets
-from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, WORDS, Rule, Traps, turns_page
+from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, told, turns_page
 from extractors.archives.members import names_no_document
 from extractors.documents import Finding, Reading
 
@@ -83,9 +83,7 @@ class _Refused:
     def findings(self) -> tuple[Finding, ...]:
         """One for each rule, in their order."""
         return tuple(
-            Finding(rule, f"links not followed: {self.counts[rule]}, the first {_cut(self.first[rule])}: {WORDS[rule]}")
-            for rule in Rule
-            if self.counts[rule]
+            Finding(rule, told(rule, self.counts[rule], _cut(self.first[rule]))) for rule in Rule if self.counts[rule]
         )
 
 

@@ -48,6 +48,30 @@ WORDS = {
     Rule.NOFOLLOW: "marked nofollow",
 }
 
+
+def told(rule: Rule, count: int, first: str) -> str:
+    """What the finding about links that were refused says.
+
+    >>> told(Rule.CALENDAR, 3, "https://a.example/2031/")[:58]
+    'links not followed: 3, the first https://a.example/2031/: '
+    """
+    return f"links not followed: {count}, the first {first}: {WORDS[rule]}"
+
+
+def refused(kind: str, detail: str) -> tuple[int, str] | None:
+    """How many links a finding says that a rule refused, and the first of them; None for any other finding.
+
+    >>> refused("trap-calendar", told(Rule.CALENDAR, 3, "https://a.example/2031/"))
+    (3, 'https://a.example/2031/')
+    >>> refused("size-limit", "only the first 8 of 9 bytes were read") is None
+    True
+    """
+    if kind not in WORDS:
+        return None
+    count, _, rest = detail.removeprefix("links not followed: ").partition(", the first ")
+    return (int(count), rest.removesuffix(f": {WORDS[Rule(kind)]}")) if count.isdecimal() else None
+
+
 MOST_CHARS = 4096
 MOST_STEPS = 30
 MOST_DEPTH = 50

@@ -17,6 +17,7 @@ from reports.definitions import (
     ARKS_COLUMN,
     COUNT,
     DOCUMENTS_COLUMN,
+    MOMENT,
     NAAN_COLUMN,
     TEXT,
     TOKEN,
@@ -167,6 +168,8 @@ FAILURES: Final = TableDefinition(
         Column("context", TEXT, "text around it"),
         _SHOULD_BE,
         _BECAUSE,
+        Column("last_good_url", URL, "where the ARK led when it last worked, in an earlier run; empty if it never did"),
+        Column("last_good_at", MOMENT, "beginning of that run", "UTC", varies=True),
         Column("request_url", URL, "URL that was asked for the object"),
         Column("object", TOKEN, "outcome of the object service at this URL"),
         _HOST,
@@ -179,5 +182,6 @@ FAILURES: Final = TableDefinition(
 )
 
 _DTYPES: Final = {
-    column.name: "Int64" for definition in (CAUSES, FAILURES) for column in definition.columns if column.type is COUNT
+    "last_good_at": "datetime64[ms, UTC]",
+    **{each.name: "Int64" for table in (CAUSES, FAILURES) for each in table.columns if each.type is COUNT},
 }

@@ -22,7 +22,8 @@ from reports.listings import checks_of
 from reports.standing import families
 
 _DIAGNOSIS: Final = ["cause", "fault", "host", "pattern", "should_be", "because"]
-_KNOWN: Final = ["ark_id", "ark", "naan", "request_url", "object", "family", "object_evidence"]
+_LAST_GOOD: Final = ["last_good_url", "last_good_at"]
+_KNOWN: Final = ["ark_id", "ark", "naan", "request_url", "object", "family", "object_evidence", *_LAST_GOOD]
 
 
 def diagnosed_failures(frames: Frames) -> pd.DataFrame:
@@ -65,7 +66,8 @@ def _judged(frames: Frames) -> pd.DataFrame:
     ways = ways.assign(way=ways["question"].astype("str")).rename(columns={"asked_url": "way_url"})
     rows = rows.merge(ways.drop(columns="question"), on=["ark_id", "request_url", "way"], how="left")
     checks = checks_of(frames)
-    good = frames.last_good[["ark_id", "good_url"]]
+    good = frames.last_good.rename(columns={"good_url": "last_good_url", "good_at": "last_good_at"})
+    good = good[["ark_id", *_LAST_GOOD]]
     return rows.merge(good, on="ark_id", how="left").assign(
         last_url=rows["last_url"].fillna(rows["request_url"]),
         check=rows["ark"].map(lambda ark: checks[ark][0]).astype("str"),
@@ -103,7 +105,7 @@ def _failure(row: Mapping[str, Any]) -> Failure:
         way_url=row["way_url"],
         check=row["check"],
         suggestions=tuple(row["suggestions"].split(JOINT)) if row["suggestions"] else (),
-        last_good_url=row["good_url"],
+        last_good_url=row["last_good_url"],
         has_lasted=row["has_lasted"],
     )
 

@@ -24,9 +24,19 @@
 
   const percent = (share) => `${Math.round(100 * share)} %`;
 
+  /** On a narrow screen the names of a flow are cut where the next column begins; the numbers beside it have them all. */
+  function narrowed(option, width) {
+    const [first] = option.series;
+    if (first.type !== "sankey" || width > 640) return option;
+    const label = { ...first.label, overflow: "truncate", width: Math.round((width - 100) / 2) - 30 };
+    return { ...option, series: [{ ...first, right: 90, label }] };
+  }
+
   function draw() {
     const style = getComputedStyle(document.documentElement);
-    for (const { chart, told: { option } } of drawn) chart.setOption(coloured(option, style), { notMerge: true });
+    for (const { chart, place, told: { option } } of drawn) {
+      chart.setOption(coloured(narrowed(option, place.clientWidth), style), { notMerge: true });
+    }
   }
 
   function begin() {

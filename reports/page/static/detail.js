@@ -95,7 +95,7 @@
       const number = failures.column("number").text(amiss[0]);
       const advice = told.advice[failures.column("cause").text(amiss[0])];
       parts.push(make("p", {}, advice ?? "", " ", make("a", { href: `#failures?number=${number}` }, "All places with this cause")));
-      parts.push(facts(failures, amiss[0], ["cause", "fault", "host", "should_be", "because", "contact"]));
+      parts.push(facts(failures, amiss[0], ["cause", "fault", "host", "should_be", "because", "last_good_url", "last_good_at", "contact"]));
     }
     const checks = history.column("ark").rowsWith(ark);
     if (checks.length) parts.push(make("h3", {}, `Checks so far: ${checks.length}`), ...past(history, checks));

@@ -1,0 +1,119 @@
+"""What an audit has cost its hosts, how they were treated, and what was left out: pauses, limits, links, dead hosts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from crawler import schema
+from crawler.sources.traps import Rule, refused, told
+from reports import politeness
+from reports.frames import Frames, load_frames
+from tests.report_world import GUIDE, MOMENT, ark_row, hop, observation_row, write_store
+
+ONE, DEAD = "https://n2t.net/ark:12148/x5", "https://dead.example/ark:12148/x6"
+DEAD_WORDS = "not asked: no answer 6 times in a row"
+
+
+@pytest.fixture
+def frames(tmp_path: Path) -> Frames:
+    unsent = hop(DEAD, None, sent=False, error=DEAD_WORDS)
+    return load_frames(
+        write_store(
+            tmp_path / "audit.db",
+            {
+                schema.run: [{"run_id": 1}, {"run_id": 2}],
+                schema.document: [{"document_id": 1, "run_id": 2, "url": GUIDE}],
+                schema.ark: [ark_row(1, "ark:12148/x5"), ark_row(2, "ark:12148/x6")],
+                schema.observation: [
+                    observation_row(1, ONE, "object", [hop(ONE, 429, headers={"Retry-After": "7"})]),
+                    observation_row(1, ONE, "object", [hop(ONE)], attempt=2),
+                    observation_row(2, DEAD, "object", [hop(DEAD, None)]),
+                    observation_row(2, DEAD, "?info", [unsent]),
+                ],
+                schema.pause: [
+                    pause(1, "https://n2t.net", 7.0, is_kept=True),
+                    pause(2, "http://n2t.net", 5.5, is_kept=True),
+                    pause(3, "https://n2t.net", 86_400.0, is_kept=False),
+                    pause(4, "https://n2t.net", 60.0, is_kept=True, run_id=1),
+                ],
+                schema.host_traffic: [
+                    traffic("https://n2t.net", requests=9, interval_s=1.0, crawl_delay_s=5.0),
+                    traffic("http://n2t.net", requests=2, interval_s=2.0),
+                    traffic("https://dead.example", requests=6, interval_s=1.0, given_up=DEAD_WORDS),
+                ],
+                schema.finding: [
+                    finding(GUIDE, Rule.CALENDAR, told(Rule.CALENDAR, 812, "https://library.example/2031/")),
+                    finding("https://library.example/b", Rule.CALENDAR, told(Rule.CALENDAR, 8, "https://a.example/")),
+                    finding("this crawl", "max-pages", "stopped at 10 documents (--max-pages); 5 more were found"),
+                    finding(GUIDE, "incomplete", "the connection broke off behind 120 bytes"),
+                ],
+            },
+        )
+    )
+
+
+def pause(number: int, host: str, asked_s: float, *, is_kept: bool, run_id: int = 2) -> dict[str, Any]:
+    of = {"run_id": run_id, "url": f"{host}/{number}", "at": MOMENT}
+    return {"host": host, "asked_s": asked_s, "is_kept": is_kept, **of}
+
+
+def traffic(host: str, **others: Any) -> dict[str, Any]:
+    return {"run_id": 2, "host": host, "failures": 0, **others}
+
+
+def finding(subject: str, kind: str, detail: str) -> dict[str, Any]:
+    return {"run_id": 2, "document_id": 1, "subject": subject, "kind": str(kind), "detail": detail}
+
+
+def told_of(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
+    rows = table[list(columns)].astype("object")
+    return list(rows.where(table[list(columns)].notna(), None).itertuples(index=False, name=None))
+
+
+def test_pauses_that_were_kept_are_summed_by_host_whatever_the_scheme(frames: Frames) -> None:
+    columns = ("host", "requests", "pauses_asked", "pauses_kept", "paused_s")
+    assert told_of(politeness.hosts(frames), *columns) == [("n2t.net", 2, 1, 2, 12.5), ("dead.example", 1, 0, 0, 0.0)]
+
+
+def test_a_host_is_told_how_it_was_treated_and_why_it_was_given_up(frames: Frames) -> None:
+    columns = ("host", "all_requests", "interval_s", "crawl_delay_s", "given_up")
+    assert told_of(politeness.hosts(frames), *columns) == [
+        ("n2t.net", 11, 2.0, 5.0, None),
+        ("dead.example", 6, 1.0, None, DEAD_WORDS),
+    ]
+
+
+def test_links_that_were_refused_count_as_links_and_limits_as_what_they_cut(frames: Frames) -> None:
+    rows = told_of(politeness.left_out(frames), "reason", "what", "place", "number")
+    assert rows == [
+        ("incomplete", "document", "library.example", 1),
+        ("max-pages", "document", "", 1),
+        ("not-asked", "question", "dead.example", 1),
+        ("trap-calendar", "link", "library.example", 820),
+    ]
+
+
+def test_what_was_left_out_has_an_example_and_the_reason_in_words(frames: Frames) -> None:
+    [calendar] = told_of(politeness.left_out(frames).tail(1), "example", "note")
+    assert calendar[0] == "https://a.example/"
+    assert calendar[1].startswith("a calendar: more than two years ahead")
+
+
+def test_a_run_of_before_these_were_kept_has_none(frames: Frames) -> None:
+    assert politeness.hosts(load_empty(frames)).empty
+
+
+def load_empty(frames: Frames) -> Frames:
+
+    return replace(frames, hops=frames.hops.head(0), fetches=frames.fetches.head(0), pauses=frames.pauses.head(0))
+
+
+@pytest.mark.parametrize("rule", list(Rule))
+def test_what_is_told_of_refused_links_can_be_read_again(rule: Rule) -> None:
+    first = "https://a.example/b?c=:, the first"
+    assert refused(rule, told(rule, 12, first)) == (12, first)
