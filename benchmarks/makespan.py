@@ -115,6 +115,7 @@ def _serve(pipe: Connection) -> None:
     starts: defaultdict[str, list[float]] = defaultdict(list)
     listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
     listener.setblocking(False)
+    listener.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)  # and so for what it accepts
     pipe.send(listener.getsockname()[1])
     with selectors.DefaultSelector() as waiting:
         waiting.register(listener, selectors.EVENT_READ)
@@ -126,7 +127,6 @@ def _serve(pipe: Connection) -> None:
                     return
                 if key.fileobj is listener:
                     connection, _ = listener.accept()
-                    connection.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
                     waiting.register(connection, selectors.EVENT_READ)
                 elif isinstance(key.fileobj, socket.socket) and not _answered(key.fileobj, starts):
                     waiting.unregister(key.fileobj)
@@ -141,7 +141,7 @@ def _answered(connection: socket.socket, starts: defaultdict[str, list[float]]) 
         return False
     if not received:
         return False
-    seconds, nanoseconds = struct.unpack("ll", told[0][2][:16])
+    seconds, nanoseconds = struct.unpack("ll", told[0][2][:16]) if told else divmod(time.time_ns(), 10**9)
     line, *headers = received.decode("latin-1").split("\r\n")
     host = next(each[5:].strip() for each in headers if each.lower().startswith("host:"))
     starts[host].append(seconds + nanoseconds / 1e9)

@@ -37,7 +37,6 @@ DOWNLOAD_HANDLERS = {
     "ftp": None,
     "s3": None,
 }
-# Each one that is passed through costs every request some 20 microseconds, on its way out or back or both.
 DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,  # the gate decides (crawler/sources/gate.py)
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,  # credentials are put on at the wire
@@ -54,7 +53,7 @@ DOWNLOADER_MIDDLEWARES = {
     "crawler.credentialed.Redaction": 610,  # before anything of an answer is kept
     "crawler.middlewares.BoundedCompression": 620,
 }
-SPIDER_MIDDLEWARES = {  # all of Scrapy's: each is a generator around every answer, and a tenth of the time together
+SPIDER_MIDDLEWARES = {  # all of Scrapy's: each is a generator around what every answer gives
     "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,  # marks first requests; all of ours are alike
     "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,  # a 404 is an observation; it reaches the callback
     "scrapy.spidermiddlewares.referer.RefererMiddleware": None,  # nobody needs to know where a citation stands
@@ -88,7 +87,7 @@ TWISTED_DNS_RESOLVER = "crawler.names.TellingResolver"  # default is IPv4 only, 
 
 # -- the machine
 
-CONCURRENT_ITEMS = 1  # default 100: starts a hundred tasks for each response and halves the speed.
+CONCURRENT_ITEMS = 1  # default 100: starts a hundred tasks for each response, half a millisecond of the two it takes.
 LOG_INSTALL_ROOT_HANDLER = False  # default True. The command says where its log goes (arkaudit/logs.py).
 STATS_DUMP = False  # default True.
 
