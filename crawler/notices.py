@@ -6,6 +6,7 @@ What a page looks like never makes a verdict alone; `crawler.access` weighs it w
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from crawler.observations import Observation
@@ -164,6 +165,7 @@ def words_of_absence(answer: Observation) -> str | None:
     return told[max(0, found.start - _LEADING_WORDS) : found.end] if found else None
 
 
+@lru_cache(maxsize=512)  # of one answer it is asked several times, and all phrases of all languages take their time
 def _absence(text: str) -> Found | None:
     """The first words of absence in *text* that are no offer of help: "can't find it? Ask us" stands on any page."""
     told = plain(text)
