@@ -11,7 +11,6 @@ sooner: the shortest gap in the hosts' logs, which the kernel writes, is told, t
 from __future__ import annotations
 
 import multiprocessing
-import os
 import resource
 import selectors
 import socket
@@ -26,6 +25,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from multiprocessing.connection import Connection
 from pathlib import Path
+
+from benchmarks.crawl import environment
 
 HOSTS, ARKS, INTERVAL_S = "200", "50", "0.5"
 MOST = 1.10
@@ -93,7 +94,7 @@ def _audited(names: Sequence[str], arks: int, interval_s: float) -> Audit:
                 check=True,
                 cwd=folder,
                 stdout=rows,
-                env={**os.environ, "ARKAUDIT_CACHE": str(Path(folder, "cache"))},
+                env=environment(Path(folder)),
             )
         ended, cpu_s = time.time(), _cpu_s() - cpu_s
     ours.send("done")
