@@ -9,10 +9,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, Tag, XMLParsedAsHTMLWarning
-from bs4.element import NavigableString
-
-from crawler.boilerplate import own_part
 from crawler.erc import QUESTIONS, Record, parse_erc
 from crawler.erc_values import says_something
 from crawler.observations import PageFacts
@@ -64,6 +60,11 @@ def read_page(markup: bytes, charset: str | None) -> Page:
     >>> page.title, page.facts.arks, dict(page.facts.told)
     ('A map', (('ark:12148/btv1b84', 'canonical'),), {'who': 'Rossi'})
     """
+    # Imported where there is an answer to read: a crawl may have none.
+    from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning
+
+    from crawler.boilerplate import own_part
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
         warnings.simplefilter("ignore", MarkupResemblesLocatorWarning)
@@ -204,6 +205,8 @@ def _told(soup: Any, text: str) -> dict[str, str]:
 
 def _only_text(tag: Any) -> str | None:
     """The text of an element that holds nothing else, in however many elements; beautifulsoup4 recurses for that."""
+    from bs4.element import NavigableString, Tag
+
     while isinstance(tag, Tag) and len(tag.contents) == 1:
         tag = tag.contents[0]
     return str(tag) if isinstance(tag, NavigableString) else None

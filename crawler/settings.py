@@ -61,16 +61,14 @@ SPIDER_MIDDLEWARES = {  # all of Scrapy's: each is a generator around what every
     "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # leads know their depth (crawler/leads.py)
     "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,  # warns of what only Scrapy's own do
 }
+EXTENSIONS_BASE = {  # default eleven. What is only set to None is imported all the same, aiohttp with it: 0.2 seconds.
+    "scrapy.extensions.corestats.CoreStats": 0,  # knows how a spider ended
+    # Left out: TelnetConsole and RemoteControl (no listening sockets), LogCount and LogStats (the command has its own
+    # progress), MemoryUsage and MemoryDebugger (what is in memory is bounded, crawler/feeding.py), CloseSpider
+    # (--max-pages and --max-time end a crawl), FeedExporter and SpiderState (everything is in the store), AutoThrottle
+    # (the governor paces).
+}
 EXTENSIONS = {
-    "scrapy.extensions.telnet.TelnetConsole": None,  # on by default. No listening sockets.
-    "scrapy.extensions.remote_control.RemoteControl": None,  # likewise; and the import of aiohttp takes 0.2 seconds
-    "scrapy.extensions.logcount.LogCount": None,  # counts lines of a log that nobody asks for
-    "scrapy.extensions.logstats.LogStats": None,  # a line a minute; the command has its own progress
-    "scrapy.extensions.memusage.MemoryUsage": None,  # what is in memory is bounded (crawler/feeding.py)
-    "scrapy.extensions.closespider.CloseSpider": None,  # --max-pages and --max-time end a crawl
-    "scrapy.extensions.feedexport.FeedExporter": None,  # the store is where everything goes
-    "scrapy.extensions.spiderstate.SpiderState": None,  # the frontier is in the store, too
-    "scrapy.extensions.throttle.AutoThrottle": None,  # the governor paces
     "crawler.middlewares.BodyBounds": 0,
     "crawler.traffic.TrafficRecorder": 0,
 }
