@@ -88,11 +88,21 @@ def run_stages(stages: Sequence[Stage], settings: Mapping[str, Any], *, on_start
     task = asyncio.get_event_loop().create_task(all_stages())
     with _handlers_restored():
         process.start(stop_after_crawl=False)
+        _stop_threads()
     if not task.done():
         _commit_what_came(process)
         raise RunInterrupted(at_once=True)
     if failures:
         raise failures[0]
+
+
+def _stop_threads() -> None:
+    """Stop the threads of the reactor, if it has not: its loop can end without it, and they go on for ever."""
+    from twisted.internet import reactor
+
+    threads = getattr(reactor, "threadpool", None)
+    if threads is not None:
+        threads.stop()
 
 
 def _commit_what_came(process: AsyncCrawlerProcess) -> None:

@@ -276,7 +276,10 @@ def test_a_run_that_is_stopped_does_not_wait_for_a_dead_host(tmp_path: Path) -> 
         while len(rows(tmp_path / "a.db", "select * from observation")) < 5:
             time.sleep(0.1)
         running.send_signal(2)
-        running.communicate(timeout=60)
+        try:
+            running.communicate(timeout=60)
+        finally:
+            running.kill()
     assert running.returncode == 130
     assert len(rows(tmp_path / "a.db", "select * from observation where question = 'object'")) <= 10
 

@@ -79,3 +79,33 @@ def test_after_a_full_disk_nothing_more_is_sent(tmp_path: Path) -> None:
         assert done.returncode == 3, done.stderr
         assert len(server.targets) < 40
     assert "kept" in done.stderr
+
+
+#: A check whose loop is stopped without a word to the reactor, which has begun threads by then.
+STOPPED_LOOP = """
+import asyncio
+from scrapy.crawler import AsyncCrawlerProcess
+from arkaudit.cli import main
+
+before = AsyncCrawlerProcess.start
+
+def start(self, *arguments, **named):
+    from twisted.internet import reactor
+
+    def stop():
+        reactor.callInThread(print, "a thread has begun")
+        asyncio.get_event_loop().call_later(0.5, asyncio.get_event_loop().stop)
+
+    reactor.callWhenRunning(stop)
+    before(self, *arguments, **named)
+
+AsyncCrawlerProcess.start = start
+main()
+"""
+
+
+def test_a_loop_that_is_stopped_leaves_no_thread_that_keeps_the_process_waiting(tmp_path: Path) -> None:
+    with RawServer(lambda _: None) as server:
+        command = [sys.executable, "-c", STOPPED_LOOP, "check", *ON_LOOPBACK, *arks(server, count=1)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, "a thread has begun" in done.stdout) == (130, True), done.stderr
