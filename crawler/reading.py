@@ -174,7 +174,8 @@ def _is_quick(source: Source) -> bool:
         if len(data) > _AT_ONCE_BYTES:
             return False
         page = bytes(data)
-    told = format_of(page, media_type=source.media_type, name=source.path, charset=source.charset)
+    name = source.path or source.name
+    told = format_of(page, media_type=source.media_type, name=name, charset=source.charset)
     return told is Format.HTML and archive_kind(page) is None
 
 
