@@ -20,14 +20,14 @@ examples: demo
 	$(BIN)/python -m arkaudit.demo.examples demo-report/audit.db docs/examples
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto --dist loadfile
 
 properties: $(VENV)/installed
 	$(BIN)/python -m pytest -q --hypothesis-profile=search -m hypothesis
 
 # Every benchmark runs, also behind one that misses its floor.
-bench: $(VENV)/installed
-	@failed=0; for each in scan find growth html_pages pdf makespan history page; do $(BIN)/python -m benchmarks.$$each || failed=1; done; exit $$failed
+bench: $(VENV)/installed $(VENV)/linkchecker/installed
+	@failed=0; for each in scan find growth html_pages pdf crawl memory makespan history page; do $(BIN)/python -m benchmarks.$$each || failed=1; done; exit $$failed
 
 lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
@@ -60,6 +60,12 @@ $(VENV)/ark-server/installed: $(VENV)/installed tests/ark_server.txt
 	@$(PYTHON) -m venv --clear $(VENV)/ark-server
 	@$(VENV)/ark-server/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --requirement tests/ark_server.txt
 	@touch $@
+
+# In an environment of its own, for it is only measured beside ours; a benchmark can do without it.
+$(VENV)/linkchecker/installed: $(VENV)/installed benchmarks/linkchecker.txt
+	@$(PYTHON) -m venv --clear $(VENV)/linkchecker
+	@$(VENV)/linkchecker/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --requirement benchmarks/linkchecker.txt \
+		&& touch $@ || echo "LinkChecker can't be installed, and is not measured" >&2
 
 clean:
 	rm -rf $(VENV) build dist demo-report *.egg-info

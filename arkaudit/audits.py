@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+import scrapy.core.downloader.contextfactory  # noqa: F401  (first, while there are few frames: it looks at each)
 from rich.console import Console
 from scrapy.crawler import Crawler
 
@@ -92,7 +93,7 @@ def audit(
     is_read = targets is not None
     """Whether all documents are there, so that it is settled which ARKs are asked about."""
 
-    def settled() -> list[Target]:
+    def settled(*, as_asked: bool = False) -> list[Target]:
         nonlocal is_read
         if targets is not None:
             return list(targets)
@@ -103,7 +104,8 @@ def audit(
         if not resolve:
             return []
         # Sorted, so that what is asked about one for many is asked about the same one every time.
-        return sorted((ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark))
+        cited = store.cited_arks(run_id, as_asked=as_asked)
+        return sorted((ark, url) for ark, url in cited if not registry.names_only(ark))
 
     def background() -> Background:
         return Background(registry, other_readings(store.open_mentions(run_id)), config.closed_collections)
@@ -128,7 +130,7 @@ def audit(
                 }
 
             def arks() -> dict[str, Any]:
-                asked = settled()
+                asked = settled(as_asked=True)
                 done = Frontier(store, run_id, ARKS).counts()[State.DONE]
                 progress.stage("ARKs", sum(not ark.is_skipped for ark, _ in asked), done=done)
                 return {
@@ -161,7 +163,7 @@ def audit(
         store.end_run(run_id, at=_now(), state=FINISHED)
     except (KeyboardInterrupt, RunInterrupted) as interrupt:
         is_patient = isinstance(interrupt, RunInterrupted) and not interrupt.at_once
-        asked = settled() if is_patient and is_read else []
+        asked = settled(as_asked=True) if is_patient and is_read else []
         raise AuditInterrupted(run_id, _stop(store, run_id, asked, background)) from None
     except Exception:
         with suppress(StoreUnwritable):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from arkaudit.audits import Target
 from arkaudit.config import Config
 from arkaudit.explaining import Observed, explanation
 from arkaudit.resuming import Begun, fingerprint, opened
+from crawler.history.news import count_words
+from crawler.history.triaging import Treated
 from crawler.judging import Background
 from crawler.judging import verdicts as judged
 from crawler.observations import Verdict
@@ -37,6 +39,10 @@ class Check:
     rows: Sequence[dict[str, Any]]
     """One a line, in their order; of an interrupted check, those that have a verdict."""
     was_interrupted: bool
+    raised: tuple[str, ...] = ()
+    """The outcomes that somebody should hear of, with how often they occur: those of known problems are left out."""
+    known: str = ""
+    """How many problems are known, in words."""
 
 
 def checked(
@@ -62,18 +68,23 @@ def checked(
         except audits.AuditInterrupted as stopped:
             run_id, verdicts, was_interrupted = stopped.run_id, stopped.verdicts, True
         observed = Observed(begun.store.observations(run_id)) if explain else None
+        decided = begun.store.treated(run_id)
     by_target = {(verdict.ark, verdict.request_url): verdict for verdict in verdicts}
-    printed = []
+    printed: list[dict[str, Any]] = []
+    raised: list[str] = []
     for text, mention in zip(asked, found, strict=True):
         if not isinstance(mention, Mention):
             printed.append(rows.invalid_row(text, mention))
+            raised.append(printed[-1]["object"]["outcome"])
             continue
         ark, url = targets[mention]
         verdict = by_target.get((str(ark), url))
         if verdict is None and was_interrupted:
             continue
-        printed.append(_row(text, verdict or unasked(str(ark), url), observed))
-    return Check(printed, was_interrupted)
+        verdict = verdict or unasked(str(ark), url)
+        printed.append(_row(text, verdict, observed))
+        raised += _raised([verdict], decided)
+    return Check(printed, was_interrupted, tuple(raised), count_words(decided.values()))
 
 
 def _judged(begun: Begun, targets: Sequence[Target], console: Console) -> tuple[int, list[Verdict]]:
@@ -110,7 +121,17 @@ def checked_again(
         except audits.AuditInterrupted as stopped:
             run_id, verdicts, was_interrupted = stopped.run_id, stopped.verdicts, True
         observed = Observed(store.observations(run_id)) if explain else None
-    return Check([_row(verdict.request_url, verdict, observed) for verdict in verdicts], was_interrupted)
+        decided = store.treated(run_id)
+    told = [_row(verdict.request_url, verdict, observed) for verdict in verdicts]
+    return Check(told, was_interrupted, tuple(_raised(verdicts, decided)), count_words(decided.values()))
+
+
+def _raised(verdicts: Iterable[Verdict], decided: Mapping[tuple[str, str], Treated]) -> Iterator[str]:
+    """The outcomes for the object but for those of known problems."""
+    for verdict in verdicts:
+        treated = decided.get((verdict.ark, verdict.request_url))
+        if treated is None or not treated.is_known:
+            yield verdict.object.outcome
 
 
 def _row(text: str, verdict: Verdict, observed: Observed | None) -> dict[str, Any]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from arkaudit import __version__
@@ -26,13 +28,19 @@ from arkaudit.options import (
     dry_run_option,
     fail_on_option,
     format_option,
+    inventory_option,
     request_options,
     resume_option,
 )
 from arkaudit.seeds import Seeds, UserMistake
+from crawler.history.triage import Action, Kind
 from crawler.observations import DocumentRecord
 from crawler.sources.gate import ABOUT_LINKS
 from extractors.documents import ABOUT_CITATIONS, Finding
+
+#: How many more objects than before make Python look for those that nobody can reach. Its own first threshold, 700, is
+#: passed several times in each document, and so takes a tenth of a crawl's time; this many take some megabytes.
+_COLLECTIONS = (20_000, 10, 10)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -97,6 +105,7 @@ def extract(
     type=click.Path(path_type=Path, allow_dash=True),
     help="Read them from a file, one a line.",
 )
+@inventory_option
 @click.option(
     "--format", "form", type=click.Choice(["jsonl", "table"]), help="[default: jsonl; plain text with --explain]"
 )
@@ -112,6 +121,7 @@ def extract(
 def check(
     arks: tuple[str, ...],
     from_file: Path | None,
+    inventory: Path | None,
     form: str | None,
     explain: bool,
     conformance: bool,
@@ -130,15 +140,18 @@ def check(
     arkaudit check ark:12148/btv1b8449691v
     arkaudit check ark:12148/btv1b8449691v --explain --conformance
     arkaudit check --from arks.txt --format table --store audit.db
+    arkaudit check --inventory ours.csv --store audit.db
     arkaudit check --due --store audit.db -c arkaudit.toml
     """  # fmt: skip
     if explain and form == "table":
         raise UserMistake("an explanation does not fit into a table: give --explain alone, or with --format jsonl")
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
-    asked = [*arks, *_lines(from_file)]
+    asked = [*arks, *_lines(from_file), *_inventoried(inventory)]
     if bool(asked) == due:
         raise UserMistake(
-            "--due takes its ARKs from the store" if due else "nothing to check: give ARKs, --from FILE, or --due"
+            "--due takes its ARKs from the store"
+            if due
+            else "nothing to check: give ARKs, --from FILE, --inventory FILE, or --due"
         )
     if due:
         from arkaudit.due import due_now
@@ -168,7 +181,9 @@ def check(
         write_jsonl(done.rows, sys.stdout)
     if done.was_interrupted:
         end(EXIT_INTERRUPTED, INTERRUPTED)
-    exit_on(fail_on, (row["object"]["outcome"] for row in done.rows))
+    if done.known:
+        say(done.known)
+    exit_on(fail_on, done.raised)
 
 
 @cli.command(short_help="Crawl documents and record the ARKs that they cite.")
@@ -256,11 +271,14 @@ def run(
     """
     from arkaudit import audits
     from arkaudit.notify.sending import tell
-    from arkaudit.reporting import report_on
+    from arkaudit.reporting import listed_in, report_on
     from arkaudit.resuming import opened
+    from arkaudit.triage import apply_to, triage_of
     from reports.exports import check_out
 
     config = config_of(config_file, options, audit=audit)
+    decided = triage_of(config, now=datetime.now(UTC))
+    listed_in(config.inventory)
     seeds = seeds or tuple(config.seeds)
     named = _seeds(seeds, resume=resume)
     store_file = store_file or config.store or Path("audit.db")
@@ -272,6 +290,8 @@ def run(
         check_out(out, formats)
     with _turn(config, config_file, scheduled):
         with opened("run", seeds, config, store_file, resume=resume) as begun:
+            if decided is not None:
+                apply_to(begun.store, decided)
             run_id = begun.finished
             if run_id is None:
                 run_id, _ = audits.audit(
@@ -283,7 +303,7 @@ def run(
                     on_start=_watch_findings,
                     console=errors,
                 )
-        outcomes = report_on(store_file, out, formats=formats, run_id=run_id)
+        outcomes = report_on(store_file, out, formats=formats, run_id=run_id, inventory=config.inventory)
         if config.notify.is_wanted:
             tell(config.model_copy(update={"out": out}), store_file, run_id)
         exit_on(fail_on, outcomes)
@@ -297,9 +317,16 @@ def run(
 @click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest]")
 @click.option("--since", type=int, metavar="RUN", help="A run to compare with.  [default: the one before]")
 @choice_options
+@inventory_option
 @format_option
 @fail_on_option
+@click.option(
+    "-c", "--config", "config_file", type=click.Path(path_type=Path), help="Take store and inventory from it."
+)
+@audit_option
+@click.pass_context
 def report(
+    context: click.Context,
     store_file: Path,
     out: Path | None,
     run_id: int | None,
@@ -307,8 +334,11 @@ def report(
     naans: tuple[str, ...],
     documents: tuple[str, ...],
     only: tuple[str, ...],
+    inventory: Path | None,
     formats: tuple[str, ...],
     fail_on: tuple[str, ...],
+    config_file: Path | None,
+    audit: str | None,
 ) -> None:
     """Tables and a page from a store: what to act on, by NAAN, by host, by document, every ARK and its evidence.
 
@@ -316,12 +346,18 @@ def report(
     arkaudit report --store audit.db --out report
     arkaudit report --since 3 --only broke --format md --out -
     arkaudit report --naan 12148 --fail-on confirmed-broken
+    arkaudit report --inventory ours.csv --out report
     """
     from arkaudit.reporting import report_on
     from reports.choosing import Choice
 
+    if config_file is not None or audit is not None:
+        config = config_of(config_file, {}, audit=audit)
+        is_given = context.get_parameter_source("store_file") is not ParameterSource.DEFAULT
+        store_file = store_file if is_given else config.store or store_file
+        inventory = inventory or config.inventory
     choice = Choice(naans=naans, documents=documents, only=only)
-    found = report_on(store_file, out, formats=formats, run_id=run_id, since=since, choice=choice)
+    found = report_on(store_file, out, formats=formats, run_id=run_id, since=since, choice=choice, inventory=inventory)
     exit_on(fail_on, found)
 
 
@@ -394,6 +430,142 @@ def store_import(other: Path, store_file: Path) -> None:
     import_store(other, store_file)
 
 
+_STORE = click.option(
+    "--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True
+)
+
+
+def _meant(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Which ARKs a decision is about."""
+    for option in reversed(
+        (
+            click.argument("arks", metavar="[ARK|URL]…", nargs=-1),
+            click.option(
+                "--pattern", multiple=True, metavar="PATTERN", help="ARKs, or URLs asked, that fit it: ark:12148/btv1*."
+            ),
+            click.option(
+                "--host", multiple=True, metavar="HOST", help="ARKs that are asked for there, or that end there."
+            ),
+            click.option(
+                "--document", multiple=True, metavar="URL|PATTERN", help="What is cited in there; also a beginning."
+            ),
+            _STORE,
+        )
+    ):
+        command = option(command)
+    return command
+
+
+_REASON = click.option("--reason", default="", help="Why; it stands in the report.")
+
+
+@cli.group(short_help="Decide about known problems: acknowledge, ignore, assign, check again.")
+def triage() -> None:
+    """Decide about known problems, so that reports count them and raise only what is new.
+
+    \b
+    arkaudit triage acknowledge ark:12148/btv1b8449691v      known, until it gets worse
+    arkaudit triage ignore --host old.example.org --until 2027-01-01 --reason "moves in December"
+    arkaudit triage assign --pattern 'ark:53355/*' --to anna
+    arkaudit triage recheck --document https://www.example.org/theses/
+    arkaudit triage list
+    arkaudit triage apply triage.toml                        what was decided in a file that can be reviewed
+    """
+
+
+@triage.command("acknowledge", short_help="Known as it stands, until it gets worse.")
+@_meant
+@_REASON
+def triage_acknowledge(store_file: Path, reason: str, **meant: Any) -> None:
+    """Acknowledge problems as they stand: they are counted, and raised again once they are worse or have come back."""
+    from arkaudit.triage import decide
+
+    decide(store_file, Action.ACKNOWLEDGE, _kinds(meant), now=datetime.now(UTC), reason=reason)
+
+
+@triage.command("ignore", short_help="Raise nothing until a day.")
+@_meant
+@click.option("--reason", required=True, help="Why; it stands in the report.")
+@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), required=True, help="The day on which it counts again.")
+def triage_ignore(store_file: Path, reason: str, until: datetime, **meant: Any) -> None:
+    """Ignore whatever goes wrong with these ARKs until a day; from that day on it counts again."""
+    from arkaudit.triage import decide
+
+    if not reason.strip():
+        raise UserMistake("--reason is empty: say why, for whoever reads the report")
+    now = datetime.now(UTC)
+    decide(store_file, Action.IGNORE, _kinds(meant), now=now, reason=reason, until=until.date())
+
+
+@triage.command("assign", short_help="Say who looks after it.")
+@_meant
+@click.option("--to", "assignee", required=True, metavar="WHO", help="A name or an address.")
+@_REASON
+def triage_assign(store_file: Path, assignee: str, reason: str, **meant: Any) -> None:
+    """Say who looks after these ARKs; their problems are raised as before, with the name beside them."""
+    from arkaudit.triage import decide
+
+    decide(store_file, Action.ASSIGN, _kinds(meant), now=datetime.now(UTC), reason=reason, assignee=assignee)
+
+
+@triage.command("recheck", short_help="Make it due now, once.")
+@_meant
+@_REASON
+def triage_recheck(store_file: Path, reason: str, **meant: Any) -> None:
+    """Make these ARKs due now, whatever their interval: the next `check --due` asks for them first, once."""
+    from arkaudit.triage import decide
+
+    decide(store_file, Action.RECHECK, _kinds(meant), now=datetime.now(UTC), reason=reason)
+
+
+@triage.command("list", short_help="What was decided, and whether it is in force.")
+@_STORE
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def triage_list(store_file: Path, form: str) -> None:
+    """Print what was decided, how many ARKs of the store it is about, and whether it is in force."""
+    from arkaudit.triage import show
+
+    show(store_file, form, now=datetime.now(UTC), console=Console())
+
+
+@triage.command("forget", short_help="Take decisions back.")
+@_meant
+@click.option("--action", type=click.Choice([*Action]), help="Only decisions of this kind.")
+def triage_forget(store_file: Path, action: str | None, **meant: Any) -> None:
+    """Take back what was decided about exactly these targets, named as they were then."""
+    from arkaudit.triage import forget
+
+    forget(store_file, _kinds(meant), Action(action) if action else None)
+
+
+@triage.command("apply", short_help="Decide as a file says.")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@_STORE
+def triage_apply(file: Path, store_file: Path) -> None:
+    """Make the decisions of a TOML file those of the store; one that was taken out of the file is taken back.
+
+    A configuration may name the file (triage = "triage.toml"); a run then applies it as it begins. docs/triage.md
+    tells what may stand in it.
+    """
+    from arkaudit.triage import apply
+
+    apply(store_file, file, now=datetime.now(UTC))
+
+
+@triage.command("export", short_help="All decisions as a file.")
+@_STORE
+@click.option("--out", type=click.Path(path_type=Path), help="[default: standard output]")
+def triage_export(store_file: Path, out: Path | None) -> None:
+    """Write all decisions of a store as a file that `triage apply` reads."""
+    from arkaudit.triage import export
+
+    export(store_file, out)
+
+
+def _kinds(meant: Mapping[str, Sequence[str]]) -> dict[Kind, Sequence[str]]:
+    return {Kind("ark" if name == "arks" else name): texts for name, texts in meant.items()}
+
+
 @cli.command(short_help="Tell people what a run has changed.")
 @click.option(
     "-c", "--config", "config_file", type=click.Path(path_type=Path), required=True, help="The configuration."
@@ -443,14 +615,17 @@ _SCHEDULED = click.option(
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def schedule_list(config_file: Path, form: str) -> None:
     """Print when each audit runs next, and how its last run ended."""
+    from arkaudit.rows import whole, write
     from arkaudit.schedules import listing
     from arkaudit.schedules.running import planned_in
 
-    rows = listing.rows(planned_in(config_file), datetime.now(UTC))
+    planned = listing.rows(planned_in(config_file), datetime.now(UTC))
     if form == "json":
-        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+        write(json.dumps(planned, indent=2) + "\n", sys.stdout)
     else:
-        Console().print(listing.table(rows))
+        console = Console()
+        with whole(console):
+            console.print(listing.table(planned))
 
 
 @schedule.command("due", short_help="Run what is due now, and end.")
@@ -607,6 +782,16 @@ def _lines(path: Path | None) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
+def _inventoried(path: Path | None) -> list[str]:
+    """The ARKs of an inventory."""
+    if path is None:
+        return []
+    from arkaudit.reporting import listed_in
+
+    listed = listed_in(path)
+    return [] if listed is None else listed["ark"].tolist()
+
+
 def _writable(path: Path) -> TextIO:
     try:
         return path.open("w", encoding="utf-8")
@@ -623,6 +808,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # names of files may hold what no text can
             stream.reconfigure(errors="backslashreplace")
+    gc.set_threshold(*_COLLECTIONS)
     try:
         cli.main(arguments, prog_name="arkaudit", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as shown:

@@ -403,6 +403,10 @@ class Config(_Section):
     seeds: list[str] = []
     store: Path | None = None
     out: Path | None = None
+    triage: Path | None = None
+    """A file of decisions about known problems (`arkaudit triage`)."""
+    inventory: Path | None = None
+    """A CSV of the institution's own ARKs, which a report is held against."""
     resolver: Annotated[str, AfterValidator(_http_url)] = "https://n2t.net/"
     politeness: Politeness = Politeness()
     network: Network = Network()
@@ -607,9 +611,16 @@ def _file_values(path: Path) -> tuple[str, dict[str, Any]]:
     return text, values
 
 
+#: The values that are paths: their tables, and their keys.
+_PATHS = (
+    *((None, key) for key in ("store", "out", "triage", "inventory")),
+    *(("network", "ca_file"), ("notify", "file"), ("log", "file")),
+)
+
+
 def _relative_to(folder: Path, values: dict[str, Any]) -> None:
     """Lead the paths among *values* from the folder of the file that they stand in."""
-    for section, key in ((None, "store"), (None, "out"), ("network", "ca_file"), ("notify", "file"), ("log", "file")):
+    for section, key in _PATHS:
         inner = values.get(section, {}) if section else values
         if isinstance(inner, dict) and isinstance(inner.get(key), str):
             inner[key] = folder / inner[key]

@@ -8,6 +8,7 @@ from pathlib import Path
 from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.seeds import UserMistake
+from arkaudit.triage import apply_to, triage_of
 from crawler.rechecking import Known, due, next_due_at
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
@@ -23,8 +24,11 @@ def due_now(store_file: Path, config: Config, *, limit: int | None = None) -> li
     if not store_file.is_file():
         raise UserMistake(f"there is no store at {store_file}")
     intervals, now = config.recheck.intervals, datetime.now(UTC)
+    told = triage_of(config, now=now)
     with Store.open(store_file) as store:
         store.keep_standing_by(config.recheck.standing)
+        if told is not None:
+            apply_to(store, told)
         known = list(store.known_arks())
     found = due(known, intervals, now)
     if found:

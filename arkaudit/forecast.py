@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from arkaudit.rows import whole
 from crawler.observations import HostTraffic
 from crawler.pacing import Allowance, host_of
 from crawler.past import PastRun
@@ -127,10 +128,11 @@ _NOTES = (
 
 def tell(plan: Plan, console: Console) -> None:
     """Print *plan*."""
-    if plan.hosts:
-        console.print(_table(plan))
-    for line in _lines(plan):
-        console.print(escaped(line), highlight=False, markup=False, soft_wrap=True)
+    with whole(console):
+        if plan.hosts:
+            console.print(_table(plan))
+        for line in _lines(plan):
+            console.print(escaped(line), highlight=False, markup=False, soft_wrap=True)
 
 
 def _table(plan: Plan) -> Table:

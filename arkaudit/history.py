@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from arkaudit.exits import EXIT_FINDING, say
+from arkaudit.rows import whole, write
 from arkaudit.seeds import UserMistake
 from crawler.store import bring_up_to_date
 from extractors.ark import Ark
@@ -23,7 +24,8 @@ from reports.life import SPARKS, Checked, Life, LifeAtUrl, life
 def show(asked: str, store_file: Path, form: str, console: Console) -> None:
     """Print the life of the ARK that is *asked* about; ends with 1 when the store has never seen it.
 
-    Raises `UserMistake`, `crawler.store.StoreUnopenable` and `reports.frames.StoreUnreadable`.
+    Raises `UserMistake`, `crawler.store.StoreUnopenable`, `reports.frames.StoreUnreadable`, and what
+    `arkaudit.rows.write` raises.
     """
     try:
         ark = Ark.parse(asked)
@@ -35,11 +37,12 @@ def show(asked: str, store_file: Path, form: str, console: Console) -> None:
         say(escaped(f"{store_file} has never seen {ark}"))
         sys.exit(EXIT_FINDING)
     if form == "json":
-        sys.stdout.write(json.dumps(as_row(found), ensure_ascii=False, indent=2) + "\n")
+        write(json.dumps(as_row(found), ensure_ascii=False, indent=2) + "\n", sys.stdout)
         return
     is_unicode = (console.encoding or "").lower().startswith("utf")
-    for line in lines(found, is_unicode=is_unicode):
-        console.print(escaped(line), highlight=False, markup=False, soft_wrap=True)
+    with whole(console):
+        for line in lines(found, is_unicode=is_unicode):
+            console.print(escaped(line), highlight=False, markup=False, soft_wrap=True)
 
 
 def as_row(found: Life) -> dict[str, Any]:
@@ -82,6 +85,7 @@ def _at_url(found: LifeAtUrl, *, is_unicode: bool) -> Iterator[str]:
     before = [None, *(check.state for check in found.checks)]
     told = [(check.at, 0, _checked(check, was)) for was, check in zip(before, found.checks, strict=False)]
     told += [(event.at, 1, f"  {event.event}{f': {event.detail}' if event.detail else ''}") for event in found.events]
+    told += [(each.at, 2, f"  {each.detail}") for each in found.decisions]
     for at, _, words in sorted(told):
         yield f"  {at[:16].replace('T', ' ')}  {words}"
 

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from arkaudit.config import Config
 from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, end, say
-from arkaudit.rows import write_jsonl
+from arkaudit.rows import whole, write_jsonl
 from arkaudit.seeds import Seeds, UserMistake
 from crawler.registry import REGISTRY_URL, CacheUnwritable, RegistryRefused, cache_folder, load, update
 from extractors.ark import Ark
@@ -71,7 +71,8 @@ def show(asked: str, form: str, console: Console) -> None:
     if form == "json":
         write_jsonl([row], sys.stdout)
     elif row["recorded"]:
-        console.print(_table(row))
+        with whole(console):
+            console.print(_table(row))
     if not row["recorded"]:
         advice = "" if registry.is_whole else "; `arkaudit registry update` fetches the registry itself"
         say(f"NAAN {naan} is not in {_known_from(registry)}{advice}")

@@ -198,7 +198,8 @@ def fail_on_option(command: Command) -> Command:
         type=click.Choice([NEVER, *TOKENS]),
         multiple=True,
         metavar="TOKEN",
-        help=f"Exit with 1 when an ARK has come to this, or to something graver of its kind. Repeatable. {orders}.",
+        help=f"Exit with 1 when an ARK has come to this, or to something graver of its kind; what is "
+        f"known (arkaudit triage) does not count. Repeatable. {orders}.",
     )(command)
 
 
@@ -214,6 +215,12 @@ def format_option(command: Command) -> Command:
         metavar="FORMAT",
         help=f"Repeatable.  [default: {' and '.join(DEFAULT_FORMATS)}]  {meanings}; {EVERY}.",
     )(command)
+
+
+def inventory_option(command: Command) -> Command:
+    """The institution's own list of its ARKs."""
+    words = "Your own ARKs, as CSV: columns ark, expected_url, title, collection, closed; only ark is needed."
+    return click.option("--inventory", type=click.Path(path_type=Path), metavar="FILE", help=words)(command)
 
 
 def choice_options(command: Command) -> Command:

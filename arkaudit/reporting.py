@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pandas as pd
 from rich.console import Console
 
 from arkaudit.exits import say
@@ -13,11 +14,13 @@ from arkaudit.seeds import UserMistake
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.store import bring_up_to_date
+from reports.acting.known import raised_events, without_known
 from reports.choosing import Choice, chosen
 from reports.exports import text_of, write_report
 from reports.formats.every import FORMATS
 from reports.formats.report import Report
 from reports.frames import Frames, load_frames
+from reports.inventory_file import InventoryUnreadable, read_inventory
 from reports.terminal import main_table, summary_lines
 
 #: Where a report goes that is written to standard output.
@@ -32,19 +35,22 @@ def report_on(
     run_id: int | None = None,
     since: int | None = None,
     choice: Choice | None = None,
+    inventory: Path | None = None,
 ) -> list[str]:
     """Print a run in brief and write its report into *out*; returns what `--fail-on` goes by.
 
-    With `-` for *out* the report itself is printed, and nothing else. Raises `UserMistake`,
-    `reports.frames.StoreUnreadable` and `reports.exports.ReportUnwritable`.
+    It is held against an *inventory*, if one is given. With `-` for *out* the report itself is printed, and nothing
+    else. Raises `UserMistake`, `reports.frames.StoreUnreadable` and `reports.exports.ReportUnwritable`.
     """
     to_stdout = out == STANDARD_OUTPUT
     if to_stdout:
         _refuse_many(formats)
+    listed = listed_in(inventory)
     bring_up_to_date(store)
     registry = load_registry(cache_folder())
     wanted = choice or Choice()
-    frames = chosen(load_frames(store, run_id=run_id, since=since, registry=registry), wanted)
+    loaded = load_frames(store, run_id=run_id, since=since, registry=registry, inventory=listed)
+    frames = chosen(loaded, wanted)
     if to_stdout:
         sys.stdout.write(text_of(Report.of(frames, wanted), formats[0]))
         return list(_tokens(frames))
@@ -58,6 +64,14 @@ def report_on(
     return list(_tokens(frames))
 
 
+def listed_in(inventory: Path | None) -> pd.DataFrame | None:
+    """The ARKs of an inventory, if one is named. Raises `UserMistake`."""
+    try:
+        return None if inventory is None else read_inventory(inventory)
+    except InventoryUnreadable as problem:
+        raise UserMistake(str(problem)) from None
+
+
 def _refuse_many(formats: Sequence[str]) -> None:
     one_file = [name for name, form in FORMATS.items() if form.is_one_file]
     if len(formats) != 1 or formats[0] not in one_file:
@@ -65,6 +79,7 @@ def _refuse_many(formats: Sequence[str]) -> None:
 
 
 def _tokens(frames: Frames) -> Iterator[str]:
-    """Every outcome, state and event of the run, as often as it occurs."""
-    for rows, column in ((frames.verdicts, "object"), (frames.latest, "state"), (frames.events, "event")):
+    """Every outcome, state and event of the run, as often as it occurs; those of known problems are left out."""
+    open_ones = [(without_known(frames, frames.verdicts), "object"), (without_known(frames, frames.latest), "state")]
+    for rows, column in (*open_ones, (raised_events(frames), "event")):
         yield from (str(token) for token in rows[column])

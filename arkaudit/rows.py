@@ -108,10 +108,11 @@ def write_jsonl(rows: Iterable[Row], to: TextIO) -> None:
     """
     is_utf8 = (to.encoding or "utf-8").lower().replace("-", "") in ("utf8", "utf8sig")
     for row in rows:
-        _write(escaped_json(json.dumps(row, ensure_ascii=not is_utf8)) + "\n", to)
+        write(escaped_json(json.dumps(row, ensure_ascii=not is_utf8)) + "\n", to)
 
 
-def _write(text: str, to: TextIO) -> None:
+def write(text: str, to: TextIO) -> None:
+    """Write *text* to where results go. Raises `OutputClosed` and `OutputUnwritable`."""
     try:
         to.write(text)
         to.flush()
@@ -133,7 +134,7 @@ def whole(console: Console) -> Iterator[None]:
         yield
     finally:
         console.file = to
-    _write(page.getvalue(), to)  # type: ignore[arg-type]
+    write(page.getvalue(), to)  # type: ignore[arg-type]
 
 
 def write_mentions_csv(rows: Iterable[Row], to: TextIO) -> None:
@@ -142,11 +143,11 @@ def write_mentions_csv(rows: Iterable[Row], to: TextIO) -> None:
     On a terminal, what it would obey is spelled out; a file has every character.
     Raises `OutputClosed` and `OutputUnwritable`.
     """
-    _write(_csv_line(MENTION_COLUMNS), to)
+    write(_csv_line(MENTION_COLUMNS), to)
     is_terminal = to.isatty()
     for row in rows:
         cells = (defused(_cell(row[column])) for column in MENTION_COLUMNS)
-        _write(_csv_line([escaped(cell) if is_terminal else cell for cell in cells]), to)
+        write(_csv_line([escaped(cell) if is_terminal else cell for cell in cells]), to)
 
 
 def _csv_line(cells: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from crawler.migrations import NotCopied, plain_copy
 from crawler.store import Store, bring_up_to_date
 from reports.display import escaped
 from reports.frames import StoreUnreadable, read
+from reports.words import counted
 
 
 def check_store(store_file: Path) -> None:
@@ -68,7 +69,8 @@ def import_store(other: Path, store_file: Path) -> None:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     unended = f", {done.unended} not ended there and left out" if done.unended else ""
-    say(f"{_runs(done.brought)} brought into {store_file}, {done.known} there already{unended}")
+    decided = f", and {counted(done.decisions, 'decision')}" if done.decisions else ""
+    say(f"{_runs(done.brought)} brought into {store_file}, {done.known} there already{unended}{decided}")
 
 
 def _runs(count: int) -> str:

@@ -8,6 +8,7 @@ from crawler.mention_rows import Decided, DoubtfulMention
 from crawler.observations import CitedMention
 from crawler.resolving import request_url
 from crawler.store import Store
+from extractors.ark import Ark
 from extractors.documents import Finding
 from extractors.extraction import described
 from extractors.mentions.doubts import decided_again
@@ -30,12 +31,17 @@ def decide_doubts(store: Store, run_id: int, *, resolver: str) -> int:
 
 def record_registry_findings(store: Store, run_id: int, registry: Registry) -> None:
     """Keep what *registry* says against what the documents of a run cite: NAANs it doesn't know, shoulders alone."""
-    arks = {ark for ark, _ in store.cited_arks(run_id)}
-    for naan in sorted({ark.naan for ark in arks}):
+    naans: set[str] = set()
+    shoulders: set[Ark] = set()
+    for ark in store.arks_cited(run_id):
+        naans.add(ark.naan)
+        if registry.names_only(ark):
+            shoulders.add(ark)
+    for naan in sorted(naans):
         remark = registry.unregistered(naan)
         if remark is not None:
             store.record_findings(run_id, f"NAAN {naan}", [Finding("unregistered-naan", remark)])
-    for ark in sorted(filter(registry.names_only, arks)):
+    for ark in sorted(shoulders):
         said = f"{ark} names a shoulder, not an object, in {registry.title}"
         store.record_findings(run_id, str(ark), [Finding("namespace-mention", said)])
 

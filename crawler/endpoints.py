@@ -58,12 +58,15 @@ class GuardedEndpoint:
         target = routes.target(host, port)
         self._guard = guard if target is None else None
         self._refusals: list[str] = []
-        names = _AllowedAddresses(reactor, self._refusal)
-        self._endpoint = HostnameEndpoint(names, *(target or (host, port)), timeout=timeout, bindAddress=bind)
+        self._reactor = reactor
+        self._target = target or (host, port)
+        self._options = {"timeout": timeout, "bindAddress": bind}
 
     def connect(self, factory: Any) -> Deferred[Any]:
+        names = _AllowedAddresses(self._reactor, self._refusal)
+        endpoint = HostnameEndpoint(names, *self._target, **self._options)  # most requests find a connection
         checking: Any = _Checking(factory, self._refusal)
-        return self._endpoint.connect(checking).addErrback(self._told)
+        return endpoint.connect(checking).addErrback(self._told)
 
     def _refusal(self, address: str) -> str | None:
         refusal = self._guard.refusal(address) if self._guard is not None else None

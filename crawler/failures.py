@@ -27,6 +27,7 @@ FAILURES: Mapping[str, Kind] = {
     "NameNotRouted": Kind(ChainEnd.REFUSED_ADDRESS, ""),
     "ProxyFailed": Kind(ChainEnd.UNDETERMINED, "our own proxy failed, which says nothing of the host"),
     "ConnectBindError": Kind(ChainEnd.UNDETERMINED, "our own machine could not open a connection"),
+    "UrlTooLong": Kind(ChainEnd.UNDETERMINED, "no URL of this length is asked for, which says nothing of the host"),
     "UnusableUrl": Kind(ChainEnd.PROTOCOL_ERROR, "no request can be made of this URL"),
     "NameNotFound": Kind(ChainEnd.DNS, "there is no such name"),
     "NameServerFailed": Kind(ChainEnd.DNS, "the name could not be looked up: its name server failed"),

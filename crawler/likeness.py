@@ -25,7 +25,7 @@ _PHRASE_WORDS = 3
 #: Sketches this alike are of the same page; one hash in thirty-two may differ.
 SAME_SKETCH = 0.96
 
-_ANY_ARK = re.compile(r"(?:https?://\S*?/)?ark:/?\S+", re.IGNORECASE)
+_ANY_ARK = re.compile(r"(?:https?://\S{0,500}?/)?ark:/?\S+", re.IGNORECASE)
 #: A word; in scripts that part no words (from Thai to Lao, Burmese, Khmer, and those of East Asia), a character.
 _WORD = re.compile(
     "[\N{THAI CHARACTER KO KAI}-\N{LAO DIGIT NINE}\N{MYANMAR LETTER KA}-\N{MYANMAR LETTER SHWE PALAUNG SHA}"

@@ -10,8 +10,8 @@ from sqlalchemy import Column, Connection, Table, text
 from crawler import schema
 from crawler.history.latest import DERIVED, rebuild
 
-#: What is not copied row by row: keys of runs, ARKs, the policy of the store, and what follows from the rest.
-_APART = (schema.provenance, schema.ark, schema.policy, *DERIVED)
+#: What is not copied run by run: keys of runs, ARKs, the store's policy, decisions, and what follows from the rest.
+_APART = (schema.provenance, schema.ark, schema.policy, schema.triage, *DERIVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,8 @@ class Merged:
     """Runs that were here already."""
     unended: int
     """Runs that are still going on there, or were cut off, and stay there."""
+    decisions: int = 0
+    """Decisions about known problems that are new here, or later than ours about the same."""
 
 
 def merge(connection: Connection, *, at: str) -> Merged:
@@ -41,7 +43,19 @@ def merge(connection: Connection, *, at: str) -> Merged:
         _copy(connection, new, at)
         rebuild(connection)
     known = sum(bool(is_known) for *_, is_known in runs)
-    return Merged(len(new), known, len(runs) - known - len(new))
+    return Merged(len(new), known, len(runs) - known - len(new), _bring_decisions(connection))
+
+
+def _bring_decisions(connection: Connection) -> int:
+    """Copy what was decided there: of two decisions of one kind about the same, the later holds."""
+    columns = [column.name for column in schema.triage.columns if not column.primary_key]
+    names = ", ".join(columns)
+    done = connection.exec_driver_sql(
+        f"INSERT INTO main.triage ({names}) SELECT {names} FROM other.triage WHERE true"
+        " ON CONFLICT (action, kind, target) DO UPDATE SET"
+        f" {', '.join(f'{name} = excluded.{name}' for name in columns)} WHERE excluded.at > main.triage.at"
+    )
+    return done.rowcount
 
 
 def _copy(connection: Connection, runs: Sequence[int], at: str) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.exceptions import IgnoreRequest, StopDownload
+from scrapy.http import Headers
 
 from crawler.answers import is_textual
 from crawler.codings import Content, codings_of, content
@@ -23,14 +24,14 @@ from crawler.flags import UNDECODABLE, UNPACKED_IN_PART
 from crawler.governor import NotAsked
 from crawler.observations import ChainEnd, Hop
 from crawler.quirks import quirks
-from crawler.resolving import Follow, Stop, next_step, url_fault
+from crawler.resolving import Follow, Stop, is_too_long, next_step, url_fault
 from crawler.robots import RobotsUnreachable
 from extractors.formats import parse_content_type
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
-    from scrapy.http import Headers, Response
+    from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
 
@@ -55,13 +56,17 @@ class UnusableUrl(IgnoreRequest):
     """Raised for a URL of which no request can be made; nothing has been looked up then."""
 
 
+class UrlTooLong(UnusableUrl):
+    """Raised for a URL that is longer than what we ask for."""
+
+
 class UsableUrls:
     """Comes first, and holds back URLs over which the machinery would stumble in words of its own."""
 
     def process_request(self, request: Request) -> None:
         fault = url_fault(request.url)
         if fault:
-            raise UnusableUrl(fault)
+            raise (UrlTooLong if is_too_long(request.url) else UnusableUrl)(fault)
 
 
 class HopRecorder:
@@ -74,7 +79,7 @@ class HopRecorder:
         self._crawler = crawler
         self._max_hops = crawler.settings.getint("ARKAUDIT_MAX_HOPS")
         signs = (name for challenge in quirks().challenges for name, _ in challenge.headers)
-        self._kept_headers = tuple(dict.fromkeys((*KEPT_HEADERS, *signs)))
+        self._kept_headers = {name: Headers().normkey(name) for name in (*KEPT_HEADERS, *signs)}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> HopRecorder:
@@ -265,8 +270,9 @@ def chain_of(request: Request) -> tuple[tuple[Hop, ...], ChainEnd, str]:
     )
 
 
-def _kept(headers: Headers, names: Sequence[str]) -> dict[str, str]:
-    found = {name: headers.getlist(name) for name in names}
+def _kept(headers: Headers, names: Mapping[str, bytes]) -> dict[str, str]:
+    """What is kept of *headers*: by name, as it is written and as Scrapy has it for a key."""
+    found = {name: headers.getlist(key) for name, key in names.items() if key in headers.keys()}  # noqa: SIM118
     return {name: b", ".join(values).decode("latin-1")[:HEADER_CHARS] for name, values in found.items() if values}
 
 

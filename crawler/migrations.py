@@ -124,7 +124,11 @@ def run_key(run: Mapping[str, object]) -> str:
 
 
 #: What leads from a version to the next.
-STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {3: make_what_is_missing, 4: _history}
+STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {
+    3: make_what_is_missing,
+    4: _history,
+    5: make_what_is_missing,
+}
 
 
 def _sync_folder(folder: Path) -> None:

@@ -121,10 +121,12 @@ class Shared:
     """When a request to it last started."""
     open_again_at: float
     """Before that moment it is to be left alone."""
+    by: str = ""
+    """Which audit that request was of."""
 
     def as_of(self, now: float) -> Shared:
         """The same, with what would lie in the future moved back: a clock was set, and nobody waits for the old one."""
-        return self if self.started_at <= now else Shared(now, self.open_again_at - self.started_at + now)
+        return self if self.started_at <= now else Shared(now, self.open_again_at - self.started_at + now, self.by)
 
     def wait_s(self, now: float, gap_s: float) -> float:
         """The seconds until a request may start, *gap_s* after the last, and as the others want it.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, Tag, XMLParsedAsHTMLWarning
-from bs4.element import NavigableString
+from bs4.element import CData, NavigableString
 
 from crawler.boilerplate import own_part
 from crawler.erc import QUESTIONS, Record, parse_erc
@@ -34,7 +34,7 @@ DECLARING = re.compile(
 _LINKS = ("canonical", "cite-as", "describes", "bookmark", "shortlink")
 _SELF_META = re.compile(r"(?:dc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*|identifier|ark|og:url", re.I)
 _REFRESH = re.compile(
-    r"""\s*\d*(?:\.\d*)?\s*(?:[;,]\s*(?:url\s*=)?|url\s*=)\s*['"]?(?P<url>[^'"\s][^'"]*)""", re.IGNORECASE
+    r"""\s*+\d*+(?:\.\d*+)?\s*+(?:[;,]\s*+(?:url\s*+=)?|url\s*+=)\s*+['"]?(?P<url>[^'"\s][^'"]*)""", re.IGNORECASE
 )
 _HIDDEN = ("script", "style", "template", "noscript")
 _VALUE_CHARS = 500
@@ -42,6 +42,10 @@ _LABELS_END = " :\N{FULLWIDTH COLON}"
 _MOST_LINES = 3_000
 _MOST_TOLD = 200
 _LABEL_CHARS = 60
+#: So many elements may stand around a label, and nothing else in them.
+_MOST_NESTED = 8
+#: So many nodes, and ends of elements, are looked at for what a label is told with.
+_MOST_NODES = 1_000
 _LABEL_ELEMENTS = ["div", "span", "p", "b", "strong", "label", "h1", "h2", "h3", "h4", "h5", "h6"]
 
 
@@ -139,7 +143,9 @@ def _json_ld(soup: Any) -> Iterator[Any]:
 
 
 def _refresh(soup: Any) -> str | None:
-    meta = soup.find("meta", attrs={"http-equiv": re.compile(r"\s*refresh\s*\Z", re.IGNORECASE)})
+    meta = soup.find(
+        "meta", attrs={"http-equiv": lambda value: value is not None and value.strip().lower() == "refresh"}
+    )
     return refresh_target(_attribute(meta, "content"))
 
 
@@ -169,7 +175,7 @@ def _embedded(soup: Any) -> Record | None:
     for tag in soup.find_all(_tells, limit=_MOST_TOLD):
         name = _attribute(tag, "itemprop") or _attribute(tag, "property") or _attribute(tag, "name")
         value = _attribute(tag, "content") or _attribute(tag, "href") or _attribute(tag, "datetime")
-        words = value or " ".join(tag.get_text(" ").split())
+        words = value or " ".join(_beginning(tag).split())
         for each in name.split():
             if words:
                 told.setdefault(plain_key(each.replace("_", ".")), words[:_VALUE_CHARS])
@@ -203,27 +209,56 @@ def _told(soup: Any, text: str) -> dict[str, str]:
 
 
 def _only_text(tag: Any) -> str | None:
-    """The text of an element that holds nothing else, in however many elements; beautifulsoup4 recurses for that."""
-    while isinstance(tag, Tag) and len(tag.contents) == 1:
+    """The text of an element that holds nothing else, in a few elements.
+
+    Of a hostile page, ten thousand elements in one another, each would lead through all the others.
+    """
+    for _ in range(_MOST_NESTED):
+        if not isinstance(tag, Tag) or len(tag.contents) != 1:
+            break
         tag = tag.contents[0]
     return str(tag) if isinstance(tag, NavigableString) else None
+
+
+def _first_nodes(tag: Tag) -> Iterator[Any]:
+    """What an element holds, from the first on, also within what it holds; of a hostile page not all."""
+    unread = [iter(tag.contents)]
+    for _ in range(_MOST_NODES):
+        node = next(unread[-1], None)
+        if node is not None:
+            yield node
+            if isinstance(node, Tag):
+                unread.append(iter(node.contents))
+        elif len(unread) == 1:
+            return
+        else:
+            unread.pop()
+
+
+def _beginning(tag: Tag) -> str:
+    """The text of an element, as far as its first nodes hold it, with a blank between two of them."""
+    return " ".join(str(node) for node in _first_nodes(tag) if type(node) in (NavigableString, CData))
+
+
+def _holds(tag: Tag, name: str) -> bool:
+    return any(isinstance(node, Tag) and node.name == name for node in _first_nodes(tag))
 
 
 def _pairs(soup: Any) -> Iterator[tuple[str, str]]:
     for term in soup.find_all("dt", limit=200):
         definition = term.find_next_sibling("dd")
-        if definition is not None and not definition.find("dl") and not term.find("dl"):
-            yield term.get_text(" "), definition.get_text(" ")
+        if definition is not None and not _holds(definition, "dl") and not _holds(term, "dl"):
+            yield _beginning(term), _beginning(definition)
     for row in soup.find_all("tr", limit=200):
-        if row.find("table"):  # a frame around other tables
+        if _holds(row, "table"):  # a frame around other tables
             continue
         cells = row.find_all(["th", "td"], recursive=False)
         if len(cells) == 2:
-            yield cells[0].get_text(" "), cells[1].get_text(" ")
+            yield _beginning(cells[0]), _beginning(cells[1])
         following = row.find_next_sibling("tr") if all(cell.name == "th" for cell in cells) else None
         below = following.find_all(["th", "td"], recursive=False) if following is not None else []
         if len(cells) == len(below) > 2:
-            yield from ((cell.get_text(" "), value.get_text(" ")) for cell, value in zip(cells, below, strict=True))
+            yield from ((_beginning(cell), _beginning(value)) for cell, value in zip(cells, below, strict=True))
 
 
 def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
@@ -243,8 +278,9 @@ def _headed(soup: Any) -> Iterator[tuple[str, str]]:
         if label is None or len(label) > _LABEL_CHARS or plain(label).rstrip(_LABELS_END) not in quirks().labels:
             continue
         following = element.find_next_sibling()
-        if following is not None and not _is_label(following.get_text(" ") + ":"):
-            yield label, following.get_text(" ")
+        value = _beginning(following) if following is not None else ""
+        if following is not None and not _is_label(value + ":"):
+            yield label, value
 
 
 def _is_label(line: str) -> bool:

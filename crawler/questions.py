@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from crawler.attempts import PASSING_STATUSES
+from crawler.notices import explained_refusal
 from crawler.observations import ACCESS, ChainEnd, Observation, Question
 from crawler.paths import at_path, well_known_url
 from crawler.resolving import INFLECTIONS, SUCCESSES, asked_url, request_url, resolver_of
@@ -102,15 +103,23 @@ def next_question(
         return Question.OBJECT
     living = reached(answers)
     if living is None:
-        elsewhere = _next_place(answers, known, places, first_url)
+        asked = answers[Question.OBJECT]
+        elsewhere = None if _is_tombstone(asked) else _next_place(answers, known, places, first_url)
         if elsewhere is not None:
             return elsewhere
-        asked = answers[Question.OBJECT]
+        if _is_tombstone(asked):
+            return Question.INFO if Question.INFO not in answers else None
         is_closed = asked.end is ChainEnd.ANSWERED and asked.status not in NOT_FOUND and not is_failing(asked)
         return Question.INFO if is_closed and Question.INFO not in answers else None
     if "?" in living.asked_url:  # a target of the registry with a query of its own can't be inflected
         return None
     return _next_inflection(answers, known)
+
+
+def _is_tombstone(answer: Observation) -> bool:
+    """Whether an answer explains that this object is gone: its resolver knows it, and may still have its metadata."""
+    is_gone = answer.end is ChainEnd.ANSWERED and answer.status == 410
+    return is_gone and explained_refusal(answer) is not None
 
 
 def _next_place(

@@ -72,17 +72,25 @@ class Known:
     """None when it was never checked."""
     is_cited: bool = True
     """False once no document cites it any more."""
+    wanted_at: datetime | None = None
+    """When somebody asked for a check that has not been made since; None when nobody did."""
 
 
 def due_at(known: Known, policy: RecheckPolicy) -> datetime | None:
     """From when on it is to be checked again; the beginning of time for what never was, None for what never is.
+
+    What somebody asked for is due since then, also where no document cites it any more.
 
     An interval is a grid: each ARK has its own place in it, by its hash, and is checked whenever that comes round. So
     a load that came in one day is spread over the next interval, and then recurs exactly once an interval. The first
     time, between a half and one and a half intervals pass.
     """
     days = policy.intervals(known.naan, known.host).of(known.state)
-    if days is None or not known.is_cited:
+    if days is None:
+        return None
+    if known.wanted_at is not None:
+        return known.wanted_at
+    if not known.is_cited:
         return None
     if known.checked_at is None:
         return _EPOCH
@@ -95,7 +103,7 @@ def due_at(known: Known, policy: RecheckPolicy) -> datetime | None:
 
 
 def due(standings: Iterable[Known], policy: RecheckPolicy, now: datetime) -> list[Known]:
-    """What is to be checked *now*: the least recently checked first, one host after the other.
+    """What is to be checked *now*: what somebody asked for, then the least recently checked, one host after the other.
 
     A host with many ARKs gets as many turns as any other while others wait.
     """
@@ -119,7 +127,12 @@ def next_due_at(standings: Iterable[Known], policy: RecheckPolicy, now: datetime
 
 
 def _may_be_due(known: Known, policy: RecheckPolicy, moment: datetime) -> bool:
-    """Whether it could be due by *moment*: never before half an interval has passed, which is quickly seen."""
+    """Whether it could be due by *moment*: not before half an interval has passed, unless somebody asked for it.
+
+    That is quickly seen, and true of few.
+    """
+    if known.wanted_at is not None:
+        return True
     days = policy.intervals(known.naan, known.host).of(known.state)
     if days is None or not known.is_cited:
         return False
@@ -139,8 +152,8 @@ def _in_turn(queues: Iterable[deque[Known]]) -> Iterator[Known]:
             waiting.append(queue)
 
 
-def _longest_ago(known: Known) -> tuple[datetime, str, str]:
-    return (known.checked_at or _EPOCH, known.ark, known.request_url)
+def _longest_ago(known: Known) -> tuple[bool, datetime, str, str]:
+    return (known.wanted_at is None, known.checked_at or _EPOCH, known.ark, known.request_url)
 
 
 def _share(text: str) -> float:

@@ -192,10 +192,13 @@ def next_step(
     if not _HTTP.match(url):
         is_web = url.lower().startswith(("http:", "https:"))
         return Stop(ChainEnd.BAD_REDIRECT, f"no host: {url}") if is_web else Stop(ChainEnd.NON_WEB, url[:URL_LIMIT])
+    if is_too_long(url):
+        return Stop(ChainEnd.UNDETERMINED, f"where it leads was not asked: {_too_long(url)}")
     if names_skipped_ark(url):
         return Stop(ChainEnd.SKIPPED, f"{url} names an example or a test, which is never requested")
     if url in urls and (cookie_at is None or cookie_at < len(urls) - 1 - urls[::-1].index(url)):
-        return Stop(ChainEnd.LOOP, url)
+        way = "redirects to itself" if url == urls[-1] else f"leads back to {url}, which was asked before"
+        return Stop(ChainEnd.LOOP, f"{urls[-1]} {way}")
     if len(urls) > max_hops:
         return Stop(ChainEnd.TOO_MANY_REDIRECTS, f"more than {max_hops} redirects")
     return Follow(url)
@@ -207,14 +210,14 @@ def names_skipped_ark(url: str) -> bool:
     >>> names_skipped_ark("https://n2t.net/ark:/%31%32%33%34%35/x5"), names_skipped_ark("https://n2t.net/ark:/12148/x5")
     (True, False)
     """
-    return any(mention.ark.is_skipped for spelling in (url, unquote(url)) for mention in find_arks(spelling))
+    return any(mention.ark.is_skipped for spelling in {url, unquote(url)} for mention in find_arks(spelling))
 
 
 def resolved_location(base: str, location: str) -> str:
     """The URL that a Location means, as raw text (RFC 3986, 5.2); only relative paths have their dots merged.
 
     *location* is the header's octets as Latin-1; octets outside ASCII are escaped one by one, whatever they encode.
-    Raises `BadLocation` when host or port make no sense.
+    Raises `BadLocation` when host or port make no sense. It may be too long to be asked for (`is_too_long`).
 
     >>> resolved_location("https://n2t.net/a/b/c", "../ark:/1/./x%7d?")
     'https://n2t.net/a/ark:/1/x%7d?'
@@ -241,7 +244,7 @@ def resolved_location(base: str, location: str) -> str:
             target = _merged(path, reference)
         url = f"{scheme}://{authority}{target}"
     url = sendable(url)
-    fault = url_fault(url) if _HTTP.match(url) else None
+    fault = url_fault(url) if _HTTP.match(url) and not is_too_long(url) else None
     if fault:
         raise BadLocation(fault)
     return url
@@ -267,8 +270,8 @@ def url_fault(url: str) -> str | None:
     >>> url_fault("https://n2t.net:port/ark:12148/x5"), url_fault("http://127.0.0.1:8000/")
     ("Port could not be cast to integer value as 'port': https://n2t.net:port/ark:12148/x5", None)
     """
-    if len(url) > URL_LIMIT:
-        return f"it has {len(url)} characters, and {URL_LIMIT} are the most that are asked for"
+    if is_too_long(url):
+        return _too_long(url)
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -277,6 +280,19 @@ def url_fault(url: str) -> str | None:
     if not host or port == 0:
         return f"no {'port' if host else 'host'}: {url}"
     return None if ":" in host or _HOST_NAME.match(host) else f"no name that a host can have: {url}"
+
+
+def is_too_long(url: str) -> bool:
+    """Whether *url* is longer than what is asked for: a limit of ours, which says nothing of the host or the ARK.
+
+    >>> is_too_long("https://n2t.net/" + "x" * 7_984), is_too_long("https://n2t.net/" + "x" * 7_985)
+    (False, True)
+    """
+    return len(url) > URL_LIMIT
+
+
+def _too_long(url: str) -> str:
+    return f"it has {len(url)} characters, and {URL_LIMIT} are the most that are asked for"
 
 
 def requests_sent(observations: Iterable[Observation]) -> int:

@@ -18,7 +18,7 @@ from scrapy.utils.misc import build_from_crawler
 from crawler.agents import NoAnswerInTime
 from crawler.attempts import PASSING_STATUSES, Patience, wait_s
 from crawler.flags import BODY_TIMEOUT
-from crawler.governor import governor_of
+from crawler.governor import NotAsked, governor_of
 from crawler.pacing import host_of
 
 if TYPE_CHECKING:
@@ -64,18 +64,25 @@ class ObeyRobots(RobotsTxtMiddleware):
         """Who waited for the rules of a host goes on before who has come just as they came."""
 
     async def robot_parser(self, request: Request) -> RobotParser | None:
-        """The rules of the host of *request*, asked for once; None when there are none."""
+        """The rules of the host of *request*, asked for once; None when there are none.
+
+        Where the host gave no answer, each request asks for itself, so that none has a failure on record that it
+        has not met; when the host isn't asked any more, they are told so.
+        """
         host = host_of(request.url)
-        if host not in self._rules:
-            self._rules[host] = asyncio.ensure_future(self._fetch(f"{host}/robots.txt"))
-        rules = self._rules[host]
-        try:
-            async with self._turns[host]:
-                return await asyncio.shield(rules)
-        except RobotsUnreachable:
-            if self._rules.get(host) is rules:
-                del self._rules[host]
-            raise
+        while True:
+            is_first = host not in self._rules
+            if is_first:
+                self._rules[host] = asyncio.ensure_future(self._fetch(f"{host}/robots.txt"))
+            rules = self._rules[host]
+            try:
+                async with self._turns[host]:
+                    return await asyncio.shield(rules)
+            except RobotsUnreachable as failure:
+                if self._rules.get(host) is rules:
+                    del self._rules[host]
+                if is_first or isinstance(failure.__cause__, IgnoreRequest | NotAsked):
+                    raise
 
     def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
         """Raise `RobotsForbidden` when the rules forbid *request*."""

@@ -14,14 +14,17 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    and_,
     select,
     text,
 )
 
+from crawler.mention_rows import Decided
+
 #: ``PRAGMA application_id`` of our files ("ARKA"), so that a foreign SQLite file is refused and never written to.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``: raised by every change to the tables below.
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 tables = MetaData()
 
@@ -121,6 +124,20 @@ is_current_mention = ~(
         _later.c.decided > mention.c.decided,
     )
     .exists()
+)
+#: Of these rows, the one by which resolvers were asked: what their answers have settled comes later.
+is_asked_mention = and_(
+    mention.c.decided < Decided.SETTLED.value,
+    ~(
+        select(_later.c.mention_id)
+        .where(
+            _later.c.document_id == mention.c.document_id,
+            _later.c.ordinal == mention.c.ordinal,
+            _later.c.decided > mention.c.decided,
+            _later.c.decided < Decided.SETTLED.value,
+        )
+        .exists()
+    ),
 )
 
 observation = Table(
@@ -338,4 +355,20 @@ event = Table(
     Column("detail", Text, nullable=False),
     Index("event_by_run", "run_id"),
     Index("event_by_ark", "ark_id", "request_url"),
+)
+
+#: What people have decided about known problems; what follows from it is worked out where it is asked for.
+triage = Table(
+    "triage",
+    tables,
+    Column("triage_id", Integer, primary_key=True),
+    Column("action", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("until", Text),
+    Column("assignee", Text),
+    Column("from_file", Boolean, nullable=False),
+    UniqueConstraint("action", "kind", "target"),
 )

@@ -23,8 +23,8 @@ LIVES = "the reading that lives at its resolver"
 def settle_readings(store: Store, run_id: int) -> int:
     """Settle which reading of each doubtful mention lives, and keep that as rows of their own, with a finding.
 
-    Returns how many mentions were settled. A mention about which an answer is missing, or of which no reading lives,
-    stays as it is. Doing it twice changes nothing.
+    Returns how many mentions were settled that were not before. A mention about which an answer is missing, or of
+    which no reading lives, stays as it is. Doing it twice changes nothing.
     """
     kept = list(store.open_mentions(run_id))
     others = other_readings(kept)
@@ -47,8 +47,7 @@ def settle_readings(store: Store, run_id: int) -> int:
         store.record_findings(run_id, str(first), [Finding(kind, "; ".join(done.evidence))])
         if done.reading is not None:
             decisions += _decisions(by_url[url], done.reading)
-    store.record_decisions(decisions, Decided.SETTLED)
-    return len(decisions)
+    return store.record_decisions(decisions, Decided.SETTLED)
 
 
 def _settled(readings: Sequence[Reading], dossiers: Dossiers) -> Settled | None:

@@ -7,9 +7,10 @@ durable when `Store.record` returns (``synchronous=FULL``).
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,9 +41,11 @@ from sqlalchemy.pool import StaticPool
 
 from crawler import migrations, schema
 from crawler.frontier import DOCUMENTS, Settled, add_leads, settle
-from crawler.history import latest
+from crawler.history import latest, triaging
 from crawler.history.news import News, news_of
-from crawler.history.standing import Policy
+from crawler.history.standing import Policy, State
+from crawler.history.triage import Decision
+from crawler.history.triaging import Treated
 from crawler.leads import Lead
 from crawler.mention_rows import Decided, DoubtfulMention, KeptMention, doubt_json, doubt_of, mention_of
 from crawler.merging import Merged, merge
@@ -70,14 +73,20 @@ RUNNING, FINISHED = "running", "finished"
 Recordable = DocumentRecord | Observation | TlsResult | Pause | HostTraffic | Settled
 #: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
 _PAGE = 500
-#: ARKs of which the key is remembered.
-_ARKS_KNOWN = 20_000
+#: ARKs of which the key is remembered: those that pages close to each other cite.
+_ARKS_KNOWN = 8_000
 
-#: Mentions that may stand for something else, or be spelled otherwise, and about which no resolver has settled that.
+_HOP_FIELDS = tuple(each.name for each in fields(Hop))
+_NEWEST_DOCUMENT = select(func.max(schema.document.c.document_id))
+_LATER_DOCUMENTS = select(schema.document.c.document_id, schema.document.c.url).where(
+    schema.document.c.document_id > bindparam("newest")
+)
+_ARK_IDS = select(schema.ark.c.ark_id, schema.ark.c.ark).where(schema.ark.c.ark.in_(bindparam("arks", expanding=True)))
+
+#: Mentions that may stand for something else, or be spelled otherwise, before what resolvers answer settles that.
 _is_open = and_(
-    schema.is_current_mention,
+    schema.is_asked_mention,
     or_(schema.mention.c.alternatives != [], cast(schema.mention.c.repairs, Text).contains("line wrap")),
-    schema.mention.c.decided < Decided.SETTLED.value,
 )
 
 
@@ -293,11 +302,12 @@ class Store:
         """
         leads: list[Lead] = []
         settled: list[Settled] = []
+        documents: list[DocumentRecord] = []
         with self._writing() as connection:
             for item in items:
                 match item:
                     case DocumentRecord():
-                        self._record_document(connection, run_id, item)
+                        documents.append(item)
                         leads += item.leads
                         settled += [Settled(DOCUMENTS, item.settles)] if item.settles is not None else []
                     case Observation():
@@ -310,6 +320,8 @@ class Store:
                         _add_up(connection, run_id, item)
                     case Settled():
                         settled.append(item)
+            if documents:
+                self._record_documents(connection, run_id, documents)
             add_leads(connection, run_id, DOCUMENTS, leads)
             settle(connection, run_id, settled)
 
@@ -336,39 +348,43 @@ class Store:
                 )
             latest.note_verdicts(connection, run_id)
 
-    def _record_document(self, connection: Connection, run_id: int, document: DocumentRecord) -> None:
-        added = _add(
-            connection,
-            schema.document,
-            {
-                "run_id": run_id,
-                "url": document.url,
-                "found_on": document.found_on,
-                "fetched_at": document.fetched_at,
-                "outcome": document.outcome,
-                "status": document.status,
-                "final_url": document.final_url,
-                "media_type": document.media_type,
-                "title": document.title,
-                "body_bytes": document.body_bytes,
-                "body_sha256": document.body_sha256,
-                "hops": [_hop_json(hop) for hop in document.hops],
-            },
-        )
-        if added is None:
-            return
-        for finding in document.findings:
-            _add(
-                connection,
-                schema.finding,
-                {"run_id": run_id, "document_id": added, "subject": document.url, **asdict(finding)},
+    def _record_documents(self, connection: Connection, run_id: int, documents: Sequence[DocumentRecord]) -> None:
+        """Record those that are not there yet, with what belongs to them: a statement a table, not a row."""
+        newest = connection.scalar(_NEWEST_DOCUMENT) or 0
+        connection.execute(_adding(schema.document), [_document_values(run_id, document) for document in documents])
+        added = {row.url: row.document_id for row in connection.execute(_LATER_DOCUMENTS, {"newest": newest})}
+        cited = (each.mention.ark for document in documents for each in document.mentions)
+        self._learn_ark_ids(connection, list(dict.fromkeys(cited)))
+        findings: list[dict[str, Any]] = []
+        mentions: list[dict[str, Any]] = []
+        for document in documents:
+            key = added.pop(document.url, None)
+            if key is None:
+                continue
+            of_document = {"run_id": run_id, "document_id": key, "subject": document.url}
+            findings += ({**of_document, "kind": each.kind, "detail": each.detail} for each in document.findings)
+            mentions += (
+                self._mention_values(connection, key, ordinal, Decided.READ, each)
+                for ordinal, each in enumerate(document.mentions, start=1)
             )
-        rows = [
-            self._mention_values(connection, added, ordinal, Decided.READ, cited)
-            for ordinal, cited in enumerate(document.mentions, start=1)
-        ]
-        if rows:
-            connection.execute(insert(schema.mention), rows)
+        if findings:
+            connection.execute(_adding(schema.finding), findings)
+        if mentions:
+            connection.execute(insert(schema.mention), mentions)
+
+    def _learn_ark_ids(self, connection: Connection, arks: Sequence[Ark]) -> None:
+        """Record *arks* that are not there yet, and remember the keys of all; `_ark_id` knows them then."""
+        unknown = [ark for ark in arks if ark not in self._ark_ids]
+        if not unknown:
+            return
+        if len(self._ark_ids) >= _ARKS_KNOWN:
+            self._ark_ids.clear()
+            unknown = list(arks)
+        connection.execute(_adding(schema.ark), [_ark_values(ark) for ark in unknown])
+        for start in range(0, len(unknown), _PAGE):
+            by_text = {str(ark): ark for ark in unknown[start : start + _PAGE]}
+            for row in connection.execute(_ARK_IDS, {"arks": list(by_text)}):
+                self._ark_ids[by_text[row.ark]] = row.ark_id
 
     def _mention_values(
         self, connection: Connection, document_id: int, ordinal: int, decided: Decided, cited: CitedMention
@@ -456,14 +472,7 @@ class Store:
         known = self._ark_ids.get(ark)
         if known is not None:
             return known
-        values = {
-            "ark": str(ark),
-            "naan": ark.naan,
-            "shoulder": ark.shoulder,
-            "name": ark.name,
-            "qualifier": ark.qualifier,
-        }
-        _add(connection, schema.ark, values)
+        _add(connection, schema.ark, _ark_values(ark))
         found = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
         assert found is not None
         if len(self._ark_ids) >= _ARKS_KNOWN:
@@ -473,19 +482,38 @@ class Store:
 
     # -- what is there
 
-    def cited_arks(self, run_id: int) -> list[tuple[Ark, str]]:
-        """Each ARK and URL to ask that the documents of a run cite, once, in the order of first citation."""
+    def cited_arks(self, run_id: int, *, as_asked: bool = False) -> list[tuple[Ark, str]]:
+        """Each ARK and URL to ask that the documents of a run cite, once, in the order of first citation.
+
+        With *as_asked*, as they were cited before answers settled what was doubtful: a run that is gone on with after
+        that asks for nothing else.
+        """
         first = func.min(schema.mention.c.mention_id)
+        which = schema.is_asked_mention if as_asked else schema.is_current_mention
         query = (
             select(schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier, schema.mention.c.request_url)
             .join_from(schema.mention, schema.ark)
             .join(schema.document, schema.document.c.document_id == schema.mention.c.document_id)
-            .where(schema.document.c.run_id == run_id, schema.is_current_mention)
+            .where(schema.document.c.run_id == run_id, which)
             .group_by(schema.ark.c.ark_id, schema.mention.c.request_url)
             .order_by(first)
         )
         with self._engine.connect() as connection:
             return [(Ark(row.naan, row.name, row.qualifier), row.request_url) for row in connection.execute(query)]
+
+    def arks_cited(self, run_id: int) -> Iterator[Ark]:
+        """The ARKs that the documents of a run cite, before answers settle anything, each once; to be taken whole."""
+        query = (
+            select(schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
+            .join_from(schema.mention, schema.ark)
+            .join(schema.document, schema.document.c.document_id == schema.mention.c.document_id)
+            .where(schema.document.c.run_id == run_id, schema.is_asked_mention)
+            .group_by(schema.ark.c.ark_id)
+            .order_by(schema.ark.c.ark_id)
+        )
+        with self.reading() as connection:
+            for row in connection.execution_options(yield_per=_PAGE).execute(query):
+                yield Ark(row.naan, row.name, row.qualifier)
 
     def whole_arks(self, run_id: int) -> list[Ark]:
         """The ARKs that stand whole somewhere in the documents of a run, in order."""
@@ -517,7 +545,10 @@ class Store:
                 )
 
     def open_mentions(self, run_id: int) -> Iterator[KeptMention]:
-        """The mentions of a run that may stand for something else, as decided last, in the order of the documents."""
+        """The mentions of a run that may stand for something else, in the order of the documents.
+
+        They are as decided before any answer: what answers have settled changes nothing here.
+        """
         mention, document = schema.mention, schema.document
         query = (
             select(mention, schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
@@ -530,12 +561,17 @@ class Store:
             for row in connection.execute(query):
                 yield KeptMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
 
-    def record_decisions(self, decisions: Iterable[tuple[KeptMention, CitedMention]], on: Decided) -> None:
-        """Keep mentions that were decided again, each beside the rows of its earlier readings; twice does no harm."""
+    def record_decisions(self, decisions: Iterable[tuple[KeptMention, CitedMention]], on: Decided) -> int:
+        """Keep mentions that were decided again, each beside the rows of its earlier readings; twice does no harm.
+
+        Returns how many were not known yet.
+        """
+        new = 0
         with self._writing() as connection:
             for first, cited in decisions:
                 values = self._mention_values(connection, first.document_id, first.ordinal, on, cited)
-                connection.execute(insert(schema.mention).values(values).on_conflict_do_nothing())
+                new += connection.execute(insert(schema.mention).values(values).on_conflict_do_nothing()).rowcount
+        return new
 
     def observations(self, run_id: int) -> Iterator[Observation]:
         """Every observation of a run, in the order in which they were made; a page at a time."""
@@ -584,6 +620,44 @@ class Store:
         query = select(schema.run.c.run_id).order_by(schema.run.c.started_at, schema.run.c.run_id)
         with self._engine.connect() as connection:
             return list(connection.scalars(query))
+
+    def decisions(self) -> list[Decision]:
+        """What people have decided about known problems."""
+        with self._engine.connect() as connection:
+            return triaging.decisions(connection)
+
+    def decide(self, decisions: Iterable[Decision]) -> None:
+        """Keep decisions, each in place of an earlier one of its kind about the same."""
+        with self._writing() as connection:
+            triaging.keep(connection, decisions)
+
+    def decide_by_file(self, decisions: Iterable[Decision], *, at: datetime) -> tuple[int, int]:
+        """Make the decisions of a file that was read *at* a moment these; returns how many are new, how many gone."""
+        with self._writing() as connection:
+            return triaging.keep_file(connection, decisions, at=at)
+
+    def forget_decisions(self, decisions: Iterable[Decision]) -> None:
+        """Take decisions back."""
+        with self._writing() as connection:
+            for decision in decisions:
+                triaging.forget(connection, decision.key)
+
+    def touched_by(self, decisions: Sequence[Decision]) -> list[tuple[str, str, State]]:
+        """The ARKs, URLs and states that *decisions* are about, in the order of the store."""
+        with self._engine.connect() as connection:
+            touched = triaging.touched(connection, decisions)
+            return [(row.ark, row.request_url, State(row.state)) for row, _ in touched]
+
+    def treated(self, run_id: int) -> dict[tuple[str, str], Treated]:
+        """What was decided of the ARKs that a run has judged, by ARK and URL; those with a decision alone."""
+        verdict, ark = schema.verdict, schema.ark
+        with self._engine.connect() as connection:
+            judged = select(verdict.c.verdict_id).where(verdict.c.run_id == run_id)
+            found = triaging.treated(connection, judged, run_id)
+            if not found:
+                return {}
+            names = {row.ark_id: row.ark for row in connection.execute(select(ark.c.ark_id, ark.c.ark))}
+            return {(names[ark_id], url): each for (ark_id, url), each in found.items()}
 
     def news(self, run_id: int) -> News:
         """What a run that has ended has changed."""
@@ -721,8 +795,35 @@ def _adding(table: Table) -> Insert:
     return insert(table).on_conflict_do_nothing()
 
 
+def _document_values(run_id: int, document: DocumentRecord) -> dict[str, Any]:
+    return {
+        "run_id": run_id,
+        "url": document.url,
+        "found_on": document.found_on,
+        "fetched_at": document.fetched_at,
+        "outcome": document.outcome,
+        "status": document.status,
+        "final_url": document.final_url,
+        "media_type": document.media_type,
+        "title": document.title,
+        "body_bytes": document.body_bytes,
+        "body_sha256": document.body_sha256,
+        "hops": [_hop_json(hop) for hop in document.hops],
+    }
+
+
+def _ark_values(ark: Ark) -> dict[str, Any]:
+    return {
+        "ark": str(ark),
+        "naan": ark.naan,
+        "shoulder": ark.shoulder,
+        "name": ark.name,
+        "qualifier": ark.qualifier,
+    }
+
+
 def _hop_json(hop: Hop) -> dict[str, Any]:
-    return {**asdict(hop), "headers": dict(hop.headers)}
+    return {name: getattr(hop, name) for name in _HOP_FIELDS} | {"headers": dict(hop.headers)}
 
 
 def _facts_json(facts: PageFacts) -> dict[str, Any]:

@@ -33,9 +33,10 @@ COMMITMENT_KEYS = ("erc-support", "commitment", "persistence", "permanence", "po
 
 _SEGMENT = re.compile(r"erc(?:-[a-z]+)?", re.IGNORECASE)
 _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)[.](?P<label>[\w/]+)", re.IGNORECASE)
-#: JSON as the argument of a function, as browsers once had to ask for it, or behind a guard against that.
+#: JSON as the argument of a function, as browsers once had to ask for it, or behind a guard against that; white space
+#: is never given back, or a megabyte of it would take hours.
 _CALL = re.compile(
-    r"\s*(?:[)\]}',;\s]*|(?:/\*\*/\s*)?[\w.$]{1,80}\s*\()(?P<told>[{\[].*[}\]])\s*\)?\s*;?\s*\Z", re.DOTALL
+    r"\s*+(?:[)\]}',;\s]*+|(?:/\*\*/\s*+)?[\w.$]{1,80}+\s*+\()(?P<told>[{\[].*[}\]])\s*+\)?\s*+;?\s*+\Z", re.DOTALL
 )
 #: Types of things that every page of a site tells of; the object is one of them only if an ARK says so.
 _SITES_TYPES = frozenset(

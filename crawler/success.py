@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from urllib.parse import urlsplit
 
+from crawler.answers import is_textual
 from crawler.likeness import last_part, same_answer, same_page
 from crawler.notices import is_search, says_nothing_else, signs_of_absence, words_of_absence
 from crawler.observations import ChainEnd, ObjectOutcome, Observation
@@ -135,7 +136,9 @@ def _control_told(answer: Observation, control: Observation | None) -> Told:
     if control is None or control.end is not ChainEnd.ANSWERED or control.status is None:
         return Told.NOTHING
     if control.status in SUCCESSES:
-        return Told.THE_SAME if _is_answered_alike(answer, control) else Told.ANOTHER
+        if _is_answered_alike(answer, control):
+            return Told.THE_SAME
+        return Told.NOTHING if _could_not_be_read(answer) or _could_not_be_read(control) else Told.ANOTHER
     if status_outcome(control.status) not in (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR):
         return Told.NOTHING
     same_host = urlsplit(answer.final_url).netloc == urlsplit(control.final_url).netloc
@@ -155,6 +158,11 @@ def _is_answered_alike(answer: Observation, control: Observation) -> bool:
     if said is None or said_to_control is None:
         return False
     return same_page(said, said_to_control, last_part(answer.asked_url), last_part(control.asked_url))
+
+
+def _could_not_be_read(answer: Observation) -> bool:
+    """Whether nothing is known of a page that was sent: nobody can tell whether it is the same as another."""
+    return not answer.body_complete and not answer.text and is_textual(answer.media_type)
 
 
 def _path(answer: Observation) -> str:

@@ -8,14 +8,17 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import rdflib
 from lxml import etree
-from rdflib.namespace import RDF
 
 from crawler.erc import Record
 from crawler.structured import KERNEL, OTHER_DESCRIPTIVE, encodable, is_sites, kernel, names_ark, plain_key
+
+if TYPE_CHECKING:
+    import rdflib  # imported where there is RDF to read: that takes longer than most documents
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 #: Characters of RDF that are parsed, and elements of XML that are looked at: a description is short.
 RDF_LIMIT = 2**16
@@ -91,6 +94,8 @@ def from_xml(markup: bytes) -> Record | None:
 
 
 def _from_rdf(text: str, form: str) -> Record | None:
+    import rdflib
+
     graph = rdflib.Graph()
     try:
         graph.parse(data=text[:RDF_LIMIT], format=form, publicID="about:this")
@@ -103,9 +108,11 @@ def _from_rdf(text: str, form: str) -> Record | None:
 
 
 def _told_of(graph: rdflib.Graph, subject: Any) -> dict[str, str]:
-    told = {"@id": str(subject)} if isinstance(subject, rdflib.URIRef) else {}
+    from rdflib import URIRef
+
+    told = {"@id": str(subject)} if isinstance(subject, URIRef) else {}
     for predicate, value in graph.predicate_objects(subject):
-        if predicate == RDF.type:
+        if str(predicate) == f"{RDF}type":
             told.setdefault("@type", str(value))
         elif _DESCRIPTIVE.match(str(predicate)):
             told.setdefault(plain_key(predicate), encodable(_shown(graph, value))[:VALUE_CHARS])
@@ -114,12 +121,12 @@ def _told_of(graph: rdflib.Graph, subject: Any) -> dict[str, str]:
 
 def _shown(graph: rdflib.Graph, value: Any) -> str:
     """A value as people read it: of what has a name, the name."""
-    if isinstance(value, rdflib.Literal):
+    from rdflib import BNode, Literal
+
+    if isinstance(value, Literal):
         return str(value)
     names = {plain_key(predicate): str(name) for predicate, name in graph.predicate_objects(value)}
-    return next(
-        (names[each] for each in _NAMES if each in names), "" if isinstance(value, rdflib.BNode) else str(value)
-    )
+    return next((names[each] for each in _NAMES if each in names), "" if isinstance(value, BNode) else str(value))
 
 
 # -- XML

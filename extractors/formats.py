@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from email.message import Message
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from extractors.documents import Finding, Reading
-from extractors.readers.bibtex import read_bibtex
-from extractors.readers.epub import read_epub
-from extractors.readers.json import read_json, read_json_lines
-from extractors.readers.latex import read_latex
-from extractors.readers.marc import read_marc
-from extractors.readers.markdown import read_markdown
 from extractors.readers.markup.html import read_html
 from extractors.readers.markup.xml import read_xml
-from extractors.readers.office.reader import read_docx, read_odp, read_ods, read_odt, read_pptx, read_xlsx
-from extractors.readers.pdf.reader import read_pdf
 from extractors.readers.plain import decode, read_plain
-from extractors.readers.restructured import read_restructured
-from extractors.readers.tabular import read_tabular
 from extractors.signatures import (
     Format,
     binary_kind,
@@ -146,6 +137,7 @@ def format_of(data: bytes, *, media_type: str | None = None, name: str = "", cha
     return by_content or _format_by_label(media_type, name) or format_by_likeness(start)
 
 
+@lru_cache(maxsize=1024)
 def parse_content_type(header: str) -> tuple[str, str | None]:
     """The media type that a Content-Type header declares, empty if it declares none, and the charset.
 
@@ -166,7 +158,12 @@ def parse_content_type(header: str) -> tuple[str, str | None]:
 
 def _beginning(data: bytes, charset: str | None) -> tuple[bytes, str]:
     head = data[:_HEAD_BYTES]
-    return head, decode(head, charset).text
+    return head, _decoded(head, charset)
+
+
+@lru_cache(maxsize=8)  # it is asked for several times of one document
+def _decoded(head: bytes, charset: str | None) -> str:
+    return decode(head, charset).text
 
 
 def _format_by_label(media_type: str | None, name: str) -> Format | None:
@@ -188,39 +185,71 @@ def _format_by_label(media_type: str | None, name: str) -> Format | None:
     return by_name
 
 
-def _read(document_format: Format, data: bytes, charset: str | None) -> Reading:  # a line a format
+def _read(document_format: Format, data: bytes, charset: str | None) -> Reading:
+    """What a document says; the readers of all but the commonest formats are imported when there is such a document.
+
+    Together with their libraries they take a fifth of a second, and most runs meet few of them.
+    """
     match document_format:
         case Format.HTML:
             return read_html(data, charset=charset)
         case Format.XML:
             return read_xml(data)
-        case Format.PDF:
-            return read_pdf(data, read_attachment=lambda held, name: read_document(held, name=name))
         case Format.PLAIN:
             return read_plain(data, charset=charset)
-        case Format.MARKDOWN:
-            return read_markdown(data, charset=charset)
-        case Format.RESTRUCTURED:
-            return read_restructured(data, charset=charset)
-        case Format.LATEX:
-            return read_latex(data, charset=charset)
-        case Format.BIBTEX:
-            return read_bibtex(data, charset=charset)
-        case Format.TABULAR:
-            return read_tabular(data, charset=charset)
-        case Format.JSON:
-            return read_json(data, charset=charset)
-        case Format.JSON_LINES:
-            return read_json_lines(data, charset=charset)
+        case Format.PDF:
+            from extractors.readers.pdf.reader import read_pdf
+
+            return read_pdf(data, read_attachment=lambda held, name: read_document(held, name=name))
         case Format.MARC:
+            from extractors.readers.marc import read_marc
+
             return read_marc(data)
         case Format.EPUB:
+            from extractors.readers.epub import read_epub
+
             return read_epub(data)
-        case _:
+        case Format.DOCX | Format.PPTX | Format.XLSX | Format.ODP | Format.ODS | Format.ODT:
             return _read_office(document_format, data)
+        case _:
+            return _read_text(document_format, data, charset)
+
+
+def _read_text(document_format: Format, data: bytes, charset: str | None) -> Reading:
+    match document_format:
+        case Format.MARKDOWN:
+            from extractors.readers.markdown import read_markdown
+
+            return read_markdown(data, charset=charset)
+        case Format.RESTRUCTURED:
+            from extractors.readers.restructured import read_restructured
+
+            return read_restructured(data, charset=charset)
+        case Format.LATEX:
+            from extractors.readers.latex import read_latex
+
+            return read_latex(data, charset=charset)
+        case Format.BIBTEX:
+            from extractors.readers.bibtex import read_bibtex
+
+            return read_bibtex(data, charset=charset)
+        case Format.TABULAR:
+            from extractors.readers.tabular import read_tabular
+
+            return read_tabular(data, charset=charset)
+        case Format.JSON:
+            from extractors.readers.json import read_json
+
+            return read_json(data, charset=charset)
+        case _:
+            from extractors.readers.json import read_json_lines
+
+            return read_json_lines(data, charset=charset)
 
 
 def _read_office(document_format: Format, data: bytes) -> Reading:
+    from extractors.readers.office.reader import read_docx, read_odp, read_ods, read_odt, read_pptx, read_xlsx
+
     match document_format:
         case Format.DOCX:
             return read_docx(data)

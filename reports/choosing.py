@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 import pandas as pd
 
+from crawler.history.triage import fits_document
 from reports.acting.failing import diagnosed_failures
 from reports.frames import Frames
 from reports.standing import families
 
 _PAIR: Final = ["ark_id", "request_url"]
-_PATTERN: Final = frozenset("*?[")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,31 +55,31 @@ def chosen(frames: Frames, choice: Choice) -> Frames:
 
 def _by_naan(frames: Frames, naans: Iterable[str]) -> Frames:
     kept = frames.arks.loc[frames.arks["naan"].isin(list(naans)), "ark_id"]
-    return _with_cited_documents(_of_arks(frames, kept))
+    listed = _listed(frames, frames.inventory["naan"].isin(list(naans)))
+    return replace(_with_cited_documents(_of_arks(frames, kept)), inventory=listed)
+
+
+def _listed(frames: Frames, is_meant: pd.Series) -> pd.DataFrame:
+    """The inventory, with the lines that the part of the run is about: it is needed whole to tell what it lacks."""
+    return frames.inventory.assign(is_chosen=frames.inventory["is_chosen"] & is_meant)
 
 
 def _by_document(frames: Frames, patterns: Iterable[str]) -> Frames:
     wanted = list(patterns)
     urls = frames.documents["url"]
-    documents = frames.documents[urls.map(lambda url: any(_fits(url, pattern) for pattern in wanted)).astype("bool")]
+    documents = frames.documents[
+        urls.map(lambda url: any(fits_document(url, pattern) for pattern in wanted)).astype("bool")
+    ]
     mentions = frames.mentions[frames.mentions["document_id"].isin(documents["document_id"])]
     part = _of_pairs(frames, mentions[_PAIR])
     return replace(
         part,
+        inventory=_listed(frames, frames.inventory["ark"].isin(part.arks["ark"])),
         documents=documents,
         mentions=mentions,
         findings=frames.findings[frames.findings["document_id"].isin(documents["document_id"])],
         fetches=frames.fetches[frames.fetches["document_id"].isin(documents["document_id"])],
     )
-
-
-def _fits(url: str, pattern: str) -> bool:
-    """Whether a document is meant: by its whole address, its beginning, or a pattern.
-
-    >>> _fits("https://a.example/maps/1.html", "https://a.example/maps/"), _fits("papers/a.pdf", "*.pdf")
-    (True, True)
-    """
-    return fnmatchcase(url, pattern) if _PATTERN & set(pattern) else url.startswith(pattern)
 
 
 def _by_token(frames: Frames, tokens: Iterable[str]) -> Frames:
@@ -93,7 +92,8 @@ def _by_token(frames: Frames, tokens: Iterable[str]) -> Frames:
     parts = [verdicts.loc[fits, _PAIR]]
     for rows, column in ((frames.latest, "state"), (frames.events, "event"), (diagnosed_failures(frames), "cause")):
         parts.append(rows.loc[rows[column].astype("str").isin(wanted), _PAIR])
-    return _with_cited_documents(_of_pairs(frames, pd.concat(parts).drop_duplicates()))
+    part = _with_cited_documents(_of_pairs(frames, pd.concat(parts).drop_duplicates()))
+    return replace(part, inventory=_listed(frames, frames.inventory["ark"].isin(part.arks["ark"])))
 
 
 def _of_arks(frames: Frames, kept: pd.Series) -> Frames:

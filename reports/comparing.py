@@ -6,6 +6,7 @@ from typing import Final
 
 import pandas as pd
 
+from reports.acting.known import raised_events
 from reports.definitions import ARK, MOMENT, NAAN_COLUMN, OBJECT_COLUMN, TEXT, TOKEN, URL, Column, TableDefinition
 from reports.frames import Frames
 from reports.gravity import EVENT_GRAVITY
@@ -14,7 +15,7 @@ from reports.gravity import EVENT_GRAVITY
 def changes(frames: Frames) -> pd.DataFrame:
     """One row an event; ordered by gravity, ARK, URL and moment."""
     outcomes = frames.verdicts[["ark_id", "request_url", "object"]]
-    rows = frames.events.merge(outcomes, on=["ark_id", "request_url"], how="left")
+    rows = raised_events(frames).merge(outcomes, on=["ark_id", "request_url"], how="left")
     rows = rows.assign(rank=rows["event"].astype("str").map(EVENT_GRAVITY.index).astype("Int64"))
     ordered = rows.sort_values(["rank", "ark", "request_url", "at", "event_id"], ignore_index=True)
     table = ordered[[column.name for column in CHANGES.columns]]
@@ -25,7 +26,8 @@ CHANGES: Final = TableDefinition(
     "changes",
     "What has changed",
     "One row an event: what has happened to an ARK in this run, or since the run that was chosen to compare with; "
-    "the gravest first. A single failure breaks nothing: an outage is not link rot.",
+    "the gravest first. A single failure breaks nothing: an outage is not link rot. "
+    "What is known or ignored is left out.",
     changes,
     (
         Column("event", TOKEN, "broke, gone (from the documents), moved, changed, recovered or new"),

@@ -21,6 +21,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from crawler.history.standing import EventKind, State
+from crawler.history.triage import PARTICIPLES, Treatment
+from crawler.history.triaging import Pair, Treated, treated
 from crawler.observations import (
     ChainEnd,
     CommitmentOutcome,
@@ -65,6 +67,7 @@ from reports.columns import (
     frame_of,
     vocabulary,
 )
+from reports.inventory_file import no_inventory
 from reports.run_queries import (
     NO_RUN,
     arks_of,
@@ -81,6 +84,7 @@ from reports.run_queries import (
     run_before,
     standing_in,
 )
+from reports.stock import no_stock, stock, with_citations
 from reports.timelines import Timeline, no_timeline, timeline
 
 Found = TypeVar("Found")
@@ -126,6 +130,13 @@ class Frames:
     """One row an ARK that fails or is silent now and worked in an earlier run: when, and where it led."""
     registered: pd.DataFrame
     """One row a NAAN or shoulder that the copy of the NAAN registry knows, and whom it names."""
+    triage: pd.DataFrame
+    """One row an ARK and URL that somebody has decided about, and a document where that holds for it alone."""
+    inventory: pd.DataFrame = field(default_factory=lambda: _unlisted(), repr=False)
+    """The institution's own ARKs, where an inventory was given: one row a line, whether it has ever been cited, and
+    whether the part of the run that is reported is about it."""
+    stock: pd.DataFrame = field(default_factory=no_stock, repr=False)
+    """One row an ARK of the inventory and URL: its last check in this run or before it."""
     timeline: Timeline = field(default_factory=no_timeline, repr=False)
     """All runs up to this one, in few columns."""
     previous: Frames | None = field(default=None, repr=False)
@@ -335,6 +346,20 @@ REGISTERED: Mapping[str, Dtype] = {
     "target": TEXT,
 }
 
+#: What was decided of an ARK at a URL, and in one document.
+TRIAGE: Mapping[str, Dtype] = {
+    "ark_id": INTEGER,
+    "request_url": TEXT,
+    "document": TEXT,
+    "treatment": TEXT,
+    "decision": TEXT,
+    "why": TEXT,
+    "until": TEXT,
+    "assignee": TEXT,
+    "is_problem": TRUTH,
+    "is_silent": TRUTH,
+}
+
 #: What a hop repeats of the observation that it belongs to.
 HOP_OF: Mapping[str, Dtype] = {
     "observation_id": INTEGER,
@@ -370,17 +395,24 @@ HOP_HEADERS = {"content-type": "content_type", "retry-after": "retry_after", "se
 
 
 def load_frames(
-    store: Path, *, run_id: int | None = None, since: int | None = None, registry: Registry | None = None
+    store: Path,
+    *,
+    run_id: int | None = None,
+    since: int | None = None,
+    registry: Registry | None = None,
+    inventory: pd.DataFrame | None = None,
 ) -> Frames:
     """One run of *store*: the one asked for, or the newest that holds a document or a verdict.
 
     With it come the run before it that did the same, if there is one, and the run *since*, if one is given: their
-    own rows, without requests. *registry* tells who is behind a NAAN; by default what is built in. An empty store,
-    or a run in which nothing has happened yet, gives empty frames of the same dtypes. Nothing is written, neither
-    to the store nor beside it. Raises `StoreUnreadable`.
+    own rows, without requests. *registry* tells who is behind a NAAN; by default what is built in. An *inventory* is
+    as `reports.inventory_file.read_inventory` gives it. An empty store, or a run in which nothing has happened yet,
+    gives empty frames of the same dtypes. Nothing is written, neither to the store nor beside it. Raises
+    `StoreUnreadable`.
     """
     known = registry or Registry.builtin()
-    return read(store, lambda connection: _chosen(connection, store, run_id, since, known))
+    listed = no_inventory() if inventory is None else inventory
+    return read(store, lambda connection: _chosen(connection, store, run_id, since, known, listed))
 
 
 def read(store: Path, work: Callable[[Connection], Found]) -> Found:
@@ -435,7 +467,14 @@ def _read(store: Path, work: Callable[[Connection], Found], *, access: str) -> F
         return work(connection)
 
 
-def _chosen(connection: Connection, store: Path, run_id: int | None, since: int | None, registry: Registry) -> Frames:
+def _chosen(
+    connection: Connection,
+    store: Path,
+    run_id: int | None,
+    since: int | None,
+    registry: Registry,
+    inventory: pd.DataFrame,
+) -> Frames:
     for asked in (run_id, since):
         if asked is not None and not has_run(connection, asked):
             raise StoreUnreadable(f"{store}: has no run {asked}")
@@ -448,7 +487,15 @@ def _chosen(connection: Connection, store: Path, run_id: int | None, since: int 
         previous=_frames(connection, earlier, registered, is_whole=False) if earlier is not None else None,
         since=_frames(connection, since, registered, is_whole=False) if since is not None else None,
         timeline=timeline(connection, chosen),
+        inventory=with_citations(connection, inventory, chosen),
+        stock=stock(connection, inventory, chosen),
     )
+
+
+def _unlisted() -> pd.DataFrame:
+    """An inventory without a line, as a report holds one."""
+    nothing = pd.array([], dtype="boolean")
+    return no_inventory().assign(is_cited=nothing, is_chosen=nothing)
 
 
 @contextmanager
@@ -548,7 +595,24 @@ def _frames(
         history=load(HISTORY, lives).merge(load(RUNS, _rows(RUNS)), on="run_id", how="left"),
         last_good=_last_good(load(LAST_GOOD, good)),
         registered=registered,
+        triage=_triage(treated(connection, counting, run_id)),
     )
+
+
+def _triage(decided: Mapping[Pair, Treated]) -> pd.DataFrame:
+    """What was decided, ordered by ARK and URL; what holds in one document stands behind what holds in all."""
+    rows = [
+        (*pair, document, *_told(each), found.is_problem, each.is_silent)
+        for pair, found in decided.items()
+        for document, each in ((None, found.whole), *found.in_documents.items())
+    ]
+    return frame_of(TRIAGE, rows)
+
+
+def _told(each: Treatment) -> tuple[str | None, ...]:
+    until = each.until.isoformat() if each.until else None
+    action = PARTICIPLES[each.action] if each.action else None
+    return action, each.words or None, each.reason or None, until, each.assignee
 
 
 def _last_good(rows: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,8 @@ from crawler import schema
 from crawler.history.changes import Seen
 from crawler.history.latest import policy_of
 from crawler.history.standing import Check, Standing, step
+from crawler.history.triage import decision_words
+from crawler.history.triaging import decisions, touched
 from crawler.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
 from extractors.ark import Ark
 from reports.frames import read
@@ -77,6 +79,8 @@ class LifeAtUrl:
     gone_at: str | None
     checks: tuple[Checked, ...]
     events: tuple[Happened, ...]
+    decisions: tuple[Happened, ...] = ()
+    """What people have decided about it."""
 
     def spark(self, *, is_unicode: bool = True) -> str:
         """A character a check, the oldest first."""
@@ -103,6 +107,7 @@ def _life(connection: Connection, ark: Ark) -> Life | None:
         return None
     latest = schema.latest
     known = connection.execute(select(latest).where(latest.c.ark_id == ark_id).order_by(latest.c.latest_id)).all()
+    decided = _decided(connection, ark_id)
     checks, events = list(_checks(connection, ark_id)), list(_events(connection, ark_id))
     urls = (
         LifeAtUrl(
@@ -113,10 +118,24 @@ def _life(connection: Connection, ark: Ark) -> Life | None:
             row.gone_at,
             tuple(check for url, check in checks if url == row.request_url),
             tuple(event for url, event in events if url == row.request_url),
+            decided.get(row.request_url, ()),
         )
         for row in known
     )
     return Life(str(ark), tuple(_citations(connection, ark_id)), tuple(urls))
+
+
+def _decided(connection: Connection, ark_id: int) -> dict[str, tuple[Happened, ...]]:
+    """What people have decided about it, by URL, in the order in which they did."""
+    made = sorted(decisions(connection), key=lambda each: (each.at, each.key))
+    return {
+        row.request_url: tuple(
+            Happened(each.at.isoformat(timespec="milliseconds"), each.action.value, decision_words(each))
+            for each in about
+        )
+        for row, about in touched(connection, made)
+        if row.ark_id == ark_id
+    }
 
 
 def _citations(connection: Connection, ark_id: int) -> Iterator[Cited]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, Select, Table, Text, select, type_coerce
+from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, Select, Table, Text, func, select, type_coerce
 
 from crawler import schema
 from reports.exports import ReportUnwritable
@@ -55,7 +55,7 @@ class Exported:
 
 
 def export(store: Path, out: Path) -> Exported:
-    """Write every run of *store* that has ended into *out*, as ``TABLE/run=KEY/part.parquet``.
+    """Write every run of *store* that has ended into *out*, as ``TABLE/run=KEY/part.parquet``, and all decisions.
 
     JSON stays text. Raises `reports.frames.StoreUnreadable` and `reports.exports.ReportUnwritable`.
     """
@@ -80,7 +80,17 @@ def _export(connection: Connection, out: Path) -> Exported:
         for table, place in places.items():
             _write(connection, table, row.run_id, place, stamp)
         written += 1
+    _write_decisions(connection, out)
     return Exported(written, unchanged, unended)
+
+
+def _write_decisions(connection: Connection, out: Path) -> None:
+    """Write what people have decided, which belongs to no run, where it has changed."""
+    made = schema.triage.c
+    count, last = connection.execute(select(func.count(), func.max(made.at)).select_from(schema.triage)).one()
+    place, stamp = out / schema.triage.name / "part.parquet", f"{schema.SCHEMA_VERSION} {count} {last}"
+    if _stamp(place) != stamp and (count or place.exists()):
+        _write(connection, schema.triage, None, place, stamp)
 
 
 def _stamp(place: Path) -> str | None:
@@ -92,7 +102,7 @@ def _stamp(place: Path) -> str | None:
     return told.get(b"arkaudit", b"").decode()
 
 
-def _write(connection: Connection, table: Table, run_id: int, place: Path, stamp: str) -> None:
+def _write(connection: Connection, table: Table, run_id: int | None, place: Path, stamp: str) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     begun = place.with_name(f".{place.name}.part")
     columns = _columns(table)
@@ -126,7 +136,8 @@ def _columns(table: Table) -> dict[str, Column[Any]]:
     return columns
 
 
-def _rows(table: Table, columns: dict[str, Column[Any]], run_id: int) -> Select[Any]:
+def _rows(table: Table, columns: dict[str, Column[Any]], run_id: int | None) -> Select[Any]:
+    """The rows of a run, or of no run."""
     told = [type_coerce(each, Text) if isinstance(each.type, JSON) else each for each in columns.values()]
     query = select(*(each.label(name) for name, each in zip(columns, told, strict=True))).select_from(table)
     [key] = table.primary_key
@@ -135,6 +146,8 @@ def _rows(table: Table, columns: dict[str, Column[Any]], run_id: int) -> Select[
         query = query.order_by(schema.ark.c.naan, schema.ark.c.ark, key)
     else:
         query = query.order_by(key)
+    if run_id is None:
+        return query
     if "run_id" in table.columns:
         return query.where(table.c.run_id == run_id)
     return query.join(schema.document).where(schema.document.c.run_id == run_id)

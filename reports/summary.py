@@ -9,6 +9,8 @@ from typing import TypeAlias
 import pandas as pd
 
 from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Family, ObjectOutcome
+from reports.acting.inventory import inventory_measures, inventory_sentence
+from reports.acting.known import KNOWN, known_measures
 from reports.frames import Frames
 from reports.overviews import own
 from reports.standing import WORKING, ark_standings, ark_states, families
@@ -66,6 +68,8 @@ def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
         *_citation_measures(frames),
         *_ark_measures(frames),
         *_url_measures(frames),
+        *known_measures(frames),
+        *inventory_measures(frames),
         ("findings", len(frames.findings), "Remarks about documents, each kind and text once a document."),
         *_question_measures(frames),
         (
@@ -173,6 +177,7 @@ def services(frames: Frames) -> pd.DataFrame:
 def sentences(summary: pd.DataFrame) -> list[str]:
     """The summary as a few plain sentences: what was read, what the ARKs are worth, what is promised."""
     count = {measure: int(value) for measure, value in zip(summary["measure"], summary["value"], strict=True)}
+    known = summary.loc[summary["measure"].eq(KNOWN) & summary["value"].gt(0), "note"]
     works, fails, silent, not_judged = (count[f"ARKs: {family}"] for family in Family)
     documents_missed = (
         f"{count['documents not readable']:,} not readable, {count['documents not reached']:,} not reached"
@@ -196,6 +201,8 @@ def sentences(summary: pd.DataFrame) -> list[str]:
             f"{_each(count['questions asked'], count['ARKs asked about'])}; "
             f"{counted(count['requests sent'], 'request')} sent."
         ),
+        *(f"{words}." for words in known),
+        *filter(None, [inventory_sentence(count)]),
     ]
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from reports import comparing, conformance, listings, overviews, places, politeness, services
 from reports import summary as summaries
-from reports.acting import actions, mending, pairs
+from reports.acting import actions, corrections, inventory, known, mending, pairs
 from reports.definitions import (
     ARK,
     ARKS_COLUMN,
@@ -293,6 +293,9 @@ TABLES: Final = (
     SUMMARY,
     comparing.CHANGES,
     actions.CAUSES,
+    known.KNOWN_PROBLEMS,
+    inventory.INVENTORY,
+    inventory.EXTRA,
     SERVICES,
     services.LEVEL_TABLE,
     services.INFO_ANSWERS,
@@ -305,6 +308,7 @@ TABLES: Final = (
     CONFORMANCE,
     DOCUMENTS,
     places.SECTIONS,
+    inventory.COLLECTIONS,
     mending.REPAIRS,
     mending.JOINS,
     mending.CHECK_FAILURES,
@@ -315,6 +319,8 @@ TABLES: Final = (
     politeness.LEFT_OUT,
     FINDINGS,
     actions.FAILURES,
+    corrections.CORRECTIONS,
+    corrections.TARGETS,
     ARKS,
     CITATIONS,
     REQUESTS,

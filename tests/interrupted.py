@@ -305,6 +305,7 @@ _OF_TIME = (
     "elapsed_s",
     "since",
     "judged_at",
+    "good_at",
     "started_at",
     "ended_at",
     "began",
@@ -313,13 +314,17 @@ _OF_TIME = (
     "first_at",
     "last_at",
 )
+#: How long attempts took, within what is said of a verdict.
+HOW_LONG = r"(?<=times) (?:over \d+ s|within a second)"
 
 
 def tables(store: Path) -> dict[str, pd.DataFrame]:
     """The published tables of the newest run, without what must differ between two runs."""
     found = tables_of(load_frames(store))
     return {
-        name: table.drop(columns=[column for column in table if column in _OF_TIME or column.endswith("_s")])
+        name: table.drop(columns=[column for column in table if column in _OF_TIME or column.endswith("_s")]).replace(
+            HOW_LONG, "", regex=True
+        )
         for name, table in found.items()
     }
 

@@ -132,6 +132,36 @@ def test_a_reader_that_has_seen_enough_is_no_failure(letter: Path) -> None:
         assert running.wait(60) == 0
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("registry", "show", "12148"),
+        ("registry", "show", "12148", "--format", "json"),
+        ("check", "--dry-run", "ark:12148/x5", "--only-routed"),
+        ("history", "ark:12x45/x5", "--store", "a.db"),
+        ("history", "ark:12x45/x5", "--store", "a.db", "--format", "json"),
+        ("schedule", "list", "-c", "arkaudit.toml"),
+        ("schedule", "list", "-c", "arkaudit.toml", "--format", "json"),
+    ],
+    ids=" ".join,
+)
+def test_a_reader_that_is_gone_is_no_failure(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arkaudit.toml").write_text('[audits.maps]\nseeds = ["letter.txt"]\nschedule = "0 3 * * *"\n')
+    if arguments[0] == "history":
+        with RawServer(lambda _: reply(body="<title>A map</title>")) as server:
+            check_rows("--store", "a.db", f"{server.url}/ark:/12x45/x5")
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = run_command(*arguments, stdout=writing)
+    finally:
+        os.close(writing)
+    assert (done.returncode, "ipe" in done.stderr, "Traceback" in done.stderr) == (0, False, False), done.stderr
+
+
 def test_tables_for_people_cut_nothing_off(letter: Path) -> None:
     table = run_command("extract", "--format", "table", letter, COLUMNS="80").stdout
     assert "ark:12148/bpt6k107371t" in "".join(line.split("│")[3].strip() for line in table.splitlines() if "│" in line)

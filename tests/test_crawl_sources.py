@@ -447,6 +447,7 @@ def test_a_harvest_that_was_killed_goes_on_where_it_was_with_landing_pages_as_la
         command = [sys.executable, "-m", "arkaudit", "crawl", *ON_LOOPBACK, *web.routes, "oai:http://k.example/oai"]
         with subprocess.Popen([*command, "--store", store], stderr=subprocess.PIPE) as running:
             assert stop.wait(60)
+            time.sleep(1)  # what came before is on record by then
             running.kill()
         asked = len(web.targets("k.example"))
         web.crawl("oai:http://k.example/oai", store=store)

@@ -11,11 +11,14 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import trustme
 
+from crawler.history.standing import Check, State, standing_of
+from crawler.observations import ObjectOutcome
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
 
 #: Everything printable that can stand in a path, each once; what extraction emits is a part of this.
@@ -160,12 +163,24 @@ def test_a_long_url_is_sent_and_the_host_says_whether_it_is_too_long() -> None:
     assert row["hops"][-1]["status"] == 414
 
 
-def test_a_url_beyond_all_measure_is_not_sent_and_the_row_says_why() -> None:
+def test_a_url_beyond_all_measure_is_not_sent_and_counts_against_nobody() -> None:
     with RawServer(lambda _: PAGE) as server:
         [row] = check_rows(f"{server.url}/ark:/12x45/{'x5' * 10_000}")
         assert server.targets == []
-    assert (row["object"]["outcome"], row["requests"]) == ("protocol-error", 0)
+    assert (row["object"]["outcome"], row["requests"]) == ("undetermined", 0)
     assert "8000 are the most that are asked for" in row["hops"][-1]["error"]
+    assert row["hops"][-1]["sent"] is False
+    outcome = ObjectOutcome(row["object"]["outcome"])
+    standing, _ = standing_of(Check(datetime(2026, 1, day, tzinfo=UTC), outcome) for day in (1, 9, 17))
+    assert standing is not None
+    assert (standing.strikes, standing.state) == (0, State.UNDETERMINED)
+
+
+def test_a_redirect_beyond_all_measure_is_not_followed_and_counts_against_nobody() -> None:
+    with RawServer(lambda _: reply("302 Found", Location="/" + "x" * 9_000)) as server:
+        [row] = check_rows(f"{server.url}/ark:/12x45/x5")
+        assert not any(target.startswith("/xxx") for target in server.targets)
+    assert row["object"]["outcome"] == "undetermined"
 
 
 def test_a_long_header_is_read(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import pytest
 
 from crawler.attempts import Patience
 from crawler.governor import Governor, NotAsked
-from crawler.host_files import KEPT_S, LONGEST_REQUEST_S, Claim, HostFiles, Wait
+from crawler.host_files import GRACE_S, KEPT_S, LONGEST_POLL_S, LONGEST_REQUEST_S, POLL_S, Claim, HostFiles, Wait
 from crawler.observations import ChainEnd
 from crawler.pacing import Allowance, Allowances
 
@@ -267,6 +267,53 @@ def test_audits_on_one_machine_take_turns_and_both_get_on(tmp_path: Path) -> Non
     assert log.shortest_gap() >= INTERVAL_S - TOLERANCE_S
     assert log.most[HOST] == 1
     assert [by.take_traffic()[0].requests for by in (first, second)] == [6, 6]
+
+
+@pytest.mark.parametrize("others", [1, 3])
+def test_no_audit_waits_until_another_has_done_with_a_slow_host(others: int, tmp_path: Path) -> None:
+    """Where an answer takes longer than the interval, the next request might go out as soon as it is there."""
+    busy, late = Log(), Log()
+
+    async def scene() -> None:
+        by = governor(folder=tmp_path)
+        asking = [asyncio.ensure_future(busy.ask(by, takes_s=3 * INTERVAL_S)) for _ in range(30 * others)]
+        await asyncio.sleep(INTERVAL_S)
+        late_ones = [governor(folder=tmp_path) for _ in range(others)]
+        await asyncio.gather(*(late.ask(by, takes_s=3 * INTERVAL_S) for by in late_ones for _ in range(3)))
+        assert sum(each.done() for each in asking) <= 15 * others
+        for each in asking:
+            each.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+
+    run(scene)
+
+
+def test_an_audit_that_has_gone_away_while_it_waited_is_not_waited_for(tmp_path: Path) -> None:
+    clock = Clock()
+    files, others = HostFiles(tmp_path, wall=clock), HostFiles(tmp_path, wall=clock)
+    claim = held(files)
+    wait(others)
+    claim.release(0.0)
+    clock.now += 1.0
+    held(files).release(0.0)  # it wanted to look long ago
+    clock.now += 0.5
+    wait(others)
+    clock.now += 0.5
+    assert wait(files) < 0.1, "it looks just now"
+    clock.now += GRACE_S
+    held(files).release(0.0)
+
+
+def test_it_is_looked_less_often_at_what_takes_long(tmp_path: Path) -> None:
+    clock = Clock()
+    claim = held(HostFiles(tmp_path, wall=clock))
+    waits = []
+    for _ in range(40):
+        waits.append(wait(HostFiles(tmp_path, wall=clock)))
+        clock.now += waits[-1]
+    assert waits == sorted(waits)
+    assert (waits[0], waits[-1]) == (POLL_S, LONGEST_POLL_S)
+    claim.release(0.0)
 
 
 def test_a_pause_that_one_audit_was_asked_for_is_kept_by_the_others(tmp_path: Path) -> None:

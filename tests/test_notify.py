@@ -105,7 +105,7 @@ def mailbox() -> Iterator[tuple[Mailbox, str]]:
 
     def authenticate(server: Any, session: Any, envelope: Any, mechanism: Any, data: Any) -> AuthResult:
         is_known = isinstance(data, LoginPassword) and data.password == b"open sesame"
-        return AuthResult(success=is_known)
+        return AuthResult(success=is_known, handled=False)  # the server answers
 
     server = MailServer(box, hostname="127.0.0.1", port=0, authenticator=authenticate, auth_require_tls=False)
     server.start()

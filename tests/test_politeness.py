@@ -176,6 +176,63 @@ def nobody() -> int:
         return port
 
 
+@contextmanager
+def hanging_up() -> Iterator[tuple[int, list[float]]]:
+    """A host that takes connections and closes each without a word: its port, and when they were made."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    made: list[float] = []
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            made.append(time.monotonic())
+            connection.close()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield listener.getsockname()[1], made
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+def test_a_dead_host_is_asked_five_times_and_once_more_when_all_others_are_done() -> None:
+    def slowly(_: str) -> bytes:
+        time.sleep(0.05)
+        return PAGE
+
+    names = [f"x{number:02}" for number in range(40)]
+    with RawServer(slowly) as living, hanging_up() as (port, made):
+        found = check_rows(
+            "--attempts", "1",
+            f"--connect-to=dead.example:80=127.0.0.1:{port}", f"--connect-to=living.example:80=127.0.0.1:{living.port}",
+            *(f"http://{host}.example/ark:/12x45/{name}" for name in names for host in ("dead", "living")),
+        )  # fmt: skip
+        assert len(made) == 6, "the server's own log"
+        assert made[4] < living.times[-1] < made[5]
+    dead = found[::2]
+    assert outcomes(dead) == ["reset"] * 40
+    assert [row["requests"] for row in dead] == [1] * 6 + [0] * 34, "each connection is of one ARK"
+    for row in dead[6:]:
+        assert [hop["sent"] for hop in row["hops"]] == [False]
+        assert "not asked: no answer 6 times in a row" in row["hops"][0]["error"]
+
+
+def test_attempts_at_a_dead_host_are_never_more_than_it_got(tmp_path: Path) -> None:
+    with hanging_up() as (port, made):
+        found = check_rows(
+            "--store", tmp_path / "a.db", f"--connect-to=dead.example:80=127.0.0.1:{port}",
+            *(f"http://dead.example/ark:/12x45/x{number}" for number in range(20)),
+        )  # fmt: skip
+        assert len(made) == 6
+    assert sum(row["requests"] for row in found) == 6
+    sent = "select count(*) from observation, json_each(hops) where json_extract(value, '$.sent')"
+    assert rows(tmp_path / "a.db", f"{sent} and asked_url like '%dead%'") == [(6,)]
+
+
 def test_what_was_not_asked_of_a_dead_host_says_so_and_is_asked_elsewhere(tmp_path: Path) -> None:
     names = [f"x{number:02}" for number in range(20)]
 
@@ -190,13 +247,11 @@ def test_what_was_not_asked_of_a_dead_host_says_so_and_is_asked_elsewhere(tmp_pa
             *(f"http://dead.example/ark:/12x45/{name}" for name in names),
         )  # fmt: skip
     assert outcomes(found) == [*["refused"] * 19, "works-elsewhere"]
-    # Those that wait for the same robots.txt have its failure; what is not asked after six failures says so.
     unsent = [hop["error"] for row in found[:19] for hop in row["hops"] if not hop["sent"]]
+    assert len(unsent) == 19 - 6
     assert all("not asked: no answer 6 times in a row" in words for words in unsent)
-    [(requests, failures)] = rows(
-        tmp_path / "a.db", "select requests, failures from host_traffic where host like '%dead%'"
-    )
-    assert 1 <= requests == failures <= 6
+    traffic = rows(tmp_path / "a.db", "select requests, failures from host_traffic where host like '%dead%'")
+    assert traffic == [(6, 6)]
     in_store = rows(tmp_path / "a.db", "select count(*) from observation where asked_url like '%dead%'")
     assert in_store == [(20,)], "each question has its row"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from crawler.controls import Shoulders, control_ark, control_url
 from crawler.observations import ACCESS, ChainEnd, Hop, Observation, Question
 from crawler.questions import Known, Places, is_resolvers_own, next_question, question_url, reached, same_host
+from crawler.spiders.arks import is_worth_asking
 from extractors.ark import Ark
 from extractors.checkchar import Check, check
 from extractors.naan import Entry, Registry, Target
@@ -59,6 +61,21 @@ def test_what_the_landing_host_says_is_not_asked_elsewhere(status: int) -> None:
     answers = {Question.OBJECT: answer(status, at="https://landing.example/x5")}
     following = next_question(answers, Known(), EVERYWHERE, first_url=URL)
     assert following in (None, Question.INFO)
+
+
+def test_a_tombstone_is_asked_for_metadata_and_in_no_other_form() -> None:
+    gone = replace(
+        answer(410),
+        title="Item removed",
+        text="This item has been removed at the request of its author.",
+    )
+    answers = {Question.OBJECT: gone}
+    assert next_question(answers, Known(), EVERYWHERE, first_url=URL) is Question.INFO
+    assert question_url(Question.INFO, URL, answers, EVERYWHERE) == f"{URL}?info"
+    answers[Question.INFO] = answer(410, question=Question.INFO, url=f"{URL}?info")
+    assert next_question(answers, Known(), EVERYWHERE, first_url=URL) is None
+    unexplained = {Question.OBJECT: answer(410)}
+    assert next_question(unexplained, Known(), EVERYWHERE, first_url=URL) is Question.OTHER_LABEL
 
 
 @given(
@@ -156,3 +173,20 @@ def test_a_lone_name_has_no_shoulder_of_its_own_and_a_registered_one_has() -> No
     registry = Registry((Entry("12x45", "b9"),), "a test")
     shoulders = Shoulders.among([Ark("12x45", name) for name in ("b9x", "c2x", "d3a", "d3b", "d3c")], registry)
     assert [shoulders.of(Ark("12x45", name)) for name in ("b9x", "c2x", "d3a")] == ["b9", "", "d3"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "is_asked"),
+    [
+        pytest.param("https://library.example/policy", True, id="an address"),
+        pytest.param("https://bücher.example/policy", True, id="an address in another script"),
+        pytest.param(
+            "https://me:secret@library.example/policy", True, id="one with a name and password, which are not sent"
+        ),
+        pytest.param("https://library.example:port/policy", False, id="a port that is none"),
+        pytest.param("https://library.example/" + "x" * 2_000, False, id="a very long one"),
+        pytest.param("https://library.example/ark:/99999/x5", False, id="a test ARK"),
+    ],
+)
+def test_which_policies_are_asked_for(policy: str, is_asked: bool) -> None:
+    assert is_worth_asking(policy) is is_asked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -92,14 +93,25 @@ def test_the_order_in_which_a_store_tells_does_not_matter(order: list[int]) -> N
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(State), st.one_of(st.none(), st.floats(-5, 200)), st.sampled_from("abc"))),
+    st.lists(
+        st.tuples(
+            st.sampled_from(State),
+            st.one_of(st.none(), st.floats(-5, 200)),
+            st.sampled_from("abc"),
+            st.booleans(),
+            st.sampled_from([None, NOW - timedelta(days=1), NOW + timedelta(days=1)]),
+        )
+    ),
     st.floats(0, 40),
 )
 def test_what_is_due_and_what_will_be_next_follow_from_each_moment(
-    told: list[tuple[State, float | None, str]], healthy: float
+    told: list[tuple[State, float | None, str, bool, datetime | None]], healthy: float
 ) -> None:
     policy = RecheckPolicy(general=Intervals(healthy=healthy), host={"b": {"healthy": 0, "failing": 90}})
-    standings = [known(n, state=state, host=host, days_ago=ago) for n, (state, ago, host) in enumerate(told)]
+    standings = [
+        replace(known(number, state=state, host=host, days_ago=ago), is_cited=is_cited, wanted_at=wanted_at)
+        for number, (state, ago, host, is_cited, wanted_at) in enumerate(told)
+    ]
     moments = {each: moment for each in standings if (moment := due_at(each, policy)) is not None}
     assert set(due(standings, policy, NOW)) == {each for each, moment in moments.items() if moment <= NOW}
     later = [moment for moment in moments.values() if moment > NOW]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -19,7 +20,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tests.interrupted import Command, World, counts, local_files, sent, tables, with_a_fault, with_room_for
+from tests.interrupted import HOW_LONG, Command, World, counts, local_files, sent, tables, with_a_fault, with_room_for
+from tests.library import record, records
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 
 Asked = Counter[tuple[str, str]]
@@ -152,8 +154,8 @@ def test_a_check_that_is_killed_again_and_again_prints_the_same_verdicts(world: 
 
 
 def verdicts(output: str) -> list[dict[str, Any]]:
-    """The rows of a check, without the moments of their hops."""
-    rows = [json.loads(line) for line in output.splitlines()]
+    """The rows of a check, without the moments of their hops and how long attempts took."""
+    rows = [json.loads(line) for line in re.sub(HOW_LONG, "", output).splitlines()]
     for row in rows:
         row["hops"] = [(hop["url"], hop["status"]) for hop in row.get("hops", ())]
     return rows
@@ -257,6 +259,35 @@ def test_when_a_small_file_system_is_full_nothing_is_lost(world: World, tmp_path
     with Command(done.arguments(arguments, random.Random(2))) as running:
         assert running.exit_code() == 0, running.errors
     assert_same(done, whole)
+
+
+# -- what a crawl remembers
+
+
+def test_a_harvest_that_goes_in_circles_is_told_also_after_a_kill(tmp_path: Path) -> None:
+    tokens = {"": "a", "a": "b", "b": "a"}
+    released: list[bool] = []
+
+    def repeating(target: str) -> bytes:
+        token = target.partition("resumptionToken=")[2]
+        if token == "b" and not released:
+            time.sleep(60)
+        body, media_type = records(record(f"oai:r:{token}1"), token=tokens[token])
+        return reply(body=body, media_type=media_type)
+
+    with RawServer(repeating) as server:
+        command = ["crawl", *ON_LOOPBACK, f"oai:{server.url}/oai", "--store", str(tmp_path / "a.db")]
+        with Command(command) as running:
+            while len(server.targets) < 3:
+                time.sleep(0.02)
+            running.kill()
+        released.append(True)
+        with Command(command) as running:
+            assert running.exit_code() == 0, running.errors
+        assert [target.partition("resumptionToken=")[2] for target in server.targets] == ["", "a", "b", "b"]
+    with sqlite3.connect(tmp_path / "a.db") as raw:
+        [(subject,)] = raw.execute("select subject from finding where kind = 'source-loop'").fetchall()
+    assert subject.endswith("resumptionToken=b")
 
 
 # -- two at once

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import csv
+import importlib
+import os
 import re
+import signal
 import sqlite3
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from crawler.settling import LIVES, settle_readings
 from crawler.store import Store
+from tests.interrupted import Command, counts, tables
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, reply, run_command
 
 HONEST = frozenset({"n3kp7w", "n4kp", "mapsbook", "h5-7w", "0002-779b6e"})
@@ -235,3 +241,52 @@ def test_the_report_lists_what_was_probably_meant(
     assert meant["ark:12148/btv1b8449961v"] == "ark:12148/btv1b8449691v"
     assert [row["subject"] for row in rows["findings"] if row["kind"] == "did-you-mean"] == ["ark:12148/btv1b8449961v"]
     assert len(rows["arks"]) == 3
+
+
+# -- killed at the end of a run, where what was found out is made of what was heard
+
+#: Functions at the end of a run that are killed as soon as they begin, or as soon as they are done.
+ENDINGS = (
+    ("crawler.deciding", "decide_doubts", "done"),
+    ("crawler.settling", "settle_readings", "begun"),
+    ("crawler.settling", "settle_readings", "done"),
+    ("crawler.judging", "judge_run", "done"),
+)
+
+
+def killed_at(module: str, function: str, moment: str) -> None:
+    """Let this process be killed, as by a power cut, when it comes to a function."""
+    where = importlib.import_module(module)
+    original = getattr(where, function)
+
+    def killed(*arguments: Any, **named: Any) -> None:
+        if moment == "done":
+            original(*arguments, **named)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(where, function, killed)
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=" ".join)
+def test_a_run_that_is_killed_at_its_end_finds_out_the_same(ending: tuple[str, str, str], tmp_path: Path) -> None:
+    (tmp_path / "letters").mkdir()
+    for world, (written, _) in WORLDS.items():  # but for the one of two hosts: who answers first may differ there
+        if "12x49" in written:
+            continue
+        (tmp_path / "letters" / f"{world}.txt").write_text(f"See http://r.example/ark:/{written} and more")
+    with RawServer(respond) as server:
+        route = f"--connect-to=r.example:80=127.0.0.1:{server.port}"
+        command = ["run", *ON_LOOPBACK, route, str(tmp_path / "letters")]
+        done = run_command(*command, "--store", tmp_path / "whole.db")
+        assert done.returncode == 0, done.stderr
+        asked = list(server.targets)
+        store = ["--store", str(tmp_path / "a.db")]
+        with Command([*command, *store], first=partial(killed_at, *ending)) as running:
+            assert running.exit_code() == -signal.SIGKILL, running.errors
+        with Command([*command, *store]) as running:
+            assert running.exit_code() == 0, running.errors
+        assert sorted(server.targets[len(asked) :]) == sorted(asked), "nothing is asked twice, nothing else is asked"
+    assert counts(tmp_path / "a.db") == counts(tmp_path / "whole.db")
+    found = tables(tmp_path / "a.db")
+    for table, expected in tables(tmp_path / "whole.db").items():
+        pd.testing.assert_frame_equal(found[table], expected, obj=table)

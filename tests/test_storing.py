@@ -147,6 +147,23 @@ def test_what_has_not_changed_is_not_written_again_and_a_run_that_goes_on_not_at
     assert export(kept, out).written == 1
 
 
+def test_what_was_decided_is_written_once_and_again_when_it_changes(kept: Path, tmp_path: Path) -> None:
+    out = tmp_path / "parquet"
+    export(kept, out)
+    assert not (out / "triage").exists()
+    decide = ("triage", "acknowledge", "ark:12x45/x7", "--store", kept)
+    assert run_command(*decide, "--reason", "withdrawn").returncode == 0
+    export(kept, out)
+    [row] = pq.read_table(out / "triage").to_pylist()
+    assert (row["action"], row["target"], row["reason"]) == ("acknowledge", "ark:12x45/x7", "withdrawn")
+    before = (out / "triage" / "part.parquet").stat().st_mtime_ns
+    export(kept, out)
+    assert (out / "triage" / "part.parquet").stat().st_mtime_ns == before
+    assert run_command("triage", "forget", "ark:12x45/x7", "--store", kept).returncode == 0
+    export(kept, out)
+    assert pq.read_table(out / "triage").num_rows == 0
+
+
 DIES = """
 import os, signal, sys
 from pathlib import Path

@@ -194,7 +194,8 @@ def test_one_request_at_a_time_also_without_a_delay() -> None:
 def test_no_host_is_asked_sooner_than_its_interval_by_either_spider(
     tmp_path: Path,
 ) -> None:
-    interval, tolerance = 0.3, 0.03
+    # A request is on its way for some time, and the server's thread is late when the machine is busy.
+    interval, tolerance = 0.4, 0.1
 
     def page(_: str) -> bytes:
         return reply(

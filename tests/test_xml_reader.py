@@ -56,8 +56,8 @@ def test_encoding(data):
 @pytest.mark.parametrize(
     ("markup", "expected"),
     [
-        pytest.param("<a><p>one</a><p>two", ["one", "two"], id="tags that don't match"),
-        pytest.param("<a><p>one</p><p>two", ["one", "two"], id="cut off"),
+        pytest.param("<a><p>one</a><p>two</p>", ["one", "two"], id="tags that don't match"),
+        pytest.param("<a><p>one</p><p>two thr", ["one", "two"], id="cut off"),
         pytest.param("<a>fish & chips</a>", ["fish  chips"], id="a bare ampersand"),
         pytest.param("<a>one&nbsp;two</a>", ["one\N{NO-BREAK SPACE}two"], id="an entity without any declaration"),
         pytest.param("<a>one\x02two</a>", ["onetwo"], id="a control character"),
@@ -148,3 +148,30 @@ def test_a_hostile_document_takes_linear_time(document):
 @given(st.binary() | st.text(alphabet="<>/!-abx&;:=\"'[] \0é").map(str.encode))
 def test_no_document_raises(data):
     read_xml(data)
+
+
+@pytest.mark.parametrize(
+    ("markup", "whole"),
+    [
+        pytest.param("<a><p>ark:/12345/x9</p><p>See ark:/12345/x5", ["ark:/12345/x9"], id="in a text"),
+        pytest.param("<a><p>ark:/12345/x9 <hi>ark:/</hi>12345/x", ["ark:/12345/x9"], id="behind markup within an ARK"),
+        pytest.param("<a><p>ark:/12345/x9 ark:/12345/x5<hi>k3", ["ark:/12345/x9"], id="in markup within an ARK"),
+        pytest.param("<a><idno>ark:/12345/x9</idno><idno>ark:/12345/x", ["ark:/12345/x9"], id="in an identifier"),
+        pytest.param(
+            "<a><p>ark:/12345/x9</p><ref target='http://r.example/ark:/12345/x", ["ark:/12345/x9"], id="in a tag"
+        ),
+        pytest.param("<a><p>ark:/12345/x9 ark:/12345/x5 ", ["ark:/12345/x9", "ark:/12345/x5"], id="behind a word"),
+        pytest.param("<a><p>ark:/12345/x9</p></a>\n", ["ark:/12345/x9"], id="not at all"),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_of_a_document_that_is_cut_off_no_half_ark_is_taken(markup, whole, encoding):
+    declared = f"<?xml version='1.0' encoding='{encoding}'?>{markup}".encode(encoding)
+    reading = read_xml(declared)
+    found = [word for block in reading.blocks for word in block.text.split() if word.startswith("ark:")]
+    assert found == whole
+
+
+def test_the_end_of_a_long_word_is_found_at_once():
+    assert read_xml(b"<a><p>one " + b"x" * 10**6).blocks[0].text == "one" + " " + "x" * (10**6 - 8192)
+    read_xml(b"<a>" + b"<hi>" * 3000 + b"x")

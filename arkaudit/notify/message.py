@@ -46,6 +46,8 @@ def message(news: News, *, kinds: Collection[str], audit: str, report: str | Non
     lines.append("")
     if news.known_problems:
         lines.append(f"Known before and unchanged: {_count(news.known_problems, 'ARK')} with problems.")
+    if news.triaged:
+        lines.append(f"{news.triaged}.")
     if news.suspect:
         lines.append(f"Failures of this run count for nothing: {escaped(news.suspect)}.")
     if report:

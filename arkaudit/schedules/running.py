@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import subprocess
 import sys
@@ -126,6 +127,8 @@ def serve(audits: Sequence[Planned], runs: Runs) -> None:
         def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime:
             return now if previous is None else min(self._schedule.next_after(now), now + _LOOK_AGAIN)
 
+    # That a run takes longer than a minute is no news: whoever looks after it just comes again.
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
     scheduler = BackgroundScheduler(
         timezone=UTC,
         executors={"default": ThreadPoolExecutor(max(len(audits), 1))},

@@ -17,6 +17,9 @@ from crawler.observations import DocumentOutcome, ObjectOutcome
 #: Outcomes of a document that say what it cites now: it was read, or it is there no more.
 _TOLD: Final = frozenset({DocumentOutcome.READ.value, ObjectOutcome.BROKEN.value})
 
+#: ARKs that are read at a time; each time all mentions of a run are looked through.
+_PAGE = 5000
+
 
 def note_citations(connection: Connection, run_id: int) -> None:
     """Bring `latest` up to date with the documents of a run; ARKs that nobody cites any more are gone.
@@ -46,29 +49,31 @@ def _cited_in(run_id: int) -> Select[Any]:
 
 
 def _add_new(connection: Connection, this: Any) -> None:
-    """ARKs that are cited and have never been checked."""
+    """ARKs that are cited and have never been checked; some thousands at a time, for there may be millions."""
     latest, cited = schema.latest, _cited_in(this.run_id).subquery()
     is_known = exists().where(latest.c.ark_id == cited.c.ark_id, latest.c.request_url == cited.c.request_url)
-    new = connection.execute(select(cited).where(~is_known).order_by(cited.c.ark_id, cited.c.request_url)).all()
-    _happened(connection, this, new, EventKind.NEW, "")
-    if new:
-        connection.execute(
-            insert(latest),
-            [
-                {
-                    "ark_id": row.ark_id,
-                    "request_url": row.request_url,
-                    "host": host_of(row.request_url) or "",
-                    "first_seen_at": this.started_at,
-                    "state": State.UNDETERMINED.value,
-                    "since": this.started_at,
-                    "reason": "it was never checked",
-                    "strikes": 0,
-                    "memory": {},
-                }
-                for row in new
-            ],
-        )
+    order = (cited.c.ark_id, cited.c.request_url)
+    is_behind = tuple_(*order) > tuple_(bindparam("last_ark"), bindparam("last_url"))
+    query = select(cited).where(is_behind, ~is_known).order_by(*order).limit(_PAGE)
+    last_ark, last_url = 0, ""
+    while new := connection.execute(query, {"last_ark": last_ark, "last_url": last_url}).all():
+        _happened(connection, this, new, EventKind.NEW, "")
+        connection.execute(insert(latest), [_unchecked(row, this) for row in new])
+        last_ark, last_url = new[-1]
+
+
+def _unchecked(row: Any, this: Any) -> dict[str, Any]:
+    return {
+        "ark_id": row.ark_id,
+        "request_url": row.request_url,
+        "host": host_of(row.request_url) or "",
+        "first_seen_at": this.started_at,
+        "state": State.UNDETERMINED.value,
+        "since": this.started_at,
+        "reason": "it was never checked",
+        "strikes": 0,
+        "memory": {},
+    }
 
 
 def _note_gone(connection: Connection, this: Any) -> None:

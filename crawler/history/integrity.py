@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Table, exists, func, select
 
 from crawler import schema
 from crawler.history.latest import DERIVED, rebuild_beside
+from crawler.history.triage import Action, Kind
 from crawler.observations import ChainEnd, CommitmentOutcome, MetadataOutcome, ObjectOutcome, Question
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
@@ -19,6 +20,8 @@ _WORDS = (
     (schema.verdict.c.commitment, CommitmentOutcome),
     (schema.observation.c.question, Question),
     (schema.observation.c.chain_end, ChainEnd),
+    (schema.triage.c.action, Action),
+    (schema.triage.c.kind, Kind),
 )
 #: So many lines SQLite may say about damage; the first tells enough.
 _MOST_LINES = 20

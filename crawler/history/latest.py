@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, Select, delete, exists, select, text, tu
 from sqlalchemy.dialects.sqlite import insert
 
 from crawler import schema
-from crawler.history import citing
+from crawler.history import citing, triaging
 from crawler.history.changes import Seen, described, promised
 from crawler.history.contacts import record_contacts
 from crawler.history.outages import host_of
@@ -69,6 +69,7 @@ def note_verdicts(connection: Connection, run_id: int) -> None:
         rebuild(connection)
     else:
         _note_verdicts(connection, run_id)
+    triaging.use_up(connection)
 
 
 def note_citations(connection: Connection, run_id: int) -> None:
@@ -207,10 +208,12 @@ def known_arks(connection: Connection) -> Iterator[Known]:
     """Every ARK at every URL with its standing, in the order of the store."""
     latest, ark = schema.latest, schema.ark
     columns = (latest.c.request_url, latest.c.host, latest.c.state, latest.c.checked_at, latest.c.gone_at)
-    query = select(ark.c.ark, ark.c.naan, *columns).join_from(latest, ark).order_by(latest.c.latest_id)
+    query = select(ark.c.ark_id, ark.c.ark, ark.c.naan, *columns).join_from(latest, ark).order_by(latest.c.latest_id)
+    wanted = triaging.wanted(connection)
     states = {str(state): state for state in State}
-    for name, naan, url, host, state, checked_at, gone_at in connection.execute(query):
-        yield Known(name, naan, url, host, states[state], _when(checked_at), is_cited=gone_at is None)
+    for ark_id, name, naan, url, host, state, checked_at, gone_at in connection.execute(query):
+        asked_at = wanted.get((ark_id, url))
+        yield Known(name, naan, url, host, states[state], _when(checked_at), gone_at is None, asked_at)
 
 
 # -- rows and values

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
 from crawler import schema
+from crawler.history import triaging
 from crawler.history.standing import EventKind, State
+from crawler.history.triage import Action, known_words
+from crawler.history.triaging import Pair, Treated
 from crawler.schema import is_current_mention
 
 #: States that are trouble whether or not they are new.
@@ -40,6 +44,8 @@ class News:
     """ARKs that fail, and did so before this run."""
     suspect: str
     """Why the failures of this run count for nothing, if so: most hosts gave no answer."""
+    triaged: str = ""
+    """How many problems somebody has acknowledged or ignored, in words; they are in none of the above."""
 
 
 def news_of(connection: Connection, run_id: int) -> News:
@@ -64,19 +70,52 @@ def news_of(connection: Connection, run_id: int) -> News:
         )
     )
     cited = _citations(connection, run_id)
+    counting = select(latest.c.verdict_id).where(latest.c.verdict_id.is_not(None))
+    decided = triaging.treated(connection, counting, run_id)
+    names = _named(connection, decided)
     items = sorted(
         (Item(*row, cited.get(row[2], 0)) for query in (happened, failing) for row in connection.execute(query)),
         key=lambda item: (item.ark, item.request_url, item.kind),
     )
+    items = [item for item in items if is_raised(item.kind, names.get((item.ark, item.request_url)))]
     fresh = {item.request_url for item in items if item.kind in (EventKind.BROKE, State.FAILING)}
-    troubled = connection.scalars(
-        select(latest.c.request_url).where(latest.c.state.in_(_TROUBLE), latest.c.gone_at.is_(None))
+    troubled = connection.execute(
+        select(latest.c.ark_id, latest.c.request_url).where(latest.c.state.in_(_TROUBLE), latest.c.gone_at.is_(None))
     )
     suspect = connection.scalar(
         select(schema.assessment.c.reason).where(schema.assessment.c.run_id == run_id, schema.assessment.c.is_suspect)
     )
-    known = sum(url not in fresh for url in troubled)
-    return News(run_id, begun, tuple(items), known, suspect or "")
+    known_pairs = {pair for pair, treated in decided.items() if treated.is_known}
+    known = sum(url not in fresh and (ark_id, url) not in known_pairs for ark_id, url in troubled)
+    return News(run_id, begun, tuple(items), known, suspect or "", count_words(decided.values()))
+
+
+def is_raised(kind: str, treated: Treated | None) -> bool:
+    """Whether something that happened to an ARK is told, whatever was decided of it.
+
+    That it works again, or was seen for the first or the last time, always is.
+    """
+    if treated is None or kind in (EventKind.RECOVERED, EventKind.NEW, EventKind.GONE):
+        return True
+    if kind in (EventKind.BROKE, State.FAILING):
+        return not (treated.is_known or treated.whole.is_silent)
+    return not treated.whole.is_silent
+
+
+def count_words(all_treated: Iterable[Treated]) -> str:
+    """How many problems are known, in words; empty for none."""
+    known = [each.whole for each in all_treated if each.is_known]
+    acknowledged = sum(each.action is Action.ACKNOWLEDGE for each in known)
+    return known_words(acknowledged, [each.until for each in known if each.until is not None])
+
+
+def _named(connection: Connection, decided: Mapping[Pair, Treated]) -> Mapping[tuple[str, str], Treated]:
+    """What was decided, by ARK and URL."""
+    if not decided:
+        return {}
+    latest, ark = schema.latest, schema.ark
+    rows = connection.execute(select(latest.c.ark_id, ark.c.ark, latest.c.request_url).join_from(latest, ark))
+    return {(name, url): decided[ark_id, url] for ark_id, name, url in rows if (ark_id, url) in decided}
 
 
 def _citations(connection: Connection, run_id: int) -> dict[str, int]:

@@ -30,7 +30,7 @@ _CAMPAIGN_PARAMETER = re.compile(
 )
 
 
-@lru_cache(maxsize=2**15)
+@lru_cache(maxsize=2**13)  # pages of a site mostly link to the same
 def same_document(url: str) -> str:
     """The form in which *url* is compared: two URLs with one form are asked for once. Raises ValueError for no URL.
 

@@ -36,6 +36,8 @@ _SERVED_SUFFIXES = frozenset({".js", ".mjs", ".svg", ".svgz"})
 #: Further parts of one source: a list without end must end somewhere.
 MOST_PARTS = 100_000
 _LENGTH_OF_EXAMPLE = 300
+#: Links of which is remembered what became of them; beyond, they are decided once more.
+MOST_KNOWN = 2**13
 #: Findings about links that were not followed, and about what pages ask of crawlers: a page has them by the dozen.
 ABOUT_LINKS = frozenset({"noindex", "nofollow-page", *map(str, Rule)})
 
@@ -95,12 +97,23 @@ class Gate:
         self._listed: set[int] = set()
         """What parts of sources have listed, and where sources went on: to tell those that go in circles."""
         self._further: set[str] = set()
+        self._let_through: set[str] = set()
+        self._reach_in_site = lru_cache(maxsize=MOST_KNOWN)(self._reach_of_site)
+        """How far a link of a page of the site leads, which doesn't depend on the page: most pages link to the same."""
         self.left_out: Counter[str] = Counter()
         """Links that were not followed, by the kind of the finding that tells so."""
 
-    def remember(self, url: str) -> None:
-        """Take note of a URL that is asked for, as from the frontier of a crawl that is resumed."""
-        self._traps.remember(url)
+    def remember(self, lead: Lead) -> None:
+        """Take note of what is asked for, as from the frontier of a crawl that is resumed."""
+        self._traps.remember(lead.url)
+        if lead.part > 0:
+            self._further.add(lead.url)
+
+    def let_through(self, leads: Iterable[Lead]) -> None:
+        """Take note that *leads* are on record: links to them are passed over from now on."""
+        if len(self._let_through) >= MOST_KNOWN:
+            self._let_through.clear()
+        self._let_through.update(lead.url for lead in leads)
 
     def sitemaps(self, urls: Iterable[str], *, robots: str) -> tuple[Lead, ...]:
         """The sitemaps that a *robots* file names: parts of the site wherever they are, for their own pages are not."""
@@ -178,7 +191,7 @@ class Gate:
                 refused.add(Rule.NOFOLLOW, target.url)
             elif depth > MOST_DEPTH and self._rules.depth is None:
                 refused.add(Rule.DEPTH, target.url)
-            elif not self._is_refused(target.url, refused):
+            elif target.url not in self._let_through and not self._is_refused(target.url, refused):
                 leads.append((target.url, lead.url, depth, reach, None, 0))
         if len(found) > MOST_LINKS:
             refused.add(Rule.LINKS, found[MOST_LINKS][0].url, len(found) - MOST_LINKS)
@@ -186,10 +199,10 @@ class Gate:
 
     def _reach(self, lead: Lead, target: Target, url: str) -> Reach | None:
         """How far a link of the page at *url* may lead; None if it isn't followed, for which there needs no reason."""
+        if lead.reach is Reach.SITE:
+            return self._reach_in_site(target.url, target.is_document)
         if not self._is_wanted(target.url):
             return None
-        if lead.reach is Reach.SITE and self._scope.holds(target.url):
-            return Reach.SITE
         if self._scope.is_content_host(target.url):
             return Reach.LEAF
         is_of_item = lead.reach is Reach.ITEM and _share_site(url, target.url)
@@ -197,6 +210,18 @@ class Gate:
             return Reach.ITEM
         is_document = target.is_document or names_document(target.url)
         return Reach.LEAF if is_document and (is_of_item or self._scope.holds_document(target.url)) else None
+
+    def _reach_of_site(self, url: str, is_document: bool) -> Reach | None:
+        """As `_reach`, of a link to *url* on a page whose links are followed within the scope."""
+        scope = self._scope
+        is_document = is_document or names_document(url)
+        if scope.holds(url):
+            reach = Reach.SITE
+        elif scope.is_content_host(url) or (is_document and scope.holds_document(url)):
+            reach = Reach.LEAF
+        else:
+            return None
+        return reach if self._is_wanted(url) else None
 
     def _is_near(self, url: str) -> bool:
         return self._scope.holds(url) or self._scope.is_content_host(url)
@@ -223,7 +248,7 @@ class Gate:
         return False
 
 
-@lru_cache(maxsize=2**15)
+@lru_cache(maxsize=MOST_KNOWN)
 def is_no_document(url: str) -> bool:
     """Whether *url* names a picture, a film, a style or the like.
 
@@ -238,7 +263,7 @@ def is_no_document(url: str) -> bool:
     return ":" not in name and (names_no_document(name) or PurePosixPath(name).suffix.lower() in _SERVED_SUFFIXES)
 
 
-@lru_cache(maxsize=2**15)
+@lru_cache(maxsize=MOST_KNOWN)
 def names_document(url: str) -> bool:
     """Whether the path of *url* ends like the name of a document.
 
@@ -248,7 +273,7 @@ def names_document(url: str) -> bool:
     return PurePosixPath(_file_name(url)).suffix.lower() in _DOCUMENT_SUFFIXES
 
 
-_is_skipped = lru_cache(maxsize=2**15)(names_skipped_ark)
+_is_skipped = lru_cache(maxsize=MOST_KNOWN)(names_skipped_ark)
 
 
 def _file_name(url: str) -> str:

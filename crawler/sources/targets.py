@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urljoin
 
 from crawler.resolving import sendable
@@ -19,6 +20,7 @@ _DECLARED = frozenset({"item"})
 _US = frozenset({"arkaudit", "robots"})
 _NOFOLLOW, _NOINDEX = frozenset({"nofollow", "none"}), frozenset({"noindex", "none"})
 
+_SITE = re.compile(r"https?://[^/?#\\]+/", re.IGNORECASE)
 _LINK = re.compile(r'<(?P<target>[^<>]*)>(?P<parameters>(?:[^,"<]|"(?:[^"\\]|\\.)*+"?)*+)')
 _PARAMETER = re.compile(r';\s*(?P<name>[a-z*]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<token>[^\s;,"]+))', re.I)
 _AGENT = re.compile(r"\s*(?P<agent>[a-z0-9_.-]+)\s*:(?P<rest>.*)\Z", re.IGNORECASE | re.DOTALL)
@@ -92,6 +94,13 @@ def absolute(base: str, link: str) -> str | None:
     link = link.strip()
     if not link:
         return None
+    if link[0] == "/" and link[1:2] != "/" and (found := _SITE.match(base)):
+        base = found[0]  # the rest of it doesn't matter, and pages of a site have most links in common
+    return _absolute(base, link)
+
+
+@lru_cache(maxsize=2**13)
+def _absolute(base: str, link: str) -> str | None:
     try:
         url = urljoin(base, link)
     except ValueError:

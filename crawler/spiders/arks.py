@@ -48,7 +48,7 @@ _SHARED = frozenset({Question.CONTROL, Question.CONTROL_INFO, Question.POLICY_LI
 
 def is_worth_asking(policy: str) -> bool:
     """Whether the address of a policy may be asked, whoever has written it into a record."""
-    return len(policy) <= LONGEST_POLICY and url_fault(policy) is None and not names_skipped_ark(policy)
+    return len(policy) <= LONGEST_POLICY and url_fault(sendable(policy)) is None and not names_skipped_ark(policy)
 
 
 @dataclass(slots=True)

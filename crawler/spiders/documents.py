@@ -32,7 +32,7 @@ from crawler.sources.plan import CrawlPlan
 from crawler.sources.reader import SourceReader, SourceWorker
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.responses import headers_of, source_of, whole_lines
-from crawler.store import StoreUnwritable
+from crawler.store import Recordable, StoreUnwritable
 from crawler.verdict import OUTCOME_OF_END, status_outcome
 from extractors.documents import Finding
 
@@ -94,7 +94,7 @@ class DocumentsSpider(AuditSpider):
             self._end_of_time = asyncio.get_running_loop().call_later(self._plan.max_time_s, self._time_is_up)
         for lead in self.frontier.leads():  # of a run that is gone on with
             if lead.kind is Kind.PAGE:
-                self._gate.remember(lead.url)
+                self._gate.remember(lead)
         self.frontier.add(map(Lead.to_file, self._files))
         self.frontier.add(self._plan.seeds())
         async for entry in self.feed.entries():
@@ -109,6 +109,12 @@ class DocumentsSpider(AuditSpider):
         lead, finding = entry.lead, Finding("no-outcome", "it was asked for, and nothing came of it")
         outcome = ObjectOutcome.UNDETERMINED.value
         return DocumentRecord(lead.url, lead.found_on, now(), outcome, findings=(finding,), settles=lead.canonical)
+
+    def record(self, *items: Recordable) -> None:
+        super().record(*items)
+        for item in items:
+            if isinstance(item, DocumentRecord):
+                self._gate.let_through(item.leads)
 
     def _request(self, lead: Lead, *, attempt: int = 1, earlier: tuple[Hop, ...] = ()) -> Request:
         """A request for a document; *earlier* are the hops of the attempts before."""

@@ -67,7 +67,10 @@ def entries(ahead: Lookahead, budget: Budget) -> Iterator[TarEntry | str]:
 
 def is_tar(head: bytes) -> bool:
     """Whether *head* begins with the header of a tar archive, of any age."""
-    return len(head) >= BLOCK_BYTES and head[:1] != b"\0" and _header(head[:BLOCK_BYTES]) is not None
+    block = head[:BLOCK_BYTES]
+    if len(block) < BLOCK_BYTES or block[:1] == b"\0" or b"\0" not in block:  # with which its fields are filled up
+        return False
+    return _header(block) is not None
 
 
 def _header(block: bytes) -> tarfile.TarInfo | None:

@@ -11,6 +11,7 @@ import pandas as pd
 from extractors.ark import Ark
 from reports.acting.causes import ADVICE, Cause
 from reports.acting.failing import diagnosed_failures
+from reports.acting.known import raised
 from reports.definitions import (
     ARK,
     ARKS_COLUMN,
@@ -47,6 +48,7 @@ def causes(frames: Frames) -> pd.DataFrame:
         because=("because", "first"),
         evidence=("object_evidence", "first"),
         naan=("naan", lambda naans: sorted(set(naans))),
+        assignees=("assignee", lambda names: ", ".join(sorted(set(names.dropna()))) or None),
     )
     table = table.assign(
         advice=table["cause"].map(lambda cause: ADVICE[Cause(cause)]).astype("str"),
@@ -69,6 +71,7 @@ def _placed(frames: Frames) -> pd.DataFrame:
     """One row a failing ARK, URL and place of citation, with the number of its cause; in order."""
     failing = diagnosed_failures(frames)
     placed = failing.merge(frames.mentions.drop(columns=["ark", "naan"]), on=["ark_id", "request_url"], how="left")
+    placed = raised(frames, placed)
     groups = placed.groupby(_GROUP)
     sizes = groups.agg(citations=("citation_id", "nunique"), arks=("ark_id", "nunique")).reset_index()
     sizes = sizes.sort_values(["citations", "arks", *_GROUP], ascending=[False, False, *(True for _ in _GROUP)])
@@ -131,6 +134,7 @@ CAUSES: Final = TableDefinition(
         Column("naans", TEXT, "NAANs of these ARKs"),
         Column("outcomes", TEXT, "object outcomes by number of places, the most frequent first; three at most"),
         Column("advice", TEXT, "what to do"),
+        Column("assignees", TEXT, "who looks after these ARKs, as was decided; empty for nobody"),
         _CONTACT,
         Column("example_ark", ARK, "one of the ARKs"),
         Column("example_url", URL, "URL that was asked for it"),
@@ -170,6 +174,8 @@ FAILURES: Final = TableDefinition(
         Column("object", TOKEN, "outcome of the object service at this URL"),
         _HOST,
         _CONTACT,
+        Column("assignee", TEXT, "who looks after it, as was decided; empty for nobody"),
+        Column("triage", TEXT, "what was decided of it that no longer holds, and why not; empty for nothing"),
         Column("object_evidence", TEXT, "why the object outcome is what it is"),
     ),
     is_listing=True,

@@ -8,6 +8,7 @@ from typing import Any, Final
 from xml.etree import ElementTree
 
 from crawler.observations import Family
+from reports.acting.known import with_decisions
 from reports.definitions import rows_of
 from reports.display import escaped
 from reports.formats.report import Files, Format, Report
@@ -20,6 +21,8 @@ NO_DOCUMENT: Final = "(no document)"
 
 def junit(report: Report) -> str:
     """One suite a document, one case an ARK and URL cited there: failed, in error (no answer), skipped, or passed.
+
+    What somebody has acknowledged or ignored is skipped, with what was decided.
 
     The time of every case is 0: what a host took says nothing of an ARK, and the same run gives the same bytes.
     """
@@ -53,10 +56,11 @@ def _suites(report: Report) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     cited = frames.mentions[["document", "ark_id", "ark", "request_url"]].drop_duplicates()
     rows = cited.merge(outcomes.drop(columns="ark"), on=["ark_id", "request_url"], how="left")
     alone = outcomes[~outcomes["request_url"].isin(cited["request_url"])].assign(document=NO_DOCUMENT)
+    rows, alone = (with_decisions(frames, part) for part in (rows, alone))
     for part in (rows, alone):
         judged = part.assign(family=families(part["object"])).sort_values(["document", "ark", "request_url"])
         for document, cases in judged.groupby("document"):
-            named = cases[["ark", "request_url", "object", "object_evidence", "family"]]
+            named = cases[["ark", "request_url", "object", "object_evidence", "family", "treatment", "decision"]]
             yield str(document), [dict(zip(named.columns, row, strict=True)) for row in rows_of(named)]
 
 
@@ -66,6 +70,9 @@ def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -
     name = f"{escaped(case['ark'])} at {url}"
     element = ElementTree.SubElement(suite, "testcase", {"name": name, "classname": document, "time": "0"})
     outcome, evidence = case["object"] or "not asked", escaped(case["object_evidence"] or "")
+    if case["treatment"] and case["family"] != Family.WORKS:
+        ElementTree.SubElement(element, "skipped", {"message": f"{outcome}, known: {escaped(case['decision'])}"})
+        return "skipped"
     match case["family"]:
         case Family.FAILS:
             failure = ElementTree.SubElement(element, "failure", {"message": outcome, "type": outcome})

@@ -17,8 +17,12 @@ from reports.summary import sentences
 
 #: Tables that a summary shows, with the columns of each that fit, and how many of its rows.
 SHOWN: Final[dict[str, tuple[tuple[str, ...], int]]] = {
-    "causes": (("number", "cause", "fault", "host", "citations", "documents", "arks", "advice", "example_ark"), 25),
+    "causes": (
+        ("number", "cause", "fault", "host", "citations", "documents", "arks", "advice", "assignees", "example_ark"),
+        25,
+    ),
     "changes": (("event", "ark", "object", "detail"), 25),
+    "inventory": (("findings", "ark", "title", "collection", "expected_url", "final_url"), 25),
     "levels": (("level", "arks", "share", "meaning"), 10),
     "naans": (
         ("naan", "organization", "arks", "citations", "works", "fails", "unreachable", "not_judged", "share_works"),
@@ -61,7 +65,9 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _telling(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """The rows that a summary needs: that an ARK was seen for the first time is no news to act on."""
+    """The rows that a summary needs: what was seen for the first time, or is as expected, is no news to act on."""
+    if name == "inventory":
+        return table[table["findings"].notna()]
     return table[table["event"].ne(EventKind.NEW)] if name == "changes" else table
 
 

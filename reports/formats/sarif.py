@@ -7,6 +7,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import quote
 
+import pandas as pd
+
 from reports.acting.causes import ADVICE, FAULT_OF, Cause, Fault
 from reports.definitions import rows_of
 from reports.display import escaped
@@ -49,25 +51,36 @@ def _rule(cause: Cause) -> dict[str, Any]:
 
 
 def _results(report: Report) -> Iterator[dict[str, Any]]:
-    table = report.tables["failures"]
+    """Every place to mend; behind them those of known problems, as suppressed."""
+    for row in _rows(report.tables["failures"]):
+        yield _result(row)
+    known = report.tables["known"]
+    for row in _rows(known[known["cause"].notna()]):
+        suppression = {"kind": "external", "status": "accepted", "justification": escaped(row["decision"])}
+        yield {**_result({"contact": None, **row}), "suppressions": [suppression]}
+
+
+def _rows(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    return (dict(zip(table.columns, values, strict=True)) for values in rows_of(table))
+
+
+def _result(row: Mapping[str, Any]) -> dict[str, Any]:
     order = [cause.value for cause in Cause]
-    for values in rows_of(table):
-        row = dict(zip(table.columns, values, strict=True))
-        better = f" It should be {row['should_be']} ({row['because']})." if row["should_be"] else ""
-        text = f"{row['ark']}: {row['object']} at {row['request_url']}.{better} {ADVICE[Cause(row['cause'])]}"
-        result: dict[str, Any] = {
-            "ruleId": row["cause"],
-            "ruleIndex": order.index(row["cause"]),
-            "level": LEVELS[Fault(row["fault"])],
-            "message": {"text": escaped(text)},
-            "partialFingerprints": {
-                "citation/v1": "|".join(escaped(str(row[key])) for key in ("document", "ark", "place"))
-            },
-            "properties": {key: row[key] for key in ("fault", "host", "should_be", "contact") if row[key]},
-        }
-        if row["document"]:
-            result["locations"] = [_location(row)]
-        yield result
+    better = f" It should be {row['should_be']} ({row['because']})." if row["should_be"] else ""
+    text = f"{row['ark']}: {row['object']} at {row['request_url']}.{better} {ADVICE[Cause(row['cause'])]}"
+    result: dict[str, Any] = {
+        "ruleId": row["cause"],
+        "ruleIndex": order.index(row["cause"]),
+        "level": LEVELS[Fault(row["fault"])],
+        "message": {"text": escaped(text)},
+        "partialFingerprints": {
+            "citation/v1": "|".join(escaped(str(row[key])) for key in ("document", "ark", "place"))
+        },
+        "properties": {key: row[key] for key in ("fault", "host", "should_be", "contact") if row[key]},
+    }
+    if row["document"]:
+        result["locations"] = [_location(row)]
+    return result
 
 
 def _location(row: Mapping[str, Any]) -> dict[str, Any]:

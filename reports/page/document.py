@@ -17,6 +17,7 @@ from markupsafe import Markup
 from crawler.history.standing import State
 from crawler.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports.acting.causes import ADVICE, Cause, Fault
+from reports.acting.known import known_sentence
 from reports.definitions import COUNT, MOMENT, TEXT, TOKEN, URL, Column, TableDefinition, rows_of
 from reports.display import ColumnType, escaped, heading, link, shown
 from reports.frames import Frames
@@ -108,6 +109,7 @@ def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = ""
         families=[(family.value, FAMILY_NAMES[family], meaning) for family, meaning in FAMILY_MEANINGS.items()],
         charts=charts,
         actions=actions[:MOST_CAUSES],
+        known=known_sentence(tables["summary"]),
         more_causes=max(0, len(actions) - MOST_CAUSES),
         also=_also(_values(tables)),
         tables=[_shown_table(definition, tables[definition.name]) for definition in TABLES],
@@ -212,6 +214,7 @@ def _actions(causes: pd.DataFrame) -> Iterator[Action]:
             ("Addresses", row["pattern"], TEXT),
             ("For example", row["example_ark"], ColumnType.ARK),
             ("Cited in", row["example_document"], URL),
+            ("Assigned to", row["assignees"], TEXT),
             ("Contact", row["contact"], TEXT),
             ("Evidence", row["evidence"], TEXT),
         ]

@@ -50,6 +50,11 @@ _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _MANY_ATTRIBUTES = 100
 _ALL_ATTRIBUTES: Any = etree.XPath("@*")
 _BLANKS_BEFORE_MARKUP = re.compile(rb"\A[\t\n\r ]+(?=<)")
+#: What ends a word, and a tag that may stand in the middle of one.
+_BETWEEN_WORDS = frozenset(b" \t\r\n<>")
+_TAG = re.compile(rb"</?(?:[A-Za-z0-9_.-]+:)?(?P<name>[A-Za-z0-9_.-]+)(?:\s[^<>]*)?>")
+_MOST_TAIL = 8192
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _DOCUMENT_NAME = re.compile(r"\.(?:x?html?|pdf|txt|xml)(?:[?#]|\Z)", re.IGNORECASE)
 
 
@@ -73,7 +78,7 @@ def read_xml(data: bytes) -> Reading:
         collect_ids=False,
     )
     try:
-        root = etree.fromstring(_BLANKS_BEFORE_MARKUP.sub(b"", data), parser)
+        root = etree.fromstring(_BLANKS_BEFORE_MARKUP.sub(b"", _whole_words(data)), parser)
     except etree.XMLSyntaxError:
         root = None
     findings = cut or _faults(parser)  # what was cut off is also malformed
@@ -93,6 +98,29 @@ def _within_limits(data: bytes) -> tuple[bytes, tuple[Finding, ...]]:
         kept = b"<".join(data.split(b"<", MOST_TAGS)[:MOST_TAGS])
         return kept, (Finding("size-limit", f"not read beyond tag {MOST_TAGS}"),)
     return data, ()
+
+
+def _whole_words(data: bytes) -> bytes:
+    """*data* without the word, or the tag, in the middle of which it ends: half an ARK is another one.
+
+    A whole document ends with a tag. Markup in the middle of a word makes no two of it.
+
+    >>> _whole_words(b"<p>See ark:/12345/x5 and <hi>ark:/</hi>12345/x"), _whole_words(b"<p>x</p> \\n")
+    (b'<p>See ark:/12345/x5 and ', b'<p>x</p> \\n')
+    """
+    tail = data[-_MOST_TAIL:]
+    if tail.replace(b"\0", b"").rstrip().endswith(b">"):
+        return data
+    if data.startswith(_UTF_16):
+        return _whole_words(data.decode("utf-16", "ignore").encode()).decode().encode("utf-16")
+    end = tail.rfind(b"<") if tail.rfind(b"<") > tail.rfind(b">") else len(tail)
+    while True:
+        while end and tail[end - 1] not in _BETWEEN_WORDS:
+            end -= 1
+        tag = _TAG.fullmatch(tail, max(tail.rfind(b"<", 0, end), 0), end)
+        if tag is None or tag["name"].decode("ascii").lower() in _APART | _LINE_BREAKS:
+            return data[: len(data) - len(tail) + end]
+        end = tag.start()
 
 
 def _faults(parser: etree.XMLParser) -> tuple[Finding, ...]:

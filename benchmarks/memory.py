@@ -1,0 +1,58 @@
+"""How much more memory a crawl of many pages takes than one of few: what is in memory is bounded, the rest is stored.
+
+Measured is the most that the command's own process ever had resident, as the kernel tells at its end; processes that
+parse what might crash are not started for pages as small as these. The site is that of `benchmarks.crawl`.
+
+    python -m benchmarks.memory [FEW [MANY]]
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.crawl import configuration, environment
+from benchmarks.site import served
+
+FEW, MANY = "2000", "50000"
+MOST = 1.25
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Prints one line; 1 when the longer crawl takes more than it may."""
+    few, many = (int(each) for each in [*arguments, *(FEW, MANY)[len(arguments) :]])
+    (few_bytes, few_s), (many_bytes, many_s) = _crawled(few), _crawled(many)
+    growth = many_bytes / few_bytes
+    print(
+        f"memory: {growth:.2f} times as much for {many} pages as for {few} (at most {MOST}): {many_bytes / 1e6:.0f} MB "
+        f"and {few_bytes / 1e6:.0f} MB at most, in {many_s:.0f} s and {few_s:.0f} s"
+    )
+    return int(growth > MOST)
+
+
+def _crawled(pages: int) -> tuple[int, float]:
+    """The most bytes that a crawl of a site of so many pages had in memory, and the seconds that it took."""
+    with served(pages) as site, tempfile.TemporaryDirectory(prefix="arkaudit-memory-") as name:
+        folder = Path(name)
+        folder.joinpath("arkaudit.toml").write_text(configuration(site))
+        command = (sys.executable, "-m", "arkaudit", "crawl", site.url, "-c", "arkaudit.toml", "--store", "audit.db")
+        started = time.perf_counter()
+        running = subprocess.Popen(
+            command, cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        _, status, used = os.wait4(running.pid, 0)
+        running.returncode = os.waitstatus_to_exitcode(status)
+        taken_s = time.perf_counter() - started
+        _, different = site.taken()
+    if running.returncode or different != pages:
+        raise SystemExit(f"memory: the crawl ended with {running.returncode} and {different} of {pages} pages")
+    return used.ru_maxrss * 1024, taken_s
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

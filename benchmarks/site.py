@@ -1,0 +1,153 @@
+"""A site to crawl: any number of pages, made from their numbers, on loopback, by a process of its own.
+
+A page has about 4 kB: a title, some prose, three ARKs and ten links. From page 0 all others can be reached.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from random import Random
+
+from benchmarks.prose import prose
+from extractors.checkchar import check_character
+
+LINKS = 10
+#: So many of a page's links lead to pages that no page before it leads to; the others lead anywhere.
+_CHILDREN = 3
+_PARAGRAPHS = [prose(700, seed=seed) for seed in range(40)]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A site that is being served."""
+
+    port: int
+    _pipe: Connection
+
+    @property
+    def url(self) -> str:
+        """Where to begin."""
+        return f"http://127.0.0.1:{self.port}/"
+
+    def taken(self) -> tuple[int, int]:
+        """How many requests came since this was last asked, and how many different pages they were for."""
+        self._pipe.send("taken")
+        requests, pages = self._pipe.recv()
+        return requests, pages
+
+
+@contextmanager
+def served(pages: int, *, core: int | None = None) -> Iterator[Site]:
+    """A site of so many pages, served on this core for as long as the context lasts."""
+    spawning = multiprocessing.get_context("spawn")
+    ours, theirs = spawning.Pipe()
+    server = spawning.Process(target=_serve, args=(theirs, pages, core), daemon=True)
+    server.start()
+    try:
+        yield Site(ours.recv(), ours)
+    finally:
+        server.terminate()
+        server.join()
+
+
+def path(number: int) -> str:
+    """The path of a page.
+
+    >>> path(0), path(17)
+    ('/', '/collection/17.html')
+    """
+    return f"/collection/{number}.html" if number else "/"
+
+
+def page(number: int, pages: int) -> bytes:
+    """A page of a site that has so many."""
+    chance = Random(number)
+    children = range(_CHILDREN * number + 1, _CHILDREN * number + 1 + _CHILDREN)
+    links = [each for each in children if each < pages]
+    links += [chance.randrange(pages) for _ in range(LINKS - len(links))]
+    items = "".join(f'<li><a href="{path(each)}">Box {each}, and what is in it</a></li>\n' for each in links)
+    names = [_name(f"btv1b{number:07}{letter}") for letter in "kmn"]
+    prose_of_page = "".join(f"<p>{chance.choice(_PARAGRAPHS)}</p>\n" for _ in range(4))
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Box {number}</title>\n'
+        '<meta name="description" content="A box of the collection"></head>\n'
+        f"<body><h1>Box {number}</h1>\n{prose_of_page}<ul>\n{items}</ul>\n"
+        f'<p>Cite it as ark:/12148/{names[0]}, or as <a href="https://n2t.net/ark:/12148/{names[1]}">its record</a>;\n'
+        f"its neighbour is ark:12148/{names[2]} in the same room.</p></body></html>\n"
+    ).encode()
+
+
+def _name(stem: str) -> str:
+    """A name as those who assign it do: with its check character, or it would be taken for mistyped."""
+    return stem + check_character(stem)
+
+
+# -- the server
+
+
+class _Conversation(asyncio.Protocol):
+    """Answers on one connection; requests come without a body, and one after the other."""
+
+    def __init__(self, pages: int, asked: list[str]) -> None:
+        self._pages = pages
+        self._asked = asked
+        self._received = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        while b"\r\n\r\n" in self._received:
+            head, _, self._received = self._received.partition(b"\r\n\r\n")
+            line, _, headers = head.partition(b"\r\n")
+            self._transport.write(self._answer(line.split(b" ")[1].decode("latin-1")))
+            if b"connection: close" in headers.lower():
+                self._transport.close()
+
+    def _answer(self, target: str) -> bytes:
+        number = 0 if target == "/" else _number(target)
+        if number is None or number >= self._pages:
+            return b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nNot here\n"
+        self._asked.append(target)
+        body = page(number, self._pages)
+        # LinkChecker asks a host that sends this header as often as it is told to (its httpurl.py).
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\nLinkChecker: yes\r\n\r\n"
+        return head.encode() + body
+
+
+def _number(target: str) -> int | None:
+    middle = target.removeprefix("/collection/").removesuffix(".html")
+    return int(middle) if middle.isdigit() and path(int(middle)) == target else None
+
+
+def _serve(pipe: Connection, pages: int, core: int | None) -> None:
+    if core is not None:
+        os.sched_setaffinity(0, {core})
+    asyncio.run(_served(pipe, pages))
+
+
+async def _served(pipe: Connection, pages: int) -> None:
+    loop = asyncio.get_running_loop()
+    asked: list[str] = []
+
+    def tell() -> None:
+        try:
+            pipe.recv()
+        except EOFError:
+            loop.stop()
+            return
+        pipe.send((len(asked), len(set(asked))))
+        asked.clear()
+
+    server = await loop.create_server(lambda: _Conversation(pages, asked), "127.0.0.1", 0, backlog=1024)
+    loop.add_reader(pipe.fileno(), tell)
+    pipe.send(server.sockets[0].getsockname()[1])
+    await server.serve_forever()

@@ -1,0 +1,325 @@
+"""Pure: what people have decided about known problems, and whether that still holds.
+
+An *ignored* ARK raises nothing until a day. An *acknowledged* problem is known as it stood: once it is graver than it
+was then, or has gone and come back, it is raised again. To be *assigned* changes nothing but whose it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import IntEnum, StrEnum
+from fnmatch import fnmatchcase
+from typing import Final
+
+from crawler.history.outages import host_of
+from crawler.history.standing import State
+from crawler.observations import FAMILY_OF, Family, ObjectOutcome
+from extractors.ark import Ark
+
+
+class Action(StrEnum):
+    """What is decided."""
+
+    ACKNOWLEDGE = "acknowledge"
+    IGNORE = "ignore"
+    ASSIGN = "assign"
+    RECHECK = "recheck"
+    """Check it now; done by the next check."""
+
+
+class Kind(StrEnum):
+    """By what it is told which ARKs are meant."""
+
+    ARK = "ark"
+    PATTERN = "pattern"
+    """With ``*``; of the ARK in normal form, or of the URL that is asked."""
+    HOST = "host"
+    """That is asked first, or at which the chain ends."""
+    DOCUMENT = "document"
+    """An address, its beginning, or a pattern: the citations in there."""
+
+
+#: What a decision says of a problem that it covers.
+PARTICIPLES: Final = {Action.ACKNOWLEDGE: "acknowledged", Action.IGNORE: "ignored"}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What somebody has decided of some ARKs."""
+
+    action: Action
+    kind: Kind
+    target: str
+    """As `target_of` gives it."""
+    at: datetime
+    reason: str = ""
+    until: date | None = None
+    """The day on which something ignored counts again."""
+    assignee: str | None = None
+    from_file: bool = False
+    """Whether it stands in a file that can be reviewed, and goes when it is taken out there."""
+
+    @property
+    def key(self) -> tuple[Action, Kind, str]:
+        """What there can be one decision of."""
+        return (self.action, self.kind, self.target)
+
+
+def decision_words(decision: Decision) -> str:
+    """A decision in words.
+
+    >>> decision_words(Decision(Action.IGNORE, Kind.HOST, "old.example.org", datetime(2026, 11, 20), "it moves",
+    ...                         date(2027, 1, 1)))
+    'ignored until 2027-01-01 by host old.example.org: it moves'
+    """
+    done = {**PARTICIPLES, Action.ASSIGN: "assigned", Action.RECHECK: "to be checked again"}[decision.action]
+    until = f" until {decision.until}" if decision.until else ""
+    to = f" to {decision.assignee}" if decision.assignee else ""
+    return f"{done}{until}{to} by {decision.kind} {decision.target}{_because(decision.reason)}"
+
+
+class Gravity(IntEnum):
+    """How bad a check was."""
+
+    FINE = 0
+    UNJUDGED = 1
+    """Kept out, or not asked: nothing is known."""
+    OTHERWISE = 2
+    """Reached, though not as it is cited."""
+    SILENT = 3
+    """No answer."""
+    FAILS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one check of an ARK at a URL has found."""
+
+    at: datetime
+    object: ObjectOutcome
+    is_otherwise: bool = False
+    """Whether it was reached in another way than it is cited."""
+
+    @property
+    def gravity(self) -> Gravity:
+        """How bad that is.
+
+        >>> Found(datetime(2026, 11, 1), ObjectOutcome.DNS).gravity.name
+        'SILENT'
+        """
+        if self.object is ObjectOutcome.WORKS_ELSEWHERE:
+            return Gravity.OTHERWISE
+        return {
+            Family.WORKS: Gravity.OTHERWISE if self.is_otherwise else Gravity.FINE,
+            Family.FAILS: Gravity.FAILS,
+            Family.UNREACHABLE: Gravity.SILENT,
+            Family.NOT_JUDGED: Gravity.UNJUDGED,
+        }[FAMILY_OF[self.object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An ARK at one URL, as it stands."""
+
+    now: Found
+    """The check that counts."""
+    state: State | None = None
+    """After all checks; None where later ones than this have changed it."""
+    since: datetime | None = None
+    """Since when it is in this state."""
+    before: Sequence[Found] = ()
+    """Its checks up to this one, in the order of their dates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """What has been decided of a problem, all decisions together."""
+
+    action: Action | None = None
+    """By which it is known: acknowledged or ignored; None where it is to be raised."""
+    words: str = ""
+    """What was decided, and why it is raised all the same, if it is."""
+    reason: str = ""
+    until: date | None = None
+    assignee: str | None = None
+    is_silent: bool = False
+    """Whether an ignore is in force, whether or not there is a problem now."""
+
+
+#: States that last, and of which one can say since when they do.
+_LASTING: Final = frozenset({State.FAILING, State.CONFIRMED_BROKEN, State.FLAPPING})
+UNTREATED: Final = Treatment()
+
+
+def treatment(decisions: Iterable[Decision], problem: Problem, today: date) -> Treatment:
+    """What *decisions*, which are all about this ARK, amount to on a day."""
+    latest = sorted(decisions, key=lambda decision: (decision.at, decision.key), reverse=True)
+    assignee = next((each.assignee for each in latest if each.action is Action.ASSIGN), None)
+    ignoring = [each for each in latest if each.action is Action.IGNORE]
+    in_force = [each for each in ignoring if each.until is not None and today < each.until]
+    acknowledging = [each for each in latest if each.action is Action.ACKNOWLEDGE]
+    is_problem = problem.now.gravity > Gravity.FINE
+    if in_force:
+        longest = max(in_force, key=lambda each: each.until or today)
+        words = f"ignored until {longest.until}{_because(longest.reason)}"
+        action = Action.IGNORE if is_problem else None
+        return Treatment(action, words, longest.reason, longest.until, assignee, is_silent=True)
+    if not is_problem:
+        return Treatment(assignee=assignee)
+    changes = [(each, worse_since(each.at, problem)) for each in acknowledging]
+    for decision, worse in changes:
+        if worse is None:
+            words = f"acknowledged on {decision.at:%Y-%m-%d}{_because(decision.reason)}"
+            return Treatment(Action.ACKNOWLEDGE, words, decision.reason, None, assignee)
+    told = [f"acknowledged on {each.at:%Y-%m-%d}, but {worse}" for each, worse in changes[:1]]
+    told += [f"ignored until {each.until}, which has passed{_because(each.reason)}" for each in ignoring[:1]]
+    return Treatment(None, "; ".join(told), assignee=assignee)
+
+
+def worse_since(at: datetime, problem: Problem) -> str | None:
+    """Why a problem is no longer the one that was acknowledged at a moment; None if it is.
+
+    It is another one when it had not been seen then, when it has gone from no answer to a failure or from a failure to
+    a confirmed one, and when it worked in between.
+    """
+    seen = [found for found in problem.before if found.at <= at]
+    if problem.now.at <= at:
+        return None
+    if not seen:
+        return "it had not been checked then"
+    then = seen[-1]
+    if then.gravity is Gravity.FINE:
+        return "it worked then"
+    if problem.now.gravity > then.gravity:
+        return f"worse since: {then.object} then, {problem.now.object} now"
+    if any(at < found.at and found.gravity is Gravity.FINE for found in problem.before):
+        is_lasting_flap = problem.state is State.FLAPPING and problem.since is not None and problem.since <= at
+        return None if is_lasting_flap else "it has worked since, and broke anew"
+    if (
+        problem.state in _LASTING
+        and problem.since is not None
+        and problem.since > at
+        and then.gravity >= Gravity.SILENT
+    ):
+        return f"worse since: {problem.state} since {problem.since:%Y-%m-%d}"
+    return None
+
+
+def is_wanted(decisions: Iterable[Decision], checked_at: datetime | None) -> datetime | None:
+    """The moment at which somebody asked for a check that has not been made since; None if nobody did."""
+    asked = [each.at for each in decisions if each.action is Action.RECHECK]
+    waiting = [at for at in asked if checked_at is None or checked_at < at]
+    return max(waiting, default=None)
+
+
+def known_words(acknowledged: int, ignored: Sequence[date]) -> str:
+    """What is known and not raised, in words; empty for nothing. Of each that is ignored the day is given.
+
+    >>> known_words(8, [date(2027, 1, 1)] * 4), known_words(1, []), known_words(0, [])
+    ('12 known: 8 acknowledged, 4 ignored until 2027-01-01', '1 known: 1 acknowledged', '')
+    >>> known_words(0, [date(2027, 1, 1), date(2026, 12, 1)])
+    '2 known: 2 ignored until 2026-12-01 to 2027-01-01'
+    """
+    parts = [f"{acknowledged:,} acknowledged"] if acknowledged else []
+    if ignored:
+        days = f"{min(ignored)}" if min(ignored) == max(ignored) else f"{min(ignored)} to {max(ignored)}"
+        parts.append(f"{len(ignored):,} ignored until {days}")
+    return f"{acknowledged + len(ignored):,} known: {', '.join(parts)}" if parts else ""
+
+
+def _because(reason: str) -> str:
+    return f": {reason}" if reason else ""
+
+
+# -- which ARKs are meant
+
+
+def target_of(kind: Kind, text: str) -> str:
+    """*text* as the target of a decision: in the form in which it is compared. Raises ValueError if it can't be one.
+
+    >>> target_of(Kind.ARK, "https://n2t.net/ark:/12148/btv1-b84"), target_of(Kind.HOST, "https://N2T.net:443/")
+    ('ark:12148/btv1b84', 'n2t.net')
+    >>> target_of(Kind.PATTERN, "ARK:/12148/btv1-*")
+    'ark:12148/btv1*'
+    """
+    text = text.strip()
+    match kind:
+        case Kind.ARK:
+            return str(Ark.parse(text))
+        case Kind.HOST:
+            host = host_of(text if "://" in text else f"https://{text}/")
+            if not host or set(host) & set("*? "):
+                raise ValueError(f"not a host: {text!r}")
+            return host
+        case Kind.PATTERN:
+            if not set(text) & set("*?["):
+                raise ValueError(f"a pattern has a * in it: {text!r}")
+            if not re.match(r"ark:|https?://|\*", text, re.IGNORECASE):
+                raise ValueError(f"a pattern begins with ark:, http or *: {text!r}")
+            return _normal_pattern(text)
+        case Kind.DOCUMENT:
+            if not text:
+                raise ValueError("not a document: it is empty")
+            return text
+
+
+def _normal_pattern(text: str) -> str:
+    """A pattern of ARKs as their normal form is: hyphens, which mean nothing there, taken out of it."""
+    if not text.lower().startswith("ark:"):
+        return text
+    rest = text[4:].lstrip("/")
+    return "ark:" + (rest if "[" in rest else rest.replace("-", ""))
+
+
+def fits_document(url: str, pattern: str) -> bool:
+    """Whether a document is meant: by its whole address, its beginning, or a pattern.
+
+    >>> fits_document("https://a.example/maps/1.html", "https://a.example/maps/"), fits_document("a/b.pdf", "*.pdf")
+    (True, True)
+    """
+    return fnmatchcase(url, pattern) if set(pattern) & set("*?[") else url.startswith(pattern)
+
+
+class Decided:
+    """The decisions of a store, found by what they are about."""
+
+    def __init__(self, decisions: Iterable[Decision]) -> None:
+        self._exact: defaultdict[tuple[Kind, str], list[Decision]] = defaultdict(list)
+        self._patterns: list[Decision] = []
+        self._documents: list[Decision] = []
+        for decision in decisions:
+            match decision.kind:
+                case Kind.PATTERN:
+                    self._patterns.append(decision)
+                case Kind.DOCUMENT:
+                    self._documents.append(decision)
+                case kind:
+                    self._exact[kind, decision.target].append(decision)
+
+    @property
+    def asks_for_documents(self) -> bool:
+        """Whether it matters which documents cite an ARK."""
+        return bool(self._documents)
+
+    @property
+    def asks_for_hosts(self) -> bool:
+        """Whether it matters where chains end."""
+        return any(kind is Kind.HOST for kind, _ in self._exact)
+
+    def about(self, ark: str, urls: Iterable[str]) -> Iterator[Decision]:
+        """Those about an ARK at the first of these URLs; chains end at the others."""
+        asked, *_ = (*urls, "")
+        yield from self._exact.get((Kind.ARK, ark), ())
+        for host in dict.fromkeys(host for host in map(host_of, urls) if host):
+            yield from self._exact.get((Kind.HOST, host), ())
+        for decision in self._patterns:
+            if fnmatchcase(ark, decision.target) or fnmatchcase(asked, decision.target):
+                yield decision
+
+    def in_document(self, url: str) -> Iterator[Decision]:
+        """Those about what a document cites."""
+        return (each for each in self._documents if fits_document(url, each.target))

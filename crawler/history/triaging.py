@@ -1,0 +1,330 @@
+"""Keeps what people have decided in the store, and brings it together with how ARKs stand."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, Select, delete, select
+from sqlalchemy.dialects.sqlite import insert
+
+from crawler import schema
+from crawler.history.standing import State
+from crawler.history.triage import (
+    Action,
+    Decided,
+    Decision,
+    Found,
+    Gravity,
+    Kind,
+    Problem,
+    Treatment,
+    is_wanted,
+    treatment,
+)
+from crawler.observations import ObjectOutcome, Question
+from crawler.verdict import WAYS
+
+Pair = tuple[int, str]
+"""An ARK by its number, and the URL that is asked for it."""
+
+_OTHERWISE: Final = frozenset(remark for _, remark in WAYS.values())
+_AT_ONCE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Treated:
+    """What was decided of an ARK at one URL."""
+
+    whole: Treatment
+    """Wherever it is cited."""
+    is_problem: bool
+    in_documents: Mapping[str, Treatment] = field(default_factory=dict)
+    """What holds in single documents, where that is something else."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is a problem that is not to be raised."""
+        return self.whole.action is not None
+
+
+# -- the decisions
+
+
+def decisions(connection: Connection) -> list[Decision]:
+    """Everything that has been decided, in the order of the actions, of what is meant, and of its name."""
+    rows = connection.execute(select(schema.triage)).all()
+    order = [*Action]
+    return sorted(map(_decision, rows), key=lambda each: (order.index(each.action), each.kind, each.target))
+
+
+def keep(connection: Connection, decided: Iterable[Decision]) -> None:
+    """Keep decisions, each in place of an earlier one of its kind about the same."""
+    for decision in decided:
+        values = _values(decision)
+        connection.execute(
+            insert(schema.triage)
+            .values(values)
+            .on_conflict_do_update(index_elements=["action", "kind", "target"], set_=values)
+        )
+
+
+def keep_file(connection: Connection, decided: Iterable[Decision], *, at: datetime) -> tuple[int, int]:
+    """Make the decisions of the reviewed file these; returns how many are new or changed, and how many are gone.
+
+    Those that have no moment of their own there come with the moment *at*; one that is as it was keeps its own.
+    """
+    wanted = {each.key: each for each in decided}
+    there = {each.key: each for each in decisions(connection)}
+    changed = [each for each in wanted.values() if each.key not in there or not _is_same(there[each.key], each, at)]
+    gone = [key for key, each in there.items() if each.from_file and key not in wanted]
+    keep(connection, changed)
+    for key in gone:
+        forget(connection, key)
+    return len(changed), len(gone)
+
+
+def _is_same(kept: Decision, told: Decision, at: datetime) -> bool:
+    """Whether a file that was read *at* a moment tells what is kept already."""
+    same = (kept.reason, kept.until, kept.assignee) == (told.reason, told.until, told.assignee)
+    return kept.from_file and same and told.at in (at, kept.at)
+
+
+def forget(connection: Connection, key: tuple[Action, Kind, str]) -> bool:
+    """Take a decision back; returns whether there was one."""
+    action, kind, target = key
+    row = schema.triage.c
+    done = connection.execute(
+        delete(schema.triage).where(row.action == action.value, row.kind == kind.value, row.target == target)
+    )
+    return bool(done.rowcount)
+
+
+def _values(decision: Decision) -> dict[str, Any]:
+    return {
+        "action": decision.action.value,
+        "kind": decision.kind.value,
+        "target": decision.target,
+        "at": decision.at.isoformat(timespec="milliseconds"),
+        "reason": decision.reason,
+        "until": decision.until.isoformat() if decision.until else None,
+        "assignee": decision.assignee,
+        "from_file": decision.from_file,
+    }
+
+
+def _decision(row: Row[Any]) -> Decision:
+    return Decision(
+        Action(row.action),
+        Kind(row.kind),
+        row.target,
+        datetime.fromisoformat(row.at),
+        row.reason,
+        date.fromisoformat(row.until) if row.until else None,
+        row.assignee,
+        row.from_file,
+    )
+
+
+# -- what they amount to
+
+
+def treated(connection: Connection, verdicts: Select[Any], run_id: int) -> dict[Pair, Treated]:
+    """What was decided of the ARKs of *verdicts* (their numbers), which count for a run; those with a decision alone.
+
+    It is told as of the day on which the run began: a report about a run stays what it is.
+    """
+    made = decisions(connection)
+    begun = connection.scalar(select(schema.run.c.started_at).where(schema.run.c.run_id == run_id))
+    if not made or begun is None:
+        return {}
+    today = datetime.fromisoformat(begun).date()
+    decided = Decided(made)
+    rows = {(row.ark_id, row.request_url): row for row in connection.execute(_standing(verdicts))}
+    ends = _chain_ends(connection, verdicts) if decided.asks_for_hosts else {}
+    places = _documents(connection, run_id, rows) if decided.asks_for_documents else {}
+    about: dict[Pair, tuple[list[Decision], dict[str, list[Decision]]]] = {}
+    for pair, row in rows.items():
+        urls = dict.fromkeys([row.request_url, *([row.final_url] if row.final_url else []), *ends.get(pair, ())])
+        whole = list(decided.about(row.ark, urls))
+        in_documents = {url: list(decided.in_document(url)) for url in places.get(pair, ())}
+        if whole or any(in_documents.values()):
+            about[pair] = whole, in_documents
+    lives = _lives(connection, about, begun)
+    found = {}
+    for pair, (whole, in_documents) in about.items():
+        problem = _problem(rows[pair], lives[pair])
+        found[pair] = _together(whole, in_documents, problem, today)
+    return found
+
+
+def _together(
+    whole: Sequence[Decision], in_documents: Mapping[str, Sequence[Decision]], problem: Problem, today: date
+) -> Treated:
+    """What holds wherever an ARK is cited, and what in single documents; what holds in all of them holds anywhere."""
+    everywhere = treatment(whole, problem, today)
+    is_problem = problem.now.gravity > Gravity.FINE
+    if not any(in_documents.values()):
+        return Treated(everywhere, is_problem)
+    single = {url: treatment([*whole, *more], problem, today) for url, more in in_documents.items()}
+    first = next(iter(single.values()))
+    if everywhere.action is None and all(each.action is not None or each.is_silent for each in single.values()):
+        return Treated(first, is_problem, single)
+    return Treated(everywhere, is_problem, single)
+
+
+def _standing(verdicts: Select[Any]) -> Select[Any]:
+    verdict, latest, ark, run = schema.verdict, schema.latest, schema.ark, schema.run
+    return (
+        select(
+            verdict.c.ark_id,
+            ark.c.ark,
+            verdict.c.request_url,
+            verdict.c.object,
+            verdict.c.remarks,
+            verdict.c.final_url,
+            run.c.started_at,
+            latest.c.state,
+            latest.c.since,
+        )
+        .join_from(verdict, ark)
+        .join(run, run.c.run_id == verdict.c.run_id)
+        .outerjoin(latest, latest.c.verdict_id == verdict.c.verdict_id)
+        .where(verdict.c.verdict_id.in_(verdicts))
+        .order_by(ark.c.ark, verdict.c.request_url)
+    )
+
+
+def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, Collection[str]]:
+    """Where the objects' chains ended, answered or not."""
+    verdict, seen = schema.verdict, schema.observation
+    together = (seen.c.run_id == verdict.c.run_id) & (seen.c.request_url == verdict.c.request_url)
+    query = (
+        select(verdict.c.ark_id, verdict.c.request_url, seen.c.final_url)
+        .join_from(verdict, seen, together)
+        .where(verdict.c.verdict_id.in_(verdicts), seen.c.question == Question.OBJECT.value)
+    )
+    ends: defaultdict[Pair, set[str]] = defaultdict(set)
+    for ark_id, url, final_url in connection.execute(query):
+        ends[ark_id, url].add(final_url)
+    return ends
+
+
+def _documents(connection: Connection, run_id: int, wanted: Collection[Pair]) -> Mapping[Pair, list[str]]:
+    """The documents that cite each pair: those of the run, or of the last run that had any, where this one has none."""
+    document, mention, latest = schema.document, schema.mention, schema.latest
+    here = connection.scalar(select(document.c.document_id).where(document.c.run_id == run_id).limit(1)) is not None
+    query = (
+        select(mention.c.ark_id, mention.c.request_url, document.c.url)
+        .join_from(mention, document)
+        .where(schema.is_current_mention, mention.c.request_url.is_not(None))
+        .distinct()
+        .order_by(document.c.url)
+    )
+    if here:
+        query = query.where(document.c.run_id == run_id)
+    else:
+        same = (latest.c.ark_id == mention.c.ark_id) & (latest.c.request_url == mention.c.request_url)
+        query = query.join(latest, same).where(latest.c.cited_in == document.c.run_id)
+    places: defaultdict[Pair, list[str]] = defaultdict(list)
+    for ark_id, url, name in connection.execute(query):
+        if (ark_id, url) in wanted:
+            places[ark_id, url].append(name)
+    return places
+
+
+def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mapping[Pair, list[Found]]:
+    """The checks of each pair up to a moment, in their order."""
+    verdict, run = schema.verdict, schema.run
+    lives: defaultdict[Pair, list[Found]] = defaultdict(list)
+    arks = sorted({ark_id for ark_id, _ in pairs})
+    for some in (arks[first : first + _AT_ONCE] for first in range(0, len(arks), _AT_ONCE)):
+        query = (
+            select(verdict.c.ark_id, verdict.c.request_url, verdict.c.object, verdict.c.remarks, run.c.started_at)
+            .join_from(verdict, run)
+            .where(verdict.c.ark_id.in_(some), run.c.started_at <= until)
+            .order_by(run.c.started_at, run.c.run_id)
+        )
+        for row in connection.execute(query):
+            if (row.ark_id, row.request_url) in pairs:
+                lives[row.ark_id, row.request_url].append(_found(row))
+    return lives
+
+
+def _found(row: Any) -> Found:
+    is_otherwise = any(remark in _OTHERWISE for remark in row.remarks)
+    return Found(datetime.fromisoformat(row.started_at), ObjectOutcome(row.object), is_otherwise)
+
+
+def _problem(row: Any, before: Sequence[Found]) -> Problem:
+    return Problem(
+        _found(row),
+        State(row.state) if row.state else None,
+        datetime.fromisoformat(row.since) if row.since else None,
+        before,
+    )
+
+
+# -- what is to be checked now
+
+
+def wanted(connection: Connection) -> dict[Pair, datetime]:
+    """What somebody has asked to be checked and nobody has checked since, with the moment at which it was asked for."""
+    return {pair: at for pair, _, at in _waiting(connection, _rechecks(connection)) if at is not None}
+
+
+def use_up(connection: Connection) -> None:
+    """Forget the requests for a check that have been met; those of a file stay there, and mean nothing more."""
+    made = _rechecks(connection)
+    if not made:
+        return
+    open_ones = {each.key for _, about, at in _waiting(connection, made) if at is not None for each in about}
+    for decision in made:
+        if decision.key not in open_ones and not decision.from_file:
+            forget(connection, decision.key)
+
+
+def _rechecks(connection: Connection) -> list[Decision]:
+    return [each for each in decisions(connection) if each.action is Action.RECHECK]
+
+
+def _waiting(
+    connection: Connection, made: Sequence[Decision]
+) -> Iterator[tuple[Pair, list[Decision], datetime | None]]:
+    """Each pair that requests are about, with those that are still open."""
+    for row, about in touched(connection, made):
+        if row.state == State.SKIPPED:
+            continue
+        checked_at = datetime.fromisoformat(row.checked_at) if row.checked_at else None
+        still = [each for each in about if is_wanted([each], checked_at) is not None]
+        yield (row.ark_id, row.request_url), still, is_wanted(still, checked_at)
+
+
+def touched(connection: Connection, made: Sequence[Decision]) -> Iterator[tuple[Any, list[Decision]]]:
+    """The ARKs and URLs of the store that decisions are about, as rows with their standing, each with its decisions."""
+    if not made:
+        return
+    decided = Decided(made)
+    latest, ark, verdict = schema.latest, schema.ark, schema.verdict
+    query = (
+        select(
+            latest.c.ark_id, ark.c.ark, latest.c.request_url, latest.c.checked_at, latest.c.state, verdict.c.final_url
+        )
+        .join_from(latest, ark)
+        .outerjoin(verdict, verdict.c.verdict_id == latest.c.verdict_id)
+        .order_by(latest.c.latest_id)
+    )
+    rows = connection.execute(query).all()
+    pairs = {(row.ark_id, row.request_url) for row in rows}
+    places = _documents(connection, -1, pairs) if decided.asks_for_documents else {}
+    ends = _chain_ends(connection, select(latest.c.verdict_id)) if decided.asks_for_hosts else {}
+    for row in rows:
+        pair = (row.ark_id, row.request_url)
+        urls = dict.fromkeys([row.request_url, *([row.final_url] if row.final_url else []), *ends.get(pair, ())])
+        about = list(decided.about(row.ark, urls))
+        about += [each for url in places.get(pair, ()) for each in decided.in_document(url)]
+        if about:
+            yield row, about

@@ -1,0 +1,146 @@
+"""An institution's own list of its ARKs, as a CSV that a spreadsheet has written, read into a frame."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import pandas as pd
+
+from extractors.ark import Ark
+from extractors.normalize import NotAnArk
+
+#: The columns, by the names that they may have.
+COLUMNS: Final[Mapping[str, str]] = {
+    "ark": "ark",
+    "expected_url": "expected_url",
+    "url": "expected_url",
+    "target": "expected_url",
+    "title": "title",
+    "collection": "collection",
+    "closed": "closed",
+    "closed_on_purpose": "closed",
+}
+_TRUTHS: Final[Mapping[str, bool]] = {
+    **dict.fromkeys(("yes", "true", "1", "x", "closed"), True),
+    **dict.fromkeys(("", "no", "false", "0", "open"), False),
+}
+#: What is kept of each line.
+DTYPES: Final = {
+    "line": "Int64",
+    "ark": "str",
+    "naan": "str",
+    "expected_url": "str",
+    "title": "str",
+    "collection": "str",
+    "closed": "boolean",
+}
+_DELIMITERS: Final = ",;\t"
+
+
+class InventoryUnreadable(Exception):
+    """Raised for an inventory that can't be used: one line that says what is wrong, and on which line."""
+
+
+def read_inventory(path: Path) -> pd.DataFrame:
+    """One row a line of the inventory at *path*, in its order; each ARK once. Raises `InventoryUnreadable`.
+
+    The first line names the columns, of which only ``ark`` is needed; others than `COLUMNS` are left alone. Cells are
+    set apart by commas, semicolons or tabs, whichever the first line has most of.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as problem:
+        raise InventoryUnreadable(f"{path} can't be read: {problem.strerror}") from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise InventoryUnreadable(f"{path}:{line}: is not UTF-8: save the file as CSV in UTF-8") from None
+    problems: list[str] = []
+    rows = list(_rows(text, path, problems))
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise InventoryUnreadable(problems[0] + more)
+    columns = zip(*rows, strict=True) if rows else ((),) * len(DTYPES)
+    return pd.DataFrame(
+        {name: pd.Series(list(values), dtype=DTYPES[name]) for name, values in zip(DTYPES, columns, strict=True)}
+    )
+
+
+def no_inventory() -> pd.DataFrame:
+    """An inventory without a line."""
+    return pd.DataFrame({name: pd.Series([], dtype=dtype) for name, dtype in DTYPES.items()})
+
+
+def _rows(text: str, path: Path, problems: list[str]) -> Iterator[tuple[Any, ...]]:
+    first = text.partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    names: list[str | None] | None = None
+    seen: dict[str, int] = {}
+    line = 1
+    try:
+        for cells in reader:
+            at, line = line, reader.line_num + 1
+            if not any(cell.strip() for cell in cells):
+                continue
+            if names is None:
+                names = _names(cells, f"{path}:{at}: ")
+                continue
+            try:
+                row = _row(at, cells, names)
+            except ValueError as problem:
+                problems.append(f"{path}:{at}: {problem}")
+                continue
+            if row[1] in seen:
+                problems.append(f"{path}:{at}: {row[1]} stands on line {seen[row[1]]} already")
+                continue
+            seen[row[1]] = at
+            yield row
+    except csv.Error as problem:
+        raise InventoryUnreadable(f"{path}:{line}: is not CSV: {problem}") from None
+    if names is None:
+        raise InventoryUnreadable(f"{path}:1: has no line that names the columns: ark, expected_url …")
+
+
+def _names(cells: list[str], at: str) -> list[str | None]:
+    """What each column is; None for one that is left alone."""
+    names = [COLUMNS.get("_".join(cell.lower().replace("-", " ").replace("_", " ").split())) for cell in cells]
+    known = [name for name in names if name]
+    if "ark" not in known:
+        raise InventoryUnreadable(f"{at}no column is named ark; the first line names the columns: ark, expected_url …")
+    twice = next((name for name in known if known.count(name) > 1), None)
+    if twice:
+        raise InventoryUnreadable(f"{at}two columns are the {twice}")
+    return names
+
+
+def _row(line: int, cells: list[str], names: list[str | None]) -> tuple[Any, ...]:
+    if len(cells) > len(names) and any(cell.strip() for cell in cells[len(names) :]):
+        raise ValueError(f"has {len(cells)} cells, and there are {len(names)} columns")
+    told = {name: cell.strip() for name, cell in zip(names, cells, strict=False) if name}
+    written = told.get("ark", "")
+    try:
+        ark = Ark.parse(written)
+    except NotAnArk:
+        raise ValueError(f"not an ARK: {written!r}") from None
+    expected = told.get("expected_url") or None
+    if expected and not _is_web(expected):
+        raise ValueError(f"not an http or https URL: {expected!r}")
+    closed = _TRUTHS.get(told["closed"].lower()) if "closed" in told else None
+    if "closed" in told and closed is None:
+        raise ValueError(f"closed is yes or no, and not {told['closed']!r}")
+    return (line, str(ark), ark.naan, expected, told.get("title") or None, told.get("collection") or None, closed)
+
+
+def _is_web(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

@@ -1,0 +1,142 @@
+"""Audits at once over hosts that do whatever hosts do, paced and sharing: each comes to its end, whoever is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tests.loopback import RawServer, Responder, clean_environment, json_lines, outcomes, reply
+
+PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
+#: Long enough for the slowest machine; what hangs would hang for good.
+AT_MOST_S = 180.0
+
+
+@contextmanager
+def audit(folder: Path, *arguments: str, cache: Path) -> Iterator[subprocess.Popen[str]]:
+    """`arkaudit check` as a process that can be killed, with a cache in common with others."""
+    command = [sys.executable, "-m", "arkaudit", "check", "--only-routed", "--store", str(folder), *arguments]
+    environment = {**clean_environment(), "ARKAUDIT_CACHE": str(cache)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+def arks(host: str, names: Sequence[str]) -> list[str]:
+    return [f"http://{host}/ark:/12x45/{name}" for name in names]
+
+
+def test_an_audit_of_few_arks_does_not_wait_for_one_of_many_at_a_slow_host(tmp_path: Path) -> None:
+    def slowly(_: str) -> bytes:
+        time.sleep(0.1)
+        return reply("404 Not Found")
+
+    cache = tmp_path / "cache"
+    with RawServer(slowly) as server:
+        paced = ("--delay", "0.05", f"--connect-to=r.example:80=127.0.0.1:{server.port}")
+        many, few = arks("r.example", [f"x{number:03}" for number in range(400)]), arks("r.example", ["y1", "y2"])
+        with audit(tmp_path / "many.db", *paced, *many, cache=cache) as first:
+            while len(server.targets) < 3:
+                time.sleep(0.05)
+            with audit(tmp_path / "few.db", *paced, *few, cache=cache) as second:
+                told, errors = second.communicate(timeout=AT_MOST_S)
+                assert second.returncode == 0, errors
+            assert first.poll() is None, "it has hundreds left to ask"
+            os.kill(first.pid, signal.SIGKILL)
+        assert outcomes(json_lines(told)) == ["broken"] * 2
+        asked = [line.split(" ")[1] for line in server.request_lines]
+        since = [at for at, target in enumerate(asked) if target == "/robots.txt"][1]
+        until = max(at for at, target in enumerate(asked) if "/y" in target)
+        theirs = [target for target in asked[since:until] if "/x" in target]
+        assert len(theirs) <= until - since - len(theirs) + 2, "they take turns, one request each"
+        with audit(tmp_path / "after.db", *paced, *few, cache=cache) as third:
+            _, errors = third.communicate(timeout=AT_MOST_S)
+            assert third.returncode == 0, f"what a killed process held, nobody waits for: {errors}"
+
+
+class Awkward:
+    """Hosts that stall, hang up, drip, send elsewhere, want to be left alone, or all of that now and then."""
+
+    def __init__(self) -> None:
+        self._released = threading.Event()
+        self._count = 0
+        self._servers = ExitStack()
+        self.routes: list[str] = []
+
+    def __enter__(self) -> Awkward:
+        later = reply("429 Too Many Requests", Retry_After="1")
+        crawl_delay = reply(body="User-agent: *\nCrawl-delay: 0.3\n", media_type="text/plain")
+        behaviours: dict[str, tuple[Responder, bytes]] = {
+            "plain": (lambda _: PAGE, reply("404 Not Found")),
+            "slow": (self._slowly, crawl_delay),
+            "stalls": (self._now_and_then(self._stalled), reply("404 Not Found")),
+            "hangs-up": (self._now_and_then(lambda _: None), reply("404 Not Found")),
+            "busy": (self._now_and_then(lambda _: later), crawl_delay),
+            "elsewhere": (self._to("plain"), reply("404 Not Found")),
+            "to-stalling": (self._to("stalls"), reply("404 Not Found")),
+            "in-circles": (self._to("in-circles"), reply("404 Not Found")),
+            "drips": (self._dripping, reply("404 Not Found")),
+            "no-robots": (lambda _: PAGE, reply("503 Service Unavailable", Retry_After="1")),
+        }
+        for name, (respond, robots) in behaviours.items():
+            server = self._servers.enter_context(RawServer(respond, robots=robots))
+            self.routes.append(f"--connect-to={name}.example:80=127.0.0.1:{server.port}")
+        with RawServer(lambda _: PAGE) as gone:
+            self.routes.append(f"--connect-to=gone.example:80=127.0.0.1:{gone.port}")
+        self.names = [route.partition("=")[2].partition(":")[0] for route in self.routes]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._released.set()
+        self._servers.close()
+
+    def _now_and_then(self, otherwise: Responder) -> Responder:
+        def respond(target: str) -> bytes | None:
+            self._count += 1
+            return otherwise(target) if self._count % 2 else PAGE
+
+        return respond
+
+    def _to(self, host: str) -> Responder:
+        return lambda target: reply("302 Found", Location=f"http://{host}.example{target}")
+
+    def _slowly(self, _: str) -> bytes:
+        self._released.wait(0.2)
+        return PAGE
+
+    def _stalled(self, _: str) -> None:
+        self._released.wait(20)
+
+    def _dripping(self, _: str) -> bytes:
+        return b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n<title>x"
+
+
+def test_audits_at_once_of_awkward_hosts_come_to_their_end(tmp_path: Path) -> None:
+    with Awkward() as hosts, ExitStack() as running:
+        patience = ("--delay", "0.1", "--backoff", "0.1", "--timeout", "0.6", "--longest-wait", "1", "--attempts", "2")
+        everything = [*patience, *hosts.routes, *(ark for host in hosts.names for ark in arks(host, ["x1"]))]
+        first, second, killed = (
+            running.enter_context(audit(tmp_path / f"{number}.db", *everything, cache=tmp_path / "cache"))
+            for number in range(3)
+        )
+        time.sleep(4)
+        os.kill(killed.pid, signal.SIGKILL)
+        for each in (first, second):
+            told, errors = each.communicate(timeout=AT_MOST_S)
+            assert each.returncode == 0, errors
+            assert len(json_lines(told)) == len(hosts.names)
+        again = running.enter_context(audit(tmp_path / "2.db", *everything, cache=tmp_path / "cache"))
+        told, errors = again.communicate(timeout=AT_MOST_S)
+        assert again.returncode == 0, errors
+        assert len(json_lines(told)) == len(hosts.names)

@@ -1,0 +1,129 @@
+"""What editors and keepers of resolvers are told to write: only what is sure enough, place by place."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler import schema
+from crawler.observations import Family
+from extractors.documents import Role
+from reports.acting.causes import Cause
+from reports.acting.correcting import Place, correction
+from reports.definitions import rows_of
+from reports.exports import write_report
+from reports.frames import load_frames
+from reports.inventory_file import read_inventory
+from reports.tables import tables_of
+from tests.report_world import (
+    BPT,
+    BTV_AT_GALLICA,
+    BTV_AT_N2T,
+    GUIDE,
+    LANDING,
+    LIST,
+    MUSEUM,
+    ark_row,
+    hop,
+    mention_row,
+    observation_row,
+    write_store,
+    write_world,
+)
+from tests.vectors import vectors
+
+
+@pytest.mark.parametrize("vector", vectors("corrections"))
+def test_a_place_has_its_correction_or_none(vector: dict[str, Any]) -> None:
+    meant_ark, meant_url = vector.get("meant", (None, None))
+    found = correction(
+        Place(
+            as_written=vector["as_written"],
+            repaired=vector.get("repaired", vector["as_written"]),
+            role=Role(vector.get("role", "text")),
+            repairs=tuple(vector.get("repairs", ())),
+            is_ambiguous=vector.get("ambiguous", False),
+            has_resolver=vector.get("resolver", True),
+            family=Family(vector["family"]),
+            cause=Cause(vector["cause"]) if "cause" in vector else None,
+            works_at=vector.get("works_at"),
+            meant_ark=meant_ark,
+            meant_url=meant_url,
+        )
+    )
+    assert (found.correct if found else None) == vector["correct"]
+    assert (found.why if found else None) == vector.get("kind")
+    assert found is None or found.because
+
+
+def test_the_table_has_the_places_in_the_order_of_the_documents(tmp_path: Path) -> None:
+    tables = tables_of(load_frames(write_world(tmp_path / "world.db")))
+    table = tables["corrections"]
+    meant = f"{MUSEUM[:-1]}8"
+    assert list(rows_of(table[["document", "as_written", "correct", "why"]])) == [
+        (GUIDE, MUSEUM, meant, "did-you-mean"),
+        (LIST, BTV_AT_GALLICA, BTV_AT_N2T, "other-resolver"),
+        (LIST, MUSEUM, meant, "did-you-mean"),
+    ]
+    assert BPT not in set(table["correct"]), "a line break in running text is no fault"
+
+
+def test_what_was_decided_about_is_not_to_be_corrected(tmp_path: Path) -> None:
+    store = write_world(tmp_path / "world.db")
+    import sqlite3
+
+    with sqlite3.connect(store) as raw:
+        raw.execute(
+            "insert into triage (action, kind, target, at, reason, until, from_file)"
+            " values ('ignore', 'ark', 'ark:53355/cl010120339', '2026-11-01', 'r', '2027-01-01', 0)"
+        )
+    assert list(tables_of(load_frames(store))["corrections"]["as_written"]) == [BTV_AT_GALLICA]
+
+
+def test_no_correction_can_run_in_a_spreadsheet(tmp_path: Path) -> None:
+    url = "https://gallica.example/ark:/12148/bpt6k107371t"
+    store = write_store(
+        tmp_path / "evil.db",
+        {
+            schema.run: [{"run_id": 2}],
+            schema.ark: [ark_row(1, "ark:12148/bpt6k107371t")],
+            schema.document: [{"document_id": 1, "run_id": 2, "url": GUIDE}],
+            schema.mention: [
+                mention_row(
+                    1,
+                    0,
+                    1,
+                    url,
+                    as_written='=HYPERLINK("http://evil.example/")',
+                    repairs=["invisible character"],
+                    context="@SUM(A1)",
+                )
+            ],
+            schema.observation: [observation_row(1, url, "object", [hop(url)])],
+            schema.verdict: [{"ark_id": 1, "request_url": url, "object": "resolved", "final_url": url}],
+        },
+    )
+    paths = write_report(load_frames(store), tmp_path / "out")
+    with paths.tables["corrections"].open(encoding="utf-8", newline="") as file:
+        [row] = csv.DictReader(file)
+    assert (row["as_written"], row["context"]) == ('\'=HYPERLINK("http://evil.example/")', "'@SUM(A1)")
+    assert row["correct"] == url
+
+
+def test_a_resolver_is_told_where_each_ark_led_and_leads_now(tmp_path: Path) -> None:
+    ours = tmp_path / "ours.csv"
+    ours.write_text(f"ark,url\nark:12148/btv1b8449691v,{LANDING}\n")
+    frames = load_frames(write_world(tmp_path / "world.db"), inventory=read_inventory(ours))
+    table = tables_of(frames)["targets"]
+    rows = {
+        row[0]: row[1:]
+        for row in rows_of(table[["request_url", "good_url", "final_url", "object", "status", "expected_url"]])
+    }
+    assert rows[BTV_AT_N2T] == (LANDING, LANDING, "resolved", 200, LANDING)
+    assert rows[BTV_AT_GALLICA] == (None, BTV_AT_GALLICA, "broken", 404, LANDING)
+    assert rows[MUSEUM] == (None, MUSEUM, "broken", 404, None)
+    assert "skipped" not in set(table["object"])
+    assert [row[0] for row in rows_of(table[["object"]])][-3:] == ["resolved"] * 3

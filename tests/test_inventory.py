@@ -1,0 +1,254 @@
+"""The institution's own list of its ARKs: read strictly, and held against what a store knows, without a false alarm."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.observations import FAMILY_OF, Family, ObjectOutcome
+from reports.acting.expectations import Access, Landing, access, landing, same_object
+from reports.acting.inventory import FINDINGS
+from reports.choosing import Choice, chosen
+from reports.definitions import rows_of
+from reports.formats.markdown import markdown
+from reports.formats.report import Report
+from reports.frames import load_frames
+from reports.inventory_file import InventoryUnreadable, read_inventory
+from reports.summary import sentences
+from reports.tables import tables_of
+from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
+from tests.report_world import LANDING, write_store, write_world
+from tests.vectors import vectors
+
+
+@pytest.mark.parametrize("vector", vectors("expectations"))
+def test_what_is_expected_is_so_or_is_not_or_is_open(vector: dict[str, Any]) -> None:
+    outcome = ObjectOutcome(vector["object"]) if vector["object"] else None
+    if "landing" in vector:
+        found = landing(vector["expected"], outcome, vector["final"], vector.get("passed", ()))
+        assert found == vector["landing"]
+    if "access" in vector:
+        asks = vector.get("asks_password", False)
+        assert access(vector["closed"], outcome, vector.get("status"), asks_password=asks) == vector["access"]
+
+
+@given(
+    st.sampled_from([None, *ObjectOutcome]),
+    st.sampled_from([None, 200, 401, 403, 404, 429, 451, 500]),
+    st.booleans(),
+    st.sampled_from([None, "https://a.example/7", "https://b.example/8"]),
+)
+def test_what_was_not_judged_is_never_wrong(
+    outcome: ObjectOutcome | None, status: int | None, closed: bool, final: str | None
+) -> None:
+    is_judged = outcome is not None and FAMILY_OF[outcome] is Family.WORKS
+    if not is_judged:
+        assert landing("https://a.example/7", outcome, final) is Landing.UNDETERMINED
+    if outcome is not ObjectOutcome.RESOLVED:
+        assert access(closed, outcome, status) is not Access.WRONGLY_OPEN
+
+
+URLS = r"https?://[a-z]{1,5}\.example(:[0-9]{2,4})?(/[a-z0-9%~._-]{0,6}){0,3}(\?[a-z]=[0-9])?"
+
+
+@given(st.from_regex(URLS, fullmatch=True))
+def test_any_url_is_the_same_object_by_the_other_scheme_and_with_a_fragment(url: str) -> None:
+    assert same_object(url, url)
+    assert same_object(url, f"{url}#page=2")
+    if ":" not in url.partition("://")[2]:
+        other = url.replace("https:", "http:") if url.startswith("https:") else url.replace("http:", "https:")
+        assert same_object(url, other)
+
+
+# -- the file
+
+
+def written(tmp_path: Path, text: str | bytes) -> Path:
+    path = tmp_path / "ours.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ark,expected_url,title,collection,closed\nark:/12148/x-5,https://a.example/5,A map,Maps,yes\n",
+        "\ufeffARK;Expected URL;Title;Collection;Closed on purpose\r\nark:12148/x5;http://a.example/;A map;Maps;x\r\n",
+        'collection\ttitle\ttarget\tark\tclosed\nMaps\t"A map"\thttps://a.example/5\thttps://n2t.net/ark:12148/x5\tx\n\n',
+        "ark,shelf,url,title,collection,closed\n\nark:12148/x5,B 7,https://a.example/5,A map,Maps,TRUE",
+    ],
+)
+def test_what_spreadsheets_write_is_read(tmp_path: Path, text: str) -> None:
+    [row] = rows_of(read_inventory(written(tmp_path, text)).drop(columns="line"))
+    assert (*row[:2], *row[3:]) == ("ark:12148/x5", "12148", "A map", "Maps", True)
+    assert row[2].startswith("http")
+
+
+def test_only_the_arks_are_needed_and_without_its_column_nothing_is_said_of_closed(tmp_path: Path) -> None:
+    [row] = rows_of(read_inventory(written(tmp_path, "ark\nark:12148/x5\n")))
+    assert row == (2, "ark:12148/x5", "12148", None, None, None, None)
+    [row] = rows_of(read_inventory(written(tmp_path, "ark,closed\nark:12148/x5,\n")))
+    assert row[-1] is False
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("", 1, "no line that names the columns"),
+        ("url,title\nhttps://a.example/,x\n", 1, "no column is named ark"),
+        ("ark,url,target\nark:1/x5,,\n", 1, "two columns are the expected_url"),
+        ("ark\nark:1/x5\nnothing\n", 3, "not an ARK: 'nothing'"),
+        ('ark,title\nark:1/x5,"two\nlines"\nark:1/,\n', 4, "not an ARK"),
+        ("ark,url\nark:1/x5,ftp://a.example/\n", 2, "not an http or https URL"),
+        ("ark,url\nark:1/x5,a.example/5\n", 2, "not an http or https URL"),
+        ("ark,closed\nark:1/x5,maybe\n", 2, "closed is yes or no"),
+        ("ark\nark:1/x5\n\nark:/1/x-5\n", 4, "stands on line 2 already"),
+        ("ark,title\nark:1/x5,a,b\n", 2, "has 3 cells"),
+        ('ark,title\nark:1/x5,"a\n', 2, "is not CSV"),
+        (b"ark,title\nark:1/x5,caf\xe9\n", 2, "is not UTF-8"),
+    ],
+)
+def test_a_bad_line_is_one_line_that_says_which(tmp_path: Path, text: str | bytes, line: int, words: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(InventoryUnreadable) as told:
+        read_inventory(path)
+    assert str(told.value).startswith(f"{path}:{line}: ")
+    assert words in str(told.value)
+    store = write_world(tmp_path / "audit.db")
+    for command in (("report", "--store", store, "--out", tmp_path / "out"), ("check", *ON_LOOPBACK)):
+        done = run_command(*command, "--inventory", path)
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
+        assert f"{path}:{line}: " in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+# -- the tables
+
+
+def test_without_an_inventory_nothing_is_said_of_one(tmp_path: Path) -> None:
+    tables = tables_of(load_frames(write_world(tmp_path / "world.db")))
+    assert tables["inventory"].empty
+    assert tables["inventory_extra"].empty
+    assert not tables["summary"]["measure"].str.startswith("inventory").any()
+    assert set(tables["collections"]["source"]) == {"section"}
+
+
+INVENTORY = f"""ark,expected_url,title,collection,closed
+ark:12148/btv1b8449691v,{LANDING},A map,Maps,no
+ark:12148/bpt6k107371t,https://gallica.example/elsewhere,A book,Books,yes
+ark:12148/never,https://gallica.example/never,Never met,Maps,no
+ark:53355/cl010120339,http://museum.example/7,A picture,Pictures,no
+ark:13960/t2s47dp7t,https://slow.example/7,A scan,Scans,no
+ark:88435/x5,,Only cited,Scans,
+"""
+
+
+def test_each_line_of_the_inventory_is_held_against_what_is_known(tmp_path: Path) -> None:
+    listed = read_inventory(written(tmp_path, INVENTORY))
+    frames = load_frames(write_world(tmp_path / "world.db"), inventory=listed)
+    tables = tables_of(frames)
+    columns = ["findings", "ark", "presence", "landing", "access", "citations"]
+    assert list(rows_of(tables["inventory"][columns])) == [
+        ("elsewhere, wrongly-open", "ark:12148/bpt6k107371t", "seen", "elsewhere", "wrongly-open", 1),
+        ("never-seen", "ark:12148/never", "never-seen", "undetermined", "undetermined", 0),
+        ("never-checked", "ark:88435/x5", "never-checked", "not-stated", "undetermined", 1),
+        (None, "ark:12148/btv1b8449691v", "seen", "undetermined", "undetermined", 2),
+        (None, "ark:12148/btv1b8449691v", "seen", "expected", "as-meant", 2),
+        (None, "ark:13960/t2s47dp7t", "seen", "undetermined", "undetermined", 1),
+        (None, "ark:53355/cl010120339", "seen", "undetermined", "undetermined", 2),
+    ]
+    collections = {row[1]: row[2:7] for row in rows_of(tables["collections"]) if row[0] == "inventory"}
+    assert collections == {
+        "Books": (1, 1, 0, 0, 0),
+        "Maps": (1, 1, 0, 0, 0),
+        "Pictures": (1, 0, 1, 0, 0),
+        "Scans": (2, 0, 0, 0, 2),
+    }
+    assert [row[-2:] for row in rows_of(tables["collections"]) if row[1] == "Maps"] == [(2, 1)]
+    measures = dict(zip(tables["summary"]["measure"], tables["summary"]["value"], strict=True))
+    assert measures["inventory"] == 6
+    assert {name: measures[f"inventory: {name}"] for name in (*FINDINGS, "extra")} == {
+        "elsewhere": 1, "wrongly-open": 1, "wrongly-closed": 0, "never-seen": 1, "never-checked": 1,
+        "never-cited": 0, "extra": 0,
+    }  # fmt: skip
+    words = "Of 6 ARKs of the inventory: 1 elsewhere, 1 wrongly-open, 1 never-seen, 1 never-checked."
+    assert words in sentences(tables["summary"])
+    text = markdown(Report.of(frames))
+    assert words in text
+    assert "ark:12148/never" in text.partition("## The inventory")[2].partition("##")[0]
+    assert "ark:13960" not in text.partition("## The inventory")[2].partition("##")[0]
+
+
+def test_what_the_inventory_lacks_is_extra_but_for_parts_of_what_it_has(tmp_path: Path) -> None:
+    listed = read_inventory(written(tmp_path, "ark\nark:12148/never\nark:61903/1:1:C4H82DW2\n"))
+    frames = load_frames(write_world(tmp_path / "world.db"), inventory=listed)
+    extra = tables_of(frames)["inventory_extra"]
+    assert list(rows_of(extra[["ark", "citations"]])) == [
+        ("ark:12148/btv1b8449691v", 2),
+        ("ark:12148/bpt6k107371t", 1),
+    ]
+
+
+def test_a_part_of_the_report_tells_of_its_part_of_the_inventory(tmp_path: Path) -> None:
+    listed = read_inventory(written(tmp_path, INVENTORY))
+    frames = load_frames(write_world(tmp_path / "world.db"), inventory=listed)
+    of_naan = tables_of(chosen(frames, Choice(naans=("12148",))))["inventory"]
+    assert set(of_naan["ark"]) == {"ark:12148/btv1b8449691v", "ark:12148/bpt6k107371t", "ark:12148/never"}
+    broken = tables_of(chosen(frames, Choice(only=("timeout",))))
+    assert list(broken["inventory"]["ark"]) == ["ark:13960/t2s47dp7t"]
+    assert broken["inventory_extra"].empty
+
+
+def test_an_empty_store_has_never_seen_any(tmp_path: Path) -> None:
+    listed = read_inventory(written(tmp_path, INVENTORY))
+    tables = tables_of(load_frames(write_store(tmp_path / "empty.db", {}), inventory=listed))
+    assert set(tables["inventory"]["presence"]) == {"never-seen"}
+
+
+# -- the command
+
+
+def test_an_inventory_is_checked_and_reported_over_real_sockets(tmp_path: Path) -> None:
+    store, ours, config = tmp_path / "audit.db", tmp_path / "ours.csv", tmp_path / "arkaudit.toml"
+    ours_text = ["ark,expected_url,collection,closed"]
+
+    def answer(target: str) -> bytes:
+        name = target.partition("?")[0].rpartition("/")[2]
+        if "/ark:" in target and name in ("x5", "x7", "xb2"):
+            return reply("302 Found", Location=f"/view/{name if name != 'x7' else 'x5'}")
+        if target.startswith("/view/"):
+            return reply(body=f"<title>Object {name}</title><p>The whole text of object {name}, and nothing else.")
+        if name == "xc3":
+            return reply("401 Unauthorized", WWW_Authenticate='Basic realm="reading room"')
+        return reply("404 Not Found", "<p>not here")
+
+    with RawServer(answer) as server:
+        ours_text += [
+            f"ark:12x45/x5,{server.url}/view/x5/#top,Maps,no",
+            f"ark:12x45/x7,{server.url}/view/x7,Maps,no",
+            f"ark:12x45/xb2,{server.url}/view/xb2,Letters,yes",
+            "ark:12x45/xc3,,Letters,no",
+            "ark:12x45/xd4,,Letters,yes",
+        ]
+        ours.write_text("\n".join(ours_text))
+        config.write_text('store = "audit.db"\ninventory = "ours.csv"\n')
+        check = ("check", "--inventory", ours, "--resolver", f"{server.url}/", "--store", store, "--attempts", "1")
+        done = run_command(*check, *ON_LOOPBACK)
+        assert (done.returncode, len(done.stdout.splitlines())) == (0, 5), done.stderr
+        out = tmp_path / "report"
+        assert run_command("report", "-c", config, "--out", out, "--format", "csv").returncode == 0
+    with (out / "tables" / "inventory.csv").open(encoding="utf-8", newline="") as file:
+        rows = {row["ark"].rpartition("/")[2]: row for row in csv.DictReader(file)}
+    assert {name: row["findings"] for name, row in rows.items()} == {
+        "x7": "elsewhere, never-cited",
+        "xb2": "wrongly-open, never-cited",
+        "xc3": "wrongly-closed, never-cited",
+        "x5": "never-cited",
+        "xd4": "never-cited",
+    }
+    assert (rows["x5"]["landing"], rows["xd4"]["access"]) == ("expected", "undetermined")

@@ -1,0 +1,210 @@
+"""What a hostile host sends without end comes to its end here, by the limits of `docs/security.md`, one at a time."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import pytest
+
+from tests.loopback import RawServer, check_rows, reply
+
+#: Seconds for a request, of which each of these hosts would take all there are.
+TIMEOUT_S = 4.0
+PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
+ROBOTS = reply("404 Not Found")
+Sender = Callable[[socket.socket, threading.Event], None]
+
+
+@contextmanager
+def sending(robots: Sender | None, page: Sender | None) -> Iterator[tuple[int, list[int]]]:
+    """A host of which robots.txt, or everything else, is sent as a function has it; its port, and what it could send.
+
+    Without a function, there is no robots.txt, and a page.
+    """
+    listener, stopped = socket.create_server(("127.0.0.1", 0)), threading.Event()
+    sent: list[int] = []
+
+    class Counted:
+        def __init__(self, connection: socket.socket) -> None:
+            self.connection = connection
+
+        def sendall(self, data: bytes) -> None:
+            self.connection.sendall(data)
+            sent.append(len(data))
+
+    def serve(connection: socket.socket) -> None:
+        try:
+            with connection:
+                head = connection.recv(65536)
+                is_robots = b"/robots.txt" in head.split(b"\r\n")[0]
+                sender = robots if is_robots else page
+                if sender is None:
+                    connection.sendall(ROBOTS if is_robots else PAGE)
+                else:
+                    sender(Counted(connection), stopped)  # type: ignore[arg-type]
+        except OSError:
+            return  # it was hung up on, as it should be
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=serve, args=(connection,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield listener.getsockname()[1], sent
+    finally:
+        stopped.set()
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+def without_end(head: bytes, piece: bytes, *, pause_s: float = 0.0) -> Sender:
+    """Sends *head*, and then *piece* again and again, at once or with a pause in between."""
+
+    def send(connection: socket.socket, stopped: threading.Event) -> None:
+        connection.sendall(head)
+        while not stopped.wait(pause_s):
+            connection.sendall(piece)
+
+    return send
+
+
+def silence(connection: socket.socket, stopped: threading.Event) -> None:
+    """Says nothing, and keeps the connection."""
+    stopped.wait(60)
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
+#: What is sent for an ARK, the outcomes that this may have, words of the reason, and the most that may be taken of it.
+ENDLESS: dict[str, tuple[Sender, set[str], str, int]] = {
+    "interim answers": (
+        without_end(b"", b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n" * 100),
+        {"protocol-error"}, "never end", 2**23,
+    ),
+    "headers": (without_end(b"HTTP/1.1 200 OK\r\n", b"X-More: yes\r\n" * 1000), {"protocol-error"}, "never end", 2**23),
+    "a header": (without_end(b"HTTP/1.1 200 OK\r\nX-Long: ", b"x" * 10_000), {"protocol-error"}, "never end", 2**23),
+    "a status line": (without_end(b"HTTP/1.1 200 ", b"x" * 10_000), {"protocol-error"}, "", 2**23),
+    "trailers": (
+        without_end(CHUNKED + b"5\r\n<p>ok\r\n0\r\n", b"X-More: yes\r\n" * 1000),
+        {"undetermined"}, "not read to the end", 2**23,
+    ),
+    "the size of a chunk": (
+        without_end(CHUNKED, b"0" * 10_000), {"resolved", "undetermined"}, "could not be read", 2**23,
+    ),
+    "a body": (
+        without_end(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>An object</title>", b"<p>more" * 1000),
+        {"undetermined"}, "not read to the end", 2**24,
+    ),
+    "headers, drop by drop": (without_end(b"HTTP/1.1 200 OK\r\n", b"x", pause_s=0.05), {"timeout"}, "in time", 2**20),
+    "a body, drop by drop": (
+        without_end(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>An object</title>", b"x", pause_s=0.05),
+        {"undetermined"}, "not read to the end", 2**20,
+    ),
+    "interim answers, drop by drop": (
+        without_end(b"", b"HTTP/1.1 102 Processing\r\n\r\n", pause_s=0.1), {"timeout"}, "in time", 2**20,
+    ),
+    "silence": (silence, {"timeout"}, "in time", 0),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def found() -> Iterator[dict[str, tuple[dict[str, Any], int, float]]]:
+    """For each of `ENDLESS` the row about its ARK, the bytes that could be sent, and the seconds of the whole check."""
+    with ExitStack() as hosts:
+        served = [hosts.enter_context(sending(None, sender)) for sender, *_ in ENDLESS.values()]
+        begun = time.monotonic()
+        rows = check_rows(
+            "--timeout", str(TIMEOUT_S), "--attempts", "1",
+            *(f"http://127.0.0.1:{port}/ark:/12x45/x5" for port, _ in served),
+        )  # fmt: skip
+        took_s = time.monotonic() - begun
+        yield {name: (row, sum(sent), took_s) for name, row, (_, sent) in zip(ENDLESS, rows, served, strict=True)}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_what_never_ends_is_ended(name: str, found: dict[str, tuple[dict[str, Any], int, float]]) -> None:
+    _, expected, words, most_bytes = ENDLESS[name]
+    row, sent, took_s = found[name]
+    assert row["object"]["outcome"] in expected, row["object"]
+    assert words in str(row["object"]["evidence"])
+    assert sent <= most_bytes * row["requests"], "what the system's own buffers take counts as sent"
+    assert took_s < 30 * TIMEOUT_S
+
+
+def test_what_could_not_be_read_is_never_said_to_be_another_page(
+    found: dict[str, tuple[dict[str, Any], int, float]],
+) -> None:
+    row, _, _ = found["the size of a chunk"]
+    assert "another page" not in str(row["object"]["evidence"])
+    assert "could not be read" in str(row["object"]["evidence"])
+
+
+ROBOTS_WITHOUT_END: dict[str, tuple[Sender, set[str]]] = {
+    "rules": (
+        without_end(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: *\nDisallow: /ark:\n",
+            b"Allow: /x\n" * 1000,
+        ),
+        {"robots"},
+    ),
+    "rules, drop by drop": (
+        without_end(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: *\n", b"#", pause_s=0.05),
+        {"timeout"},
+    ),
+    "silence": (silence, {"timeout"}),
+    "a bomb": (
+        without_end(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\nConnection: close\r\n"
+            b"Content-Length: %d\r\n\r\n" % len(gzip.compress(b"\n" * 2**27))
+            + gzip.compress(b"\n" * 2**27),
+            b"",
+            pause_s=5,
+        ),
+        {"resolved", "undetermined", "robots"},
+    ),
+    "a pattern that takes for ever": (
+        without_end(
+            reply(body="User-agent: *\nDisallow: /" + "*k" * 2_000 + "*z$\n", media_type="text/plain"), b"", pause_s=5
+        ),
+        {"resolved", "undetermined"},
+    ),
+}  # fmt: skip
+
+
+def test_a_robots_txt_that_never_ends_is_ended() -> None:
+    name = "k" * 300
+    with ExitStack() as hosts:
+        served = [hosts.enter_context(sending(sender, None)) for sender, _ in ROBOTS_WITHOUT_END.values()]
+        rows = check_rows(
+            "--timeout", str(TIMEOUT_S), "--attempts", "1",
+            *(f"http://127.0.0.1:{port}/ark:/12x45/{name}" for port, _ in served),
+        )  # fmt: skip
+    told = {name: row["object"]["outcome"] for name, row in zip(ROBOTS_WITHOUT_END, rows, strict=True)}
+    assert {name: outcome for name, outcome in told.items() if outcome not in ROBOTS_WITHOUT_END[name][1]} == {}
+
+
+def test_a_handshake_that_never_ends_is_ended() -> None:
+    with sending(silence, silence) as (port, _):
+        [row] = check_rows("--timeout", "2", "--attempts", "1", f"https://127.0.0.1:{port}/ark:/12x45/x5")
+    assert row["object"]["outcome"] == "timeout"
+
+
+def test_redirects_end_also_where_each_sets_a_cookie() -> None:
+    def onward(target: str) -> bytes:
+        return reply("302 Found", Location=target, Set_Cookie=f"n={len(server.targets)}")
+
+    with RawServer(onward) as server:
+        [row] = check_rows("--attempts", "1", f"{server.url}/ark:/12x45/x5")
+        asked = [target for target in server.targets if target == "/ark:/12x45/x5"]
+    assert row["object"]["outcome"] in ("too-many-redirects", "loop")
+    assert len(asked) <= 21

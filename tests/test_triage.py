@@ -1,0 +1,388 @@
+"""What people decide about known problems: what it covers, how long, and that reports count it and raise the rest."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arkaudit.config import ConfigError, load_audits
+from arkaudit.notify.message import HEADINGS, message
+from arkaudit.triage_file import load_triage, triage_text
+from crawler.history.standing import standing_of
+from crawler.history.triage import PARTICIPLES, Action, Decision, Found, Kind, Problem, is_wanted, target_of, treatment
+from crawler.store import Store
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
+from tests.test_history import GUIDE, ONE, OTHER, OTHER_PAGE, audit
+from tests.test_standing import BEGINNING, check, day
+from tests.vectors import vectors
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+def decision(text: str) -> Decision:
+    """A decision as the vectors write it: ``ignore@1 until 40``, ``assign@2 anna``."""
+    first, _, rest = text.partition(" ")
+    action, _, at = first.partition("@")
+    until = day(float(rest.removeprefix("until "))).date() if rest.startswith("until") else None
+    return Decision(
+        Action(action), Kind.ARK, "ark:12x45/x5", day(float(at)), until=until, assignee=None if until else rest or None
+    )
+
+
+@pytest.mark.parametrize("vector", vectors("triage"))
+def test_what_was_decided_holds_or_does_not(vector: dict[str, Any]) -> None:
+    checks = [check(text) for text in vector["checks"]]
+    standing, _ = standing_of(checks)
+    assert standing is not None
+    life = [Found(each.at, each.object) for each in checks]
+    problem = Problem(life[-1], standing.state, standing.since, life)
+    found = treatment(map(decision, vector["decisions"]), problem, life[-1].at.date())
+    assert (PARTICIPLES[found.action] if found.action else None) == vector["treatment"], found.words
+    assert vector.get("words", "") in found.words
+    assert not found.words or vector.get("words") != ""
+    assert found.assignee == vector.get("assignee")
+
+
+@given(st.permutations(["acknowledge@1", "ignore@1 until 40", "assign@1 anna", "assign@2 bo", "acknowledge@8"]))
+def test_the_order_in_which_decisions_are_told_does_not_matter(order: list[str]) -> None:
+    life = [Found(day(number), check("0 broken").object) for number in (0, 3, 7, 50)]
+    problem = Problem(life[-1], None, None, life)
+    expected = treatment(map(decision, sorted(order)), problem, date(2026, 3, 1))
+    assert treatment(map(decision, order), problem, date(2026, 3, 1)) == expected
+
+
+def test_a_check_that_was_asked_for_is_wanted_until_it_is_made() -> None:
+    asked = [decision("recheck@5"), decision("acknowledge@9")]
+    assert is_wanted(asked, None) == day(5)
+    assert is_wanted(asked, day(4.9)) == day(5)
+    assert is_wanted(asked, day(5.1)) is None
+    assert is_wanted([], None) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (Kind.ARK, "no ark"),
+        (Kind.HOST, ""),
+        (Kind.HOST, "*.example"),
+        (Kind.PATTERN, "ark:12148/x5"),
+        (Kind.PATTERN, "btv1*"),
+        (Kind.DOCUMENT, " "),
+    ],
+)
+def test_what_names_nothing_is_no_target(kind: Kind, text: str) -> None:
+    with pytest.raises(ValueError, match=r"\S"):
+        target_of(kind, text)
+
+
+# -- the file
+
+
+FILE = """
+[[acknowledge]]
+ark = ["https://n2t.net/ark:/12148/btv1-b84", "ark:12148/x7"]
+
+[[ignore]]
+host = "old.example.org"
+reason = "it moves"
+until = 2027-01-01
+
+[[assign]]
+document = "https://www.example.org/theses/"
+to = "anna@example.org"
+at = 2026-11-01
+"""
+
+
+def test_a_file_is_decisions_in_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "triage.toml"
+    path.write_text(FILE)
+    told = load_triage(path, now=NOW)
+    assert [(each.action, each.target, each.at, each.until, each.assignee) for each in told.decisions] == [
+        ("acknowledge", "ark:12148/btv1b84", NOW, None, None),
+        ("acknowledge", "ark:12148/x7", NOW, None, None),
+        ("ignore", "old.example.org", NOW, date(2027, 1, 1), None),
+        ("assign", "https://www.example.org/theses/", datetime(2026, 11, 1, tzinfo=UTC), None, "anna@example.org"),
+    ]
+    assert all(each.from_file for each in told.decisions)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ('\n[[ignore]]\nark = "ark:1/x5"\nuntil = 2027-01-01\n', 2, "reason"),
+        ('[[ignore]]\nark = "ark:1/x5"\nreason = "it moves"\n', 1, "until"),
+        ('[[ignore]]\nark = "ark:1/x5"\nreason = ""\nuntil = 2027-01-01\n', 3, "reason"),
+        ('[[ignore]]\nark = "ark:1/x5"\nreason = "r"\nuntil = "soon"\n', 4, "until"),
+        ('[[acknowledge]]\nark = "ark:1/x5"\n\n[[acknowledge]]\nark = "nothing"\n', 5, "not an ARK"),
+        ('[[acknowledge]]\nark = "ark:1/x5"\nhost = "a.example"\n', 1, "names one of"),
+        ('[[acknowledge]]\nreason = "why"\n', 1, "names one of"),
+        ('[[acknowledge]]\nark = "ark:1/x5"\n[[acknowledge]]\nark = "ark:/1/x-5"\n', 3, "stands on line 1 already"),
+        ('[[acknowledge]]\nark = "ark:1/x5"\nuntil = 2027-01-01\n', 3, "Extra"),
+        ('[[forgive]]\nark = "ark:1/x5"\n', 1, "Extra"),
+        ('[[assign]]\nhost = "a.example"\n', 1, "to"),
+        ('[[acknowledge]]\nark = "ark:1/x5"\nat = 2030-01-01\n', 3, "future"),
+    ],
+)
+def test_a_mistake_in_the_file_is_told_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
+    path = tmp_path / "triage.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as told:
+        load_triage(path, now=NOW)
+    assert str(told.value).startswith(f"{path}:{line}: ")
+    assert words in str(told.value)
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+
+
+@given(st.lists(st.tuples(st.sampled_from([*Action]), TEXTS, TEXTS), unique_by=lambda told: (told[0], told[1].strip())))
+def test_what_is_exported_is_read_as_the_same(tmp_path_factory: pytest.TempPathFactory, told: list[Any]) -> None:
+    path = tmp_path_factory.mktemp("triage") / "triage.toml"
+    made = [
+        Decision(
+            action,
+            Kind.DOCUMENT,
+            name.strip(),
+            NOW,
+            words,
+            date(2027, 1, 1) if action is Action.IGNORE else None,
+            words if action is Action.ASSIGN else None,
+            from_file=True,
+        )
+        for action, name, words in sorted(told, key=lambda each: [*Action].index(each[0]))
+        if name.strip()
+    ]
+    path.write_text(triage_text(made), "utf-8", newline="")
+    assert list(load_triage(path, now=NOW).decisions) == made
+
+
+def test_a_file_that_is_applied_again_changes_nothing_and_what_is_taken_out_of_it_goes(tmp_path: Path) -> None:
+    path = tmp_path / "triage.toml"
+    path.write_text(FILE)
+    with Store.open(tmp_path / "audit.db") as store:
+        by_hand = Decision(Action.ACKNOWLEDGE, Kind.HOST, "a.example", NOW)
+        store.decide([by_hand])
+        first = load_triage(path, now=NOW)
+        assert store.decide_by_file(first.decisions, at=first.at) == (4, 0)
+        later = load_triage(path, now=NOW + timedelta(days=9))
+        assert store.decide_by_file(later.decisions, at=later.at) == (0, 0)
+        assert {each.at for each in store.decisions() if each.action is Action.ACKNOWLEDGE} == {NOW}
+        path.write_text(FILE.replace(', "ark:12148/x7"', "").replace("it moves", "it moves in spring"))
+        last = load_triage(path, now=NOW + timedelta(days=9))
+        assert store.decide_by_file(last.decisions, at=last.at) == (1, 1)
+        kept = store.decisions()
+    assert by_hand in kept
+    assert [(each.target, each.reason) for each in kept if each.action is Action.IGNORE] == [
+        ("old.example.org", "it moves in spring")
+    ]
+
+
+def test_a_named_audit_has_a_file_of_its_own(tmp_path: Path) -> None:
+    config = tmp_path / "arkaudit.toml"
+    config.write_text(
+        'triage = "all.toml"\ninventory = "ours.csv"\n[audits.theses]\ntriage = "theses.toml"\n[audits.maps]\n'
+    )
+    named = load_audits(config)
+    assert [named[name].triage for name in (None, "theses", "maps")] == [
+        tmp_path / "all.toml",
+        tmp_path / "theses.toml",
+        tmp_path / "all.toml",
+    ]
+    assert named["maps"].inventory == tmp_path / "ours.csv"
+
+
+# -- in a store
+
+
+def state_of(store: Store, run_id: int) -> dict[str, tuple[bool, str]]:
+    return {url: (each.is_known, each.whole.words) for (_, url), each in store.treated(run_id).items()}
+
+
+def ignore(kind: Kind, target: str, until: date = date(2026, 6, 1)) -> Decision:
+    return Decision(Action.IGNORE, kind, target_of(kind, target), BEGINNING, "it moves", until)
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "covered"),
+    [
+        (Kind.ARK, "ark:/12x45/x-5", [ONE]),
+        (Kind.PATTERN, "ark:12x45/*", [ONE, OTHER]),
+        (Kind.PATTERN, f"{OTHER[:-1]}*", [OTHER]),
+        (Kind.HOST, "http://a.example/", [ONE]),
+        (Kind.DOCUMENT, GUIDE, [ONE]),
+        (Kind.DOCUMENT, "http://*", [ONE, OTHER]),
+        (Kind.DOCUMENT, "http://nowhere.example/", []),
+    ],
+)
+def test_arks_are_meant_by_name_pattern_host_or_document(kind: Kind, target: str, covered: Sequence[str]) -> None:
+    with Store.open(None) as store:
+        store.decide([ignore(kind, target)])
+        pages = {GUIDE: f"see {ONE}", OTHER_PAGE: f"see {OTHER}"}
+        run_id = audit(store, 3, documents=pages, answers={ONE: 404, OTHER: 404})
+        known = [url for url, (is_known, _) in state_of(store, run_id).items() if is_known]
+        assert sorted(known) == sorted(covered)
+
+
+def test_a_document_that_is_ignored_leaves_the_others_that_cite_the_same() -> None:
+    with Store.open(None) as store:
+        store.decide([ignore(Kind.DOCUMENT, GUIDE)])
+        pages = {GUIDE: f"see {ONE}", OTHER_PAGE: f"see {ONE}"}
+        run_id = audit(store, 3, documents=pages, answers={ONE: 404, OTHER: 200})
+        [treated] = store.treated(run_id).values()
+        assert not treated.is_known
+        assert {url: each.action for url, each in treated.in_documents.items()} == {GUIDE: "ignore", OTHER_PAGE: None}
+        later = audit(store, 9, documents={GUIDE: f"see {ONE}"}, answers={ONE: 404, OTHER: 200})
+        assert [each.is_known for each in store.treated(later).values()] == [True]
+        alone = audit(store, 12, answers={ONE: 404, OTHER: 200}, seeds=[])
+        assert [each.is_known for each in store.treated(alone).values()] == [True], "by the last run that cites it"
+
+
+def test_the_news_leave_out_what_is_known_and_count_it() -> None:
+    with Store.open(None) as store:
+        pages = {GUIDE: f"see {ONE} and {OTHER}"}
+        audit(store, 0, documents=pages, answers={ONE: 404, OTHER: 404})
+        store.decide([Decision(Action.ACKNOWLEDGE, Kind.ARK, "ark:12x45/x5", day(1)), ignore(Kind.ARK, "ark:12x45/x7")])
+        second = audit(store, 3, documents=pages, answers={ONE: 404, OTHER: 404})
+        told = store.news(second)
+        assert (told.items, told.known_problems, told.triaged) == (
+            (),
+            0,
+            "2 known: 1 acknowledged, 1 ignored until 2026-06-01",
+        )
+        third = audit(store, 8, documents=pages, answers={ONE: 404, OTHER: 404})
+        told = store.news(third)
+        assert [(item.kind, item.ark) for item in told.items] == [("broke", "ark:12x45/x5")], "it got worse"
+        text = message(told, kinds=HEADINGS, audit="theses")
+        assert text is not None
+        assert "1 known: 1 ignored until 2026-06-01." in text.text
+        late = audit(store, 160, documents=pages, answers={ONE: 404, OTHER: 404})
+        assert store.news(late).triaged == ""
+
+
+def test_decisions_survive_a_merge_and_the_later_holds(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.db", tmp_path / "two.db"
+    for path, at, reason in ((one, day(5), "ours"), (two, day(9), "theirs")):
+        with Store.open(path) as store:
+            audit(store, 0, answers={ONE: 404})
+            store.decide([Decision(Action.ACKNOWLEDGE, Kind.ARK, "ark:12x45/x5", at, reason)])
+    for into, other in ((one, two), (two, one), (one, two)):
+        assert run_command("store", "import", other, "--store", into).returncode == 0
+        with Store.open(into) as store:
+            assert [each.reason for each in store.decisions()] == ["theirs"]
+    assert run_command("store", "check", "--store", one).returncode == 0
+    with closing(sqlite3.connect(one)) as raw:
+        raw.execute("update triage set action = 'forgive'")
+        raw.commit()
+    done = run_command("store", "check", "--store", one)
+    assert (done.returncode, "'forgive' is no word" in done.stdout) == (1, True)
+
+
+# -- the command
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    path = tmp_path / "audit.db"
+    with Store.open(path) as store:
+        audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 404, OTHER: 404})
+    return path
+
+
+def test_the_verbs_decide_list_export_and_forget(kept: Path) -> None:
+    done = run_command("triage", "acknowledge", "ark:/12x45/x5", "--reason", "withdrawn", "--store", kept)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "acknowledged: 1 ARK of" in done.stderr
+    assert "1 of them not well" in done.stderr
+    for words in (
+        ("ignore", "--host", "b.example", "--until", "2199-01-01", "--reason", "it moves"),
+        ("assign", "--pattern", "ark:12x45/*", "--to", "anna"),
+        ("recheck", "--document", GUIDE),
+    ):
+        assert run_command("triage", *words, "--store", kept).returncode == 0
+    rows = json.loads(run_command("triage", "list", "--format", "json", "--store", kept).stdout)
+    assert [(row["action"], row["kind"], row["arks"], row["to"]) for row in rows] == [
+        ("acknowledge", "ark", 1, None),
+        ("ignore", "host", 1, None),
+        ("assign", "pattern", 2, "anna"),
+        ("recheck", "document", 2, None),
+    ]
+    assert "withdrawn" in run_command("triage", "list", "--store", kept, COLUMNS="160").stdout
+    file = kept.with_name("triage.toml")
+    assert run_command("triage", "export", "--out", file, "--store", kept).returncode == 0
+    assert run_command("triage", "forget", "ark:12x45/x5", "--store", kept).returncode == 0
+    assert len(json.loads(run_command("triage", "list", "--format", "json", "--store", kept).stdout)) == 3
+    done = run_command("triage", "apply", file, "--store", kept)
+    assert (done.returncode, "4 decisions in the file" in done.stderr) == (0, True), done.stderr
+    again = json.loads(run_command("triage", "list", "--format", "json", "--store", kept).stdout)
+    assert [{**row, "from_file": False} for row in again] == rows
+
+
+def test_the_life_of_an_ark_tells_what_was_decided(kept: Path) -> None:
+    decide = ("triage", "ignore", "--host", "a.example", "--until", "2199-01-01", "--reason", "it moves")
+    assert run_command(*decide, "--store", kept).returncode == 0
+    told = run_command("history", "ark:12x45/x5", "--store", kept).stdout
+    assert told.count("ignored until 2199-01-01 by host a.example: it moves") == 1
+    row = json.loads(run_command("history", "ark:12x45/x7", "--store", kept, "--format", "json").stdout)
+    assert row["urls"][0]["decisions"] == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("acknowledge",),
+        ("acknowledge", "no ark"),
+        ("acknowledge", "--host", "*"),
+        ("ignore", "ark:1/x5", "--until", "2199-01-01"),
+        ("ignore", "ark:1/x5", "--until", "2199-01-01", "--reason", " "),
+        ("ignore", "ark:1/x5", "--until", "2020-01-01", "--reason", "r"),
+        ("ignore", "ark:1/x5", "--until", "soon", "--reason", "r"),
+        ("assign", "ark:1/x5"),
+        ("forget", "ark:1/x5"),
+        ("apply", "nothing.toml"),
+        ("list", "--store", "nothing.db"),
+    ],
+)
+def test_a_mistake_is_one_line_and_nothing_is_decided(kept: Path, words: Sequence[str]) -> None:
+    before = kept.read_bytes()
+    store = () if "--store" in words else ("--store", kept)
+    done = run_command("triage", *words, *store)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
+    assert kept.read_bytes() == before
+
+
+def test_what_is_asked_for_is_due_once_and_first(tmp_path: Path) -> None:
+    store = tmp_path / "audit.db"
+    with RawServer(lambda target: reply(body=f"<p>an object, {target}")) as server:
+        urls = [f"{server.url}/ark:/12x45/{name}" for name in ("x5", "x7")]
+        check_rows("--store", store, *urls)
+        assert run_command("check", "--due", "--store", store, *ON_LOOPBACK).stdout == ""
+        assert run_command("triage", "recheck", "ark:12x45/x7", "--store", store).returncode == 0
+        done = run_command("check", "--due", "--store", store, *ON_LOOPBACK)
+        assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12x45/x7"], done.stderr
+        assert json.loads(run_command("triage", "list", "--format", "json", "--store", store).stdout) == []
+        assert run_command("check", "--due", "--store", store, *ON_LOOPBACK).stdout == ""
+
+
+def test_a_request_for_a_check_in_a_file_is_met_once_however_often_the_file_is_read(tmp_path: Path) -> None:
+    store, config = tmp_path / "audit.db", tmp_path / "arkaudit.toml"
+    config.write_text('triage = "triage.toml"\n')
+    (tmp_path / "triage.toml").write_text('[[recheck]]\nark = "ark:12x45/x7"\n')
+    with RawServer(lambda target: reply(body=f"<p>an object, {target}")) as server:
+        check_rows("--store", store, f"{server.url}/ark:/12x45/x7")
+        due = ("check", "--due", "--store", store, "-c", config, *ON_LOOPBACK)
+        assert len(json_lines(run_command(*due).stdout)) == 1
+        assert run_command(*due).stdout == ""
+        (tmp_path / "triage.toml").write_text('[[recheck]]\nark = "x7"\n')
+        done = run_command(*due)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+        assert f"{tmp_path / 'triage.toml'}:2: " in done.stderr
