@@ -23,7 +23,6 @@ from crawler.rechecking import Known
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.resolving import request_url
-from crawler.store import Store
 from crawler.verdict import unasked
 from extractors.ark import Ark
 from extractors.documents import Block, Role
@@ -112,16 +111,20 @@ def _targets(found: Iterable[Mention | str], config: Config) -> dict[Mention, tu
 def checked_again(
     again: Sequence[Known], config: Config, store_file: Path, *, explain: bool, console: Console
 ) -> Check:
-    """Resolve ARKs of a store once more, where they were asked for before. Raises `crawler.store.StoreError`."""
+    """Resolve ARKs of a store once more, where they were asked for before. Raises `crawler.store.StoreError`.
+
+    What was begun for the same ARKs, and killed before anything was judged, is gone on with.
+    """
     targets = [(Ark.parse(each.ark), each.request_url) for each in again]
+    seeds = ["due", fingerprint([f"{each.ark} {each.request_url}" for each in again])]
     was_interrupted = False
-    with Store.open(store_file) as store:
+    with opened("check", seeds, config, store_file, resume=None) as begun:
         try:
-            run_id, verdicts = audits.audit(config, store, command="check", targets=targets, console=console)
+            run_id, verdicts = _judged(begun, targets, console)
         except audits.AuditInterrupted as stopped:
             run_id, verdicts, was_interrupted = stopped.run_id, stopped.verdicts, True
-        observed = Observed(store.observations(run_id)) if explain else None
-        decided = store.treated(run_id)
+        observed = Observed(begun.store.observations(run_id)) if explain else None
+        decided = begun.store.treated(run_id)
     told = [_row(verdict.request_url, verdict, observed) for verdict in verdicts]
     return Check(told, was_interrupted, tuple(_raised(verdicts, decided)), count_words(decided.values()))
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from crawler.erc import Record
 from crawler.likeness import TEXT_LIMIT, sketch
-from crawler.observations import PageFacts
-from crawler.pages import MOST_ARKS, read_page
+from crawler.observations import MOST_ARKS, PageFacts
 from crawler.records import parse_record
 from crawler.vocabularies import from_xml
 from extractors.find import find_arks
@@ -63,6 +62,8 @@ def read_answer(body: bytes, content_type: str | None) -> Answer:
     is_html = "html" in (media_type or "") and "xml" not in (media_type or "").replace("xhtml+xml", "")
     if _TAG.match(body[:4_096]):
         described = None if is_html else from_xml(body[:PLAIN_LIMIT]) if _is_xml(media_type, body) else None
+        from crawler.pages import read_page  # beautifulsoup4 comes with it, and a crawl may have no answer to read
+
         page = read_page(body, charset)
         text = page.text
         return Answer(media_type, page.title, text[:TEXT_LIMIT], described or page.record, sketch(text), page.facts)

@@ -86,11 +86,13 @@ def next_form(forms: Sequence[Form]) -> Form | None:
     >>> next_form(forms) is forms[0]
     True
     """
-    unasked = [form for form in forms if form.standing is Standing.UNASKED]
-    living = [form for form in forms if form.standing is Standing.LIVES]
+    unasked = [form for form in forms if form.answer is None]
+    if not unasked:  # as with most ARKs, of which there is one reading; and to judge an answer takes its time
+        return None
+    standings = [form.standing for form in forms]
+    living = [form for form, standing in zip(forms, standings, strict=True) if standing is Standing.LIVES]
     if not living:
-        is_unknown = any(form.standing is Standing.UNKNOWN for form in forms)
-        return None if is_unknown or not unasked else unasked[0]
+        return None if Standing.UNKNOWN in standings else unasked[0]
     longest = max(living, key=_length)
     longer = (form for form in unasked if any(form.extends(other) for other in living))
     shorter = (form for form in unasked if longest.extends(form) and not longest.declares_itself)

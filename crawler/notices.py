@@ -6,10 +6,10 @@ What a page looks like never makes a verdict alone; `crawler.access` weighs it w
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from crawler.observations import Observation
-from crawler.pages import refresh_target
 from crawler.quirks import NOTICE_CHARS, OPENING_CHARS, Found, Phrases, plain, quirks
 from crawler.subject import own_places
 from extractors.ark import Ark
@@ -41,6 +41,9 @@ _SEARCH_PATH = re.compile(
     r"/(?:search\w*|find|results?|discover|recherche\w*|suche\w*|trefferliste|busca\w*|b[uú]squeda|ricerca|pesquisa|zoeken"
     r"|s[oö]k|haku|szukaj|hledat|kereses|query|browse)(?:\.\w+)?(?:/|\Z)",
     re.IGNORECASE,
+)
+_REFRESH = re.compile(
+    r"""\s*+\d*+(?:\.\d*+)?\s*+(?:[;,]\s*+(?:url\s*+=)?|url\s*+=)\s*+['"]?(?P<url>[^'"\s][^'"]*)""", re.IGNORECASE
 )
 _ROOT_PATH = re.compile(r"/?(?:index\.\w+|home/?|default\.aspx?)?\Z", re.IGNORECASE)
 _404_TITLE = re.compile(r"\W*404\b(?!\s*-?\s*(?:p|pages|leaves)\b)")
@@ -164,6 +167,7 @@ def words_of_absence(answer: Observation) -> str | None:
     return told[max(0, found.start - _LEADING_WORDS) : found.end] if found else None
 
 
+@lru_cache(maxsize=512)  # of one answer it is asked several times, and all phrases of all languages take their time
 def _absence(text: str) -> Found | None:
     """The first words of absence in *text* that are no offer of help: "can't find it? Ask us" stands on any page."""
     told = plain(text)
@@ -195,6 +199,16 @@ def _opening(answer: Observation) -> str:
     """What a page says first, or in its headings."""
     opening = (answer.text or "").removeprefix(answer.title or "")[:OPENING_CHARS]
     return ". ".join([opening, *(each for each in answer.facts.headings if each not in opening)])
+
+
+def refresh_target(value: str) -> str | None:
+    """Where a refresh leads, by the value of its header or meta element; None for one that reloads the page.
+
+    >>> refresh_target("5; URL='/item/7'"), refresh_target("30")
+    ('/item/7', None)
+    """
+    found = _REFRESH.match(value)
+    return found["url"].strip() if found else None
 
 
 def refresh_of(answer: Observation) -> str | None:

@@ -159,6 +159,10 @@ class Hop:
     """The digest of that; none for an empty body."""
 
 
+#: ARKs of one page that are kept; a list of a thousand parts is about none of them.
+MOST_ARKS = 60
+
+
 @dataclass(frozen=True, slots=True)
 class PageFacts:
     """What a body says about itself, read when it came, so that no body need be kept."""

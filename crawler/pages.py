@@ -15,27 +15,16 @@ from bs4.element import CData, NavigableString
 from crawler.boilerplate import own_part
 from crawler.erc import QUESTIONS, Record, parse_erc
 from crawler.erc_values import says_something
-from crawler.observations import PageFacts
+from crawler.notices import refresh_target
+from crawler.observations import MOST_ARKS, PageFacts
 from crawler.quirks import plain, quirks
 from crawler.structured import from_json, kernel, plain_key, record_of
 from extractors.find import find_arks
 
 #: Bytes of markup that are parsed: a page made to be slow costs the square of its length.
 MARKUP_LIMIT = 2**17
-#: ARKs of one page that are kept; a list of a thousand parts is about none of them.
-MOST_ARKS = 60
-#: Places by which a page says what it is, in contrast to what it merely mentions.
-DECLARING = re.compile(
-    r"canonical|cite-as|describes|link header|json-ld|og:url|identifier|ark"
-    r"|(?:dc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*",
-    re.IGNORECASE,
-)
-
 _LINKS = ("canonical", "cite-as", "describes", "bookmark", "shortlink")
 _SELF_META = re.compile(r"(?:dc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*|identifier|ark|og:url", re.I)
-_REFRESH = re.compile(
-    r"""\s*+\d*+(?:\.\d*+)?\s*+(?:[;,]\s*+(?:url\s*+=)?|url\s*+=)\s*+['"]?(?P<url>[^'"\s][^'"]*)""", re.IGNORECASE
-)
 _HIDDEN = ("script", "style", "template", "noscript")
 _VALUE_CHARS = 500
 _LABELS_END = " :\N{FULLWIDTH COLON}"
@@ -147,16 +136,6 @@ def _refresh(soup: Any) -> str | None:
         "meta", attrs={"http-equiv": lambda value: value is not None and value.strip().lower() == "refresh"}
     )
     return refresh_target(_attribute(meta, "content"))
-
-
-def refresh_target(value: str) -> str | None:
-    """Where a refresh leads, by the value of its header or meta element; None for one that reloads the page.
-
-    >>> refresh_target("5; URL='/item/7'"), refresh_target("30")
-    ('/item/7', None)
-    """
-    found = _REFRESH.match(value)
-    return found["url"].strip() if found else None
 
 
 def _record(lines: str, graph: Iterable[Any]) -> Record | None:

@@ -128,7 +128,7 @@ def next_reading(
     following = next_form(forms)
     if following is not None:
         return next(reading for reading, form in zip(readings, forms, strict=True) if form is following)
-    all_fail = bool(forms) and all(form.standing is Standing.FAILS for form in forms)
+    all_fail = bool(meant and forms) and all(form.standing is Standing.FAILS for form in forms)
     return _next_meant(meant, heard, controls) if all_fail else None
 
 

@@ -127,15 +127,12 @@ def next_due_at(standings: Iterable[Known], policy: RecheckPolicy, now: datetime
 
 
 def _may_be_due(known: Known, policy: RecheckPolicy, moment: datetime) -> bool:
-    """Whether it could be due by *moment*: not before half an interval has passed, unless somebody asked for it.
-
-    That is quickly seen, and true of few.
-    """
+    """Whether it could be due by *moment*: never before half an interval has passed, which is quickly seen."""
+    days = policy.intervals(known.naan, known.host).of(known.state)
+    if days is None or not (known.is_cited or known.wanted_at):
+        return False
     if known.wanted_at is not None:
         return True
-    days = policy.intervals(known.naan, known.host).of(known.state)
-    if days is None or not known.is_cited:
-        return False
     waited = (moment - known.checked_at).total_seconds() if known.checked_at is not None else math.inf
     return waited >= days * _HALF_A_DAY_S - 1
 

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -339,13 +340,11 @@ class Store:
         with self._writing() as connection:
             connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")  # of `latest`, which is made again below
             connection.execute(delete(schema.verdict).where(schema.verdict.c.run_id == run_id))
-            for verdict in verdicts:
-                values = self._verdict_values(connection, run_id, verdict)
-                connection.execute(
-                    insert(schema.verdict)
-                    .values(values)
-                    .on_conflict_do_update(index_elements=["run_id", "request_url"], set_=values)
-                )
+            of_run = iter(verdicts)
+            while some := list(islice(of_run, _PAGE)):
+                self._learn_ark_ids(connection, list(dict.fromkeys(Ark.parse(verdict.ark) for verdict in some)))
+                rows = [self._verdict_values(connection, run_id, verdict) for verdict in some]
+                connection.execute(_replacing_verdict(), rows)
             latest.note_verdicts(connection, run_id)
 
     def _record_documents(self, connection: Connection, run_id: int, documents: Sequence[DocumentRecord]) -> None:
@@ -793,6 +792,14 @@ def _add_up(connection: Connection, run_id: int, traffic: HostTraffic) -> None:
 def _adding(table: Table) -> Insert:
     """The statement that adds a row; made once, for making it costs more than running it."""
     return insert(table).on_conflict_do_nothing()
+
+
+@cache
+def _replacing_verdict() -> Insert:
+    """The statement that records a verdict, in place of an earlier one about the same."""
+    new = insert(schema.verdict)
+    told = {column.name: new.excluded[column.name] for column in schema.verdict.c if not column.primary_key}
+    return new.on_conflict_do_update(index_elements=["run_id", "request_url"], set_=told)
 
 
 def _document_values(run_id: int, document: DocumentRecord) -> dict[str, Any]:

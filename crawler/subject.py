@@ -7,12 +7,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from crawler.observations import Observation
-from crawler.pages import DECLARING
 from crawler.structured import kernel
 from extractors.ark import Ark
 from extractors.find import find_arks
 from extractors.normalize import NotAnArk
 
+#: Places by which a page says what it is, in contrast to what it merely mentions.
+_DECLARING = re.compile(
+    r"canonical|cite-as|describes|link header|json-ld|og:url|identifier|ark"
+    r"|(?:dc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*",
+    re.IGNORECASE,
+)
 #: One link of a Link header, well formed or with its semicolons where they don't belong, as some resolvers send.
 _LINK = re.compile(r"<(?P<target>[^<>]*)>\s*;?(?P<parameters>[^<]*)")
 _SELF_RELATION = re.compile(r"""rel\s*=\s*["']?[^"',;]*\b(?:describes|cite-as|canonical|identifier)\b""", re.IGNORECASE)
@@ -46,7 +51,7 @@ def declares(places: tuple[str, ...]) -> bool:
     >>> declares(("text", "canonical")), declares(("text",))
     (True, False)
     """
-    return any(DECLARING.fullmatch(place) for place in places)
+    return any(_DECLARING.fullmatch(place) for place in places)
 
 
 def declared_other(answer: Observation, ark: Ark) -> str | None:

@@ -205,6 +205,8 @@ def learned_zones(arks: Iterable[Ark]) -> Mapping[Key, Claim]:
 
 
 def _claims(naan: str, names: Mapping[str | None, set[str]]) -> Iterator[tuple[str | None, Claim]]:
+    if sum(map(len, names.values())) < ENOUGH_NAMES:  # as in most documents: nothing comes of counting
+        return
     tallies = {shoulder: _Tally.of(naan, names[shoulder]) for shoulder in sorted(names, key=lambda key: key or "")}
     of_all = _Tally(
         sum(tally.seen for tally in tallies.values()),

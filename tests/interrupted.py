@@ -289,9 +289,17 @@ def with_a_fault() -> None:
     crawler.reading.read_member = faulty
 
 
+def is_made(store: Path) -> bool:
+    """Whether there is a store, with its tables: whoever makes it may be killed before there are any."""
+    if not store.exists():
+        return False
+    with sqlite3.connect(store) as raw:
+        return raw.execute("select count(*) from sqlite_master where name = 'observation'").fetchone() == (1,)
+
+
 def sent(store: Path) -> Counter[tuple[str, str]]:
     """What the store says was sent, by host and target, in all its runs."""
-    if not store.exists():
+    if not is_made(store):
         return Counter()
     with sqlite3.connect(store) as raw:
         rows = [*raw.execute("select hops from observation"), *raw.execute("select hops from document")]

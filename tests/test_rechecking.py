@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from arkaudit.config import ConfigError, load
 from crawler.history.standing import State
 from crawler.rechecking import Intervals, Known, RecheckPolicy, due, due_at, next_due_at
+from tests.interrupted import Command
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -94,24 +97,24 @@ def test_the_order_in_which_a_store_tells_does_not_matter(order: list[int]) -> N
 
 @given(
     st.lists(
-        st.tuples(
-            st.sampled_from(State),
-            st.one_of(st.none(), st.floats(-5, 200)),
-            st.sampled_from("abc"),
-            st.booleans(),
-            st.sampled_from([None, NOW - timedelta(days=1), NOW + timedelta(days=1)]),
-        )
+        st.builds(
+            replace,
+            st.builds(
+                known,
+                st.integers(0, 99),
+                state=st.sampled_from(State),
+                days_ago=st.one_of(st.none(), st.floats(-5, 200)),
+                host=st.sampled_from("abc"),
+            ),
+            is_cited=st.booleans(),
+            wanted_at=st.sampled_from([None, NOW - timedelta(days=1), NOW + timedelta(days=1)]),
+        ),
+        unique=True,
     ),
     st.floats(0, 40),
 )
-def test_what_is_due_and_what_will_be_next_follow_from_each_moment(
-    told: list[tuple[State, float | None, str, bool, datetime | None]], healthy: float
-) -> None:
+def test_what_is_due_and_what_will_be_next_follow_from_each_moment(standings: list[Known], healthy: float) -> None:
     policy = RecheckPolicy(general=Intervals(healthy=healthy), host={"b": {"healthy": 0, "failing": 90}})
-    standings = [
-        replace(known(number, state=state, host=host, days_ago=ago), is_cited=is_cited, wanted_at=wanted_at)
-        for number, (state, ago, host, is_cited, wanted_at) in enumerate(told)
-    ]
     moments = {each: moment for each in standings if (moment := due_at(each, policy)) is not None}
     assert set(due(standings, policy, NOW)) == {each for each, moment in moments.items() if moment <= NOW}
     later = [moment for moment in moments.values() if moment > NOW]
@@ -170,6 +173,38 @@ def test_what_is_due_is_checked_where_it_was_asked_for_and_nothing_else(tmp_path
         both = always(tmp_path, "healthy = 0\nfailing = 0")
         done = run_command("check", "--due", "--store", store, "-c", both, "--limit", "1", *ON_LOOPBACK)
         assert len(json_lines(done.stdout)) == 1, done.stderr
+
+
+def test_a_check_of_what_is_due_that_was_killed_is_gone_on_with(tmp_path: Path) -> None:
+    released: list[bool] = []
+
+    def respond(target: str) -> bytes:
+        if target.endswith("x5") and len(server.targets) > before > 0 and not released:
+            time.sleep(60)
+        return reply("404 Not Found")
+
+    before = 0
+    with RawServer(respond) as server:
+        store = tmp_path / "audit.db"
+        check_rows("--store", store, *(f"{server.url}/ark:/12x45/x{number}" for number in range(8)))
+        before = len(server.targets)
+        due_now = ["check", "--due", "--store", str(store), "-c", str(always(tmp_path, "failing = 0")), *ON_LOOPBACK]
+        with Command(due_now) as running:
+            while not any(target.endswith("x5") for target in server.targets[before:]):
+                time.sleep(0.02)
+            running.wait(0.5)
+            running.kill()
+        asked = Counter(server.targets[before:])
+        assert asked
+        released.append(True)
+        done = run_command(*due_now)
+        assert "going on with run 2" in done.stderr
+        assert len(json_lines(done.stdout)) == 8
+        again = {target for target, times in Counter(server.targets[before:]).items() if times > 1}
+        assert again <= {"/ark:/12x45/x5"}, "but for what was in flight nothing is asked again"
+    with sqlite3.connect(store) as raw:
+        assert raw.execute("select run_id, state from run").fetchall() == [(1, "finished"), (2, "finished")]
+        assert raw.execute("select count(*) from verdict where run_id = 2").fetchall() == [(8,)]
 
 
 def test_nothing_due_asks_nobody_begins_no_run_and_says_when(tmp_path: Path) -> None:

@@ -20,7 +20,18 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tests.interrupted import HOW_LONG, Command, World, counts, local_files, sent, tables, with_a_fault, with_room_for
+from tests.interrupted import (
+    HOW_LONG,
+    Command,
+    World,
+    counts,
+    is_made,
+    local_files,
+    sent,
+    tables,
+    with_a_fault,
+    with_room_for,
+)
 from tests.library import record, records
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 
@@ -61,7 +72,7 @@ class Disturbed:
     def arguments(self, arguments: Sequence[str], chance: random.Random) -> list[str]:
         """The same command again, or --resume; that only, where the run itself has come to its end."""
         told = [*arguments, "--store", str(self.store)]
-        if not self.store.exists():
+        if not is_made(self.store):
             return told
         with sqlite3.connect(self.store) as raw:
             states = [state for (state,) in raw.execute("select state from run")]
