@@ -1,7 +1,7 @@
 """A report over a year of audits of 200,000 ARKs, in time and memory, on one core; and what is due, at once.
 
 The report is all tables, the page and the CSV files. Reading is measured apart, the same columns of the same rows from
-SQLite and from Parquet files: which of the two the reports should read (docs/adr/0022). `python -m benchmarks.history
+SQLite and from Parquet files: which of the two the reports should read (docs/adr/0024). `python -m benchmarks.history
 STORE` keeps the store that it makes, or takes the one that is there.
 """
 

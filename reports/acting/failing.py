@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import pandas as pd
@@ -26,6 +27,7 @@ _LAST_GOOD: Final = ["last_good_url", "last_good_at"]
 _KNOWN: Final = ["ark_id", "ark", "naan", "request_url", "object", "family", "object_evidence", *_LAST_GOOD]
 
 
+@lru_cache(maxsize=2)
 def diagnosed_failures(frames: Frames) -> pd.DataFrame:
     """One row a verdict whose ARK fails, is silent, or was reached in another way than cited; with its `Diagnosis`.
 
