@@ -18,7 +18,7 @@ from rich.console import Console
 
 from arkaudit import __version__
 from arkaudit.config import Config, ConfigError
-from arkaudit.dry_run import tell_of_check, tell_of_run
+from arkaudit.dry_run import tell_of_check, tell_of_due, tell_of_run
 from arkaudit.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, errors, exit_on, say
 from arkaudit.options import (
     audit_option,
@@ -157,11 +157,11 @@ def check(
         from arkaudit.due import due_now
 
         store_file = store_file or config.store or Path("audit.db")
-        again = due_now(store_file, config, limit=limit)
+        again = due_now(store_file, config, limit=limit, is_dry=dry_run)
         if not again:
             return
-    if dry_run and not due:
-        tell_of_check(asked, config)
+    if dry_run:
+        tell_of_due(again, config) if due else tell_of_check(asked, config)
         return
     from arkaudit.checking import Check, checked, checked_again
     from arkaudit.explaining import print_explanations

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from extractors.ark import Ark
+
 if TYPE_CHECKING:
     from arkaudit.config import Config
     from arkaudit.seeds import Seeds
-    from extractors.ark import Ark
+    from crawler.rechecking import Known
 
 
 def tell_of_check(asked: Sequence[str], config: Config) -> None:
@@ -20,6 +22,14 @@ def tell_of_check(asked: Sequence[str], config: Config) -> None:
     from arkaudit.forecast import plan_of_arks, tell
 
     tell(plan_of_arks(_asked_at(targets(asked, config), config), config.allowance), Console())
+
+
+def tell_of_due(again: Sequence[Known], config: Config) -> None:
+    """Print what a check of what is due would ask of whom."""
+    from arkaudit.forecast import plan_of_arks, tell
+
+    targets = [(Ark.parse(each.ark), each.request_url) for each in again]
+    tell(plan_of_arks(_asked_at(targets, config), config.allowance), Console())
 
 
 def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:

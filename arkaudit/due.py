@@ -16,8 +16,10 @@ from crawler.store import Store
 from extractors.ark import Ark
 
 
-def due_now(store_file: Path, config: Config, *, limit: int | None = None) -> list[Known]:
+def due_now(store_file: Path, config: Config, *, limit: int | None = None, is_dry: bool = False) -> list[Known]:
     """What is due in the store, in the order in which to ask; at most *limit*. Says how much that is.
+
+    What a configuration decides about standing and known problems is kept in the store first, unless *is_dry*.
 
     Raises `arkaudit.seeds.UserMistake` where there is no store, and `crawler.store.StoreError`.
     """
@@ -26,9 +28,10 @@ def due_now(store_file: Path, config: Config, *, limit: int | None = None) -> li
     intervals, now = config.recheck.intervals, datetime.now(UTC)
     told = triage_of(config, now=now)
     with Store.open(store_file) as store:
-        store.keep_standing_by(config.recheck.standing)
-        if told is not None:
-            apply_to(store, told)
+        if not is_dry:
+            store.keep_standing_by(config.recheck.standing)
+            if told is not None:
+                apply_to(store, told)
         known = list(store.known_arks())
     found = due(known, intervals, now)
     if found:

@@ -207,6 +207,19 @@ def test_a_check_of_what_is_due_that_was_killed_is_gone_on_with(tmp_path: Path) 
         assert raw.execute("select count(*) from verdict where run_id = 2").fetchall() == [(8,)]
 
 
+def test_a_dry_run_tells_what_is_due_and_asks_nobody(tmp_path: Path) -> None:
+    store = tmp_path / "a.db"
+    with RawServer(lambda _: reply("404 Not Found")) as server:
+        check_rows("--store", store, f"{server.url}/ark:/12x45/x5", f"{server.url}/ark:/12x45/x6")
+        run_command("triage", "recheck", "ark:12x45/x5", "--store", store)
+        asked, kept = len(server.targets), store.read_bytes()
+        done = run_command("check", *ON_LOOPBACK, "--due", "--dry-run", "--store", store)
+        assert len(server.targets) == asked
+    assert (done.returncode, "1 due in" in done.stderr) == (0, True), done.stderr
+    assert server.url in done.stdout
+    assert store.read_bytes() == kept
+
+
 def test_nothing_due_asks_nobody_begins_no_run_and_says_when(tmp_path: Path) -> None:
     store = tmp_path / "audit.db"
     with RawServer(lambda _: reply(body="<p>an object")) as server:
