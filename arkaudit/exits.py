@@ -78,10 +78,10 @@ def end_for(failure: Exception) -> NoReturn:
 
     match code_of(failure):
         case 0 as code:
-            _forget_output()
+            forget_output()
             sys.exit(code)
         case code if isinstance(failure, OutputClosed | OutputUnwritable):
-            _forget_output()
+            forget_output()
             end(code, str(failure))
         case code if code == EXIT_MISTAKE:
             end(code, str(failure))
@@ -93,6 +93,6 @@ def end_for(failure: Exception) -> NoReturn:
     raise failure
 
 
-def _forget_output() -> None:
+def forget_output() -> None:
     """Send the rest of the output nowhere, or Python complains about it as it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
 from rich.console import Console
 
-from arkaudit.exits import say
+from arkaudit.exits import forget_output, say
+from arkaudit.rows import OutputClosed, whole, write
 from arkaudit.seeds import UserMistake
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
@@ -40,7 +42,8 @@ def report_on(
     """Print a run in brief and write its report into *out*; returns what `--fail-on` goes by.
 
     It is held against an *inventory*, if one is given. With `-` for *out* the report itself is printed, and nothing
-    else. Raises `UserMistake`, `reports.frames.StoreUnreadable` and `reports.exports.ReportUnwritable`.
+    else. Raises `UserMistake`, `reports.frames.StoreUnreadable`, `reports.exports.ReportUnwritable` and
+    `arkaudit.rows.OutputUnwritable`.
     """
     to_stdout = out == STANDARD_OUTPUT
     if to_stdout:
@@ -52,13 +55,15 @@ def report_on(
     loaded = load_frames(store, run_id=run_id, since=since, registry=registry, inventory=listed)
     frames = chosen(loaded, wanted)
     if to_stdout:
-        sys.stdout.write(text_of(Report.of(frames, wanted), formats[0]))
+        with _read_as_far_as_wanted():
+            write(text_of(Report.of(frames, wanted), formats[0]), sys.stdout)
         return list(_tokens(frames))
     paths = write_report(Report.of(frames, wanted), out, formats) if out else None
     console = Console()
-    for line in summary_lines(frames):
-        console.print(line, highlight=False, markup=False)
-    console.print(main_table(frames))
+    with _read_as_far_as_wanted(), whole(console):
+        for line in summary_lines(frames):
+            console.print(line, highlight=False, markup=False)
+        console.print(main_table(frames))
     if paths:
         say(f"the report is at {paths.index or out}")
     return list(_tokens(frames))
@@ -70,6 +75,15 @@ def listed_in(inventory: Path | None) -> pd.DataFrame | None:
         return None if inventory is None else read_inventory(inventory)
     except InventoryUnreadable as problem:
         raise UserMistake(str(problem)) from None
+
+
+@contextmanager
+def _read_as_far_as_wanted() -> Iterator[None]:
+    """Whoever reads what is printed may stop: `--fail-on` goes by all of it."""
+    try:
+        yield
+    except OutputClosed:
+        forget_output()
 
 
 def _refuse_many(formats: Sequence[str]) -> None:

@@ -13,9 +13,11 @@ from typing import Any, Final
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, JustifyMethod
 from rich.table import Table
+from rich.text import Text
 
 from arkaudit.config import Config
 from arkaudit.exits import say
+from arkaudit.rows import whole, write
 from arkaudit.seeds import UserMistake
 from arkaudit.triage_file import TriageFile, load_triage, triage_text
 from crawler.history.standing import State
@@ -97,7 +99,7 @@ def export(store_file: Path, out: Path | None) -> None:
     with _opened(store_file) as store:
         text = triage_text(store.decisions())
     if out is None:
-        sys.stdout.write(text)
+        write(text, sys.stdout)
         return
     begun = out.with_name(f".{out.name}.part")
     try:
@@ -114,7 +116,7 @@ def show(store_file: Path, form: str, *, now: datetime, console: Console) -> Non
     with _opened(store_file) as store:
         rows = [_row(each, store.touched_by([each]), now) for each in store.decisions()]
     if form == "json":
-        sys.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2) + "\n")
+        write(json.dumps(rows, ensure_ascii=False, indent=2) + "\n", sys.stdout)
         return
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in ("action", "about", "ARKs", "not well", "since", "until", "to", "reason"):
@@ -124,8 +126,9 @@ def show(store_file: Path, form: str, *, now: datetime, console: Console) -> Non
         until = f"{row['until']}{' (passed)' if row['is_expired'] else ''}" if row["until"] else ""
         about = f"{row['kind']} {row['target']}"
         cells = (row["action"], about, row["arks"], row["not_well"], row["at"][:10], until, row["to"], row["reason"])
-        table.add_row(*(escaped(str(cell) if cell is not None else "") for cell in cells))
-    console.print(table)
+        table.add_row(*(Text(escaped(str(cell) if cell is not None else "")) for cell in cells))
+    with whole(console):
+        console.print(table)
 
 
 def _row(decision: Decision, touched: Sequence[tuple[str, str, State]], now: datetime) -> dict[str, Any]:

@@ -142,6 +142,11 @@ def test_a_reader_that_has_seen_enough_is_no_failure(letter: Path) -> None:
         ("history", "ark:12x45/x5", "--store", "a.db", "--format", "json"),
         ("schedule", "list", "-c", "arkaudit.toml"),
         ("schedule", "list", "-c", "arkaudit.toml", "--format", "json"),
+        ("report", "--store", "a.db"),
+        ("report", "--store", "a.db", "--format", "md", "--out", "-"),
+        ("triage", "list", "--store", "a.db"),
+        ("triage", "list", "--store", "a.db", "--format", "json"),
+        ("triage", "export", "--store", "a.db"),
     ],
     ids=" ".join,
 )
@@ -150,7 +155,7 @@ def test_a_reader_that_is_gone_is_no_failure(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "arkaudit.toml").write_text('[audits.maps]\nseeds = ["letter.txt"]\nschedule = "0 3 * * *"\n')
-    if arguments[0] == "history":
+    if "a.db" in arguments:
         with RawServer(lambda _: reply(body="<title>A map</title>")) as server:
             check_rows("--store", "a.db", f"{server.url}/ark:/12x45/x5")
     reading, writing = os.pipe()
@@ -160,6 +165,19 @@ def test_a_reader_that_is_gone_is_no_failure(
     finally:
         os.close(writing)
     assert (done.returncode, "ipe" in done.stderr, "Traceback" in done.stderr) == (0, False, False), done.stderr
+
+
+def test_what_nobody_reads_counts_for_fail_on(tmp_path: Path) -> None:
+    with RawServer(lambda _: reply("404 Not Found")) as server:
+        check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:/12x45/x5")
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        for form in ((), ("--format", "md", "--out", "-")):
+            done = run_command("report", "--store", tmp_path / "a.db", *form, "--fail-on", "broken", stdout=writing)
+            assert (done.returncode, "ipe" in done.stderr) == (1, False), done.stderr
+    finally:
+        os.close(writing)
 
 
 def test_tables_for_people_cut_nothing_off(letter: Path) -> None:
