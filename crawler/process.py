@@ -87,8 +87,10 @@ def run_stages(stages: Sequence[Stage], settings: Mapping[str, Any], *, on_start
 
     task = asyncio.get_event_loop().create_task(all_stages())
     with _handlers_restored():
-        process.start(stop_after_crawl=False)
-        _stop_threads()
+        try:
+            process.start(stop_after_crawl=False)
+        finally:
+            _stop_threads()
     if not task.done():
         _commit_what_came(process)
         raise RunInterrupted(at_once=True)
@@ -97,11 +99,14 @@ def run_stages(stages: Sequence[Stage], settings: Mapping[str, Any], *, on_start
 
 
 def _stop_threads() -> None:
-    """Stop the threads of the reactor, if it has not: its loop can end without it, and they go on for ever."""
+    """Stop the threads of the reactor, if it has not, or they go on for ever.
+
+    Its loop can end without it; and Ctrl-C while it stops, when handlers are no more what they were, ends that instead.
+    """
     from twisted.internet import reactor
 
     threads = getattr(reactor, "threadpool", None)
-    if threads is not None:
+    if threads is not None and not threads.joined:
         threads.stop()
 
 

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -105,7 +106,16 @@ main()
 
 
 def test_a_loop_that_is_stopped_leaves_no_thread_that_keeps_the_process_waiting(tmp_path: Path) -> None:
-    with RawServer(lambda _: None) as server:
+    is_over = threading.Event()
+
+    def silent(_: str) -> bytes:
+        is_over.wait(60)
+        return PAGE
+
+    with RawServer(silent) as server:
         command = [sys.executable, "-c", STOPPED_LOOP, "check", *ON_LOOPBACK, *arks(server, count=1)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=40, check=False)
+        finally:
+            is_over.set()
     assert (done.returncode, "a thread has begun" in done.stdout) == (130, True), done.stderr
