@@ -739,10 +739,13 @@ def _refuse_foreign(path: Path) -> int | None:
         try:
             application = connection.execute("PRAGMA application_id").fetchone()[0]
             version = connection.execute("PRAGMA user_version").fetchone()[0]
+            is_begun = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
         finally:
             connection.close()
     except sqlite3.DatabaseError as problem:
         raise NotOurStore(f"{path} is not a store of arkaudit: {problem}") from problem
+    if (application, version, is_begun) == (0, 0, False):  # as a kill in the first moment leaves it
+        return None
     if application != schema.APPLICATION_ID:
         raise NotOurStore(f"{path} is not a store of arkaudit; it was left as it is")
     if version > schema.SCHEMA_VERSION:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,15 @@ def test_a_commit_is_durable_and_readable_while_another_process_writes(tmp_path:
             assert reader.execute("select count(*) from observation").fetchone() == (1,)
         with store._engine.connect() as connection:
             assert connection.scalar(text("pragma synchronous")) == 2
+
+
+def test_a_store_that_was_killed_before_it_had_tables_is_made(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("pragma journal_mode=wal")
+    assert path.stat().st_size > 0
+    with Store.open(path) as store:
+        store.begin_run(command="run", at=AT, version="0", resolver="", user_agent="", seeds=[])
 
 
 def test_a_foreign_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
