@@ -58,6 +58,8 @@ class _Host:
     requests: int = 0
     failures: int = 0
     given_up: str | None = None
+    told_given_up: str | None = None
+    """What was last told of that."""
 
     def traffic(self) -> HostTraffic:
         """What went to it since this was last called."""
@@ -67,6 +69,7 @@ class _Host:
             self.name, self.requests, self.failures, interval_s, pace.crawl_delay_s or None, self.given_up
         )
         self.requests = self.failures = 0
+        self.told_given_up = self.given_up
         return taken
 
 
@@ -186,7 +189,7 @@ class Governor:
 
     def take_traffic(self) -> list[HostTraffic]:
         """What went to each host since this was last called, in the order in which hosts were first asked."""
-        return [host.traffic() for host in self._hosts.values() if host.requests]
+        return [host.traffic() for host in self._hosts.values() if host.requests or host.given_up != host.told_given_up]
 
     # -- behind the turns
 

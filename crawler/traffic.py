@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Self, cast
 
 from scrapy import signals
@@ -18,12 +19,17 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 
+#: What went to hosts is recorded this often: so much of it is lost when a run is killed.
+EVERY_S = 2.0
+
+
 class TrafficRecorder:
-    """Takes what a governor remembers into the store: pauses when they are asked for, the rest when a spider ends."""
+    """Takes what a governor remembers into the store: pauses when they are asked for, the rest every few seconds."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._governor = governor_of(crawler)
+        self._recorded_at = time.monotonic()
         crawler.signals.connect(self.response_downloaded, signal=signals.response_downloaded)
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
 
@@ -34,7 +40,10 @@ class TrafficRecorder:
         return cls(crawler)
 
     def response_downloaded(self) -> None:
-        self._record(self._governor.take_pauses())
+        is_time = time.monotonic() - self._recorded_at >= EVERY_S
+        self._record([*self._governor.take_pauses(), *(self._governor.take_traffic() if is_time else ())])
+        if is_time:
+            self._recorded_at = time.monotonic()
 
     def spider_closed(self) -> None:
         self._record([*self._governor.take_pauses(), *self._governor.take_traffic()])

@@ -58,6 +58,8 @@ def hosts(frames: Frames) -> pd.DataFrame:
     rows = rows.assign(mean_s=rows["mean_s"].astype("Float64").round(3))
     rows = rows.merge(_kept_pauses(frames), on="host", how="left").merge(_treatment(frames), on="host", how="left")
     rows = rows.assign(**{name: rows[name].fillna(0) for name in ("pauses_kept", "paused_s")})
+    # What went out in the last moments before a kill was counted nowhere else.
+    rows = rows.assign(all_requests=rows[["all_requests", "requests"]].astype("Int64").max(axis=1))
     ordered = rows.sort_values(["requests", "host"], ascending=[False, True], ignore_index=True)
     counts = {column.name: "Int64" for column in HOSTS.columns if column.type is COUNT}
     return ordered[[column.name for column in HOSTS.columns]].astype({"host": "str", "given_up": "str", **counts})

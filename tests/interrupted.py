@@ -307,8 +307,11 @@ def sent(store: Path) -> Counter[tuple[str, str]]:
     return Counter((url.split("/")[2], "/" + url.split("/", 3)[3]) for url in urls)
 
 
-#: Columns of the published tables that tell of time; no table has a key of the store or a cost.
-_OF_TIME = (
+#: Columns of the published tables that tell of time, or of what it has cost hosts; no table has a key of the store.
+_OF_TIME_OR_COST = (
+    "all_requests",
+    "pauses_kept",
+    "given_up",
     "at",
     "elapsed_s",
     "since",
@@ -329,12 +332,11 @@ HOW_LONG = r"(?<=times) (?:over \d+ s|within a second)"
 def tables(store: Path) -> dict[str, pd.DataFrame]:
     """The published tables of the newest run, without what must differ between two runs."""
     found = tables_of(load_frames(store))
-    return {
-        name: table.drop(columns=[column for column in table if column in _OF_TIME or column.endswith("_s")]).replace(
-            HOW_LONG, "", regex=True
-        )
+    left_out = {
+        name: [column for column in table if column in _OF_TIME_OR_COST or column.endswith("_s")]
         for name, table in found.items()
     }
+    return {name: table.drop(columns=left_out[name]).replace(HOW_LONG, "", regex=True) for name, table in found.items()}
 
 
 def counts(store: Path) -> dict[str, int]:
