@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from crawler.observations import Observation
 from crawler.structured import kernel
@@ -77,7 +78,7 @@ def subject_of(answer: Observation, record: Mapping[str, Mapping[str, str]], ark
     if _in_set_title(record, ark):
         return Subject(names_this="the title of the set")
     told = _anchoring(record)
-    named = [(label, mention.ark) for label in _NAMES_IT for mention in find_arks(told.get(label, ""))]
+    named = [(label, found) for label in _NAMES_IT if told.get(label) for found in _arks_in(told[label])]
     label = next((label for label, found in named if found == ark), None)
     if label is not None:
         return Subject(names_this=f"the record's {label!r}")
@@ -113,7 +114,7 @@ def _linked(answer: Observation) -> Iterator[tuple[Ark, str]]:
     header = answer.hops[-1].headers.get("Link", "") if answer.hops else ""
     for link in _LINK.finditer(header[:8_000]):
         if _SELF_RELATION.search(link["parameters"]):
-            yield from ((mention.ark, "Link header") for mention in find_arks(link["target"]))
+            yield from ((found, "Link header") for found in _arks_in(link["target"]))
 
 
 def _in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:
@@ -123,7 +124,12 @@ def _in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:
     if not re.match(r"ark:", bare, re.IGNORECASE) and "/" in bare and "//" not in bare:
         bare = f"ark:{bare}"
     where = record.get("set", {}).get("where", "")
-    return any(mention.ark == ark for text in (bare, where) for mention in find_arks(text))
+    return any(ark in _arks_in(text) for text in (bare, where) if text)
+
+
+@lru_cache(maxsize=1024)  # one answer is looked at several times, and many records tell of one holder
+def _arks_in(text: str) -> tuple[Ark, ...]:
+    return tuple(mention.ark for mention in find_arks(text))
 
 
 def _namespace(value: str, ark: Ark) -> str | None:
