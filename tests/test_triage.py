@@ -269,6 +269,17 @@ def test_the_news_leave_out_what_is_known_and_count_it() -> None:
         assert store.news(late).triaged == ""
 
 
+def test_an_ark_that_fails_at_two_urls_is_one_known_problem() -> None:
+    with Store.open(None) as store:
+        twin = ONE.replace("//", "//www.")
+        pages, answers = {GUIDE: f"see {ONE} and {twin}"}, {ONE: 404, twin: 404}
+        audit(store, 0, documents=pages, answers=answers)
+        assert store.news(audit(store, 1, documents=pages, answers=answers)).known_problems == 1
+        store.decide([Decision(Action.ACKNOWLEDGE, Kind.ARK, "ark:12x45/x5", day(2))])
+        told = store.news(audit(store, 3, documents=pages, answers=answers))
+        assert (told.items, told.known_problems, told.triaged) == ((), 0, "1 known: 1 acknowledged")
+
+
 def test_decisions_survive_a_merge_and_the_later_holds(tmp_path: Path) -> None:
     one, two = tmp_path / "one.db", tmp_path / "two.db"
     for path, at, reason in ((one, day(5), "ours"), (two, day(9), "theirs")):

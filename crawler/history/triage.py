@@ -87,7 +87,7 @@ class Gravity(IntEnum):
 
     FINE = 0
     UNJUDGED = 1
-    """Kept out, or not asked: nothing is known."""
+    """Kept out, or not to be judged: nothing is known."""
     OTHERWISE = 2
     """Reached, though not as it is cited."""
     SILENT = 3
@@ -113,6 +113,8 @@ class Found:
         """
         if self.object is ObjectOutcome.WORKS_ELSEWHERE:
             return Gravity.OTHERWISE
+        if self.object is ObjectOutcome.SKIPPED:  # an example, or a test: nobody is to ask, and nothing is amiss
+            return Gravity.FINE
         return {
             Family.WORKS: Gravity.OTHERWISE if self.is_otherwise else Gravity.FINE,
             Family.FAILS: Gravity.FAILS,
