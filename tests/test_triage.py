@@ -130,6 +130,8 @@ def test_a_file_is_decisions_in_their_order(tmp_path: Path) -> None:
         ('[[acknowledge]]\nark = "ark:1/x5"\nuntil = 2027-01-01\n', 3, "Extra"),
         ('[[forgive]]\nark = "ark:1/x5"\n', 1, "Extra"),
         ('[[assign]]\nhost = "a.example"\n', 1, "to"),
+        ('\ufeff[[assign]]\nhost = "a.example"\nto = " "\n', 3, "to: is empty"),
+        ('[[ignore]]\nhost = "a.example"\nreason = "\\t"\nuntil = 2027-01-01\n', 3, "reason: is empty"),
         ('[[acknowledge]]\nark = "ark:1/x5"\nat = 2030-01-01\n', 3, "future"),
     ],
 )
@@ -142,7 +144,7 @@ def test_a_mistake_in_the_file_is_told_with_its_line(tmp_path: Path, text: str, 
     assert words in str(told.value)
 
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 
 
 @given(st.lists(st.tuples(st.sampled_from([*Action]), TEXTS, TEXTS), unique_by=lambda told: (told[0], told[1].strip())))
@@ -357,7 +359,9 @@ def test_the_life_of_an_ark_tells_what_was_decided(kept: Path) -> None:
         ("ignore", "ark:1/x5", "--until", "2199-01-01", "--reason", " "),
         ("ignore", "ark:1/x5", "--until", "2020-01-01", "--reason", "r"),
         ("ignore", "ark:1/x5", "--until", "soon", "--reason", "r"),
+        ("ignore", "ark:1/x5", "--until", f"{datetime.now(UTC):%Y-%m-%d}", "--reason", "r"),
         ("assign", "ark:1/x5"),
+        ("assign", "ark:1/x5", "--to", " "),
         ("forget", "ark:1/x5"),
         ("apply", "nothing.toml"),
         ("list", "--store", "nothing.db"),
