@@ -19,9 +19,11 @@ from arkaudit.notify.message import HEADINGS, message
 from arkaudit.triage_file import load_triage, triage_text
 from crawler.history.standing import standing_of
 from crawler.history.triage import PARTICIPLES, Action, Decision, Found, Kind, Problem, is_wanted, target_of, treatment
+from crawler.judging import judge_run
 from crawler.store import Store
+from extractors.ark import Ark
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
-from tests.test_history import GUIDE, ONE, OTHER, OTHER_PAGE, audit
+from tests.test_history import GUIDE, ONE, OTHER, OTHER_PAGE, audit, moment, seen
 from tests.test_standing import BEGINNING, check, day
 from tests.vectors import vectors
 
@@ -269,6 +271,19 @@ def test_the_news_leave_out_what_is_known_and_count_it() -> None:
         assert "1 known: 1 ignored until 2026-06-01." in text.text
         late = audit(store, 160, documents=pages, answers={ONE: 404, OTHER: 404})
         assert store.news(late).triaged == ""
+
+
+def test_what_a_run_finds_after_a_decision_was_not_known_to_it() -> None:
+    with Store.open(None) as store:
+        audit(store, 0, answers={ONE: 200, OTHER: 404})
+        store.decide([Decision(Action.ACKNOWLEDGE, Kind.PATTERN, "ark:12x45/*", day(3))])
+        about = {"version": "0", "resolver": "https://n2t.net/", "user_agent": "t", "seeds": [GUIDE]}
+        run_id = store.begin_run(command="run", at=moment(2), **about)
+        store.record(run_id, [seen(ONE, 5, 404), seen(OTHER, 5, 404)])
+        judge_run(store, run_id, [(Ark.parse(url), url) for url in (ONE, OTHER)])
+        store.end_run(run_id, at=moment(6), state="finished")
+        assert {url: is_known for url, (is_known, _) in state_of(store, run_id).items()} == {ONE: False, OTHER: True}
+        assert "it worked then" in state_of(store, run_id)[ONE][1]
 
 
 def test_an_ark_that_fails_at_two_urls_is_one_known_problem() -> None:
