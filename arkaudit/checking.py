@@ -83,7 +83,7 @@ def checked(
         verdict = verdict or unasked(str(ark), url)
         printed.append(_row(text, verdict, observed))
         raised += _raised([verdict], decided)
-    return Check(printed, was_interrupted, tuple(raised), count_words(decided.values()))
+    return Check(printed, was_interrupted, tuple(raised), count_words(decided))
 
 
 def _judged(begun: Begun, targets: Sequence[Target], console: Console) -> tuple[int, list[Verdict]]:
@@ -126,7 +126,7 @@ def checked_again(
         observed = Observed(begun.store.observations(run_id)) if explain else None
         decided = begun.store.treated(run_id)
     told = [_row(verdict.request_url, verdict, observed) for verdict in verdicts]
-    return Check(told, was_interrupted, tuple(_raised(verdicts, decided)), count_words(decided.values()))
+    return Check(told, was_interrupted, tuple(_raised(verdicts, decided)), count_words(decided))
 
 
 def _raised(verdicts: Iterable[Verdict], decided: Mapping[tuple[str, str], Treated]) -> Iterator[str]:

@@ -505,6 +505,8 @@ def triage_assign(store_file: Path, assignee: str, reason: str, **meant: Any) ->
     """Say who looks after these ARKs; their problems are raised as before, with the name beside them."""
     from arkaudit.triage import decide
 
+    if not assignee.strip():
+        raise UserMistake("--to is empty: say who looks after it")
     decide(store_file, Action.ASSIGN, _kinds(meant), now=datetime.now(UTC), reason=reason, assignee=assignee)
 
 

@@ -51,7 +51,7 @@ def decide(
 ) -> None:
     """Keep a decision about each target, and say how many ARKs it is about. Raises `UserMistake` and `StoreError`."""
     if until is not None and until <= now.date():
-        raise UserMistake(f"--until {until} has passed: give the day on which it counts again")
+        raise UserMistake(f"--until {until} has come: give the day on which it counts again, from tomorrow on")
     made = [Decision(action, kind, target, now, reason, until, assignee) for kind, target in _targets(meant)]
     with _opened(store_file) as store:
         touched = store.touched_by(made)

@@ -28,7 +28,7 @@ def _moment(value: Any) -> Any:
 
 
 Targets = Annotated[list[str], BeforeValidator(_listed), Field(min_length=1)]
-Text = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, Field(pattern=r"\S")]
 
 
 class _Entry(BaseModel):
@@ -71,7 +71,7 @@ class TriageFile:
 def load_triage(path: Path, *, now: datetime) -> TriageFile:
     """The decisions in the file at *path*; those without a moment of their own are of *now*. Raises `ConfigError`."""
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
         values = tomllib.loads(text)
     except FileNotFoundError:
         raise ConfigError(f"there is no file of decisions at {path}") from None
@@ -85,7 +85,8 @@ def load_triage(path: Path, *, now: datetime) -> TriageFile:
         first, *others = problem.errors()
         place = tuple(str(part) for part in first["loc"])
         more = f" (and {len(others)} more)" if others else ""
-        words = first["msg"].removeprefix("Value error, ")
+        is_blank = first["type"] == "string_pattern_mismatch"
+        words = "is empty" if is_blank else first["msg"].removeprefix("Value error, ")
         raise ConfigError(f"{_at(text, path, place)}{'.'.join(place)}: {words}{more}") from None
     return TriageFile(tuple(_decisions(told, text, path, now)), now)
 

@@ -78,7 +78,7 @@ def no_inventory() -> pd.DataFrame:
 
 
 def _rows(text: str, path: Path, problems: list[str]) -> Iterator[tuple[Any, ...]]:
-    first = text.partition("\n")[0]
+    first = next((line for line in text.splitlines() if line.strip(" \t,;")), "")
     delimiter = max(_DELIMITERS, key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     names: list[str | None] | None = None

@@ -80,6 +80,7 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
         "ark,expected_url,title,collection,closed\nark:/12148/x-5,https://a.example/5,A map,Maps,yes\n",
         "\ufeffARK;Expected URL;Title;Collection;Closed on purpose\r\nark:12148/x5;http://a.example/;A map;Maps;x\r\n",
         'collection\ttitle\ttarget\tark\tclosed\nMaps\t"A map"\thttps://a.example/5\thttps://n2t.net/ark:12148/x5\tx\n\n',
+        "\r\n;;;;\r\nark;url;title;collection;closed\r\nark:12148/x5;https://a.example/5;A map;Maps;yes\r\n",
         "ark,shelf,url,title,collection,closed\n\nark:12148/x5,B 7,https://a.example/5,A map,Maps,TRUE",
     ],
 )

@@ -19,9 +19,11 @@ from arkaudit.notify.message import HEADINGS, message
 from arkaudit.triage_file import load_triage, triage_text
 from crawler.history.standing import standing_of
 from crawler.history.triage import PARTICIPLES, Action, Decision, Found, Kind, Problem, is_wanted, target_of, treatment
+from crawler.judging import judge_run
 from crawler.store import Store
+from extractors.ark import Ark
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
-from tests.test_history import GUIDE, ONE, OTHER, OTHER_PAGE, audit
+from tests.test_history import GUIDE, ONE, OTHER, OTHER_PAGE, audit, moment, seen
 from tests.test_standing import BEGINNING, check, day
 from tests.vectors import vectors
 
@@ -130,6 +132,8 @@ def test_a_file_is_decisions_in_their_order(tmp_path: Path) -> None:
         ('[[acknowledge]]\nark = "ark:1/x5"\nuntil = 2027-01-01\n', 3, "Extra"),
         ('[[forgive]]\nark = "ark:1/x5"\n', 1, "Extra"),
         ('[[assign]]\nhost = "a.example"\n', 1, "to"),
+        ('\ufeff[[assign]]\nhost = "a.example"\nto = " "\n', 3, "to: is empty"),
+        ('[[ignore]]\nhost = "a.example"\nreason = "\\t"\nuntil = 2027-01-01\n', 3, "reason: is empty"),
         ('[[acknowledge]]\nark = "ark:1/x5"\nat = 2030-01-01\n', 3, "future"),
     ],
 )
@@ -142,7 +146,7 @@ def test_a_mistake_in_the_file_is_told_with_its_line(tmp_path: Path, text: str, 
     assert words in str(told.value)
 
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 
 
 @given(st.lists(st.tuples(st.sampled_from([*Action]), TEXTS, TEXTS), unique_by=lambda told: (told[0], told[1].strip())))
@@ -269,6 +273,30 @@ def test_the_news_leave_out_what_is_known_and_count_it() -> None:
         assert store.news(late).triaged == ""
 
 
+def test_what_a_run_finds_after_a_decision_was_not_known_to_it() -> None:
+    with Store.open(None) as store:
+        audit(store, 0, answers={ONE: 200, OTHER: 404})
+        store.decide([Decision(Action.ACKNOWLEDGE, Kind.PATTERN, "ark:12x45/*", day(3))])
+        about = {"version": "0", "resolver": "https://n2t.net/", "user_agent": "t", "seeds": [GUIDE]}
+        run_id = store.begin_run(command="run", at=moment(2), **about)
+        store.record(run_id, [seen(ONE, 5, 404), seen(OTHER, 5, 404)])
+        judge_run(store, run_id, [(Ark.parse(url), url) for url in (ONE, OTHER)])
+        store.end_run(run_id, at=moment(6), state="finished")
+        assert {url: is_known for url, (is_known, _) in state_of(store, run_id).items()} == {ONE: False, OTHER: True}
+        assert "it worked then" in state_of(store, run_id)[ONE][1]
+
+
+def test_an_ark_that_fails_at_two_urls_is_one_known_problem() -> None:
+    with Store.open(None) as store:
+        twin = ONE.replace("//", "//www.")
+        pages, answers = {GUIDE: f"see {ONE} and {twin}"}, {ONE: 404, twin: 404}
+        audit(store, 0, documents=pages, answers=answers)
+        assert store.news(audit(store, 1, documents=pages, answers=answers)).known_problems == 1
+        store.decide([Decision(Action.ACKNOWLEDGE, Kind.ARK, "ark:12x45/x5", day(2))])
+        told = store.news(audit(store, 3, documents=pages, answers=answers))
+        assert (told.items, told.known_problems, told.triaged) == ((), 0, "1 known: 1 acknowledged")
+
+
 def test_decisions_survive_a_merge_and_the_later_holds(tmp_path: Path) -> None:
     one, two = tmp_path / "one.db", tmp_path / "two.db"
     for path, at, reason in ((one, day(5), "ours"), (two, day(9), "theirs")):
@@ -346,7 +374,9 @@ def test_the_life_of_an_ark_tells_what_was_decided(kept: Path) -> None:
         ("ignore", "ark:1/x5", "--until", "2199-01-01", "--reason", " "),
         ("ignore", "ark:1/x5", "--until", "2020-01-01", "--reason", "r"),
         ("ignore", "ark:1/x5", "--until", "soon", "--reason", "r"),
+        ("ignore", "ark:1/x5", "--until", f"{datetime.now(UTC):%Y-%m-%d}", "--reason", "r"),
         ("assign", "ark:1/x5"),
+        ("assign", "ark:1/x5", "--to", " "),
         ("forget", "ark:1/x5"),
         ("apply", "nothing.toml"),
         ("list", "--store", "nothing.db"),

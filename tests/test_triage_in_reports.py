@@ -60,8 +60,8 @@ def results(out: Path) -> list[dict[str, Any]]:
     return found
 
 
-def fails_on(store: Path, token: str) -> bool:
-    return run_command("report", "--store", store, "--fail-on", token).returncode == 1
+def fails_on(store: Path, token: str, *options: str) -> bool:
+    return run_command("report", "--store", store, "--fail-on", token, *options).returncode == 1
 
 
 def test_what_was_decided_is_counted_and_not_raised_again(tmp_path: Path) -> None:
@@ -164,6 +164,8 @@ def test_a_document_that_is_ignored_raises_nothing_and_the_others_do(tmp_path: P
         (f"ark:12x45/{BUSY}", "ignored"),
     ]
     assert fails_on(store, "broken")
+    assert not fails_on(store, "broken", "--document", f"{server.url}/theses"), "all of it is known there"
+    assert fails_on(store, "broken", "--document", f"{server.url}/")
 
 
 def test_nobody_is_told_of_what_is_ignored_and_everybody_of_the_rest(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
+from typing import Any
 
 from sqlalchemy import Connection, func, select
 
@@ -45,7 +47,7 @@ class News:
     suspect: str
     """Why the failures of this run count for nothing, if so: most hosts gave no answer."""
     triaged: str = ""
-    """How many problems somebody has acknowledged or ignored, in words; they are in none of the above."""
+    """How many ARKs' problems somebody has acknowledged or ignored, in words; they are in none of the above."""
 
 
 def news_of(connection: Connection, run_id: int) -> News:
@@ -86,8 +88,8 @@ def news_of(connection: Connection, run_id: int) -> News:
         select(schema.assessment.c.reason).where(schema.assessment.c.run_id == run_id, schema.assessment.c.is_suspect)
     )
     known_pairs = {pair for pair, treated in decided.items() if treated.is_known}
-    known = sum(url not in fresh and (ark_id, url) not in known_pairs for ark_id, url in troubled)
-    return News(run_id, begun, tuple(items), known, suspect or "", count_words(decided.values()))
+    known = len({ark_id for ark_id, url in troubled if url not in fresh and (ark_id, url) not in known_pairs})
+    return News(run_id, begun, tuple(items), known, suspect or "", count_words(decided))
 
 
 def is_raised(kind: str, treated: Treated | None) -> bool:
@@ -102,11 +104,15 @@ def is_raised(kind: str, treated: Treated | None) -> bool:
     return not treated.whole.is_silent
 
 
-def count_words(all_treated: Iterable[Treated]) -> str:
-    """How many problems are known, in words; empty for none."""
-    known = [each.whole for each in all_treated if each.is_known]
-    acknowledged = sum(each.action is Action.ACKNOWLEDGE for each in known)
-    return known_words(acknowledged, [each.until for each in known if each.until is not None])
+def count_words(decided: Mapping[tuple[Any, str], Treated]) -> str:
+    """How many ARKs are known problems, in words; empty for none. One that is both counts as acknowledged."""
+    known = [(ark, each.whole) for (ark, _), each in decided.items() if each.is_known]
+    acknowledged = {ark for ark, each in known if each.action is Action.ACKNOWLEDGE}
+    ignored: dict[Any, date] = {}
+    for ark, each in known:
+        if ark not in acknowledged and each.until is not None:
+            ignored[ark] = min(each.until, ignored.get(ark, each.until))
+    return known_words(len(acknowledged), [*ignored.values()])
 
 
 def _named(connection: Connection, decided: Mapping[Pair, Treated]) -> Mapping[tuple[str, str], Treated]:

@@ -87,7 +87,7 @@ class Gravity(IntEnum):
 
     FINE = 0
     UNJUDGED = 1
-    """Kept out, or not asked: nothing is known."""
+    """Kept out, or not to be judged: nothing is known."""
     OTHERWISE = 2
     """Reached, though not as it is cited."""
     SILENT = 3
@@ -113,6 +113,8 @@ class Found:
         """
         if self.object is ObjectOutcome.WORKS_ELSEWHERE:
             return Gravity.OTHERWISE
+        if self.object is ObjectOutcome.SKIPPED:  # an example, or a test: nobody is to ask, and nothing is amiss
+            return Gravity.FINE
         return {
             Family.WORKS: Gravity.OTHERWISE if self.is_otherwise else Gravity.FINE,
             Family.FAILS: Gravity.FAILS,
@@ -276,12 +278,16 @@ def _normal_pattern(text: str) -> str:
 
 
 def fits_document(url: str, pattern: str) -> bool:
-    """Whether a document is meant: by its whole address, its beginning, or a pattern.
+    """Whether a document is meant: by its whole address, its beginning, or a pattern with ``*``.
+
+    Nothing else is special in it: addresses have question marks, and names of files have brackets.
 
     >>> fits_document("https://a.example/maps/1.html", "https://a.example/maps/"), fits_document("a/b.pdf", "*.pdf")
     (True, True)
+    >>> fits_document("scans/page [1].pdf", "scans/page [1].pdf"), fits_document("a/view?id=7", "a/view?id=")
+    (True, True)
     """
-    return fnmatchcase(url, pattern) if set(pattern) & set("*?[") else url.startswith(pattern)
+    return fnmatchcase(url, re.sub(r"[?[]", r"[\g<0>]", pattern)) if "*" in pattern else url.startswith(pattern)
 
 
 class Decided:

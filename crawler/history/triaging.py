@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, Select, delete, select
+from sqlalchemy import Connection, Row, Select, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from crawler import schema
@@ -156,7 +156,7 @@ def treated(connection: Connection, verdicts: Select[Any], run_id: int) -> dict[
     lives = _lives(connection, about, begun)
     found = {}
     for pair, (whole, in_documents) in about.items():
-        problem = _problem(rows[pair], lives[pair])
+        problem = _problem(rows[pair], lives.get(pair, {}))
         found[pair] = _together(whole, in_documents, problem, today)
     return found
 
@@ -180,13 +180,14 @@ def _standing(verdicts: Select[Any]) -> Select[Any]:
     verdict, latest, ark, run = schema.verdict, schema.latest, schema.ark, schema.run
     return (
         select(
+            verdict.c.verdict_id,
             verdict.c.ark_id,
             ark.c.ark,
             verdict.c.request_url,
             verdict.c.object,
             verdict.c.remarks,
             verdict.c.final_url,
-            run.c.started_at,
+            run.c.started_at.label("at"),
             latest.c.state,
             latest.c.since,
         )
@@ -236,35 +237,49 @@ def _documents(connection: Connection, run_id: int, wanted: Collection[Pair]) ->
     return places
 
 
-def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mapping[Pair, list[Found]]:
-    """The checks of each pair up to a moment, in their order."""
-    verdict, run = schema.verdict, schema.run
-    lives: defaultdict[Pair, list[Found]] = defaultdict(list)
+def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mapping[Pair, dict[int, Found]]:
+    """The checks of each pair in the runs up to a moment, in their order, by the numbers of their verdicts.
+
+    A check is of the moment of its last answer: a run may take days, and what it finds on the last of them was not
+    known to whoever decided on the first.
+    """
+    verdict, run, seen = schema.verdict, schema.run, schema.observation
+    answered = (
+        select(func.max(seen.c.at))
+        .where(
+            seen.c.run_id == verdict.c.run_id,
+            seen.c.request_url == verdict.c.request_url,
+            seen.c.question == Question.OBJECT.value,
+        )
+        .scalar_subquery()
+    )
+    lives: defaultdict[Pair, dict[int, Found]] = defaultdict(dict)
     arks = sorted({ark_id for ark_id, _ in pairs})
     for some in (arks[first : first + _AT_ONCE] for first in range(0, len(arks), _AT_ONCE)):
         query = (
-            select(verdict.c.ark_id, verdict.c.request_url, verdict.c.object, verdict.c.remarks, run.c.started_at)
+            select(verdict.c.verdict_id, verdict.c.ark_id, verdict.c.request_url, verdict.c.object, verdict.c.remarks)
+            .add_columns(func.coalesce(func.nullif(answered, ""), run.c.started_at).label("at"))
             .join_from(verdict, run)
             .where(verdict.c.ark_id.in_(some), run.c.started_at <= until)
             .order_by(run.c.started_at, run.c.run_id)
         )
         for row in connection.execute(query):
             if (row.ark_id, row.request_url) in pairs:
-                lives[row.ark_id, row.request_url].append(_found(row))
+                lives[row.ark_id, row.request_url][row.verdict_id] = _found(row)
     return lives
 
 
 def _found(row: Any) -> Found:
     is_otherwise = any(remark in _OTHERWISE for remark in row.remarks)
-    return Found(datetime.fromisoformat(row.started_at), ObjectOutcome(row.object), is_otherwise)
+    return Found(datetime.fromisoformat(row.at), ObjectOutcome(row.object), is_otherwise)
 
 
-def _problem(row: Any, before: Sequence[Found]) -> Problem:
+def _problem(row: Any, life: Mapping[int, Found]) -> Problem:
     return Problem(
-        _found(row),
+        life.get(row.verdict_id) or _found(row),
         State(row.state) if row.state else None,
         datetime.fromisoformat(row.since) if row.since else None,
-        before,
+        [*life.values()],
     )
 
 

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from crawler.history.changes import place
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome
+from crawler.resolving import sendable
 
 
 class Presence(StrEnum):
@@ -51,15 +52,22 @@ class Access(StrEnum):
 #: Statuses that ask for a right. A 403 or 429 may only be meant for programs.
 _ASKS_FOR_A_RIGHT: Final = frozenset({401, 407, 451})
 _ESCAPE: Final = re.compile(r"%[0-9a-fA-F]{2}")
+#: Characters that stand for themselves in a path, escaped or not; no program tells them apart there.
+_PLAIN: Final = re.compile(r"[A-Za-z0-9._~:@!$'()*,-]")
+#: An ARK in a path: both forms of its label are one, and hyphens mean nothing in it.
+_ARK: Final = re.compile(r"/ark:/*([0-9b-z]+/[^?]*)", re.IGNORECASE)
 
 
 def same_object(one: str, other: str) -> bool:
     """Whether two URLs stand for one object, as far as URLs tell.
 
     Without meaning are the scheme, the case of the host, ``www.``, the default port, a trailing slash, the fragment,
-    the order of the query, names of sessions and campaigns, and whether a plain character is escaped.
+    the order of the query, names of sessions and campaigns, whether a plain character is escaped and a foreign one is
+    not, and how an ARK in the path is written.
 
     >>> same_object("http://Library.example:80/view/a%7Eb/", "https://www.library.example/view/a~b?utm_source=x#top")
+    True
+    >>> same_object("https://library.example/ark:/12148/x5-7", "https://library.example/ark%3A12148/x57")
     True
     >>> same_object("https://library.example/view/7", "https://library.example/view/8")
     False
@@ -68,12 +76,14 @@ def same_object(one: str, other: str) -> bool:
 
 
 def _canonical(url: str) -> str:
-    return place(_ESCAPE.sub(_unescaped, url.partition("#")[0].strip())).removeprefix("www.")
+    plain = _ESCAPE.sub(_unescaped, sendable(url.strip()))
+    as_one = _ARK.sub(lambda found: "/ark:" + found[1].replace("-", ""), plain)
+    return place(as_one).removeprefix("www.")
 
 
 def _unescaped(escape: re.Match[str]) -> str:
     char = unquote(escape[0])
-    return char if re.fullmatch(r"[A-Za-z0-9._~-]", char) else escape[0].upper()
+    return char if _PLAIN.fullmatch(char) else escape[0].upper()
 
 
 def presence(*, is_cited: bool, is_checked: bool) -> Presence:

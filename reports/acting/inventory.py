@@ -206,7 +206,8 @@ INVENTORY: Final = TableDefinition(
             "landing",
             TOKEN,
             "expected, elsewhere, undetermined or not-stated; scheme, www., default port, final slash, fragment, order "
-            "of the query and session names mean nothing, and a page on the way suffices",
+            "of the query, session names, escapes of plain characters and the form of an ARK in the path mean nothing, "
+            "and a page on the way suffices",
         ),
         Column("closed", TRUTH, "whether it is closed on purpose, as the inventory says; empty where it doesn't"),
         Column("access", TOKEN, "as-meant, wrongly-open, wrongly-closed, undetermined or not-stated"),

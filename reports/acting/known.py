@@ -47,18 +47,31 @@ def raised(frames: Frames, places: pd.DataFrame) -> pd.DataFrame:
 
 
 def without_known(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows about an ARK and URL that is no known problem wherever it is cited."""
-    return _without(rows, frames.triage[frames.triage["document"].isna() & frames.triage["treatment"].notna()])
+    """The rows about an ARK and URL that is no known problem, or not in all of the documents that cite it here."""
+    return _without(rows, _holding(frames, frames.triage["treatment"].notna()))
+
+
+def _holding(frames: Frames, holds: pd.Series) -> pd.DataFrame:
+    """The pairs of ARK and URL of which it *holds*, in so many of the decisions, wherever these documents cite them."""
+    decided = frames.triage.assign(holds=holds.astype("bool"))
+    whole = decided.loc[decided["document"].isna() & decided["holds"], _PAIR]
+    single = decided[decided["document"].notna()]
+    if single.empty:
+        return whole
+    places = frames.mentions[[*_PAIR, "document"]].drop_duplicates().merge(single[_PAIR].drop_duplicates(), on=_PAIR)
+    known = single.loc[single["holds"], [*_PAIR, "document"]]
+    here = places.merge(known, on=[*_PAIR, "document"], how="left", indicator=True)
+    every = here.assign(holds=here["_merge"].eq("both")).groupby(_PAIR, as_index=False)["holds"].all()
+    return pd.concat([whole, every.loc[every["holds"], _PAIR]]).drop_duplicates()
 
 
 def raised_events(frames: Frames) -> pd.DataFrame:
     """What has happened, but for what is ignored and for the failures that are known."""
-    whole = frames.triage[frames.triage["document"].isna()]
     told = frames.events[frames.events["event"].astype("str").isin(_TOLD_ANYWAY)]
     rest = frames.events[~frames.events.index.isin(told.index)]
-    rest = _without(rest, whole[whole["is_silent"]])
+    rest = _without(rest, _holding(frames, frames.triage["is_silent"]))
     broke = rest[rest["event"].eq(EventKind.BROKE)]
-    known = broke.index.difference(_without(broke, whole[whole["treatment"].notna()]).index)
+    known = broke.index.difference(without_known(frames, broke).index)
     return frames.events.loc[sorted([*told.index, *rest.index.difference(known)])]
 
 
@@ -86,15 +99,15 @@ def known(frames: Frames) -> pd.DataFrame:
 
 
 def known_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
-    """What is known, counted: an ARK at a URL once, also where it is known in one of its documents only."""
+    """What is known, counted by ARKs, also where it is known in one of its documents only."""
     problems = frames.triage[frames.triage["is_problem"] & frames.triage["treatment"].notna()]
-    each = problems.sort_values("document", na_position="first").drop_duplicates(_PAIR)
+    each = problems.sort_values(["treatment", "until"]).drop_duplicates("ark_id")
     if frames.triage.empty:
         return
     counts = Counter(each["treatment"])
     days = [date.fromisoformat(day) for day in each["until"].dropna()]
     words = known_words(counts[PARTICIPLES[Action.ACKNOWLEDGE]], days)
-    yield KNOWN, len(each), words or "Problems that somebody has acknowledged or ignored."
+    yield KNOWN, len(each), words or "ARKs with problems that somebody has acknowledged or ignored."
     yield f"{KNOWN}: acknowledged", counts["acknowledged"], "Known as they stand; raised again once they are worse."
     yield f"{KNOWN}: ignored", counts["ignored"], "Not to be raised until a day that was given."
 
