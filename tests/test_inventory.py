@@ -205,6 +205,17 @@ def test_a_part_of_the_report_tells_of_its_part_of_the_inventory(tmp_path: Path)
     assert broken["inventory_extra"].empty
 
 
+def test_a_part_that_leaves_nothing_is_said(tmp_path: Path) -> None:
+    store = write_world(tmp_path / "audit.db")
+    for options, words in (
+        (("--naan", "99998"), "no ARK of this run is left by NAAN 99998"),
+        (("--naan", "12148"), ""),
+        (("--document", "nowhere/*"), "no ARK of this run is left by documents nowhere/*"),
+    ):
+        done = run_command("report", "--store", store, *options, "--fail-on", "broken")
+        assert done.stderr.strip() == (f"arkaudit: {words}" if words else "")
+
+
 def test_an_empty_store_has_never_seen_any(tmp_path: Path) -> None:
     listed = read_inventory(written(tmp_path, INVENTORY))
     tables = tables_of(load_frames(write_store(tmp_path / "empty.db", {}), inventory=listed))
