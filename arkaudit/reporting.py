@@ -54,6 +54,8 @@ def report_on(
     wanted = choice or Choice()
     loaded = load_frames(store, run_id=run_id, since=since, registry=registry, inventory=listed)
     frames = chosen(loaded, wanted)
+    if wanted and frames.arks.empty and not loaded.arks.empty:
+        say(f"no ARK of this run is left by {wanted.words}")
     if to_stdout:
         with _read_as_far_as_wanted():
             write(text_of(Report.of(frames, wanted), formats[0]), sys.stdout)

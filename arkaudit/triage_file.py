@@ -132,7 +132,7 @@ def _decision(
         action,
         kind,
         meant,
-        entry.at or now,
+        min(entry.at or now, now),  # a day or hour of another time zone may not have come yet
         entry.reason,
         entry.until if isinstance(entry, _Ignored) else None,
         entry.to if isinstance(entry, _Assigned) else None,

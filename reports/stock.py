@@ -9,7 +9,7 @@ from typing import Any, Final
 import pandas as pd
 from sqlalchemy import Connection, Select, func, select
 
-from crawler.observations import ObjectOutcome, Question
+from crawler.observations import ACCESS, ObjectOutcome, Question
 from crawler.schema import ark, document, mention, observation, run, verdict
 from reports.acting.expectations import same_object
 from reports.run_queries import NO_RUN
@@ -91,18 +91,24 @@ def _is_clear(outcome: str, final_url: str | None, expected: object) -> bool:
 
 
 def _chain(connection: Connection, row: Any) -> tuple[int | None, bool, list[str]]:
-    """Status of the last answer to the object question, whether it asks for a password, and the URLs on the way."""
+    """Status of the answer behind a verdict, whether it asks for a password, and the URLs on the way to it.
+
+    It is the last that ended where the verdict says, asked in whichever way, or else the last to the object question.
+    """
+    columns = (observation.c.status, observation.c.facts, observation.c.hops, observation.c.final_url)
     query = (
-        select(observation.c.status, observation.c.facts, observation.c.hops)
+        select(*columns, observation.c.question)
         .where(
             observation.c.run_id == row.run_id,
             observation.c.request_url == row.request_url,
-            observation.c.question == Question.OBJECT.value,
+            observation.c.question.in_([question.value for question in ACCESS]),
         )
-        .order_by(observation.c.attempt.desc())
-        .limit(1)
+        .order_by(observation.c.observation_id.desc())
     )
-    answer = connection.execute(query).one_or_none()
+    answers = connection.execute(query).all()
+    there = [each for each in answers if each.final_url == row.final_url]
+    asked = [each for each in answers if each.question == Question.OBJECT]
+    answer = next(iter([*there, *asked]), None)
     if answer is None:
         return None, False, []
     facts = answer.facts if isinstance(answer.facts, dict) else json.loads(answer.facts or "{}")

@@ -205,6 +205,17 @@ def test_a_part_of_the_report_tells_of_its_part_of_the_inventory(tmp_path: Path)
     assert broken["inventory_extra"].empty
 
 
+def test_a_part_that_leaves_nothing_is_said(tmp_path: Path) -> None:
+    store = write_world(tmp_path / "audit.db")
+    for options, words in (
+        (("--naan", "99998"), "no ARK of this run is left by NAAN 99998"),
+        (("--naan", "12148"), ""),
+        (("--document", "nowhere/*"), "no ARK of this run is left by documents nowhere/*"),
+    ):
+        done = run_command("report", "--store", store, *options, "--fail-on", "broken")
+        assert done.stderr.strip() == (f"arkaudit: {words}" if words else "")
+
+
 def test_an_empty_store_has_never_seen_any(tmp_path: Path) -> None:
     listed = read_inventory(written(tmp_path, INVENTORY))
     tables = tables_of(load_frames(write_store(tmp_path / "empty.db", {}), inventory=listed))
@@ -222,7 +233,9 @@ def test_an_inventory_is_checked_and_reported_over_real_sockets(tmp_path: Path) 
         name = target.partition("?")[0].rpartition("/")[2]
         if "/ark:" in target and name in ("x5", "x7", "xb2"):
             return reply("302 Found", Location=f"/view/{name if name != 'x7' else 'x5'}")
-        if target.startswith("/view/"):
+        if name == "xe5" and not target.startswith(("/ark:12x45", "/viewer/")):  # only with the old form of the label
+            return reply("302 Found", Location="/viewer/xe5" if target.startswith("/view/") else "/view/xe5")
+        if target.startswith(("/view/", "/viewer/")):
             return reply(body=f"<title>Object {name}</title><p>The whole text of object {name}, and nothing else.")
         if name == "xc3":
             return reply("401 Unauthorized", WWW_Authenticate='Basic realm="reading room"')
@@ -235,12 +248,13 @@ def test_an_inventory_is_checked_and_reported_over_real_sockets(tmp_path: Path) 
             f"ark:12x45/xb2,{server.url}/view/xb2,Letters,yes",
             "ark:12x45/xc3,,Letters,no",
             "ark:12x45/xd4,,Letters,yes",
+            f"ark:12x45/xe5,{server.url}/view/xe5,Views,no",
         ]
         ours.write_text("\n".join(ours_text))
         config.write_text('store = "audit.db"\ninventory = "ours.csv"\n')
         check = ("check", "--inventory", ours, "--resolver", f"{server.url}/", "--store", store, "--attempts", "1")
         done = run_command(*check, *ON_LOOPBACK)
-        assert (done.returncode, len(done.stdout.splitlines())) == (0, 5), done.stderr
+        assert (done.returncode, len(done.stdout.splitlines())) == (0, 6), done.stderr
         out = tmp_path / "report"
         assert run_command("report", "-c", config, "--out", out, "--format", "csv").returncode == 0
     with (out / "tables" / "inventory.csv").open(encoding="utf-8", newline="") as file:
@@ -251,5 +265,7 @@ def test_an_inventory_is_checked_and_reported_over_real_sockets(tmp_path: Path) 
         "xc3": "wrongly-closed, never-cited",
         "x5": "never-cited",
         "xd4": "never-cited",
+        "xe5": "never-cited",
     }
+    assert (rows["xe5"]["landing"], rows["xe5"]["final_url"].rpartition("/view")[2]) == ("expected", "er/xe5")
     assert (rows["x5"]["landing"], rows["xd4"]["access"]) == ("expected", "undetermined")

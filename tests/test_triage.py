@@ -118,6 +118,12 @@ def test_a_file_is_decisions_in_their_order(tmp_path: Path) -> None:
     assert all(each.from_file for each in told.decisions)
 
 
+def test_nothing_is_decided_of_what_is_yet_to_come(tmp_path: Path) -> None:
+    path = tmp_path / "triage.toml"
+    path.write_text('[[acknowledge]]\nark = "ark:1/x5"\nat = 2026-11-22T20:00:00\n')
+    assert [each.at for each in load_triage(path, now=NOW).decisions] == [NOW]
+
+
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
