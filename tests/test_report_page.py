@@ -310,7 +310,6 @@ def test_more_rows_than_the_page_holds_are_counted(
     frames: Frames, tables: Mapping[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(payload, "MOST_EMBEDDED", 4)
-    monkeypatch.setattr(pages, "MOST_EMBEDDED", 4)
     soup = BeautifulSoup(page(frames, tables), "html.parser")
     assert "The first 4 of 11 rows." in only(soup.select("section[data-table=citations]")).get_text(" ", strip=True)
     assert unpacked(only(soup.select("#data-citations")).text)["rows"] == 4

@@ -22,7 +22,7 @@ from reports.definitions import COUNT, MOMENT, TEXT, TOKEN, URL, Column, TableDe
 from reports.display import ColumnType, escaped, heading, link, shown
 from reports.frames import Frames
 from reports.page.charts import Chart, charts_of
-from reports.page.payload import MOST_EMBEDDED, described, packed
+from reports.page.payload import described, most_embedded, packed
 from reports.standing import families
 from reports.summary import REQUESTS_SENT, sentences
 from reports.tables import TABLES
@@ -63,6 +63,8 @@ class ShownTable:
     """Those in which there is anything, or all of a table without a row."""
     rows: tuple[tuple[Cell, ...], ...]
     row_count: int
+    held: int
+    """How many of its rows the page holds."""
     data: str
 
 
@@ -113,9 +115,8 @@ def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = ""
         more_causes=max(0, len(actions) - MOST_CAUSES),
         also=_also(_values(tables)),
         tables=[_shown_table(definition, tables[definition.name]) for definition in TABLES],
-        life=packed(_lives(frames), LIFE.columns),
+        life=packed(_lives(frames).head(most_embedded(LIFE.name)), LIFE.columns),
         told=Markup(_told(charts)),
-        most_embedded=MOST_EMBEDDED,
         foremost=FOREMOST,
         requests=_values(tables)[REQUESTS_SENT],
     )
@@ -256,7 +257,8 @@ def _shown_table(definition: TableDefinition, table: pd.DataFrame) -> ShownTable
     rows = tuple(
         tuple(_cell(value, column.type) for value, column in zip(row, columns, strict=True)) for row in rows_of(first)
     )
-    return ShownTable(definition, columns, rows, len(table), packed(table, definition.columns))
+    held = table.head(most_embedded(definition.name))
+    return ShownTable(definition, columns, rows, len(table), len(held), packed(held, definition.columns))
 
 
 def _cell(value: Any, kind: ColumnType) -> Cell:

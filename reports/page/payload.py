@@ -14,6 +14,13 @@ from reports.display import escaped, heading
 
 #: Rows of one table that the page holds; the files hold them all.
 MOST_EMBEDDED: Final = 500_000
+#: What is made for programs, and tells much that stands in other tables: of that the page holds an example.
+MOST_FOR_PROGRAMS: Final = {"targets": 20_000}
+
+
+def most_embedded(table: str) -> int:
+    """The rows of the table of this name that the page holds."""
+    return MOST_FOR_PROGRAMS.get(table, MOST_EMBEDDED)
 
 
 def packed(table: pd.DataFrame, columns: tuple[Column, ...]) -> str:
@@ -22,8 +29,7 @@ def packed(table: pd.DataFrame, columns: tuple[Column, ...]) -> str:
     A column of text is ``{"d": texts, "i": numbers}``, -1 for nothing, with every invisible character spelled out; a
     column of numbers, truths or moments (milliseconds since 1970) is ``{"v": values}``, with null for nothing.
     """
-    shown = table.head(MOST_EMBEDDED)
-    content = {"rows": len(shown), "columns": [_column(shown[column.name], column) for column in columns]}
+    content = {"rows": len(table), "columns": [_column(table[column.name], column) for column in columns]}
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(text.encode("utf-8"), compresslevel=6, mtime=0)).decode("ascii")
 
