@@ -38,6 +38,8 @@ class Seeds:
             if place.lower().startswith(("http://", "https://")):
                 urls.append(_checked_url(place))
                 orders |= {place: order} if order else {}
+            elif not place.strip():  # as of a shell's variable that isn't set; a path would be the current folder
+                raise UserMistake(f"a seed that names nothing: {text!r}")
             elif (path := Path(place)).is_dir() and order is None:
                 files += sorted(inner for inner in path.rglob("*") if inner.is_file() and not _is_hidden(inner, path))
             elif path.exists() and not path.is_dir():

@@ -223,7 +223,7 @@ class Governor:
                 host.waiting.popleft()
                 continue
             wait_s = host.pace.wait_s(self._clock())
-            claim = None if wait_s else self._claim(host)
+            claim = self._claim(host) if wait_s == 0 else None  # None: no turn now, and no lock to forget
             if isinstance(claim, Wait):
                 wait_s = claim.seconds
             if wait_s is None or wait_s > 0:

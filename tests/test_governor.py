@@ -212,6 +212,17 @@ def test_a_dead_host_is_asked_five_times_and_once_more_at_the_end() -> None:
     assert by.room("http://r.example") > 2, "what is queued for it comes out to be told"
 
 
+def test_a_dead_host_is_tried_once_more_at_once_also_with_the_files_of_other_audits(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    async def scene() -> None:
+        by = governor(folder=tmp_path)
+        told.extend(await asyncio.gather(*(fail(by) for _ in range(8))))
+
+    run(scene, at_most_s=20.0)  # a lock that is taken without a turn holds the host up for ten minutes
+    assert len(told) == 8
+
+
 def test_a_host_that_comes_back_is_asked_about_everything() -> None:
     by, log = governor(), Log()
 
