@@ -198,12 +198,14 @@ def _asks_strangers(config: Config, seeds: Seeds | None, targets: Sequence[Targe
 
 
 def _stop(store: Store, run_id: int, targets: Sequence[Target], background: Callable[[], Background]) -> list[Verdict]:
-    """Judge what was asked of *targets*, for whoever interrupted, and note that the run can be gone on with.
+    """Judge those of *targets* of which all is asked, for whoever interrupted; note that the run can be gone on with.
 
-    What only a whole run shows is left for its end.
+    What only a whole run shows is left for its end; and what was to be asked once more has not failed.
     """
     try:
-        verdicts = judge_run(store, run_id, targets, background(), is_whole=False) if targets else []
+        asked = Frontier(store, run_id, ARKS).settled() if targets else set()
+        done = [(ark, url) for ark, url in targets if url in asked or ark.is_skipped]
+        verdicts = judge_run(store, run_id, done, background(), is_whole=False) if done else []
         store.end_run(run_id, at=_now(), state="interrupted")
     except StoreUnwritable:
         return []

@@ -146,6 +146,12 @@ class Frontier:
             last = page[-1].entry_id
             yield from (entry.lead for entry in page)
 
+    def settled(self) -> set[str]:
+        """The canonical forms of all that has its outcome."""
+        query = select(frontier.c.canonical).where(self._ours, _is(State.DONE))
+        with self._store.reading() as connection:
+            return set(connection.execute(query).scalars())
+
     def counts(self) -> Mapping[State, int]:
         """How many entries are in each state; files are not counted."""
         query = (

@@ -82,6 +82,31 @@ def test_after_a_full_disk_nothing_more_is_sent(tmp_path: Path) -> None:
     assert "kept" in done.stderr
 
 
+def test_what_was_to_be_asked_once_more_has_not_failed_when_the_run_is_interrupted(tmp_path: Path) -> None:
+    def busy(target: str) -> bytes:
+        return reply("503 Service Unavailable") if "x1" in target else PAGE
+
+    with RawServer(busy) as server:
+        command = [sys.executable, "-m", "arkaudit", "check", *ON_LOOPBACK, "--backoff", "30"]
+        with subprocess.Popen(
+            [*command, "--store", tmp_path / "a.db", *arks(server, count=2)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as running:
+            while not [target for target in server.targets if "x1" in target]:
+                time.sleep(0.02)
+            time.sleep(1)  # for all that can be asked of the other
+            running.send_signal(signal.SIGINT)
+            try:
+                told, said = running.communicate(timeout=60)
+            finally:
+                running.kill()
+    assert (running.returncode, "x1" in told) == (130, False), said
+    with sqlite3.connect(tmp_path / "a.db") as raw:
+        assert raw.execute("select count(*) from verdict where request_url like '%x1'").fetchone() == (0,)
+
+
 #: A check whose loop is stopped without a word to the reactor, which has begun threads by then.
 STOPPED_LOOP = """
 import asyncio
