@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 
 from crawler.store import Recordable, Store, StoreUnwritable
+
+logger = logging.getLogger(__name__)
 
 #: A commit waits no longer than this, so that a crash loses little, and holds no more than this many records.
 COMMIT_AFTER_S = 0.2
@@ -47,8 +50,12 @@ class Recorder:
             return False
         try:
             self._store.record(self._run_id, items)
-        except StoreUnwritable as failure:
+        except Exception as failure:
+            # Also what we did not foresee: a run that went on would say that it finished, without these records.
             self._has_failed = True
+            if not isinstance(failure, StoreUnwritable):
+                logger.error("%d records can't be kept", len(items), exc_info=failure)
+                failure = StoreUnwritable(f"{len(items)} records can't be kept: {failure!r}")
             self._failed(failure)
             return False
         self.on_commit(items)

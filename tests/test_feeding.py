@@ -261,3 +261,21 @@ def test_records_are_committed_within_a_moment_and_in_their_order(tmp_path: Path
         with store.reading() as connection:
             urls = connection.exec_driver_sql("select url from document order by document_id").scalars().all()
         assert urls == [f"http://h.example/{number}" for number in range(130)]
+
+
+def test_records_that_no_store_can_keep_end_the_run_rather_than_be_lost_in_silence(tmp_path: Path) -> None:
+    failures: list[StoreUnwritable] = []
+
+    async def main(store: Store, run_id: int) -> None:
+        recorder = Recorder(store, run_id, failed=failures.append)
+        recorder.add(DocumentRecord("http://h.example/\ud800", None, AT, "read"))
+        await asyncio.sleep(0.4)
+        recorder.add(DocumentRecord("http://h.example/", None, AT, "read"))
+        assert not recorder.commit(), "and nothing is recorded behind them"
+
+    with Store.open(tmp_path / "a.db") as store:
+        asyncio.run(main(store, begun(store)))
+        with store.reading() as connection:
+            assert connection.exec_driver_sql("select count(*) from document").scalar_one() == 0
+    (failure,) = failures
+    assert "can't be kept: UnicodeEncodeError" in str(failure)
