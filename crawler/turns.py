@@ -8,7 +8,7 @@ as many places as its governor allows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scrapy.core.downloader import Downloader
@@ -32,6 +32,8 @@ class HostDownloader(Downloader):
         self._governor = governor_of(crawler)
         self.in_hand: Counter[str] = Counter()
         """How many requests out of the queue each slot has that are not done with, wherever they wait."""
+        self.full: set[str] = set()
+        """Slots that had no room when they were last looked at, and of whose requests none has been done with since."""
 
     def get_slot_key(self, request: Request) -> str:
         """The host of *request*: scheme, name and port."""
@@ -55,6 +57,7 @@ class HostDownloader(Downloader):
 
         def done(result: Any) -> Any:
             self.in_hand[slot] -= 1
+            self.full.discard(slot)
             if not self.in_hand[slot]:
                 del self.in_hand[slot]
             return result
@@ -70,10 +73,21 @@ class _Room(DownloaderInterface):
         super().__init__(crawler)
         self._governor = governor_of(crawler)
 
-    def stats(self, possible_slots: Iterable[str]) -> list[tuple[int, str]]:
-        in_hand: Counter[str] = self.downloader.in_hand  # type: ignore[attr-defined]
-        counts = ((in_hand[slot], slot) for slot in possible_slots)
-        return [(count, slot) for count, slot in counts if count < self._governor.room(slot)]
+    def stats(self, possible_slots: Mapping[str, Any]) -> list[tuple[int, str]]:  # type: ignore[override]
+        """The slots with room, and what they have in hand; those that are known to be full are not looked at again.
+
+        It is called for each request, and there may be hundreds of hosts.
+        """
+        downloader = self.downloader
+        assert isinstance(downloader, HostDownloader)
+        stats = []
+        for slot in possible_slots.keys() - downloader.full:
+            count = downloader.in_hand[slot]
+            if count < self._governor.room(slot):
+                stats.append((count, slot))
+            elif not self._governor.is_held(slot):  # for which time may make room, and nothing else
+                downloader.full.add(slot)
+        return stats
 
 
 class HostQueue(DownloaderAwarePriorityQueue):
