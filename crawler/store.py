@@ -304,6 +304,8 @@ class Store:
         leads: list[Lead] = []
         settled: list[Settled] = []
         documents: list[DocumentRecord] = []
+        observations: list[Observation] = []
+        traffic: list[HostTraffic] = []
         with self._writing() as connection:
             for item in items:
                 match item:
@@ -312,17 +314,21 @@ class Store:
                         leads += item.leads
                         settled += [Settled(DOCUMENTS, item.settles)] if item.settles is not None else []
                     case Observation():
-                        self._record_observation(connection, run_id, item)
+                        observations.append(item)
                     case TlsResult():
                         _add(connection, schema.tls_probe, {"run_id": run_id, **asdict(item)})
                     case Pause():
                         _add(connection, schema.pause, {"run_id": run_id, **asdict(item)})
                     case HostTraffic():
-                        _add_up(connection, run_id, item)
+                        traffic.append(item)
                     case Settled():
                         settled.append(item)
             if documents:
                 self._record_documents(connection, run_id, documents)
+            if observations:
+                self._record_observations(connection, run_id, observations)
+            if traffic:
+                connection.execute(_adding_up(), [{"run_id": run_id, **asdict(each)} for each in traffic])
             add_leads(connection, run_id, DOCUMENTS, leads)
             settle(connection, run_id, settled)
 
@@ -414,36 +420,12 @@ class Store:
             "doubt": doubt_json(cited.doubt) if cited.doubt is not None else None,
         }
 
-    def _record_observation(self, connection: Connection, run_id: int, seen: Observation) -> None:
-        _add(
-            connection,
-            schema.observation,
-            {
-                "run_id": run_id,
-                "ark_id": self._ark_id(connection, Ark.parse(seen.ark)),
-                "request_url": seen.request_url,
-                "question": seen.question.value,
-                "attempt": seen.attempt,
-                "asked_url": seen.asked_url,
-                "at": seen.at,
-                "chain_end": seen.end.value,
-                "detail": seen.detail,
-                "status": seen.status,
-                "final_url": seen.final_url,
-                "hop_count": max(len(seen.hops) - 1, 0),
-                "hops": [_hop_json(hop) for hop in seen.hops],
-                "media_type": seen.media_type,
-                "title": seen.title,
-                "text": seen.text,
-                "body_bytes": seen.body_bytes,
-                "body_sha256": seen.body_sha256,
-                "body_complete": seen.body_complete,
-                "record": seen.record,
-                "similarity": seen.similarity,
-                "facts": _facts_json(seen.facts),
-                "remarks": list(seen.remarks),
-            },
-        )
+    def _record_observations(self, connection: Connection, run_id: int, observations: Sequence[Observation]) -> None:
+        """Record those that are not there yet: a statement for all."""
+        arks = {text: Ark.parse(text) for text in dict.fromkeys(seen.ark for seen in observations)}
+        self._learn_ark_ids(connection, list(arks.values()))
+        rows = [_observation_values(run_id, self._ark_id(connection, arks[seen.ark]), seen) for seen in observations]
+        connection.execute(_adding(schema.observation), rows)
 
     def _verdict_values(self, connection: Connection, run_id: int, verdict: Verdict) -> dict[str, Any]:
         return {
@@ -782,19 +764,20 @@ def _add(connection: Connection, table: Table, values: Mapping[str, Any]) -> int
     return int(key[0]) if done.rowcount and key else None
 
 
-def _add_up(connection: Connection, run_id: int, traffic: HostTraffic) -> None:
-    """Count *traffic* together with what went to the same host before in this run."""
-    known = schema.host_traffic.c
-    new = insert(schema.host_traffic).values(run_id=run_id, **asdict(traffic))
-    added = {"requests": known.requests + new.excluded.requests, "failures": known.failures + new.excluded.failures}
-    latest = {name: new.excluded[name] for name in ("interval_s", "crawl_delay_s", "given_up")}
-    connection.execute(new.on_conflict_do_update(index_elements=["run_id", "host"], set_={**added, **latest}))
-
-
 @cache
 def _adding(table: Table) -> Insert:
     """The statement that adds a row; made once, for making it costs more than running it."""
     return insert(table).on_conflict_do_nothing()
+
+
+@cache
+def _adding_up() -> Insert:
+    """The statement that counts what went to a host together with what went there before in the run."""
+    known = schema.host_traffic.c
+    new = insert(schema.host_traffic)
+    added = {"requests": known.requests + new.excluded.requests, "failures": known.failures + new.excluded.failures}
+    latest = {name: new.excluded[name] for name in ("interval_s", "crawl_delay_s", "given_up")}
+    return new.on_conflict_do_update(index_elements=["run_id", "host"], set_={**added, **latest})
 
 
 @cache
@@ -834,6 +817,34 @@ def _ark_values(ark: Ark) -> dict[str, Any]:
 
 def _hop_json(hop: Hop) -> dict[str, Any]:
     return {name: getattr(hop, name) for name in _HOP_FIELDS} | {"headers": dict(hop.headers)}
+
+
+def _observation_values(run_id: int, ark_id: int, seen: Observation) -> dict[str, Any]:
+    return {
+        "run_id": run_id,
+        "ark_id": ark_id,
+        "request_url": seen.request_url,
+        "question": seen.question.value,
+        "attempt": seen.attempt,
+        "asked_url": seen.asked_url,
+        "at": seen.at,
+        "chain_end": seen.end.value,
+        "detail": seen.detail,
+        "status": seen.status,
+        "final_url": seen.final_url,
+        "hop_count": max(len(seen.hops) - 1, 0),
+        "hops": [_hop_json(hop) for hop in seen.hops],
+        "media_type": seen.media_type,
+        "title": seen.title,
+        "text": seen.text,
+        "body_bytes": seen.body_bytes,
+        "body_sha256": seen.body_sha256,
+        "body_complete": seen.body_complete,
+        "record": seen.record,
+        "similarity": seen.similarity,
+        "facts": _facts_json(seen.facts),
+        "remarks": list(seen.remarks),
+    }
 
 
 def _facts_json(facts: PageFacts) -> dict[str, Any]:
