@@ -137,6 +137,8 @@ class ArksSpider(AuditSpider):
         self._to_sample = {each for each, arks in neighbours.items() if conformance and arks >= conformance_from}
         self._resolvers: defaultdict[str, Resolver] = defaultdict(Resolver)
         self._asked: set[tuple[Neighbourhood, Question]] = set()
+        self._one_answer = asyncio.Lock()
+        """One answer is read at a time, and between two the event loop comes round: hosts are asked when it is time."""
 
     def _targets(self) -> Iterator[Target]:
         return ((lead.ark, lead.url) for lead in self.frontier.leads() if lead.ark is not None)
@@ -220,7 +222,9 @@ class ArksSpider(AuditSpider):
     ) -> AsyncIterator[Observation | Request]:
         request = response.request
         assert request is not None
-        for outcome in self._observed(case, question, asked, attempt, after, request, response):
+        async with self._one_answer:
+            outcomes = self._observed(case, question, asked, attempt, after, request, response)
+        for outcome in outcomes:
             yield outcome
 
     async def failed(self, failure: Failure) -> AsyncIterator[Observation | Request]:
