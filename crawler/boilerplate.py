@@ -27,6 +27,7 @@ _BLOCKS = frozenset({"ul", "ol", "dl", "table", "tr", "td", "div", "section", "a
 _HEADINGS = frozenset({"h1", "h2", "h3"})
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
+_NO_LETTERS = re.compile(r"[\W\d_]+")
 
 
 @dataclass(slots=True)
@@ -99,7 +100,7 @@ def _weighed(nodes: list[Any]) -> tuple[dict[int, _Weight], list[Any]]:
     for node in reversed(nodes):
         weight = weights.setdefault(id(node), _Weight())
         if not isinstance(node, Tag):
-            weight.letters = len(_LETTER.findall(node)) if type(node) in (NavigableString, CData) else 0
+            weight.letters = len(_NO_LETTERS.sub("", node)) if type(node) in (NavigableString, CData) else 0
         elif node.name == "a" and node.get("href"):
             weight.linked, weight.links = weight.letters, 1
         weight.has_heading |= node.name == "h1"

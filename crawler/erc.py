@@ -89,18 +89,17 @@ class Segment:
     def answer(self, question: str) -> Element | None:
         """The element that answers one of the four questions: the plain label before a qualified or local one, those
         before Dublin Core, and among these a creator before a publisher."""
-        core = _DUBLIN_CORE.get(self.kind, {})
-        plain = [element for element in self.elements if element.label == question]
+        for element in self.elements:
+            if element.label == question:
+                return element
         named = [element for element in self.elements if element.name == question]
-        qualified = sorted(named, key=lambda element: element.is_local)
-        mapped = [
-            element
-            for name, meant in core.items()
-            if meant == question
-            for element in self.elements
-            if name in (element.name, f"{element.name}/{element.qualifier.lower()}")
-        ]
-        return next((element for element in (*plain, *qualified, *mapped)), None)
+        if named:
+            return min(named, key=lambda element: element.is_local)
+        for name, meant in _DUBLIN_CORE.get(self.kind, {}).items():
+            for element in self.elements if meant == question else ():
+                if name in (element.name, f"{element.name}/{element.qualifier.lower()}"):
+                    return element
+        return None
 
     def unanswered(self) -> dict[str, str]:
         """The questions of this story that have no answer, with the reason: its code in words, or that it is absent."""

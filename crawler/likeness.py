@@ -48,7 +48,7 @@ def sketch(text: str) -> str | None:
     if not words:
         return None
     length = min(_PHRASE_WORDS, len(words))
-    phrases = {" ".join(words[at : at + length]) for at in range(len(words) - length + 1)}
+    phrases = set(map(" ".join, zip(*(words[at:] for at in range(length)), strict=False)))
     hashes = nsmallest(SKETCH_HASHES, {zlib.crc32(phrase.encode("utf-8", "replace")) for phrase in phrases})
     return "".join(f"{value:08x}" for value in hashes)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, Tag, XMLParsedAsHTMLWarning
@@ -25,6 +27,9 @@ from extractors.find import find_arks
 MARKUP_LIMIT = 2**17
 _LINKS = ("canonical", "cite-as", "describes", "bookmark", "shortlink")
 _SELF_META = re.compile(r"(?:dc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*|identifier|ark|og:url", re.I)
+_JSON_LD = re.compile(r"application/ld\+json", re.IGNORECASE)
+_SIGNS_ON = re.compile(r"(?:SAMLRequest|wresult|wctx)\Z")
+"""The fields of a form that hands a request for a log-in on to somebody else (SAML and WS-Federation)."""
 _HIDDEN = ("script", "style", "template", "noscript")
 _VALUE_CHARS = 500
 _LABELS_END = " :\N{FULLWIDTH COLON}"
@@ -61,36 +66,45 @@ def read_page(markup: bytes, charset: str | None) -> Page:
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
         warnings.simplefilter("ignore", MarkupResemblesLocatorWarning)
         soup = BeautifulSoup(markup[:MARKUP_LIMIT], "lxml", from_encoding=charset)
-    graph = list(_json_ld(soup))
-    named = list(_declared(soup, graph))
+    tags = _Tags(soup)
+    graph = list(_json_ld(tags))
+    named = list(_declared(tags, graph))
     source = str(markup[:MARKUP_LIMIT], "utf-8", "replace")
-    for hidden in soup(_HIDDEN):
+    for hidden in tags.named(*_HIDDEN):
         hidden.decompose()
-    title = soup.title.get_text(" ", strip=True) if soup.title else None
+    tags = _Tags(soup)
+    title = next((tag.get_text(" ", strip=True) for tag in tags.named("title")), None)
     lines = soup.get_text("\n")
     named += [(str(mention.ark), "text") for mention in find_arks(" ".join(lines.split()))]
-    canonical = soup.find("link", rel=lambda rel: rel is not None and "canonical" in rel.lower().split())
-    refresh, told = _refresh(soup), _told(soup, lines)
-    asks_password, signs_on = soup.find("input", type="password") is not None, _signs_on(soup)
-    embedded = _embedded(soup) or _shown(soup)
+    canonical = (tag for tag in tags.named("link") if "canonical" in _attribute(tag, "rel").lower().split())
+    embedded = _embedded(tags) or _shown(tags)
     own = own_part(soup)
     text = " ".join(part for part in (" ".join((title or "").split()), own.text) if part)
     facts = PageFacts(
         arks=tuple(dict.fromkeys(named))[:MOST_ARKS],
-        canonical=_attribute(canonical, "href") or None,
-        refresh=refresh,
+        canonical=_attribute(next(canonical, None), "href") or None,
+        refresh=_refresh(tags),
         challenge=quirks().challenge_in_page(source, title, text),
-        asks_password=asks_password,
-        signs_on=signs_on,
+        asks_password=any(tag.get("type") == "password" for tag in tags.named("input")),
+        signs_on=any(_SIGNS_ON.search(_attribute(tag, "name")) for tag in tags.named("input")),
         headings=own.headings,
-        told=told,
+        told=_told(tags, lines),
     )
     return Page(title, text, facts, _record(lines, graph) or embedded)
 
 
-def _signs_on(soup: Any) -> bool:
-    """Whether a form hands a request for a log-in on to somebody else (SAML and WS-Federation)."""
-    return soup.find("input", attrs={"name": re.compile(r"(?:SAMLRequest|wresult|wctx)\Z")}) is not None
+class _Tags:
+    """The elements of a page, in their order, found in one walk: each search of the tree would take another."""
+
+    def __init__(self, soup: Tag) -> None:
+        self.all = [node for node in soup.descendants if isinstance(node, Tag)]
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
+        for place, tag in enumerate(self.all):
+            self._places[tag.name].append(place)
+
+    def named(self, *names: str) -> list[Tag]:
+        """Those of these names."""
+        return [self.all[place] for place in sorted(place for name in names for place in self._places[name])]
 
 
 def _attribute(tag: Any, name: str) -> str:
@@ -98,13 +112,13 @@ def _attribute(tag: Any, name: str) -> str:
     return " ".join(value) if isinstance(value, list) else str(value or "")
 
 
-def _declared(soup: Any, graph: Iterable[Any]) -> Iterator[tuple[str, str]]:
+def _declared(tags: _Tags, graph: Iterable[Any]) -> Iterator[tuple[str, str]]:
     """The ARKs that a page's head names, with the place of each."""
-    for link in soup.find_all(["link", "a"], rel=True):
+    for link in tags.named("link", "a"):
         relations = [relation for relation in _attribute(link, "rel").lower().split() if relation in _LINKS]
         if relations:
             yield from _arks(_attribute(link, "href"), relations[0])
-    for meta in soup.find_all("meta"):
+    for meta in tags.named("meta"):
         name = _attribute(meta, "name") or _attribute(meta, "property")
         if _SELF_META.match(name):
             yield from _arks(_attribute(meta, "content"), name)
@@ -119,9 +133,10 @@ def _arks(text: str, place: str) -> Iterator[tuple[str, str]]:
         yield str(mention.ark), place
 
 
-def _json_ld(soup: Any) -> Iterator[Any]:
+def _json_ld(tags: _Tags) -> Iterator[Any]:
     """The nodes of the page's JSON-LD, from the outermost in."""
-    for script in soup.find_all("script", type=re.compile(r"application/ld\+json", re.IGNORECASE), limit=10):
+    scripts = (tag for tag in tags.named("script") if _JSON_LD.search(_attribute(tag, "type")))
+    for script in islice(scripts, 10):
         try:
             found = json.loads(script.string or "")
         except (ValueError, RecursionError):
@@ -131,11 +146,9 @@ def _json_ld(soup: Any) -> Iterator[Any]:
             yield from (graph[:50] if isinstance(graph, list) else [node])
 
 
-def _refresh(soup: Any) -> str | None:
-    meta = soup.find(
-        "meta", attrs={"http-equiv": lambda value: value is not None and value.strip().lower() == "refresh"}
-    )
-    return refresh_target(_attribute(meta, "content"))
+def _refresh(tags: _Tags) -> str | None:
+    refreshing = (tag for tag in tags.named("meta") if _attribute(tag, "http-equiv").strip().lower() == "refresh")
+    return refresh_target(_attribute(next(refreshing, None), "content"))
 
 
 def _record(lines: str, graph: Iterable[Any]) -> Record | None:
@@ -148,10 +161,10 @@ def _record(lines: str, graph: Iterable[Any]) -> Record | None:
     return record_of(list(graph), "json-ld")
 
 
-def _embedded(soup: Any) -> Record | None:
+def _embedded(tags: _Tags) -> Record | None:
     """What a page's head and attributes describe, in Dublin Core, microdata or RDFa, if that names an ARK."""
     told: dict[str, str] = {}
-    for tag in soup.find_all(_tells, limit=_MOST_TOLD):
+    for tag in islice(filter(_tells, tags.all), _MOST_TOLD):
         name = _attribute(tag, "itemprop") or _attribute(tag, "property") or _attribute(tag, "name")
         value = _attribute(tag, "content") or _attribute(tag, "href") or _attribute(tag, "datetime")
         words = value or " ".join(_beginning(tag).split())
@@ -163,9 +176,9 @@ def _embedded(soup: Any) -> Record | None:
     return {"embedded": answers} if is_one else None
 
 
-def _shown(soup: Any) -> Record | None:
+def _shown(tags: _Tags) -> Record | None:
     """The JSON that a page shows as it is."""
-    texts = ((_only_text(tag) or "").strip() for tag in soup.find_all(["pre", "code"], limit=20))
+    texts = ((_only_text(tag) or "").strip() for tag in tags.named("pre", "code")[:20])
     records = (from_json(text) for text in texts if text[:1] in ("{", "["))
     return next((record for record in records if record is not None), None)
 
@@ -176,10 +189,10 @@ def _tells(tag: Any) -> bool:
     )
 
 
-def _told(soup: Any, text: str) -> dict[str, str]:
+def _told(tags: _Tags, text: str) -> dict[str, str]:
     """What stands under descriptive labels, by the kernel's names: in lists, in tables, behind colons."""
     told: dict[str, str] = {}
-    for label, value in (*_pairs(soup), *_colon_lines(text), *_headed(soup)):
+    for label, value in (*_pairs(tags), *_colon_lines(text), *_headed(tags)):
         question = quirks().labels.get(plain(label).rstrip(_LABELS_END))
         folded = " ".join(value.split())[:_VALUE_CHARS]
         if question and folded and (question == "commitment" or says_something(folded)):
@@ -223,12 +236,12 @@ def _holds(tag: Tag, name: str) -> bool:
     return any(isinstance(node, Tag) and node.name == name for node in _first_nodes(tag))
 
 
-def _pairs(soup: Any) -> Iterator[tuple[str, str]]:
-    for term in soup.find_all("dt", limit=200):
+def _pairs(tags: _Tags) -> Iterator[tuple[str, str]]:
+    for term in tags.named("dt")[:200]:
         definition = term.find_next_sibling("dd")
         if definition is not None and not _holds(definition, "dl") and not _holds(term, "dl"):
             yield _beginning(term), _beginning(definition)
-    for row in soup.find_all("tr", limit=200):
+    for row in tags.named("tr")[:200]:
         if _holds(row, "table"):  # a frame around other tables
             continue
         cells = row.find_all(["th", "td"], recursive=False)
@@ -250,9 +263,9 @@ def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
             yield label, value.strip() or ("" if _is_label(following) else following)
 
 
-def _headed(soup: Any) -> Iterator[tuple[str, str]]:
+def _headed(tags: _Tags) -> Iterator[tuple[str, str]]:
     """What stands beside or under an element that holds a label and nothing else."""
-    for element in soup.find_all(_LABEL_ELEMENTS, limit=_MOST_LINES):
+    for element in tags.named(*_LABEL_ELEMENTS)[:_MOST_LINES]:
         label = _only_text(element)
         if label is None or len(label) > _LABEL_CHARS or plain(label).rstrip(_LABELS_END) not in quirks().labels:
             continue
