@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import takewhile
 
 from crawler.controls import place_of
@@ -103,7 +104,12 @@ def _common(one: Ark, other: Ark) -> int:
 
 def _invented(seen: Observation) -> Ark:
     """The name that a control asked for; the ARK that it stands beside where its URL holds none."""
+    return _first_ark(seen.asked_url, seen.ark)
+
+
+@lru_cache(maxsize=4096)  # one control stands beside many ARKs
+def _first_ark(asked_url: str, ark: str) -> Ark:
     try:
-        return Ark.parse(seen.asked_url)
+        return Ark.parse(asked_url)
     except NotAnArk:
-        return Ark.parse(seen.ark)
+        return Ark.parse(ark)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 #: ISO 8601: a month is told from a range of years by being twelve or less, a day by standing behind a month.
 _ISO = re.compile(
@@ -36,6 +37,7 @@ class Dates:
         return ",".join(first if first == last else f"{first}-{last}" for first, last in self.spans)
 
 
+@lru_cache(maxsize=4096)  # many records of one holder tell of the same days
 def parse_dates(written: str) -> Dates | None:
     """The dates that *written* is, or None when it is none: much that stands under ``when`` is free text.
 

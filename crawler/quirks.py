@@ -98,6 +98,8 @@ class Quirks:
     """All that ``quirks.toml`` says."""
 
     challenges: tuple[Challenge, ...]
+    challenge_headers: frozenset[str]
+    """The names of all headers by which they are told."""
     checks: Phrases
     widgets: tuple[str, ...]
     not_found: Phrases
@@ -126,8 +128,9 @@ class Quirks:
 
     def challenge_in_headers(self, headers: Mapping[str, str]) -> str | None:
         """The challenge that a hop's headers name, if one."""
-        told = {name.lower(): value.lower() for name, value in headers.items()}
-        for challenge in self.challenges:
+        lowered = ((name.lower(), value) for name, value in headers.items())
+        told = {name: value.lower() for name, value in lowered if name in self.challenge_headers}
+        for challenge in self.challenges if told else ():
             if any(name in told and part in told[name] for name, part in challenge.headers):
                 return challenge.name
         return None
@@ -160,8 +163,10 @@ def quirks() -> Quirks:
     """What the file in this package says; a test keeps it well formed."""
     told = tomllib.loads(files("crawler").joinpath("quirks.toml").read_text("utf-8"))
     placeholder, login = told["placeholder"], told["login"]
+    challenges = tuple(map(_challenge, told["challenge"]))
     return Quirks(
-        challenges=tuple(_challenge(row) for row in told["challenge"]),
+        challenges=challenges,
+        challenge_headers=frozenset(name for challenge in challenges for name, _ in challenge.headers),
         checks=Phrases.of(told["check"]["word"]),
         widgets=tuple(told["check"]["widget"]),
         not_found=_of_languages(told["not_found"]),
@@ -191,6 +196,8 @@ def plain(text: str) -> str:
     >>> plain("Just  a\\nMoment\N{RIGHT SINGLE QUOTATION MARK}s")
     "just a moment's"
     """
+    if text.isascii():
+        return " ".join(text.lower().split())
     straight = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     composed = unicodedata.normalize("NFC", straight).replace("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}", "i")
     return " ".join(composed.lower().split())

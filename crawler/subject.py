@@ -105,9 +105,12 @@ def _named(answer: Observation) -> Iterator[tuple[Ark, str]]:
     yield from ((ark, "Link header") for ark, _ in _linked(answer))
     for text, place in answer.facts.arks:
         try:
-            yield Ark.parse(text), place
+            yield _parsed(text), place
         except NotAnArk:
             continue
+
+
+_parsed = lru_cache(maxsize=1024)(Ark.parse)  # one answer is looked at several times
 
 
 def _linked(answer: Observation) -> Iterator[tuple[Ark, str]]:
