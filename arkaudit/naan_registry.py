@@ -17,7 +17,8 @@ from arkaudit.config import Config
 from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, end, say
 from arkaudit.rows import whole, write_jsonl
 from arkaudit.seeds import Seeds, UserMistake
-from crawler.registry import REGISTRY_URL, CacheUnwritable, RegistryRefused, cache_folder, load, update
+from crawler.registry import cache_folder, load
+from crawler.registry_update import REGISTRY_URL, CacheUnwritable, RegistryRefused, update
 from extractors.ark import Ark
 from extractors.naan import SHARED_NAANS, Entry, Registry, naan_and_name
 from extractors.normalize import NotAnArk

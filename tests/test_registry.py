@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 import trustme
 
-from crawler.registry import REGISTRY_LIMIT, CacheUnwritable, RegistryRefused, Updated, load, update
+from crawler.registry import REGISTRY_LIMIT, load
+from crawler.registry_update import CacheUnwritable, RegistryRefused, Updated, update
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -304,14 +305,14 @@ KILLED_AT = """
 import os, signal, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from crawler import registry
+from crawler import registry_update
 
 def killed(*arguments, **more):
     os.kill(os.getpid(), signal.SIGKILL)
 
 owner, name = {"fsync": (os, "fsync"), "replace": (Path, "replace")}[sys.argv[1]]
 setattr(owner, name, killed)
-registry.update(Path(sys.argv[2]), Path(sys.argv[3]), now=datetime.now(UTC), settings={})
+registry_update.update(Path(sys.argv[2]), Path(sys.argv[3]), now=datetime.now(UTC), settings={})
 """
 
 
