@@ -15,7 +15,7 @@ from arkaudit import __version__
 from arkaudit.config import Config
 from arkaudit.crawling import crawl_plan
 from arkaudit.exits import say
-from arkaudit.progress import RunProgress
+from arkaudit.progress import JUDGING, RunProgress
 from arkaudit.resuming import Decision
 from arkaudit.seeds import Seeds
 from crawler.deciding import decide_doubts, record_registry_findings
@@ -50,10 +50,9 @@ Target = tuple[Ark, str]
 class AuditInterrupted(RunInterrupted):
     """Raised by `audit` when a signal ended it; what had been observed is kept, and judged unless time was short."""
 
-    def __init__(self, run_id: int, verdicts: list[Verdict]) -> None:
+    def __init__(self, run_id: int) -> None:
         super().__init__()
         self.run_id = run_id
-        self.verdicts = verdicts
 
 
 def document_worker() -> DocumentWorker:
@@ -76,13 +75,15 @@ def audit(
     resolve: bool = True,
     decision: Decision | None = None,
     on_start: Callable[[Crawler], None] | None = None,
+    heard: Callable[[Verdict], None] = lambda verdict: None,
     console: Console,
-) -> tuple[int, list[Verdict]]:
+) -> int:
     """One run: the documents of *seeds* if given, then (with *resolve*) the ARKs they cite, or *targets*.
 
-    It is a new one, or goes on with the one that *decision* names. Returns the run's number and its verdicts, which
-    are in the store. Raises `crawler.store.StoreUnwritable` or `AuditInterrupted` when it could not finish; what was
-    observed until then has been recorded, and the run can be gone on with.
+    It is a new one, or goes on with the one that *decision* names. Returns the run's number; its verdicts are in the
+    store, and whoever wants to has *heard* each, in the order of the targets. Raises `crawler.store.StoreUnwritable` or
+    `AuditInterrupted` when it could not finish; what was observed until then has been recorded, and judged unless time
+    was short, and the run can be gone on with.
     """
     if config.is_anonymous and _asks_strangers(config, seeds, targets, resolve=resolve):
         say("hosts can't tell who asks: give --contact, so that an operator can write to you")
@@ -157,19 +158,27 @@ def audit(
             stages = [Stage(DocumentsSpider, documents)] if seeds is not None else []
             stages += [Stage(ArksSpider, arks)] if resolve else []
             run_stages(stages, config.settings(), on_start=started)
-        about = background()
-        settle_readings(store, run_id)
-        verdicts = judge_run(store, run_id, settled(), about)
+            about = background()
+            settle_readings(store, run_id)
+            asked = settled()
+            progress.stage(JUDGING, len(asked))
+
+            def judged(verdict: Verdict) -> None:
+                progress.judged()
+                heard(verdict)
+
+            judge_run(store, run_id, asked, about, heard=judged)
         store.end_run(run_id, at=_now(), state=FINISHED)
     except (KeyboardInterrupt, RunInterrupted) as interrupt:
         is_patient = isinstance(interrupt, RunInterrupted) and not interrupt.at_once
         asked = settled(as_asked=True) if is_patient and is_read else []
-        raise AuditInterrupted(run_id, _stop(store, run_id, asked, background)) from None
+        _stop(store, run_id, asked, background, heard)
+        raise AuditInterrupted(run_id) from None
     except Exception:
         with suppress(StoreUnwritable):
             store.end_run(run_id, at=_now(), state="failed")
         raise
-    return run_id, verdicts
+    return run_id
 
 
 def _begun(config: Config, store: Store, command: str, seeds: Seeds | None, decision: Decision | None) -> int:
@@ -197,19 +206,23 @@ def _asks_strangers(config: Config, seeds: Seeds | None, targets: Sequence[Targe
     return is_open or any(not config.owns(host) for host in set(map(host_of, urls)))
 
 
-def _stop(store: Store, run_id: int, targets: Sequence[Target], background: Callable[[], Background]) -> list[Verdict]:
+def _stop(
+    store: Store,
+    run_id: int,
+    targets: Sequence[Target],
+    background: Callable[[], Background],
+    heard: Callable[[Verdict], None],
+) -> None:
     """Judge those of *targets* of which all is asked, for whoever interrupted; note that the run can be gone on with.
 
     What only a whole run shows is left for its end; and what was to be asked once more has not failed.
     """
-    try:
+    with suppress(StoreUnwritable):
         asked = Frontier(store, run_id, ARKS).settled() if targets else set()
         done = [(ark, url) for ark, url in targets if url in asked or ark.is_skipped]
-        verdicts = judge_run(store, run_id, done, background(), is_whole=False) if done else []
+        if done:
+            judge_run(store, run_id, done, background(), is_whole=False, heard=heard)
         store.end_run(run_id, at=_now(), state="interrupted")
-    except StoreUnwritable:
-        return []
-    return verdicts
 
 
 def _with_dns(registry: Registry, asked: Sequence[Target]) -> Registry:

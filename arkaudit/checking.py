@@ -16,8 +16,7 @@ from arkaudit.explaining import Observed, explanation
 from arkaudit.resuming import Begun, fingerprint, opened
 from crawler.history.news import count_words
 from crawler.history.triaging import Treated
-from crawler.judging import Background
-from crawler.judging import verdicts as judged
+from crawler.judging import Background, verdicts_of_run
 from crawler.observations import Verdict
 from crawler.rechecking import Known
 from crawler.registry import cache_folder
@@ -59,16 +58,16 @@ def checked(
     `arkaudit.seeds.UserMistake` for a command that contradicts the check that it is to go on with.
     """
     found = [_one_mention(text) for text in asked]
+    verdicts = _Verdicts()
     was_interrupted = False
     with opened("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
         targets = _targets(found, begun.config)
         try:
-            run_id, verdicts = _judged(begun, list(dict.fromkeys(targets.values())), console)
+            run_id = _judged(begun, list(dict.fromkeys(targets.values())), verdicts, console)
         except audits.AuditInterrupted as stopped:
-            run_id, verdicts, was_interrupted = stopped.run_id, stopped.verdicts, True
+            run_id, was_interrupted = stopped.run_id, True
         observed = Observed(begun.store.observations(run_id)) if explain else None
         decided = begun.store.treated(run_id)
-    by_target = {(verdict.ark, verdict.request_url): verdict for verdict in verdicts}
     printed: list[dict[str, Any]] = []
     raised: list[str] = []
     for text, mention in zip(asked, found, strict=True):
@@ -77,7 +76,7 @@ def checked(
             raised.append(printed[-1]["object"]["outcome"])
             continue
         ark, url = targets[mention]
-        verdict = by_target.get((str(ark), url))
+        verdict = verdicts.get((str(ark), url))
         if verdict is None and was_interrupted:
             continue
         verdict = verdict or unasked(str(ark), url)
@@ -86,13 +85,31 @@ def checked(
     return Check(printed, was_interrupted, tuple(raised), count_words(decided))
 
 
-def _judged(begun: Begun, targets: Sequence[Target], console: Console) -> tuple[int, list[Verdict]]:
-    """The run and its verdicts; of one that is finished, once more from what it observed."""
+class _Verdicts(dict[tuple[str, str], Verdict]):
+    """Verdicts by ARK and URL, in the order in which these were first judged."""
+
+    def hear(self, verdict: Verdict) -> None:
+        """One more, or one that was judged again as the run was interrupted."""
+        self[verdict.ark, verdict.request_url] = verdict
+
+
+def _judged(begun: Begun, targets: Sequence[Target], verdicts: _Verdicts, console: Console) -> int:
+    """The run, whose *verdicts* are heard; of one that is finished, once more from what it observed."""
     store, run_id = begun.store, begun.finished
-    if run_id is not None:
-        background = Background(load_registry(cache_folder()), closed=begun.config.closed_collections)
-        return run_id, list(judged(targets, store.observations(run_id), store.tls_results(run_id), background))
-    return audits.audit(begun.config, store, command="check", targets=targets, decision=begun.decision, console=console)
+    if run_id is None:
+        return audits.audit(
+            begun.config,
+            store,
+            command="check",
+            targets=targets,
+            decision=begun.decision,
+            heard=verdicts.hear,
+            console=console,
+        )
+    background = Background(load_registry(cache_folder()), closed=begun.config.closed_collections)
+    for verdict in verdicts_of_run(store, run_id, targets, background):
+        verdicts.hear(verdict)
+    return run_id
 
 
 def targets(asked: Sequence[str], config: Config) -> list[tuple[Ark, str]]:
@@ -117,16 +134,17 @@ def checked_again(
     """
     targets = [(Ark.parse(each.ark), each.request_url) for each in again]
     seeds = ["due", fingerprint([f"{each.ark} {each.request_url}" for each in again])]
+    verdicts = _Verdicts()
     was_interrupted = False
     with opened("check", seeds, config, store_file, resume=None) as begun:
         try:
-            run_id, verdicts = _judged(begun, targets, console)
+            run_id = _judged(begun, targets, verdicts, console)
         except audits.AuditInterrupted as stopped:
-            run_id, verdicts, was_interrupted = stopped.run_id, stopped.verdicts, True
+            run_id, was_interrupted = stopped.run_id, True
         observed = Observed(begun.store.observations(run_id)) if explain else None
         decided = begun.store.treated(run_id)
-    told = [_row(verdict.request_url, verdict, observed) for verdict in verdicts]
-    return Check(told, was_interrupted, tuple(_raised(verdicts, decided)), count_words(decided))
+    told = [_row(verdict.request_url, verdict, observed) for verdict in verdicts.values()]
+    return Check(told, was_interrupted, tuple(_raised(verdicts.values(), decided)), count_words(decided))
 
 
 def _raised(verdicts: Iterable[Verdict], decided: Mapping[tuple[str, str], Treated]) -> Iterator[str]:

@@ -216,7 +216,7 @@ def crawl(
     with opened("crawl", seeds, config, store_file, resume=resume) as begun:
         run_id = begun.finished
         if run_id is None:
-            run_id, _ = audits.audit(
+            run_id = audits.audit(
                 begun.config,
                 begun.store,
                 command="crawl",
@@ -294,7 +294,7 @@ def run(
                 apply_to(begun.store, decided)
             run_id = begun.finished
             if run_id is None:
-                run_id, _ = audits.audit(
+                run_id = audits.audit(
                     begun.config,
                     begun.store,
                     command="run",

@@ -23,6 +23,10 @@ from crawler.observations import DocumentRecord, Observation, Question
 
 #: Seconds between two lines where there is no terminal.
 LINE_EVERY_S = 10.0
+#: Verdicts between two looks at how many there are.
+_VERDICTS_AT_A_TIME = 100
+#: What comes after all that was asked for; when it has ended, there is nothing to tell of it.
+JUDGING = "verdicts"
 
 
 class RunProgress:
@@ -56,11 +60,11 @@ class RunProgress:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.stop()
-        if self._stage:
+        if self._stage not in ("", JUDGING):
             self._console.print(self._line(), highlight=False)
 
     def stage(self, name: str, total: int | None, *, done: int = 0) -> None:
-        """Another spider begins; *total* is how many of its things there are, where that is known.
+        """Another part of the run begins; *total* is how many of its things there are, where that is known.
 
         So many were *done* before the run was interrupted.
         """
@@ -87,6 +91,15 @@ class RunProgress:
                 self._requests += sum(hop.sent for hop in item.hops)
             case _:
                 return
+        self._tell()
+
+    def judged(self) -> None:
+        """One more ARK has a verdict."""
+        self._done += 1
+        if self._done % _VERDICTS_AT_A_TIME == 0:
+            self._tell()
+
+    def _tell(self) -> None:
         if self._task is not None:
             self._bar.update(self._task, total=self._total, completed=self._done, description=self._line())
         if not self._console.is_terminal and time.monotonic() - self._last_line >= LINE_EVERY_S:
@@ -95,8 +108,8 @@ class RunProgress:
 
     def _line(self) -> str:
         of = "" if self._total is None else f" of {self._total}"
-        told = f"{self._citations} citations" if self._stage == "documents" else f"{self._requests} requests"
-        return f"{self._stage}: {self._done}{of}, {told}"
+        told = {"documents": f", {self._citations} citations", JUDGING: ""}
+        return f"{self._stage}: {self._done}{of}{told.get(self._stage, f', {self._requests} requests')}"
 
 
 class ReadingProgress:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import takewhile
 
@@ -16,6 +16,8 @@ from extractors.ark import Ark
 from extractors.normalize import NotAnArk
 
 _CONTROLS = (Question.CONTROL, Question.CONTROL_INFO)
+#: Questions whose answers bear on many ARKs, beside the one for which they were put.
+SHARED = frozenset({*_CONTROLS, Question.POLICY_LINK, Question.WELL_KNOWN})
 
 
 @dataclass(slots=True)
@@ -43,7 +45,7 @@ class Dossier:
 
 @dataclass(frozen=True, slots=True)
 class Dossiers:
-    """The observations of a run."""
+    """The observations of a run, or those about some of its ARKs with what many share."""
 
     about: Mapping[str, Dossier]
     """By the URL of the object question."""
@@ -68,6 +70,10 @@ class Dossiers:
                 about[seen.request_url].add(seen)
         paths = {origin_of(url): seen for url, seen in shared[Question.WELL_KNOWN].items()}
         return cls(dict(about), shared[Question.POLICY_LINK], paths, dict(controls))
+
+    def with_those_about(self, observations: Iterable[Observation]) -> Dossiers:
+        """The dossiers of *observations* in place of those here, with what many share as it is here."""
+        return replace(self, about=Dossiers.of(observations).about)
 
     def answer(self, url: str) -> Observation | None:
         """The answer for the object at *url*, as far as there is one."""

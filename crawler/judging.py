@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from crawler.closed import ClosedCollection, closed_for
-from crawler.dossiers import Dossier, Dossiers
-from crawler.findings import run_findings
+from crawler.dossiers import SHARED, Dossier, Dossiers
+from crawler.findings import RunFindings
 from crawler.observations import ChainEnd, Meant, Observation, Question, TlsResult, Verdict
 from crawler.paths import origin_of
 from crawler.questions import NOT_FOUND
@@ -18,9 +19,11 @@ from crawler.store import Store
 from crawler.verdict import Surroundings, judge, skipped
 from extractors.ark import Ark
 from extractors.naan import SHARED_NAANS, Registry
-from extractors.wraps.evidence import Evidence
 
 Target = tuple[Ark, str]
+
+#: So many ARKs are judged at a time: what was observed about a million has no room in memory.
+_AT_A_TIME = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +48,19 @@ def verdicts(
 
     A target that was never asked, because the run ended early, has no verdict.
     """
-    about, asked = background or Background(), list(targets)
-    court = _Court(
-        dossiers=Dossiers.of(observations),
-        tls={(result.host, result.port): result for result in tls},
-        background=about,
-        evidence=learned(asked),
-    )
-    landings = court.landings(asked)
-    for ark, url in asked:
-        verdict = _skipped(ark, url) if ark.is_skipped else court.verdict(ark, url, landings)
-        if verdict is not None:
-            yield verdict
+    asked, known = list(targets), Dossiers.of(observations)
+    landed = {url: end for url, dossier in known.about.items() if (end := _landing(dossier)) is not None}
+    return _judged(asked, _Court(known, tls, background, asked, landed), lambda urls: known)
+
+
+def verdicts_of_run(
+    store: Store, run_id: int, targets: Iterable[Target], background: Background | None = None
+) -> Iterator[Verdict]:
+    """The same from what a store has of a run; the observations about a few hundred ARKs are in memory at a time."""
+    asked = list(targets)
+    shared = Dossiers.of(store.observations(run_id, SHARED))
+    court = _Court(shared, store.tls_results(run_id), background, asked, store.landings(run_id))
+    return _judged(asked, court, lambda urls: shared.with_those_about(store.observations_about(run_id, urls)))
 
 
 def judge_run(
@@ -66,15 +70,45 @@ def judge_run(
     background: Background | None = None,
     *,
     is_whole: bool = True,
-) -> list[Verdict]:
-    """Judge everything that a run observed, and record it, with what only all of it together shows if it is whole."""
-    judged = list(verdicts(targets, store.observations(run_id), store.tls_results(run_id), background))
-    store.record_verdicts(run_id, judged)
-    if not is_whole:
-        return judged
-    for subject, findings in run_findings(judged).items():
-        store.record_findings(run_id, subject, findings)
-    return judged
+    heard: Callable[[Verdict], None] = lambda verdict: None,
+) -> None:
+    """Judge everything that a run observed, and record it, with what only all of it together shows if it is whole.
+
+    Whoever wants to has *heard* each verdict when this returns, in the order of the *targets*.
+    """
+    findings = RunFindings()
+
+    def told() -> Iterator[Verdict]:
+        for verdict in verdicts_of_run(store, run_id, targets, background):
+            findings.hear(verdict)
+            heard(verdict)
+            yield verdict
+
+    store.record_verdicts(run_id, told())
+    if is_whole:
+        for subject, found in findings.findings().items():
+            store.record_findings(run_id, subject, found)
+
+
+def _judged(
+    asked: Sequence[Target], court: _Court, dossiers_of: Callable[[Sequence[str]], Dossiers]
+) -> Iterator[Verdict]:
+    """The verdicts on *asked*; *dossiers_of* gives those at some URLs, with what many share."""
+    remaining = iter(asked)
+    while some := list(islice(remaining, _AT_A_TIME)):
+        cases = [court.case(ark, url) for ark, url in some]
+        dossiers = dossiers_of(list(dict.fromkeys(url for case in cases for url in case.urls)))
+        for case in cases:
+            verdict = _skipped(case.ark, case.url) if case.ark.is_skipped else court.verdict(case, dossiers)
+            if verdict is not None:
+                yield verdict
+
+
+def _landing(dossier: Dossier) -> str | None:
+    """Where redirects have led the question for an object, if that was a success."""
+    answer = dossier.last.get(Question.OBJECT)
+    is_led = answer is not None and len(answer.hops) > 1 and answer.status in SUCCESSES
+    return answer.final_url if answer is not None and is_led else None
 
 
 def _skipped(ark: Ark, url: str) -> Verdict:
@@ -83,64 +117,96 @@ def _skipped(ark: Ark, url: str) -> Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class _Case:
+    """A target, and what else its mention may stand for."""
+
+    ark: Ark
+    url: str
+    readings: tuple[Reading, ...] = ()
+    """Itself first."""
+    suggested: tuple[Reading, ...] = ()
+    """What may have been meant, where its check character fails."""
+
+    @property
+    def urls(self) -> list[str]:
+        """The URLs whose answers bear on it."""
+        return [each.url for each in (*self.readings, *self.suggested)]
+
+
 class _Court:
     """All that the verdicts of one run have in common."""
 
-    dossiers: Dossiers
-    tls: Mapping[tuple[str, int], TlsResult]
-    background: Background
-    evidence: Evidence
+    def __init__(
+        self,
+        shared: Dossiers,
+        tls: Iterable[TlsResult],
+        background: Background | None,
+        asked: Sequence[Target],
+        landed: Mapping[str, str],
+    ) -> None:
+        self._shared = shared
+        self._tls = {(result.host, result.port): result for result in tls}
+        self._background = background or Background()
+        self._evidence = learned(asked)
+        self._objects = _objects_at(asked, landed)
 
-    def verdict(self, ark: Ark, url: str, landings: Mapping[str, frozenset[Ark]]) -> Verdict | None:
+    def case(self, ark: Ark, url: str) -> _Case:
+        """A target with its readings; of one that is skipped there are none."""
+        if ark.is_skipped:
+            return _Case(ark, url)
+        readings = readings_of(ark, url, self._background.readings.get(url, ()))
+        return _Case(ark, url, readings, meant_by(readings[0], self._evidence))
+
+    def verdict(self, case: _Case, dossiers: Dossiers) -> Verdict | None:
         """The verdict on one target; None where its object was never asked for."""
-        dossier = self.dossiers.about.get(url)
+        dossier = dossiers.about.get(case.url)
         if dossier is None or dossier.answer is None:
             return None
-        landed = landings.get(dossier.last[Question.OBJECT].final_url, frozenset())
-        meant, others = self._meant(ark, url)
-        registered = self.background.registry.entry(ark) if self.background.registry else None
+        ark, asked_url = case.ark, dossier.answer.asked_url
+        landed = self._objects.get(dossier.last[Question.OBJECT].final_url, frozenset())
+        registry = self._background.registry
+        meant, others = _meant(case, dossiers)
         around = Surroundings(
-            control=self.dossiers.control(ark, dossier.answer.asked_url, Question.CONTROL),
-            control_info=self.dossiers.control(ark, dossier.answer.asked_url, Question.CONTROL_INFO),
-            tls=self.tls,
+            control=self._shared.control(ark, asked_url, Question.CONTROL),
+            control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
+            tls=self._tls,
             neighbours=len(landed - {ark.base}),
             earlier=tuple(dossier.earlier),
-            policies=self.dossiers.policies,
-            own_path=self._own_path(dossier),
-            closed=closed_for(ark, self.background.closed),
-            registered=registered,
+            policies=self._shared.policies,
+            own_path=_own_path(dossier, self._shared.paths),
+            closed=closed_for(ark, self._background.closed),
+            registered=registry.entry(ark) if registry else None,
         )
         verdict = judge(dossier.last, surroundings=around)
         return replace(verdict, did_you_mean=meant, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *others))))
 
-    def _meant(self, ark: Ark, url: str) -> tuple[Meant | None, list[str]]:
-        """What was probably meant instead of a target, and the URLs that were asked to find that out."""
-        readings = readings_of(ark, url, self.background.readings.get(url, ()))
-        suggested = meant_by(readings[0], self.evidence)
-        candidates = [each for each in (*readings, *suggested) if self.dossiers.answer(each.url) is not None]
-        if len(candidates) < 2:
-            return None, []
-        heard = {each.url: self.dossiers.answer(each.url) for each in candidates}
-        controls = {
-            each.url: self.dossiers.control(each.ark, answer.asked_url, Question.CONTROL)
-            for each in candidates
-            if (answer := heard[each.url]) is not None
-        }
-        others = [answer.asked_url for each in candidates if each.url != url and (answer := heard[each.url])]
-        return meant_instead(readings, suggested, heard, controls), others
 
-    def _own_path(self, dossier: Dossier) -> Observation | None:
-        """What the host said of its resolver's path, where that was asked because this ARK was not found."""
-        asked = dossier.last[Question.OBJECT]
-        is_unknown = asked.end is ChainEnd.ANSWERED and asked.status in NOT_FOUND
-        return self.dossiers.paths.get(origin_of(asked.asked_url)) if is_unknown else None
+def _meant(case: _Case, dossiers: Dossiers) -> tuple[Meant | None, list[str]]:
+    """What was probably meant instead of a target, and the URLs that were asked to find that out."""
+    candidates = [each for each in (*case.readings, *case.suggested) if dossiers.answer(each.url) is not None]
+    if len(candidates) < 2:
+        return None, []
+    heard = {each.url: dossiers.answer(each.url) for each in candidates}
+    controls = {
+        each.url: dossiers.control(each.ark, answer.asked_url, Question.CONTROL)
+        for each in candidates
+        if (answer := heard[each.url]) is not None
+    }
+    others = [answer.asked_url for each in candidates if each.url != case.url and (answer := heard[each.url])]
+    return meant_instead(case.readings, case.suggested, heard, controls), others
 
-    def landings(self, asked: Sequence[Target]) -> Mapping[str, frozenset[Ark]]:
-        """The objects whose ARKs end at each URL, where redirects led there; parts of one object count once."""
-        found: dict[str, set[Ark]] = defaultdict(set)
-        for ark, url in asked:
-            dossier = self.dossiers.about.get(url)
-            answer = dossier.last.get(Question.OBJECT) if dossier else None
-            if answer is not None and len(answer.hops) > 1 and answer.status in SUCCESSES:
-                found[answer.final_url].add(ark.base)
-        return {url: frozenset(arks) for url, arks in found.items() if len(arks) > 1}
+
+def _own_path(dossier: Dossier, paths: Mapping[str, Observation]) -> Observation | None:
+    """What the host said of its resolver's path, where that was asked because this ARK was not found."""
+    asked = dossier.last[Question.OBJECT]
+    is_unknown = asked.end is ChainEnd.ANSWERED and asked.status in NOT_FOUND
+    return paths.get(origin_of(asked.asked_url)) if is_unknown else None
+
+
+def _objects_at(asked: Sequence[Target], landed: Mapping[str, str]) -> Mapping[str, frozenset[Ark]]:
+    """The objects whose ARKs end at each URL, where redirects led there; parts of one object count once."""
+    found: dict[str, set[Ark]] = defaultdict(set)
+    for ark, url in asked:
+        if url in landed:
+            found[landed[url]].add(ark.base)
+    return {url: frozenset(arks) for url, arks in found.items() if len(arks) > 1}

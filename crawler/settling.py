@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from crawler.dossiers import Dossiers
+from crawler.dossiers import SHARED, Dossiers
 from crawler.mention_rows import Decided, KeptMention
 from crawler.observations import CitedMention, Question
 from crawler.readings import Reading, Settled, other_readings, readings_of, settled
@@ -30,7 +30,9 @@ def settle_readings(store: Store, run_id: int) -> int:
     others = other_readings(kept)
     if not others:
         return 0
-    dossiers = Dossiers.of(store.observations(run_id))
+    urls = dict.fromkeys(url for first, rest in others.items() for url in (first, *(each.url for each in rest)))
+    shared = Dossiers.of(store.observations(run_id, SHARED))
+    dossiers = shared.with_those_about(store.observations_about(run_id, list(urls)))
     by_url: dict[str, list[KeptMention]] = defaultdict(list)
     for each in kept:
         by_url[each.request_url].append(each)

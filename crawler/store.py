@@ -7,7 +7,7 @@ durable when `Store.record` returns (``synchronous=FULL``).
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
@@ -64,6 +64,7 @@ from crawler.observations import (
     Verdict,
 )
 from crawler.rechecking import Known
+from crawler.resolving import SUCCESSES
 from extractors.ark import Ark
 from extractors.documents import Finding
 from extractors.mentions.mention import STANDS_WHOLE
@@ -144,6 +145,8 @@ class Store:
         self.path = path
         self._lock = lock
         self._ark_ids: dict[Ark, int] = {}
+        self._writer: Connection | None = None
+        """Of the transaction that is under way, if one is."""
 
     @classmethod
     def open(cls, path: Path | None) -> Store:
@@ -204,10 +207,13 @@ class Store:
         """One transaction. Raises `StoreUnwritable` when it could not be made durable; nothing of it is there then."""
         try:
             with self._engine.begin() as connection:
+                self._writer = connection
                 yield connection
         except DatabaseError as problem:
             self._ark_ids.clear()
             raise StoreUnwritable(f"{self.path or 'the store in memory'}: {problem.orig}") from problem
+        finally:
+            self._writer = None
 
     def transaction(self) -> AbstractContextManager[Connection]:
         """One transaction, for what keeps tables of its own in the store. Raises `StoreUnwritable` as it ends."""
@@ -215,7 +221,13 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection to read with; what it gives is to be taken whole before anything else is asked of the store."""
+        """A connection to read with; what it gives is to be taken whole before anything else is asked of the store.
+
+        Within a transaction it is that transaction's own, for there is but one connection to the file.
+        """
+        if self._writer is not None:
+            yield self._writer
+            return
         with self._engine.connect() as connection:
             yield connection
 
@@ -341,7 +353,7 @@ class Store:
     def record_verdicts(self, run_id: int, verdicts: Iterable[Verdict]) -> None:
         """Record what all observations of a run amount to, in place of what fewer of them did before.
 
-        And what that makes of the standing of its ARKs.
+        And what that makes of the standing of its ARKs. *verdicts* may read the store as they go, by `reading`.
         """
         with self._writing() as connection:
             connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")  # of `latest`, which is made again below
@@ -554,8 +566,11 @@ class Store:
                 new += connection.execute(insert(schema.mention).values(values).on_conflict_do_nothing()).rowcount
         return new
 
-    def observations(self, run_id: int) -> Iterator[Observation]:
-        """Every observation of a run, in the order in which they were made; a page at a time."""
+    def observations(self, run_id: int, questions: Collection[Question] = ()) -> Iterator[Observation]:
+        """Every observation of a run, in the order in which they were made; a page at a time.
+
+        Only those of some *questions*, if there are any.
+        """
         seen = schema.observation
         query = (
             select(seen, schema.ark.c.ark)
@@ -564,6 +579,8 @@ class Store:
             .order_by(seen.c.observation_id)
             .limit(_PAGE)
         )
+        if questions:
+            query = query.where(seen.c.question.in_([question.value for question in questions]))
         with self.reading() as connection:
             first = connection.scalar(select(func.min(seen.c.observation_id)).where(seen.c.run_id == run_id))
         last = (first or 1) - 1
@@ -574,6 +591,36 @@ class Store:
                 return
             last = rows[-1].observation_id
             yield from map(_observation, rows)
+
+    def observations_about(self, run_id: int, request_urls: Sequence[str]) -> Iterator[Observation]:
+        """What a run observed for these URLs of object questions; in the order in which they were made for each."""
+        seen = schema.observation
+        query = (
+            select(seen, schema.ark.c.ark)
+            .join_from(seen, schema.ark)
+            .where(seen.c.run_id == run_id, seen.c.request_url.in_(bindparam("urls", expanding=True)))
+            .order_by(seen.c.observation_id)
+        )
+        for start in range(0, len(request_urls), _PAGE):
+            with self.reading() as connection:
+                rows = connection.execute(query, {"urls": list(request_urls[start : start + _PAGE])}).all()
+            yield from map(_observation, rows)
+
+    def landings(self, run_id: int) -> Mapping[str, str]:
+        """Where redirects have led to a success, by the URL of the object question; of several attempts the last."""
+        seen = schema.observation.c
+        query = (
+            select(seen.request_url, seen.status, seen.hop_count, seen.final_url)
+            .where(seen.run_id == run_id, seen.question == Question.OBJECT.value)
+            .order_by(seen.request_url, seen.attempt)
+        )
+        found: dict[str, str] = {}
+        with self.reading() as connection:
+            for row in connection.execute(query):
+                found.pop(row.request_url, None)
+                if row.hop_count and row.status in SUCCESSES:
+                    found[row.request_url] = row.final_url
+        return found
 
     def observations_at(
         self, run_id: int, request_url: str, question: Question | None = None, attempt: int | None = None

@@ -8,7 +8,7 @@ from typing import Any
 
 from crawler.findings import run_findings
 from crawler.judging import judge_run, verdicts
-from crawler.observations import Observation, Question, TlsResult
+from crawler.observations import Observation, Question, TlsResult, Verdict
 from crawler.store import Store
 from extractors.ark import Ark
 from tests.test_verdict import observation
@@ -123,7 +123,9 @@ def test_judging_a_store_again_gives_the_same(tmp_path: Path) -> None:
         )
         store.record(run, seen)
         assert list(store.observations(run)) == [seen[0]]
-        first = judge_run(store, run, targets)
-        assert judge_run(store, run, targets) == first
+        first, again = list[Verdict](), list[Verdict]()
+        judge_run(store, run, targets, heard=first.append)
+        judge_run(store, run, targets, heard=again.append)
+    assert first == again == list(verdicts(targets, seen[:1], seen[1:]))
     assert first[0].object.evidence[1] == "the page names this ARK (canonical)"
     assert first[0].remarks == ("the certificate of r.example has expired (expired)",)

@@ -21,6 +21,7 @@ from crawler.observations import (
     Pause,
     Question,
     TlsResult,
+    Verdict,
 )
 from crawler.schema import SCHEMA_VERSION
 from crawler.store import NewerStore, NotOurStore, OlderStore, Store, StoreUnopenable, StoreUnwritable
@@ -125,16 +126,19 @@ def test_judging_a_run_gives_each_cited_ark_its_verdict_and_again_the_same() -> 
     with Store.open(None) as store:
         run_id = begun(store)
         store.record(run_id, [document(), observation()])
-        first = judge_run(store, run_id, store.cited_arks(run_id))
-        assert [verdict.object.outcome for verdict in first] == ["resolved", "skipped"]
-        assert judge_run(store, run_id, store.cited_arks(run_id)) == first
+        first, again = list[Verdict](), list[Verdict]()
+        judge_run(store, run_id, store.cited_arks(run_id), heard=first.append)
+        judge_run(store, run_id, store.cited_arks(run_id), heard=again.append)
+    assert [verdict.object.outcome for verdict in first] == ["resolved", "skipped"]
+    assert again == first
 
 
 def test_what_was_never_asked_has_no_verdict() -> None:
     with Store.open(None) as store:
         run_id = begun(store)
         store.record(run_id, [document(cited="ark:/12x45/x5 ark:/12x45/x7"), observation()])
-        judged = judge_run(store, run_id, store.cited_arks(run_id))
+        judged = list[Verdict]()
+        judge_run(store, run_id, store.cited_arks(run_id), heard=judged.append)
         assert [verdict.ark for verdict in judged] == ["ark:12x45/x5"]
 
 
