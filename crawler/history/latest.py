@@ -5,12 +5,12 @@ All of it follows from the other tables: `rebuild` makes the same of them that r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, Select, delete, exists, select, text, tuple_
+from sqlalchemy import Connection, Row, bindparam, delete, exists, select, text, tuple_
 from sqlalchemy.dialects.sqlite import insert
 
 from crawler import schema
@@ -26,6 +26,8 @@ from crawler.rechecking import Known
 _KEPT: Final = ("ark_id", "request_url", "host", "first_seen_at")
 #: What follows from the other tables, each behind those that it refers to.
 DERIVED: Final = (schema.contact, schema.assessment, schema.latest, schema.event)
+#: Verdicts that are noted at a time: of a run of a million not all are in memory.
+_PAGE: Final = 500
 _OF_SEEN: Final = tuple(field.name for field in fields(Seen))
 _OF_VERDICT: Final = (
     "verdict_id",
@@ -129,71 +131,85 @@ def has_followers(connection: Connection, run_id: int) -> bool:
 def _note_verdicts(connection: Connection, run_id: int) -> None:
     is_suspect = record_contacts(connection, run_id)
     policy = policy_of(connection)
-    known = {(row.ark_id, row.request_url): row for row in connection.execute(_known(run_id))}
-    rows: list[dict[str, Any]] = []
-    events: list[dict[str, Any]] = []
-    answers = _Answers(connection, run_id)
-    for row in connection.execute(_judged(run_id)):
-        here = known.get((row.ark_id, row.request_url))
-        before = standing_in(here) if here is not None and here.checked_at is not None else None
-        standing, happened = step(before, check_in(row, answers.behind(row), is_suspect=is_suspect), policy)
-        at = moment(standing.checked_at)
-        rows.append(
-            {
-                "ark_id": row.ark_id,
-                "request_url": row.request_url,
-                "host": host_of(row.request_url) or "",
-                "first_seen_at": at if here is None else here.first_seen_at,
-                "verdict_id": row.verdict_id,
-                "checked_at": at,
-                **_columns(standing),
-            }
-        )
-        events += [
-            {
-                "run_id": run_id,
-                "ark_id": row.ark_id,
-                "request_url": row.request_url,
-                "at": at,
-                "event": each.kind.value,
-                "detail": each.detail,
-            }
-            for each in happened
-            if each.kind is not EventKind.NEW or here is None
-        ]
-    if rows:
+    for verdicts in _judged(connection, run_id):
+        known = _known(connection, run_id, verdicts)
+        answers = _Answers(connection, run_id, [row.request_url for row in verdicts])
+        rows: list[dict[str, Any]] = []
+        events: list[dict[str, Any]] = []
+        for row in verdicts:
+            here = known.get((row.ark_id, row.request_url))
+            before = standing_in(here) if here is not None and here.checked_at is not None else None
+            standing, happened = step(before, check_in(row, answers.behind(row), is_suspect=is_suspect), policy)
+            at = moment(standing.checked_at)
+            rows.append(
+                {
+                    "ark_id": row.ark_id,
+                    "request_url": row.request_url,
+                    "host": host_of(row.request_url) or "",
+                    "first_seen_at": at if here is None else here.first_seen_at,
+                    "verdict_id": row.verdict_id,
+                    "checked_at": at,
+                    **_columns(standing),
+                }
+            )
+            events += [
+                {
+                    "run_id": run_id,
+                    "ark_id": row.ark_id,
+                    "request_url": row.request_url,
+                    "at": at,
+                    "event": each.kind.value,
+                    "detail": each.detail,
+                }
+                for each in happened
+                if each.kind is not EventKind.NEW or here is None
+            ]
         statement = insert(schema.latest)
         changed = {name: statement.excluded[name] for name in rows[0] if name not in _KEPT}
         connection.execute(
             statement.on_conflict_do_update(index_elements=["ark_id", "request_url"], set_=changed), rows
         )
-    if events:
-        connection.execute(insert(schema.event), events)
+        if events:
+            connection.execute(insert(schema.event), events)
 
 
-def _known(run_id: int) -> Select[Any]:
-    """What is kept of the ARKs that a run has judged."""
+def _judged(connection: Connection, run_id: int) -> Iterator[Sequence[Any]]:
+    """The verdicts of a run, with the moment at which it began; a page at a time."""
+    verdict, last = schema.verdict, 0
+    query = (
+        select(*(verdict.c[name] for name in _OF_VERDICT), schema.run.c.started_at)
+        .join_from(verdict, schema.run)
+        .where(verdict.c.run_id == run_id, verdict.c.verdict_id > bindparam("last"))
+        .order_by(verdict.c.verdict_id)
+        .limit(_PAGE)
+    )
+    while rows := connection.execute(query, {"last": last}).all():
+        yield rows
+        last = rows[-1].verdict_id
+
+
+def _known(connection: Connection, run_id: int, verdicts: Sequence[Any]) -> dict[tuple[int, str], Row[Any]]:
+    """What is kept of the ARKs that these *verdicts* of a run are about, which follow one another."""
     latest, verdict = schema.latest, schema.verdict
     together = (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url)
     query = select(latest, verdict.c.object).join_from(verdict, latest, together)
-    return query.where(verdict.c.run_id == run_id)
-
-
-def _judged(run_id: int) -> Select[Any]:
-    """The verdicts of a run, with the moment at which it began."""
-    verdict = schema.verdict
-    query = select(*(verdict.c[name] for name in _OF_VERDICT), schema.run.c.started_at).join_from(verdict, schema.run)
-    return query.where(verdict.c.run_id == run_id).order_by(verdict.c.verdict_id)
+    these = verdict.c.verdict_id.between(verdicts[0].verdict_id, verdicts[-1].verdict_id)
+    rows = connection.execute(query.where(verdict.c.run_id == run_id, these))
+    return {(row.ark_id, row.request_url): row for row in rows}
 
 
 class _Answers:
-    """The observations that the verdicts of a run on the object may rest on."""
+    """The observations that verdicts on the object at some URLs may rest on."""
 
-    def __init__(self, connection: Connection, run_id: int) -> None:
+    def __init__(self, connection: Connection, run_id: int, request_urls: Sequence[str]) -> None:
         seen = schema.observation.c
         columns: list[Any] = [seen[name] for name in _OF_ANSWER]
         ways = [question.value for question in ACCESS]
-        query = select(*columns).where(seen.run_id == run_id, seen.question.in_(ways)).order_by(seen.observation_id)
+        query = (
+            select(*columns)
+            .where(seen.run_id == run_id, seen.request_url.in_(request_urls), seen.question.in_(ways))
+            .order_by(seen.observation_id)
+        )
         self._last: dict[str | tuple[str, str], Row[Any]] = {}
         for row in connection.execute(query):
             self._last[row.request_url] = self._last[row.request_url, row.final_url] = row
