@@ -1,0 +1,64 @@
+"""What judging a run takes: the memory for each of its ARKs, of which there may be a million, and the time.
+
+A made-up run of one resolver is judged again from its store, in a process of its own, once with few ARKs and once with
+many. What grows is the list of the ARKs and where each ends; what was observed is in memory a few ARKs at a time.
+
+    python -m benchmarks.judging [FEW [MANY]]
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from benchmarks.stores import make_store
+
+FEW, MANY = "5000", "50000"
+MOST_BYTES = 2_500
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Prints one line; 1 when each ARK takes more memory than it may."""
+    few, many = (int(each) for each in [*arguments, *(FEW, MANY)[len(arguments) :]])
+    (few_bytes, _), (many_bytes, many_s) = _judged(few), _judged(many)
+    each = (many_bytes - few_bytes) / (many - few)
+    print(
+        f"judging: {each:.0f} bytes of memory for each more ARK (at most {MOST_BYTES}): {many_bytes / 1e6:.0f} MB at "
+        f"most for {many}, {few_bytes / 1e6:.0f} MB for {few}; {many_s / many * 1000:.2f} ms each"
+    )
+    return int(each > MOST_BYTES)
+
+
+def _judged(arks: int) -> tuple[int, float]:
+    """The most bytes that judging so many ARKs had in memory, and the seconds that it took."""
+    with tempfile.TemporaryDirectory(prefix="arkaudit-judging-") as folder:
+        store = make_store(Path(folder, "audit.db"), arks=arks)
+        spawning = get_context("spawn")
+        ours, theirs = spawning.Pipe()
+        process = spawning.Process(target=_judge, args=(store, theirs))
+        process.start()
+        seconds = ours.recv()
+        _, status, used = os.wait4(process.pid or 0, 0)
+        if status:
+            raise SystemExit(f"judging: it ended with {os.waitstatus_to_exitcode(status)}")
+    return used.ru_maxrss * 1024, seconds
+
+
+def _judge(path: Path, told: Connection) -> None:
+    from crawler.judging import judge_run
+    from crawler.store import Store
+
+    with Store.open(path) as store:
+        started = time.perf_counter()
+        judge_run(store, 1, store.cited_arks(1))
+        told.send(time.perf_counter() - started)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
