@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from urllib.parse import urlsplit
 
@@ -63,6 +63,18 @@ class Lead:
     def is_urgent(self) -> bool:
         """Whether it comes before what waits at its host: a resumption token of OAI-PMH may expire."""
         return self.source is SourceKind.OAI and self.part > 0
+
+    def led_to(self, url: str) -> Lead:
+        """The lead to the document at *url*, where redirects of this one have led; this one, if that is the same.
+
+        What holds for this one holds for that: a redirect is no step, and no document that anything was found on.
+
+        >>> seed = Lead.to_page("http://library.example/")
+        >>> seed.led_to("http://library.example/en/").is_seed, seed.led_to("http://LIBRARY.example/#top") is seed
+        (True, True)
+        """
+        canonical = same_document(url)
+        return self if canonical == self.canonical else replace(self, url=url, canonical=canonical, host=host_of(url))
 
     @classmethod
     def to_page(

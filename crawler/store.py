@@ -53,6 +53,7 @@ from crawler.merging import Merged, merge
 from crawler.observations import (
     ChainEnd,
     CitedMention,
+    DocumentOutcome,
     DocumentRecord,
     Hop,
     HostTraffic,
@@ -308,9 +309,9 @@ class Store:
             for item in items:
                 match item:
                     case DocumentRecord():
-                        documents.append(item)
-                        leads += item.leads
-                        settled += [Settled(DOCUMENTS, item.settles)] if item.settles is not None else []
+                        documents += item.rows
+                        leads += (lead for row in item.rows for lead in row.leads)
+                        settled += (Settled(DOCUMENTS, row.settles) for row in item.rows if row.settles is not None)
                     case Observation():
                         self._record_observation(connection, run_id, item)
                     case TlsResult():
@@ -685,16 +686,16 @@ class Store:
             return None if row is None else _tls_result(row)
 
     def counts(self, run_id: int) -> Mapping[str, int]:
-        """How many documents and mentions a run has, and how many documents were read."""
+        """How many documents and mentions a run has, how many documents were read, and how many only led to others."""
         document, mention = schema.document, schema.mention
         with self._engine.connect() as connection:
             of_run = select(document.c.document_id).where(document.c.run_id == run_id)
+            by_outcome = select(document.c.outcome, func.count()).where(document.c.run_id == run_id)
+            outcomes = {outcome: int(count) for outcome, count in connection.execute(by_outcome.group_by("outcome"))}
             return {
-                "documents": connection.scalar(select(func.count()).select_from(of_run.subquery())) or 0,
-                "read": connection.scalar(
-                    select(func.count()).select_from(of_run.where(document.c.outcome == "read").subquery())
-                )
-                or 0,
+                "documents": sum(outcomes.values()),
+                "read": outcomes.get(DocumentOutcome.READ, 0),
+                "redirected": outcomes.get(DocumentOutcome.REDIRECTED, 0),
                 "mentions": connection.scalar(
                     select(func.count())
                     .select_from(mention)

@@ -144,8 +144,11 @@ class DocumentsSpider(AuditSpider):
         if end is ChainEnd.ANSWERED and response.status in SUCCESSES:
             async with self._turns[lead.host]:
                 self.feed.answered(lead.canonical)
-                async for record in self._records(lead, response, hops):
-                    yield record
+                try:
+                    async for record in self._landed(lead, response, hops):
+                        yield record
+                except StoreUnwritable as failure:
+                    self._store_failed(failure)
             return
         self.feed.answered(lead.canonical)
         record = unfetched(lead, hops, end, detail, response.status)
@@ -174,6 +177,32 @@ class DocumentsSpider(AuditSpider):
         return True
 
     # -- what a document says, and where it leads
+
+    async def _landed(self, lead: Lead, response: Response, hops: tuple[Hop, ...]) -> AsyncIterator[DocumentRecord]:
+        """The rows about what *lead* has led to: a document of another URL has its own, once for all who lead there.
+
+        It is theirs who get there first; what is known already is asked for, or was, for whoever found it.
+        """
+        there = lead.led_to(hops[-1].url)
+        if there is lead:
+            async for record in self._records(lead, response, hops):
+                yield record
+            return
+        self.recorder.commit()  # what was found until now was found before
+        if self.frontier.arrive(there):
+            self._gate.remember(there)
+            way = redirected(lead, hops[:-1], there)
+            async for record in self._records(there, response, hops[-1:]):
+                yield record if record.settles is None else replace(record, led_by=way)
+            return
+        leads: tuple[Lead, ...] = ()
+        if lead.is_seed or lead.source is not None:  # which leads further than what somebody has come upon
+            async for record in self._records(there, response, hops[-1:]):
+                if record.settles is None:
+                    yield record
+                else:
+                    leads = record.leads
+        yield replace(redirected(lead, hops, self.frontier.find(there.canonical) or there), leads=leads)
 
     async def _records(self, lead: Lead, response: Response, hops: tuple[Hop, ...]) -> AsyncIterator[DocumentRecord]:
         """The rows about a document and what is in it; its own comes last, with what it leads to."""
@@ -289,6 +318,19 @@ def document_name(path: Path) -> str:
     'caf\\\\udce9.txt'
     """
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def redirected(lead: Lead, hops: tuple[Hop, ...], there: Lead) -> DocumentRecord:
+    """The row about a URL that led to the document *there*, by *hops* of its own."""
+    return DocumentRecord(
+        url=lead.url,
+        found_on=lead.found_on,
+        fetched_at=hops[-1].at,
+        outcome=DocumentOutcome.REDIRECTED.value,
+        hops=hops,
+        settles=lead.canonical,
+        led_to=there.url,
+    )
 
 
 def unfetched(lead: Lead, hops: tuple[Hop, ...], end: ChainEnd, detail: str, status: int | None) -> DocumentRecord:
