@@ -58,6 +58,8 @@ class Settled:
 
     spider: str
     canonical: str
+    listed: str | None = None
+    """The digest of what it has listed, if it is a source."""
 
 
 class Frontier:
@@ -165,6 +167,12 @@ class Frontier:
         with self._store.reading() as connection:
             return set(connection.execute(query).scalars())
 
+    def listed(self) -> set[str]:
+        """The digests of what the sources that have their outcome have listed."""
+        query = select(frontier.c.listed).where(self._ours, frontier.c.listed.is_not(None))
+        with self._store.reading() as connection:
+            return set(connection.execute(query).scalars())
+
     def counts(self) -> Mapping[State, int]:
         """How many entries are in each state; files are not counted."""
         query = (
@@ -197,7 +205,10 @@ def add_leads(connection: Connection, run_id: int, spider: str, leads: Sequence[
 def settle(connection: Connection, run_id: int, settled: Sequence[Settled]) -> None:
     """Note that these entries have their outcome, within the transaction of the store that records it."""
     if settled:
-        rows = [{"of_run": run_id, "of_spider": each.spider, "settled": each.canonical} for each in settled]
+        rows = [
+            {"of_run": run_id, "of_spider": each.spider, "settled": each.canonical, "has_listed": each.listed}
+            for each in settled
+        ]
         connection.execute(_SETTLE, rows)
 
 
@@ -208,7 +219,7 @@ _SETTLE = (
         frontier.c.spider == bindparam("of_spider"),
         frontier.c.canonical == bindparam("settled"),
     )
-    .values(state=State.DONE.value, claimed_until=None)
+    .values(state=State.DONE.value, claimed_until=None, listed=bindparam("has_listed"))
 )
 
 
@@ -239,6 +250,7 @@ def _row(run_id: int, spider: str, lead: Lead) -> dict[str, Any]:
         "state": State.WAITING.value,
         "attempts": 0,
         "claimed_until": None,
+        "listed": None,
     }
 
 

@@ -265,6 +265,8 @@ class DocumentRecord:
     """Where it leads, as far as the crawl follows: put on the frontier in the transaction that records the document."""
     settles: str | None = None
     """The entry of the frontier that has its outcome with this row (`crawler.leads.Lead.canonical`)."""
+    listed: str | None = None
+    """The digest of what it has listed, if it is a source; kept with the entry that it settles."""
     led_to: str | None = None
     """The name of the document that its redirects have led to, where that has a row of its own."""
     led_by: DocumentRecord | None = None

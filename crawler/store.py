@@ -311,7 +311,9 @@ class Store:
                     case DocumentRecord():
                         documents += item.rows
                         leads += (lead for row in item.rows for lead in row.leads)
-                        settled += (Settled(DOCUMENTS, row.settles) for row in item.rows if row.settles is not None)
+                        settled += (
+                            Settled(DOCUMENTS, row.settles, row.listed) for row in item.rows if row.settles is not None
+                        )
                     case Observation():
                         self._record_observation(connection, run_id, item)
                     case TlsResult():

@@ -95,6 +95,7 @@ class DocumentsSpider(AuditSpider):
         for lead in self.frontier.leads():  # of a run that is gone on with
             if lead.kind is Kind.PAGE:
                 self._gate.remember(lead)
+        self._gate.remember_listed(self.frontier.listed())
         self.frontier.add(map(Lead.to_file, self._files))
         self.frontier.add(self._plan.seeds())
         async for entry in self.feed.entries():
@@ -195,14 +196,14 @@ class DocumentsSpider(AuditSpider):
             async for record in self._records(there, response, hops[-1:]):
                 yield record if record.settles is None else replace(record, led_by=way)
             return
-        leads: tuple[Lead, ...] = ()
+        way = redirected(lead, hops, self.frontier.find(there.canonical) or there)
         if lead.is_seed or lead.source is not None:  # which leads further than what somebody has come upon
             async for record in self._records(there, response, hops[-1:]):
                 if record.settles is None:
                     yield record
                 else:
-                    leads = record.leads
-        yield replace(redirected(lead, hops, self.frontier.find(there.canonical) or there), leads=leads)
+                    way = replace(way, leads=record.leads, listed=record.listed)
+        yield way
 
     async def _records(self, lead: Lead, response: Response, hops: tuple[Hop, ...]) -> AsyncIterator[DocumentRecord]:
         """The rows about a document and what is in it; its own comes last, with what it leads to."""
@@ -308,7 +309,8 @@ class DocumentsSpider(AuditSpider):
 
 def _led(record: DocumentRecord, passed: Passed, canonical: str) -> DocumentRecord:
     """The row about a document with what it leads to, which settles its entry of the frontier."""
-    return replace(record, findings=(*record.findings, *passed.findings), leads=passed.leads, settles=canonical)
+    findings = (*record.findings, *passed.findings)
+    return replace(record, findings=findings, leads=passed.leads, settles=canonical, listed=passed.listed)
 
 
 def document_name(path: Path) -> str:
