@@ -766,10 +766,19 @@ def _locked(path: Path) -> FileLock:
     try:
         lock.acquire()
     except Timeout:
+        _refuse_where_nothing_can_be_made(Path(lock.lock_file))
         raise StoreBusy(f"another arkaudit is at work on {path}; wait for its end, or take another store") from None
     except OSError as problem:
         raise StoreUnopenable(f"the store can't be written: {problem}") from problem
     return lock
+
+
+def _refuse_where_nothing_can_be_made(file: Path) -> None:
+    """Raise `StoreUnopenable` where *file* neither is nor can be: some file systems say then that it has just gone."""
+    try:
+        file.touch()
+    except OSError as problem:
+        raise StoreUnopenable(f"the store can't be written: {problem}") from problem
 
 
 def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:
