@@ -279,8 +279,9 @@ class DocumentRecord:
 
     @property
     def status(self) -> int | None:
-        """The HTTP status of the last hop that is its own; none for a file or when there was no answer."""
-        return next((hop.status for hop in reversed(self.hops) if hop.url != self.led_to), None)
+        """The HTTP status of the last hop, or redirect; none for a file or when there was no answer."""
+        own = [hop for hop in self.hops if self.led_to is None or hop.location is not None]
+        return own[-1].status if own else None
 
     @property
     def final_url(self) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from tests.interrupted import Command, counts, tables, with_a_pause
-from tests.library import Page, Web, arks, documents, feed, record, records, rows, sitemap
+from tests.library import Page, Web, arks, documents, feed, pdf, record, records, rows, sitemap
 from tests.loopback import ON_LOOPBACK, reply, run_command
 
 WWW = "w.example"
@@ -144,6 +144,23 @@ def test_a_wall_of_cookies_and_a_session_in_the_url_lead_to_the_document_itself(
         web.crawl(HOME, store=store)
     assert rows(store, "select url, outcome from document order by url") == [
         (HOME, "read"), (f"{HOME}a", "read"), (f"{HOME}s", "read"),
+    ]  # fmt: skip
+
+
+def test_a_url_that_is_good_for_once_names_no_document_and_a_session_is_no_part_of_a_name(tmp_path: Path) -> None:
+    signed = "http://s3.example/x?X-Amz-Expires=60&X-Amz-Signature=0123456789abcdef"
+    pages: dict[str, Page] = {
+        "/": linking("/bitstream/1", "/2", "/3"), "/bitstream/1": to(signed),
+        "/2": to("/two;jsessionid=1A2B"), "/two;jsessionid=1A2B": linking("/two") + "ark:/12148/s2",
+        "/3": to("/two;jsessionid=9Z8Y"), "/two;jsessionid=9Z8Y": linking("/two") + "ark:/12148/s2",
+    }  # fmt: skip
+    store = tmp_path / "a.db"
+    with Web({WWW: pages, "s3.example": lambda _: pdf("ark:/12148/s1")}) as web:
+        web.crawl(HOME, store=store)
+        assert "/two" not in web.targets(WWW)
+    assert rows(store, REDIRECTED) == [(f"{HOME}{number}", HOME, 302, f"{HOME}two") for number in (2, 3)]
+    assert rows(store, "select url, final_url from document where outcome = 'read' order by url") == [
+        (HOME, HOME), (f"{HOME}bitstream/1", signed), (f"{HOME}two", f"{HOME}two;jsessionid=1A2B"),
     ]  # fmt: skip
 
 
