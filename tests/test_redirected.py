@@ -63,6 +63,14 @@ def test_who_gets_there_by_a_redirect_first_has_fetched_it_for_all(tmp_path: Pat
     assert rows(store, "select sum(json_array_length(hops)) from document") == [(len(asked),)], "each is on record once"
 
 
+def test_a_chain_goes_to_its_end_before_what_waits_at_its_host(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {f"/{number}": "a page" for number in range(9)}
+    pages |= {"/": linking("/a", *pages), "/a": to("/b"), "/b": to("/c"), "/c": "ark:/12148/c1"}
+    with Web({WWW: pages}) as web:
+        web.crawl(HOME, store=tmp_path / "a.db")
+        assert web.targets(WWW).index("/c") <= 6, "each hop waits for one request, which was at hand"
+
+
 def test_of_many_that_lead_to_one_page_each_says_so_and_the_page_is_there_once(tmp_path: Path) -> None:
     pages: dict[str, Page] = {f"/item/{number}": to("/login") for number in range(5)}
     pages |= {"/": linking(*pages), "/login": "<title>Please log in</title> ark:/12148/l1"}
