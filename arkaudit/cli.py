@@ -227,7 +227,8 @@ def crawl(
                 console=errors,
             )
         counts = begun.store.counts(run_id)
-    say(f"{counts['documents']} documents, {counts['read']} read, {counts['mentions']} citations, in {store_file}")
+    read = f"{counts['read']} read" + (f", {counts['redirected']} redirected" if counts["redirected"] else "")
+    say(f"{counts['documents']} documents, {read}, {counts['mentions']} citations, in {store_file}")
 
 
 @cli.command(short_help="The whole audit: crawl, resolve, report.")

@@ -82,7 +82,7 @@ class RunProgress:
     def _item(self, item: object) -> None:
         match item:
             case DocumentRecord():
-                self._done += 1
+                self._done += len(item.rows)
                 self._citations += len(item.mentions)
             case Observation():
                 self._done += item.question is Question.OBJECT and item.attempt == 1

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from crawler.frontier import Entry, Frontier, State
+from crawler.frontier import Entry, Frontier
 from crawler.recording import Recorder
 from crawler.rotation import Rotation
 from crawler.store import Recordable
@@ -116,10 +116,7 @@ class Feed:
     def _take_over(self) -> None:
         for entry in self._frontier.claim_again():
             self._rotation.put(entry.lead.host, [entry])
-        counts = self._frontier.counts()
-        self._left = (
-            None if self._bounds.most is None else self._bounds.most - counts[State.CLAIMED] - counts[State.DONE]
-        )
+        self._left = None if self._bounds.most is None else self._bounds.most - self._frontier.handed_out()
         self._wait_at(self._frontier.hosts())
 
     def _next(self) -> Entry | None:

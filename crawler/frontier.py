@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, func, literal_column, select, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.sql.dml import ReturningUpdate
 
@@ -49,7 +49,7 @@ class Entry:
     """Also the order of discovery."""
     lead: Lead
     attempts: int = 0
-    """How often it was claimed."""
+    """How often it was handed to a spider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,8 @@ class Settled:
 
     spider: str
     canonical: str
+    listed: str | None = None
+    """The digest of what it has listed, if it is a source."""
 
 
 class Frontier:
@@ -76,6 +78,15 @@ class Frontier:
         for piece in _pieces(leads, _PAGE):
             with self._store.transaction() as connection:
                 add_leads(connection, self._run_id, self._spider, piece)
+
+    def arrive(self, lead: Lead) -> bool:
+        """Claim *lead* for whom redirects have led there, unless it is there already; whether it was not.
+
+        Nobody is handed it then. Raises `crawler.store.StoreUnwritable`.
+        """
+        values = _row(self._run_id, self._spider, lead) | {"state": State.CLAIMED.value, "claimed_until": _claim_end()}
+        with self._store.transaction() as connection:
+            return connection.execute(insert(frontier).values(values).on_conflict_do_nothing()).rowcount > 0
 
     def hosts(self) -> list[str]:
         """The hosts at which something waits, in the order in which they were come by."""
@@ -99,8 +110,13 @@ class Frontier:
         return sorted((_entry(row) for row in rows), key=lambda entry: entry.entry_id)
 
     def claim_again(self) -> list[Entry]:
-        """Claim what was claimed before and has no outcome: after a crash, all that was in hand; in that order."""
+        """Claim what was claimed before and has no outcome: after a crash, all that was in hand; in that order.
+
+        What redirects alone had led to is forgotten: they lead there once more.
+        """
         with self._store.transaction() as connection:
+            is_arrival = (frontier.c.state == State.CLAIMED) & (frontier.c.attempts == 0)
+            connection.execute(delete(frontier).where(self._ours, is_arrival))
             rows = connection.execute(self._claiming(frontier.c.state == State.CLAIMED)).all()
         return sorted((_entry(row) for row in rows), key=lambda entry: entry.entry_id)
 
@@ -114,11 +130,10 @@ class Frontier:
         return frontier.c.frontier_id.in_(waiting)
 
     def _claiming(self, which: ColumnElement[bool]) -> ReturningUpdate[Any]:
-        until = (datetime.now(UTC) + CLAIM).isoformat(timespec="milliseconds")
         return (
             update(frontier)
             .where(self._ours, which)
-            .values(state=State.CLAIMED.value, attempts=frontier.c.attempts + 1, claimed_until=until)
+            .values(state=State.CLAIMED.value, attempts=frontier.c.attempts + 1, claimed_until=_claim_end())
             .returning(frontier)
         )
 
@@ -152,6 +167,12 @@ class Frontier:
         with self._store.reading() as connection:
             return set(connection.execute(query).scalars())
 
+    def listed(self) -> set[str]:
+        """The digests of what the sources that have their outcome have listed."""
+        query = select(frontier.c.listed).where(self._ours, frontier.c.listed.is_not(None))
+        with self._store.reading() as connection:
+            return set(connection.execute(query).scalars())
+
     def counts(self) -> Mapping[State, int]:
         """How many entries are in each state; files are not counted."""
         query = (
@@ -162,6 +183,12 @@ class Frontier:
         with self._store.reading() as connection:
             found = {State(state): int(count) for state, count in connection.execute(query)}
         return {state: found.get(state, 0) for state in State}
+
+    def handed_out(self) -> int:
+        """How many entries were ever claimed to be asked for; neither files nor what redirects led to are counted."""
+        query = select(func.count()).where(self._ours, frontier.c.kind != Kind.FILE, frontier.c.attempts > 0)
+        with self._store.reading() as connection:
+            return connection.scalar(query) or 0
 
     @property
     def _ours(self) -> ColumnElement[bool]:
@@ -178,7 +205,10 @@ def add_leads(connection: Connection, run_id: int, spider: str, leads: Sequence[
 def settle(connection: Connection, run_id: int, settled: Sequence[Settled]) -> None:
     """Note that these entries have their outcome, within the transaction of the store that records it."""
     if settled:
-        rows = [{"of_run": run_id, "of_spider": each.spider, "settled": each.canonical} for each in settled]
+        rows = [
+            {"of_run": run_id, "of_spider": each.spider, "settled": each.canonical, "has_listed": each.listed}
+            for each in settled
+        ]
         connection.execute(_SETTLE, rows)
 
 
@@ -189,8 +219,12 @@ _SETTLE = (
         frontier.c.spider == bindparam("of_spider"),
         frontier.c.canonical == bindparam("settled"),
     )
-    .values(state=State.DONE.value, claimed_until=None)
+    .values(state=State.DONE.value, claimed_until=None, listed=bindparam("has_listed"))
 )
+
+
+def _claim_end() -> str:
+    return (datetime.now(UTC) + CLAIM).isoformat(timespec="milliseconds")
 
 
 def _is(state: State) -> ColumnElement[bool]:
@@ -216,6 +250,7 @@ def _row(run_id: int, spider: str, lead: Lead) -> dict[str, Any]:
         "state": State.WAITING.value,
         "attempts": 0,
         "claimed_until": None,
+        "listed": None,
     }
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from urllib.parse import urlsplit
 
-from crawler.sources.canonical import same_document
+from crawler.sources.canonical import is_for_once, names_session, same_document
 from crawler.sources.listing import SourceKind
 from extractors.ark import Ark
 
@@ -63,6 +63,24 @@ class Lead:
     def is_urgent(self) -> bool:
         """Whether it comes before what waits at its host: a resumption token of OAI-PMH may expire."""
         return self.source is SourceKind.OAI and self.part > 0
+
+    def led_to(self, url: str) -> Lead:
+        """The lead to the document at *url*, where redirects of this one have led; this one, if that is the same.
+
+        What holds for this one holds for that: a redirect is no step, and no document that anything was found on.
+        Sessions are no part of its name; and a URL that is good for once names nothing.
+
+        >>> seed = Lead.to_page("http://library.example/")
+        >>> seed.led_to("http://library.example/en/").is_seed, seed.led_to("http://LIBRARY.example/#top") is seed
+        (True, True)
+        >>> seed.led_to("http://library.example/en;jsessionid=1A2B").url
+        'http://library.example/en'
+        """
+        canonical = same_document(url)
+        if canonical == self.canonical or is_for_once(url):
+            return self
+        name = canonical if names_session(url) else url
+        return replace(self, url=name, canonical=canonical, host=host_of(url))
 
     @classmethod
     def to_page(

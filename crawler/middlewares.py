@@ -117,7 +117,8 @@ class HopRecorder:
                 return response
             case Follow(url):
                 meta = {key: value for key, value in request.meta.items() if key not in _PER_HOP}
-                following = request.replace(url=url, dont_filter=True, meta=meta)
+                # Before what waits at its host: where it leads may be good for a moment only, and is found in order.
+                following = request.replace(url=url, dont_filter=True, meta=meta, priority=request.priority + 1)
                 for name in ("Cookie", "Proxy-Authorization"):  # the jar, and the proxy, know what is for the next host
                     following.headers.pop(name, None)
                 return following

@@ -128,6 +128,7 @@ STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {
     3: make_what_is_missing,
     4: _history,
     5: make_what_is_missing,
+    6: make_what_is_missing,
 }
 
 

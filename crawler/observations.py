@@ -265,16 +265,28 @@ class DocumentRecord:
     """Where it leads, as far as the crawl follows: put on the frontier in the transaction that records the document."""
     settles: str | None = None
     """The entry of the frontier that has its outcome with this row (`crawler.leads.Lead.canonical`)."""
+    listed: str | None = None
+    """The digest of what it has listed, if it is a source; kept with the entry that it settles."""
+    led_to: str | None = None
+    """The name of the document that its redirects have led to, where that has a row of its own."""
+    led_by: DocumentRecord | None = None
+    """The row about the URL of which redirects have led here first: recorded in the same transaction."""
+
+    @property
+    def rows(self) -> tuple[DocumentRecord, ...]:
+        """What is recorded together: this row, and the one about what has led here."""
+        return (self,) if self.led_by is None else (self.led_by, self)
 
     @property
     def status(self) -> int | None:
-        """The HTTP status of the last hop; none for a file or when there was no answer."""
-        return self.hops[-1].status if self.hops else None
+        """The HTTP status of the last hop, or redirect; none for a file or when there was no answer."""
+        own = [hop for hop in self.hops if self.led_to is None or hop.location is not None]
+        return own[-1].status if own else None
 
     @property
     def final_url(self) -> str:
         """Where the document was in the end."""
-        return self.hops[-1].url if self.hops else self.url
+        return self.led_to or (self.hops[-1].url if self.hops else self.url)
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,3 +133,5 @@ class DocumentOutcome(StrEnum):
     READ = "read"
     UNREADABLE = "unreadable"
     """Fetched, but no reader could make anything of it; its findings say why."""
+    REDIRECTED = "redirected"
+    """Its URL leads to another document, which has a row of its own."""

@@ -98,13 +98,14 @@ def https_hosts(item: Recordable) -> Iterator[tuple[str, int]]:
     """The https hosts of an item's chain that answered, or with which no secure connection could be made."""
     match item:
         case Observation():
-            has_failed = item.end is ChainEnd.TLS
+            hops, has_failed = item.hops, item.end is ChainEnd.TLS
         case DocumentRecord():
+            hops = tuple(hop for row in item.rows for hop in row.hops)
             has_failed = item.outcome == ObjectOutcome.TLS
         case _:
             return
-    for number, hop in enumerate(item.hops, start=1):
+    for number, hop in enumerate(hops, start=1):
         parts = urlsplit(hop.url)
-        is_told = hop.status is not None or (has_failed and number == len(item.hops))
+        is_told = hop.status is not None or (has_failed and number == len(hops))
         if parts.scheme.lower() == "https" and parts.hostname and is_told:
             yield parts.hostname, parts.port or 443

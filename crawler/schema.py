@@ -24,7 +24,7 @@ from crawler.mention_rows import Decided
 #: ``PRAGMA application_id`` of our files ("ARKA"), so that a foreign SQLite file is refused and never written to.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``: raised by every change to the tables below.
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 tables = MetaData()
 
@@ -260,6 +260,7 @@ frontier = Table(
     Column("state", Text, nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("claimed_until", Text),
+    Column("listed", Text),
     UniqueConstraint("run_id", "spider", "canonical"),
 )
 Index(

@@ -53,6 +53,7 @@ from crawler.merging import Merged, merge
 from crawler.observations import (
     ChainEnd,
     CitedMention,
+    DocumentOutcome,
     DocumentRecord,
     Hop,
     HostTraffic,
@@ -322,9 +323,11 @@ class Store:
             for item in items:
                 match item:
                     case DocumentRecord():
-                        documents.append(item)
-                        leads += item.leads
-                        settled += [Settled(DOCUMENTS, item.settles)] if item.settles is not None else []
+                        documents += item.rows
+                        leads += (lead for row in item.rows for lead in row.leads)
+                        settled += (
+                            Settled(DOCUMENTS, row.settles, row.listed) for row in item.rows if row.settles is not None
+                        )
                     case Observation():
                         observations.append(item)
                     case TlsResult():
@@ -714,16 +717,16 @@ class Store:
             return None if row is None else _tls_result(row)
 
     def counts(self, run_id: int) -> Mapping[str, int]:
-        """How many documents and mentions a run has, and how many documents were read."""
+        """How many documents and mentions a run has, how many documents were read, and how many only led to others."""
         document, mention = schema.document, schema.mention
         with self._engine.connect() as connection:
             of_run = select(document.c.document_id).where(document.c.run_id == run_id)
+            by_outcome = select(document.c.outcome, func.count()).where(document.c.run_id == run_id)
+            outcomes = {outcome: int(count) for outcome, count in connection.execute(by_outcome.group_by("outcome"))}
             return {
-                "documents": connection.scalar(select(func.count()).select_from(of_run.subquery())) or 0,
-                "read": connection.scalar(
-                    select(func.count()).select_from(of_run.where(document.c.outcome == "read").subquery())
-                )
-                or 0,
+                "documents": sum(outcomes.values()),
+                "read": outcomes.get(DocumentOutcome.READ, 0),
+                "redirected": outcomes.get(DocumentOutcome.REDIRECTED, 0),
                 "mentions": connection.scalar(
                     select(func.count())
                     .select_from(mention)
@@ -792,10 +795,19 @@ def _locked(path: Path) -> FileLock:
     try:
         lock.acquire()
     except Timeout:
+        _refuse_where_nothing_can_be_made(Path(lock.lock_file))
         raise StoreBusy(f"another arkaudit is at work on {path}; wait for its end, or take another store") from None
     except OSError as problem:
         raise StoreUnopenable(f"the store can't be written: {problem}") from problem
     return lock
+
+
+def _refuse_where_nothing_can_be_made(file: Path) -> None:
+    """Raise `StoreUnopenable` where *file* neither is nor can be: some file systems say then that it has just gone."""
+    try:
+        file.touch()
+    except OSError as problem:
+        raise StoreUnopenable(f"the store can't be written: {problem}") from problem
 
 
 def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:

@@ -14,6 +14,7 @@ from lxml import etree
 
 from crawler.erc import Record
 from crawler.structured import KERNEL, OTHER_DESCRIPTIVE, encodable, is_sites, kernel, names_ark, plain_key
+from extractors.readers.markup.surrogates import without_surrogates
 
 if TYPE_CHECKING:
     import rdflib  # imported where there is RDF to read: that takes longer than most documents
@@ -74,7 +75,7 @@ def from_xml(markup: bytes) -> Record | None:
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, huge_tree=False)
     try:
-        root = etree.fromstring(markup, parser)
+        root = etree.fromstring(without_surrogates(markup), parser)
     except (etree.XMLSyntaxError, ValueError):
         return None
     if root is None or not isinstance(root.tag, str):

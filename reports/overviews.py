@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, Question
+from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Question
 from extractors.naan import SHARED_NAANS
 from reports.columns import JOINT
 from reports.frames import Frames
@@ -101,11 +101,12 @@ def documents(frames: Frames) -> pd.DataFrame:
         frames.findings.groupby("document_id").agg(findings=("finding_id", "size")),
     )
     rows = frames.documents.rename(columns={"url": "document"})
+    rows["led_to"] = rows["final_url"].where(rows["outcome"].eq(DocumentOutcome.REDIRECTED))
     for columns in counts:
         rows = rows.merge(columns, left_on="document_id", right_index=True, how="left")
     rows = with_counts(rows, ["citations", "arks", *_FAMILIES, "repaired", "findings"])
     rows = rows.sort_values(["fails", "document"], ascending=[False, True], ignore_index=True)
-    named = ["document", "title", "found_on", "outcome", "media_type", "citations", "arks"]
+    named = ["document", "title", "found_on", "outcome", "led_to", "media_type", "citations", "arks"]
     return rows[[*named, *_FAMILIES, "repaired", "findings"]]
 
 

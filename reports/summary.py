@@ -84,10 +84,12 @@ def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
 def _document_measures(frames: Frames) -> Iterator[Measure]:
     outcomes = Counter(frames.documents["outcome"])
     read, unreadable = outcomes[DocumentOutcome.READ], outcomes[DocumentOutcome.UNREADABLE]
+    redirected = outcomes[DocumentOutcome.REDIRECTED]
     yield "documents", len(frames.documents), "Every document that was asked for."
     yield "documents read", read, "They came, and could be read."
     yield "documents not readable", unreadable, "They came, but no reader could make anything of them."
-    yield "documents not reached", len(frames.documents) - read - unreadable, "They did not come."
+    yield "documents redirected", redirected, "They led to another of these documents, which counts for itself."
+    yield "documents not reached", len(frames.documents) - read - unreadable - redirected, "They did not come."
 
 
 def _citation_measures(frames: Frames) -> Iterator[Measure]:
@@ -182,6 +184,8 @@ def sentences(summary: pd.DataFrame) -> list[str]:
     documents_missed = (
         f"{count['documents not readable']:,} not readable, {count['documents not reached']:,} not reached"
     )
+    if count["documents redirected"]:
+        documents_missed += f", {count['documents redirected']:,} redirected"
     return [
         (
             f"{counted(count['citations'], 'citation')} of {counted(count['ARKs'], 'ARK')} "

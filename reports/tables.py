@@ -177,6 +177,7 @@ DOCUMENTS: Final = TableDefinition(
         Column("title", TEXT, "title that the document gives itself"),
         Column("found_on", URL, "document that led here; empty for a starting point"),
         Column("outcome", TOKEN, "what became of the request for the document"),
+        Column("led_to", URL, "where it is redirected to; that document has a row of its own. Else empty"),
         Column("media_type", TEXT, "media type of the document"),
         Column("citations", COUNT, "citations of ARKs in the document", "citations"),
         ARKS_COLUMN,

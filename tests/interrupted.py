@@ -41,9 +41,15 @@ def _not_found(target: str) -> Answer:
 
 
 def _library(target: str) -> Answer:
-    """A site: a home page, pages that lead to one page and one file each, and ARKs at many resolvers."""
+    """A site: a home page, pages that lead to one page and one file each, redirects, and ARKs at many resolvers."""
+    if target.startswith(("/old/", "/moved/")):
+        place = "/hub" if target.startswith("/old/") else f"/p{target[7:]}/more"
+        return 302, {"Location": place}, ""
+    if target == "/hub":
+        return _page("Hub", "http://two.example/ark:/12x45/c277k <a href='/p0'>page 0</a> <a href='/p1/more'>more</a>")
     if target == "/":
         links = "".join(f"<a href='/p{number}'>page {number}</a> " for number in range(PAGES))
+        links += "".join(f"<a href='/old/{number}'>old</a> " for number in range(3))
         return _page("Library", f"{links}<a href='/gone'>gone</a> <a href='http://files.library.example/doubts.txt'>")
     if not target.startswith("/p") or not target[2:].partition("/")[0].isdigit():
         return _not_found(target)
@@ -53,6 +59,7 @@ def _library(target: str) -> Answer:
     places = ("http://one.example", f"http://three{number}.example", "http://four.example", "http://nobody.example")
     cited = f"{places[number % 4]}/ark:/12x45/b1{number:02}x http://one.example/ark:/12x45/b1{number // 2:02}z"
     links = f"<a href='/p{number}/more'>more</a> <a href='http://files.library.example/f{number}.txt'>file</a>"
+    links += f"<a href='/moved/{number}'>the same</a>" if number % 4 == 1 else ""
     return _page(f"Page {number}", f"{cited} ark:12x45/d3{number % 5}q {links}")
 
 
@@ -287,6 +294,18 @@ def with_a_fault() -> None:
         return before(worker, member)
 
     crawler.reading.read_member = faulty
+
+
+def with_a_pause() -> None:
+    """Let our own code be at every document that begins with "slow" until it is killed, in this process."""
+    before = crawler.reading.read_member
+
+    def slow(worker: Any, member: Any) -> Any:
+        if member.data.startswith(b"slow"):
+            time.sleep(PATIENCE_S)
+        return before(worker, member)
+
+    crawler.reading.read_member = slow
 
 
 def is_made(store: Path) -> bool:

@@ -402,6 +402,8 @@ ODD_ANSWERS = {
     "a body that is not gzip": OK + b"Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
     "a body that is too short": OK + b"Content-Length: 300\r\nConnection: close\r\n\r\nabc",
     "JSON with a lone surrogate": OK + b'Content-Type: a/json\r\nContent-Length: 21\r\n\r\n{"title": "\\ud800 x"}',
+    "XML with a lone surrogate": OK
+    + b"Content-Type: text/xml\r\nContent-Length: 35\r\n\r\n<r><title>&#xD800; x</title></r>\r\n ",
     "words that are no status line": b"hello there\r\n\r\n",
     "nothing": b"",
     "a Location that is no URL": b"HTTP/1.1 302 Found\r\nLocation: http://[::1\r\nContent-Length: 0\r\n\r\n",

@@ -44,15 +44,19 @@ def audit(
     state: str = "finished",
     seeds: Sequence[str] = (GUIDE,),
 ) -> int:
-    """One run: documents by URL with their text (or, in brackets, their outcome), and what each ARK answers."""
+    """One run: documents by URL with their text, and what each ARK answers.
+
+    In place of a text there may be the outcome in brackets, with the place where it leads.
+    """
     run_id = store.begin_run(
         command="run", at=moment(day), version="0", resolver="https://n2t.net/", user_agent="t", seeds=seeds
     )
     for url, text in (documents or {}).items():
-        outcome = text.strip("[]") if text.startswith("[") else "read"
+        outcome, _, led_to = text.strip("[]").partition(" ") if text.startswith("[") else ("read", "", "")
         mentions = tuple(CitedMention(each, each.repaired) for each in find_arks("" if outcome != "read" else text))
         hops = (Hop(url, "GET", moment(day), 200),)
-        store.record(run_id, [DocumentRecord(url, None, moment(day), outcome, hops=hops, mentions=mentions)])
+        row = DocumentRecord(url, None, moment(day), outcome, hops=hops, mentions=mentions, led_to=led_to or None)
+        store.record(run_id, [row])
     store.record(run_id, [seen(url, day, status) for url, status in (answers or {}).items()])
     judge_run(store, run_id, [(Ark.parse(url), url) for url in answers or {}])
     store.end_run(run_id, at=moment(day), state=state)
@@ -114,6 +118,9 @@ OTHER_PAGE = "http://library.example/other"
         ("the page could not be read this time", {GUIDE: "[unreadable]"}, False),
         ("another page cites it now", {GUIDE: "nothing", OTHER_PAGE: f"see {ONE}"}, False),
         ("the page is there no more", {GUIDE: "[broken]"}, True),
+        ("it leads to one without", {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: "nothing"}, True),
+        ("it leads to one that cites it", {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: f"see {ONE}"}, False),
+        ("it leads to one that was not had", {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: "[timeout]"}, False),
         ("nothing leads to the page any more", {OTHER_PAGE: "nothing"}, True),
     ],
 )

@@ -32,7 +32,7 @@ from tests.interrupted import (
     with_a_fault,
     with_room_for,
 )
-from tests.library import record, records
+from tests.library import feed, record, records
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 
 Asked = Counter[tuple[str, str]]
@@ -299,6 +299,45 @@ def test_a_harvest_that_goes_in_circles_is_told_also_after_a_kill(tmp_path: Path
     with sqlite3.connect(tmp_path / "a.db") as raw:
         [(subject,)] = raw.execute("select subject from finding where kind = 'source-loop'").fetchall()
     assert subject.endswith("resumptionToken=b")
+
+
+@pytest.mark.parametrize("kind", ["oai", "feed"])
+def test_a_source_that_lists_the_same_for_ever_ends_where_it_would_have_without_a_kill(
+    tmp_path: Path, kind: str
+) -> None:
+    released: list[bool] = [True]
+
+    def deaf(target: str) -> bytes:
+        part = int(target.rpartition("part")[2] or 0) if "part" in target else 0
+        if part == 1 and not released:
+            time.sleep(60)
+        if kind == "oai":
+            body, media_type = records(record("oai:r:1"), record("oai:r:2"), token=f"part{part + 1}")
+        else:
+            body, media_type = feed("/x", after=f"/feed?part{part + 1}")
+        return reply(body=body, media_type=media_type) if target != "/x" else reply(body="an entry")
+
+    with RawServer(deaf) as server:
+        command = ["crawl", *ON_LOOPBACK, f"{kind}:{server.url}/{kind}", "--store"]
+        assert run_command(*command, tmp_path / "whole.db").returncode == 0
+        asked = sorted(server.targets)
+        released.clear()
+        with Command([*command, tmp_path / "a.db"]) as running:
+            while not any("part1" in target for target in server.targets[len(asked) :]):
+                time.sleep(0.02)
+            time.sleep(0.5)  # what came before is on record by then
+            running.kill()
+        released.append(True)
+        assert run_command(*command, tmp_path / "a.db").returncode == 0
+        again = [target for target in asked if "part1" in target]
+        assert sorted(server.targets) == sorted([*asked, *asked, *again]), "no part that was not asked for before"
+    assert_same_tables(tmp_path / "a.db", tmp_path / "whole.db")
+
+
+def assert_same_tables(store: Path, other: Path) -> None:
+    expected = tables(other)
+    for name, table in tables(store).items():
+        pd.testing.assert_frame_equal(table, expected[name], obj=name)
 
 
 # -- two at once

@@ -39,6 +39,15 @@ def kept(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no file system here in which nobody can write")
+def test_where_nothing_can_be_made_it_is_said_so_and_not_that_somebody_is_at_work() -> None:
+    done = run_command("crawl", __file__, "--store", "/proc/x.db")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        done.stderr == "arkaudit: the store can't be written: [Errno 2] No such file or directory: '/proc/x.db.lock'\n"
+    )
+
+
 # -- check
 
 

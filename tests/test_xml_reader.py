@@ -62,12 +62,27 @@ def test_encoding(data):
         pytest.param("<a>one&nbsp;two</a>", ["one\N{NO-BREAK SPACE}two"], id="an entity without any declaration"),
         pytest.param("<a>one\x02two</a>", ["onetwo"], id="a control character"),
         pytest.param("<a>one</a><b>two</b>", ["one"], id="two roots"),
+        pytest.param("<a>one&#xD800;</a>", ["one\N{REPLACEMENT CHARACTER}"], id="half a pair of surrogates"),
+        pytest.param("<a>&#55357;&#56832;</a>", ["\N{REPLACEMENT CHARACTER}" * 2], id="both halves, each alone"),
+        pytest.param("<a title='&#xdfff;ark:/1/x'/>", ["\N{REPLACEMENT CHARACTER}ark:/1/x"], id="one in an attribute"),
     ],
 )
 def test_malformed_markup_is_read_as_far_as_it_goes(markup, expected):
     reading = read_xml(markup.encode())
     assert texts(reading) == expected
     assert kinds(reading) == ["malformed-markup"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_half_a_pair_of_surrogates_costs_nothing_else_in_utf_16(encoding):
+    reading = read_xml("<?xml version='1.0'?><a><p>&#xD800;</p><p>ark:/12345/x5</p></a>".encode(encoding))
+    assert texts(reading) == ["\N{REPLACEMENT CHARACTER}", "ark:/12345/x5"]
+    assert kinds(reading) == ["malformed-markup"]
+
+
+def test_what_looks_so_in_a_literal_is_left_alone():
+    reading = read_xml(b"<a><![CDATA[&#xD800;]]></a>")
+    assert (texts(reading), reading.findings) == (["&#xD800;"], ())
 
 
 def test_what_is_no_xml_at_all_is_read_as_text():

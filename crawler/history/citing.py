@@ -16,6 +16,7 @@ from crawler.observations import DocumentOutcome, ObjectOutcome
 
 #: Outcomes of a document that say what it cites now: it was read, or it is there no more.
 _TOLD: Final = frozenset({DocumentOutcome.READ.value, ObjectOutcome.BROKEN.value})
+_REDIRECTED: Final = DocumentOutcome.REDIRECTED.value
 
 #: ARKs that are read at a time; each time all mentions of a run are looked through.
 _PAGE = 5000
@@ -77,7 +78,7 @@ def _unchecked(row: Any, this: Any) -> dict[str, Any]:
 
 
 def _note_gone(connection: Connection, this: Any) -> None:
-    run, latest, document = schema.run, schema.latest, schema.document
+    run, latest = schema.run, schema.latest
     alike = select(run.c.run_id).where(run.c.seeds == this.seeds, run.c.run_id != this.run_id)
     candidates = {
         (row.ark_id, row.request_url): row.cited_in
@@ -89,13 +90,7 @@ def _note_gone(connection: Connection, this: Any) -> None:
     }
     if not candidates:
         return
-    open_documents = {
-        row.url
-        for row in connection.execute(
-            select(document.c.url, document.c.outcome).where(document.c.run_id == this.run_id)
-        )
-        if row.outcome not in _TOLD
-    }
+    open_documents = _open_documents(connection, this)
     citing = _citing_documents(connection, set(candidates.values()))
     elsewhere = _cited_elsewhere(connection, this)
     gone = [
@@ -110,6 +105,15 @@ def _note_gone(connection: Connection, this: Any) -> None:
             [{"its_ark": ark_id, "its_url": request_url} for ark_id, request_url in gone],
         )
     _happened(connection, this, gone, EventKind.GONE, "no document that could be read cites it any more")
+
+
+def _open_documents(connection: Connection, this: Any) -> set[str]:
+    """The documents of which a run does not show what they cite now; a redirect shows what its document does."""
+    document = schema.document
+    query = select(document.c.url, document.c.outcome, document.c.final_url).where(document.c.run_id == this.run_id)
+    untold = [row for row in connection.execute(query) if row.outcome not in _TOLD]
+    found = {row.url for row in untold if row.outcome != _REDIRECTED}
+    return found | {row.url for row in untold if row.outcome == _REDIRECTED and row.final_url in found}
 
 
 def _citing_documents(connection: Connection, runs: set[int]) -> dict[tuple[int, int, str], set[str]]:

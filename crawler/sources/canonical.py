@@ -28,6 +28,14 @@ _SESSION_PARAMETER = re.compile(
 _CAMPAIGN_PARAMETER = re.compile(
     r"(?:utm_[a-z_]+|fbclid|gclid|dclid|yclid|msclkid|igshid|mc_cid|mc_eid|_ga|_gl)=.*", re.IGNORECASE
 )
+#: What signs a URL, or names the moment at which it expires: storage in the cloud, content networks, log-ins.
+_PERMIT = re.compile(
+    r"""
+    (?: x-[a-z]+-signature | signature | sig | hdnea | hdnts | expires ) = .{8,}
+    | (?: token | access_token | ticket ) = (?= .*[0-9] ) .{16,}
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 @lru_cache(maxsize=2**13)  # pages of a site mostly link to the same
@@ -59,6 +67,17 @@ def names_session(url: str) -> bool:
     return _SESSION_IN_PATH.search(parts.path) is not None or any(
         _SESSION_PARAMETER.fullmatch(each) for each in parts.query.split("&")
     )
+
+
+def is_for_once(url: str) -> bool:
+    """Whether *url* holds a permit that expires, so that it is nobody's name for what is there now.
+
+    >>> is_for_once("https://bucket.example/1.pdf?X-Amz-Expires=60&X-Amz-Signature=0123456789abcdef")
+    True
+    >>> is_for_once("https://example.org/auction?token=3"), is_for_once("https://example.org/1.pdf")
+    (False, False)
+    """
+    return any(_PERMIT.fullmatch(each) for each in urlsplit(url).query.split("&"))
 
 
 def _is_passing(parameter: str) -> bool:

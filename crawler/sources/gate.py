@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -67,6 +68,8 @@ class Passed:
     leads: tuple[Lead, ...] = ()
     """In order, each once; some may be known already."""
     findings: tuple[Finding, ...] = ()
+    listed: str | None = None
+    """The digest of what it lists, if it is a source."""
 
 
 @dataclass(slots=True)
@@ -94,7 +97,7 @@ class Gate:
         self._scope = scope
         self._rules = rules
         self._traps = traps
-        self._listed: set[int] = set()
+        self._listed: set[str] = set()
         """What parts of sources have listed, and where sources went on: to tell those that go in circles."""
         self._further: set[str] = set()
         self._let_through: set[str] = set()
@@ -108,6 +111,10 @@ class Gate:
         self._traps.remember(lead.url)
         if lead.part > 0:
             self._further.add(lead.url)
+
+    def remember_listed(self, digests: Iterable[str]) -> None:
+        """Take note of what parts of sources have listed (`Passed.listed`) in a crawl that is resumed."""
+        self._listed.update(digests)
 
     def let_through(self, leads: Iterable[Lead]) -> None:
         """Take note that *leads* are on record: links to them are passed over from now on."""
@@ -151,7 +158,8 @@ class Gate:
             return Passed(findings=read.findings)
         reach = Reach.ITEM if lead.is_seed else lead.reach
         further = [url for url in read.further if reach is Reach.ITEM or self._is_near(url)]
-        fault = self._fault_of_chain(lead, read, further)
+        listed = _digest(read)
+        fault = self._fault_of_chain(lead, read, further, listed)
         if fault is not None:
             findings.append(fault)
             further = []
@@ -162,13 +170,15 @@ class Gate:
             if is_in_reach and self._is_wanted(item.url) and not self._is_refused(item.url, refused):
                 leads.append((item.url, item.found_on or lead.url, lead.depth + 1, reach, None, 0))
         self.left_out.update(refused.counts)
-        return Passed(tuple(_leads(leads)), (*findings, *refused.findings()))
+        return Passed(tuple(_leads(leads)), (*findings, *refused.findings()), listed)
 
-    def _fault_of_chain(self, lead: Lead, read: SourceReading, further: Sequence[str]) -> Finding | None:
+    def _fault_of_chain(
+        self, lead: Lead, read: SourceReading, further: Sequence[str], listed: str | None
+    ) -> Finding | None:
         """Why a source that goes on is not read further: it goes in circles, or without end."""
-        listed = hash((read.kind, read.listed, read.items))
-        is_known = lead.part > 0 and listed in self._listed and bool(read.listed or read.items)
-        self._listed.add(listed)
+        is_known = lead.part > 0 and listed in self._listed
+        if listed is not None:
+            self._listed.add(listed)
         if further and lead.part >= MOST_PARTS:
             return Finding("source-limit", f"it goes on beyond {MOST_PARTS} parts; left out: {len(further)}")
         if further and is_known:
@@ -294,6 +304,14 @@ def _leads(found: Iterable[_Found]) -> Iterator[Lead]:
         if lead.canonical not in seen:
             seen.add(lead.canonical)
             yield lead
+
+
+def _digest(read: SourceReading) -> str | None:
+    """What a source lists as a short text, which is the same in every process; None where it lists nothing."""
+    if not read.listed and not read.items:
+        return None
+    items = [(item.url, item.found_on, item.is_elsewhere) for item in read.items]
+    return blake2b(repr((read.kind.value, read.listed, items)).encode(), digest_size=16).hexdigest()
 
 
 def _share_site(one: str, other: str) -> bool:

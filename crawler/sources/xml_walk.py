@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 from lxml import etree
 
+from extractors.readers.markup.surrogates import without_surrogates
+
 Element: TypeAlias = Any
 """An `lxml.etree._Element`; its published types are those of lxml 4."""
 
@@ -38,7 +40,7 @@ def root_name(data: bytes) -> tuple[str, str] | None:
     """
     parser: Any = etree.XMLPullParser(events=("start",), **_SAFELY)
     try:
-        parser.feed(_BLANKS_BEFORE_MARKUP.sub(b"", data[:_HEAD_BYTES]))
+        parser.feed(without_surrogates(_BLANKS_BEFORE_MARKUP.sub(b"", data[:_HEAD_BYTES])))
         root = next((element for _, element in parser.read_events()), None)
     except etree.XMLSyntaxError:
         return None
@@ -57,7 +59,7 @@ def elements(data: bytes, *tags: str) -> Iterator[Element]:
     ['1&2', '3']
     """
     parser: Any = etree.XMLPullParser(events=("end",), tag=tags, **_SAFELY)
-    data = _with_ampersands(_BLANKS_BEFORE_MARKUP.sub(b"", data))
+    data = _with_ampersands(without_surrogates(_BLANKS_BEFORE_MARKUP.sub(b"", data)))
     for start in range(0, len(data), _PIECE_BYTES):
         try:
             parser.feed(data[start : start + _PIECE_BYTES])

@@ -82,8 +82,10 @@ class AuditSpider(scrapy.Spider):
         for item in items:
             if isinstance(item, Settled):
                 self.feed.settled(item.canonical)
-            elif isinstance(item, DocumentRecord) and item.settles is not None:
-                self.feed.settled(item.settles)
+            elif isinstance(item, DocumentRecord):
+                for row in item.rows:
+                    if row.settles is not None:
+                        self.feed.settled(row.settles)
 
     def _is_idle(self) -> bool:
         engine = self.crawler.engine

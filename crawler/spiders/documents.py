@@ -95,6 +95,7 @@ class DocumentsSpider(AuditSpider):
         for lead in self.frontier.leads():  # of a run that is gone on with
             if lead.kind is Kind.PAGE:
                 self._gate.remember(lead)
+        self._gate.remember_listed(self.frontier.listed())
         self.frontier.add(map(Lead.to_file, self._files))
         self.frontier.add(self._plan.seeds())
         async for entry in self.feed.entries():
@@ -144,8 +145,11 @@ class DocumentsSpider(AuditSpider):
         if end is ChainEnd.ANSWERED and response.status in SUCCESSES:
             async with self._turns[lead.host]:
                 self.feed.answered(lead.canonical)
-                async for record in self._records(lead, response, hops):
-                    yield record
+                try:
+                    async for record in self._landed(lead, response, hops):
+                        yield record
+                except StoreUnwritable as failure:
+                    self._store_failed(failure)
             return
         self.feed.answered(lead.canonical)
         record = unfetched(lead, hops, end, detail, response.status)
@@ -174,6 +178,32 @@ class DocumentsSpider(AuditSpider):
         return True
 
     # -- what a document says, and where it leads
+
+    async def _landed(self, lead: Lead, response: Response, hops: tuple[Hop, ...]) -> AsyncIterator[DocumentRecord]:
+        """The rows about what *lead* has led to: a document of another URL has its own, once for all who lead there.
+
+        It is theirs who get there first; what is known already is asked for, or was, for whoever found it.
+        """
+        there = lead.led_to(hops[-1].url)
+        if there is lead:
+            async for record in self._records(lead, response, hops):
+                yield record
+            return
+        self.recorder.commit()  # what was found until now was found before
+        if self.frontier.arrive(there):
+            self._gate.remember(there)
+            way = redirected(lead, hops[:-1], there)
+            async for record in self._records(there, response, hops[-1:]):
+                yield record if record.settles is None else replace(record, led_by=way)
+            return
+        way = redirected(lead, hops, self.frontier.find(there.canonical) or there)
+        if lead.is_seed or lead.source is not None:  # which leads further than what somebody has come upon
+            async for record in self._records(there, response, hops[-1:]):
+                if record.settles is None:
+                    yield record
+                else:
+                    way = replace(way, leads=record.leads, listed=record.listed)
+        yield way
 
     async def _records(self, lead: Lead, response: Response, hops: tuple[Hop, ...]) -> AsyncIterator[DocumentRecord]:
         """The rows about a document and what is in it; its own comes last, with what it leads to."""
@@ -279,7 +309,8 @@ class DocumentsSpider(AuditSpider):
 
 def _led(record: DocumentRecord, passed: Passed, canonical: str) -> DocumentRecord:
     """The row about a document with what it leads to, which settles its entry of the frontier."""
-    return replace(record, findings=(*record.findings, *passed.findings), leads=passed.leads, settles=canonical)
+    findings = (*record.findings, *passed.findings)
+    return replace(record, findings=findings, leads=passed.leads, settles=canonical, listed=passed.listed)
 
 
 def document_name(path: Path) -> str:
@@ -289,6 +320,19 @@ def document_name(path: Path) -> str:
     'caf\\\\udce9.txt'
     """
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def redirected(lead: Lead, hops: tuple[Hop, ...], there: Lead) -> DocumentRecord:
+    """The row about a URL that led to the document *there*, by *hops* of its own."""
+    return DocumentRecord(
+        url=lead.url,
+        found_on=lead.found_on,
+        fetched_at=hops[-1].at,
+        outcome=DocumentOutcome.REDIRECTED.value,
+        hops=hops,
+        settles=lead.canonical,
+        led_to=there.url,
+    )
 
 
 def unfetched(lead: Lead, hops: tuple[Hop, ...], end: ChainEnd, detail: str, status: int | None) -> DocumentRecord:

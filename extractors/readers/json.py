@@ -34,6 +34,15 @@ _ESCAPE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_SURROGATE = re.compile(r"\\u[Dd][89A-Fa-f]")
+#: Half of a surrogate pair without the other: yajl makes another character of it and what follows, or stops there.
+_LONE_SURROGATE = re.compile(
+    r"""
+    (?P<other> \\u d[89ab][0-9a-f]{2} \\u d[c-f][0-9a-f]{2} | \\ [^u] )
+    | \\u d[89a-f][0-9a-f]{2}
+    """,
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
 _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -96,7 +105,30 @@ def _text(data: bytes, charset: str | None) -> tuple[str, list[Finding]]:
         findings.append(Finding("size-limit", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
         data = data[:MOST_BYTES]
     decoded = decode(data, charset)
-    return decoded.text, findings + list(decoded.findings)
+    text, lone = _without_lone_surrogates(decoded.text)
+    if lone:
+        detail = f"half of a surrogate pair is no character, and read as U+FFFD: {lone}"
+        findings.append(Finding("malformed-json", detail))
+    return text, findings + list(decoded.findings)
+
+
+def _without_lone_surrogates(text: str) -> tuple[str, int]:
+    r"""*text* with U+FFFD for each escape of half a surrogate pair, and how many there were.
+
+    >>> text, lone = _without_lone_surrogates(r'["\ud83d\ude00", "\\ud800", "\ud800"]')
+    >>> print(text, lone)
+    ["\ud83d\ude00", "\\ud800", "\ufffd"] 1
+    """
+    if _SURROGATE.search(text) is None:  # most
+        return text, 0
+    lone = 0
+
+    def whole(found: re.Match[str]) -> str:
+        nonlocal lone
+        lone += found["other"] is None
+        return found["other"] or r"\ufffd"
+
+    return _LONE_SURROGATE.sub(whole, text), lone
 
 
 def _blocks(text: str, *, are_records: bool = False) -> Iterator[Block]:

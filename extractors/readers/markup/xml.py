@@ -12,6 +12,7 @@ from lxml import etree
 
 from extractors.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.runs import Run
+from extractors.readers.markup.surrogates import without_surrogates
 from extractors.readers.markup.targets import leads_to_document, may_hold_ark
 from extractors.readers.plain import read_plain
 
@@ -78,7 +79,7 @@ def read_xml(data: bytes) -> Reading:
         collect_ids=False,
     )
     try:
-        root = etree.fromstring(_BLANKS_BEFORE_MARKUP.sub(b"", _whole_words(data)), parser)
+        root = etree.fromstring(without_surrogates(_BLANKS_BEFORE_MARKUP.sub(b"", _whole_words(data))), parser)
     except etree.XMLSyntaxError:
         root = None
     findings = cut or _faults(parser)  # what was cut off is also malformed

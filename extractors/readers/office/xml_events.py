@@ -11,6 +11,7 @@ from typing import Any
 from lxml import etree
 
 from extractors.documents import Finding
+from extractors.readers.markup.surrogates import without_surrogates
 
 #: The tag of the first element. NULs are dropped before, for a part may be in UTF-16.
 _ROOT = re.compile(rb"<(?:[\w.-]+:)?([A-Za-z][\w.-]*)[\s/>]")
@@ -63,7 +64,7 @@ def send_events(data: bytes, target: Target) -> tuple[Finding, ...]:
         remove_pis=True,
     )
     try:
-        etree.fromstring(data, parser)
+        etree.fromstring(without_surrogates(data), parser)
     except (etree.XMLSyntaxError, EnoughRead):
         target.close()
     faults = [entry for entry in parser.error_log if entry.level == etree.ErrorLevels.FATAL]
