@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sys
@@ -19,6 +20,9 @@ logger.addHandler(logging.NullHandler())  # before it is known where the log goe
 EXIT_FINDING, EXIT_MISTAKE, EXIT_UNFINISHED = 1, 2, 3
 NEVER = "never"  # the word of --fail-on for what nothing is as grave as
 EXIT_INTERRUPTED = 130  # what shells report of a program that Ctrl-C has ended
+
+#: What is wrong with a path that a user has named, wherever it comes to light.
+_OF_PATHS = frozenset({errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP})
 
 INTERRUPTED = "interrupted; what was observed until then is kept"
 
@@ -65,6 +69,8 @@ def code_of(ending: BaseException) -> int:
             return EXIT_MISTAKE
         case click.ClickException():
             return EXIT_MISTAKE
+        case OSError(errno=number) if number in _OF_PATHS and ending.filename is not None:
+            return EXIT_MISTAKE
         case StoreUnwritable() | OutputUnwritable():
             return EXIT_UNFINISHED
         case KeyboardInterrupt() | RunInterrupted() | click.Abort():
@@ -83,6 +89,8 @@ def end_for(failure: Exception) -> NoReturn:
         case code if isinstance(failure, OutputClosed | OutputUnwritable):
             forget_output()
             end(code, str(failure))
+        case code if code == EXIT_MISTAKE and isinstance(failure, OSError):
+            end(code, f"{os.fsdecode(failure.filename)}: {failure.strerror}")
         case code if code == EXIT_MISTAKE:
             end(code, str(failure))
         case code if code == EXIT_UNFINISHED:

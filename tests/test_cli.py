@@ -9,12 +9,23 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from crawler.store import Store
-from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply, run_command
+from tests.loopback import (
+    ON_LOOPBACK,
+    RawServer,
+    check_rows,
+    clean_environment,
+    json_lines,
+    outcomes,
+    reply,
+    run_command,
+)
+from tests.read_only import as_anybody
 
 ROW = {
     "document", "ark", "as_written", "repaired", "role", "page", "place", "spans", "context", "repairs", "resolver",
@@ -66,6 +77,56 @@ def test_extract_reads_standard_input_and_folders(letter: Path) -> None:
         "letter.txt",
         "letter.txt",
     ]
+
+
+def arkaudit_as_anybody(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command in *folder*, as somebody for whom the modes of files hold."""
+    command = [sys.executable, "-m", "arkaudit", *arguments]
+    root = str(Path(__file__).parents[1])
+    told = {**clean_environment(), "PYTHONPATH": root}
+    return subprocess.run(
+        command, cwd=folder, env=told, preexec_fn=as_anybody, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.fixture
+def locked(tmp_path: Path) -> Iterator[Path]:
+    """A folder with documents, of which two folders and a file can't be read."""
+    for name in ("a.txt", "b.txt", "closed/c.txt", "named/d.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("ark:/67531/metadc2846")
+    modes = {"b.txt": 0o000, "closed": 0o000, "named": 0o444}
+    for name, mode in modes.items():
+        (tmp_path / name).chmod(mode)
+    yield tmp_path
+    for name in modes:
+        (tmp_path / name).chmod(0o755)
+
+
+def test_what_can_not_be_read_in_a_folder_is_told_and_not_passed_over(locked: Path) -> None:
+    done = arkaudit_as_anybody(locked, "extract", "--findings", "findings.jsonl", ".")
+    assert [row["document"] for row in json_lines(done.stdout)] == ["a.txt"]
+    findings = json_lines((locked / "findings.jsonl").read_text())
+    assert [(row["document"], row["kind"]) for row in findings] == [
+        ("b.txt", "unreadable"), ("closed", "unreadable"), ("named/d.txt", "unreadable"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("extract", "closed"),
+        ("crawl", "closed/c.txt"),
+        ("check", "ark:/12345/x5", "--store", "closed/a.db"),
+        ("report", "--store", "closed/a.db"),
+        ("run", "a.txt", "--out", "closed/report"),
+    ],
+)
+def test_what_may_not_be_read_is_a_mistake_in_one_line(locked: Path, arguments: tuple[str, ...]) -> None:
+    done = arkaudit_as_anybody(locked, *arguments)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert "closed" in done.stderr
+    assert "Permission denied" in done.stderr
 
 
 def test_extract_writes_csv_that_no_spreadsheet_runs(letter: Path) -> None:
@@ -263,6 +324,8 @@ MISTAKES = {
     "a contact with a line break": ["check", "--contact", "a\r\nX-Evil: 1", "ark:/12345/x"],
     "a store that is not there": ["report", "--store", "no/such.db"],
     "an outcome that is none": ["check", "--fail-on", "dead", "ark:/12345/x"],
+    "a name that no file can have": ["report", "--store", "x" * 300],
+    "a seed with a name that no file can have": ["crawl", "x" * 300],
 }
 
 
