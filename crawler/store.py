@@ -165,7 +165,7 @@ class Store:
                     Path(lock.lock_file).unlink(missing_ok=True)
                     raise
         engine = create_engine(
-            URL.create("sqlite", database=str(path) if path else None),
+            URL.create("sqlite", database=str(path.absolute()) if path else None),  # ":memory:" is a name like others
             poolclass=StaticPool,
             connect_args={"check_same_thread": False},
         )
