@@ -272,7 +272,7 @@ def run(
     from arkaudit import audits
     from arkaudit.notify.sending import tell
     from arkaudit.reporting import listed_in, report_on
-    from arkaudit.resuming import opened
+    from arkaudit.resuming import note_told, opened
     from arkaudit.triage import apply_to, triage_of
     from reports.exports import check_out
 
@@ -306,6 +306,7 @@ def run(
         outcomes = report_on(store_file, out, formats=formats, run_id=run_id, inventory=config.inventory)
         if config.notify.is_wanted:
             tell(config.model_copy(update={"out": out}), store_file, run_id)
+        note_told(store_file, run_id)
         exit_on(fail_on, outcomes)
 
 
