@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +18,18 @@ from rich.console import Console
 from arkaudit import __version__
 from arkaudit.config import Config, ConfigError
 from arkaudit.dry_run import tell_of_check, tell_of_due, tell_of_run
-from arkaudit.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, errors, exit_on, say
+from arkaudit.exits import (
+    EXIT_FINDING,
+    EXIT_INTERRUPTED,
+    EXIT_MISTAKE,
+    INTERRUPTED,
+    end,
+    end_for,
+    errors,
+    exit_on,
+    open_streams,
+    say,
+)
 from arkaudit.options import (
     audit_option,
     choice_options,
@@ -808,9 +818,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Exit codes: 0 done; 1 done, with a finding at or above ``--fail-on``; 2 the user's mistake; 3 unfinished;
     130 interrupted.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # names of files may hold what no text can
-            stream.reconfigure(errors="backslashreplace")
+    open_streams()
     gc.set_threshold(*_COLLECTIONS)
     try:
         cli.main(arguments, prog_name="arkaudit", standalone_mode=False)

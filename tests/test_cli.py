@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -226,6 +227,37 @@ def test_a_reader_that_is_gone_is_no_failure(
     finally:
         os.close(writing)
     assert (done.returncode, "ipe" in done.stderr, "Traceback" in done.stderr) == (0, False, False), done.stderr
+
+
+@pytest.mark.parametrize("said", ["2>/dev/full", "2>&-", "2> >(true)", "2>/dev/full --log-file /dev/full"])
+def test_a_run_goes_on_where_nobody_hears_what_is_said_of_it(tmp_path: Path, said: str) -> None:
+    with RawServer(lambda _: reply(body="<p>ark:/12345/x5")) as server:
+        run = ["run", *ON_LOOPBACK, server.url, "--store", "a.db", "--out", "out"]
+        command = shlex.join([sys.executable, "-m", "arkaudit", *run])
+        told = {**clean_environment(), "PYTHONPATH": str(Path(__file__).parents[1])}
+        done = subprocess.run(
+            ["bash", "-c", f"{command} {said}"], cwd=tmp_path, env=told, capture_output=True, text=True, check=False
+        )
+    assert done.returncode == 0
+    assert "1 document " in done.stdout
+    assert (tmp_path / "out" / "index.html").exists()
+
+
+def test_results_for_nobody_are_no_failure(tmp_path: Path) -> None:
+    told = {**clean_environment(), "PYTHONPATH": str(Path(__file__).parents[1])}
+    command = shlex.join([sys.executable, "-m", "arkaudit", "check", "ark:/12345/x5", "--store", "a.db"])
+    done = subprocess.run(
+        ["bash", "-c", f"{command} <&- >&-"], cwd=tmp_path, env=told, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+
+
+def test_a_log_that_can_not_be_written_is_told_once(letter: Path) -> None:
+    done = run_command("extract", letter, "--log-file", "/dev/full", "--log-level", "debug")
+    assert done.returncode == 0
+    assert done.stderr.count("No space left on device") == 1
+    assert "Traceback" not in done.stderr
+    assert json_lines(done.stdout) != []
 
 
 def test_what_nobody_reads_counts_for_fail_on(tmp_path: Path) -> None:
