@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
 import gzip
 import json
@@ -200,3 +201,13 @@ def test_a_password_in_basic_is_looked_for_in_each_of_its_forms() -> None:
 
 def test_a_short_word_is_left_in_the_pages_that_hold_it_by_chance() -> None:
     assert without_secrets(b"at 1 o'clock", Credential(cookies={"seen": "1"})) == b"at 1 o'clock"
+
+
+@pytest.mark.parametrize(
+    ("password", "encoding"),
+    [("p\u00e4ssw0rd", "utf-8"), ("p\u00e4ssw0rd", "latin-1"), ("p\u20acssw0rd", "utf-8")],
+)
+def test_a_password_of_more_than_ascii_is_taken_out_as_well(password: str, encoding: str) -> None:
+    token = base64.b64encode(f"me:{password}".encode()).decode()
+    credential = Credential({"Authorization": f"Basic {token}"})
+    assert without_secrets(f"you are {password}".encode(encoding), credential) == b"you are [secret]"
