@@ -147,6 +147,17 @@ def test_the_password_of_a_proxy_is_shown_to_nobody_else(folder: Path) -> None:
     assert PASSWORD not in done.stdout + done.stderr + dead.stdout + dead.stderr
 
 
+def test_the_password_of_a_proxy_is_taken_out_of_what_it_repeats(folder: Path) -> None:
+    with RawServer(lambda _: reply(body="")) as proxy:
+        proxy._respond = repeating(proxy)
+        done = run_command(
+            "crawl", "--delay", "0", "--attempts", "1", "--store", folder / "a.db", "http://r.example/",
+            http_proxy=f"http://me:{PASSWORD}@127.0.0.1:{proxy.port}",
+        )  # fmt: skip
+    assert done.returncode == 0
+    assert "[secret]" in (folder / "a.db").read_bytes().decode("latin-1")
+
+
 def test_what_a_document_says_before_a_host_is_not_sent(folder: Path) -> None:
     with RawServer(lambda _: b"") as server:
         link = f"http://me:{PASSWORD}@127.0.0.1:{server.port}/next"
