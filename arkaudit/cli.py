@@ -27,6 +27,7 @@ from arkaudit.exits import (
     end_for,
     errors,
     exit_on,
+    heed_signals,
     open_streams,
     say,
 )
@@ -819,6 +820,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     130 interrupted.
     """
     open_streams()
+    heed_signals()
     gc.set_threshold(*_COLLECTIONS)
     try:
         cli.main(arguments, prog_name="arkaudit", standalone_mode=False)

@@ -6,6 +6,7 @@ import errno
 import io
 import logging
 import os
+import signal
 import sys
 from collections.abc import Iterable, Sequence
 from typing import NoReturn, TextIO
@@ -68,6 +69,18 @@ def open_streams() -> None:
         encoding = sys.stderr.encoding if sys.stderr else "utf-8"
         plain = open(2, "wb", closefd=False)  # noqa: SIM115
         sys.stderr = Aside(plain, encoding=encoding, errors="backslashreplace", line_buffering=True)
+
+
+def heed_signals() -> None:
+    """Let what a service manager sends, and a terminal that is closed, end the command in good order, like Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # `nohup` has it ignored
+        signal.signal(signal.SIGHUP, _hung_up)
+
+
+def _hung_up(*_: object) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # shells say it once more, and twice would be at once
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def exit_on(fail_on: Sequence[str], found: Iterable[str]) -> None:
