@@ -186,6 +186,9 @@ def _begun(config: Config, store: Store, command: str, seeds: Seeds | None, deci
     if decision is not None and decision.run is not None:
         store.go_on_with_run(decision.run.run_id)
         return decision.run.run_id
+    plan = None if decision is None else decision.plan.json
+    if plan is not None and command == "run":
+        plan["told"] = False  # until `resuming.note_told`: a kill after its end must cost neither report nor news
     return store.begin_run(
         command=command,
         at=_now(),
@@ -193,7 +196,7 @@ def _begun(config: Config, store: Store, command: str, seeds: Seeds | None, deci
         resolver=config.resolver,
         user_agent=config.user_agent,
         seeds=[*seeds.urls, *map(document_name, seeds.files)] if seeds else [],
-        plan=None if decision is None else decision.plan.json,
+        plan=plan,
     )
 
 

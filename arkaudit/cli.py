@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +18,19 @@ from rich.console import Console
 from arkaudit import __version__
 from arkaudit.config import Config, ConfigError
 from arkaudit.dry_run import tell_of_check, tell_of_due, tell_of_run
-from arkaudit.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, errors, exit_on, say
+from arkaudit.exits import (
+    EXIT_FINDING,
+    EXIT_INTERRUPTED,
+    EXIT_MISTAKE,
+    INTERRUPTED,
+    end,
+    end_for,
+    errors,
+    exit_on,
+    heed_signals,
+    open_streams,
+    say,
+)
 from arkaudit.options import (
     audit_option,
     choice_options,
@@ -273,7 +284,7 @@ def run(
     from arkaudit import audits
     from arkaudit.notify.sending import tell
     from arkaudit.reporting import listed_in, report_on
-    from arkaudit.resuming import opened
+    from arkaudit.resuming import note_told, opened
     from arkaudit.triage import apply_to, triage_of
     from reports.exports import check_out
 
@@ -307,6 +318,7 @@ def run(
         outcomes = report_on(store_file, out, formats=formats, run_id=run_id, inventory=config.inventory)
         if config.notify.is_wanted:
             tell(config.model_copy(update={"out": out}), store_file, run_id)
+        note_told(store_file, run_id)
         exit_on(fail_on, outcomes)
 
 
@@ -808,9 +820,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Exit codes: 0 done; 1 done, with a finding at or above ``--fail-on``; 2 the user's mistake; 3 unfinished;
     130 interrupted.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # names of files may hold what no text can
-            stream.reconfigure(errors="backslashreplace")
+    open_streams()
+    heed_signals()
     gc.set_threshold(*_COLLECTIONS)
     try:
         cli.main(arguments, prog_name="arkaudit", standalone_mode=False)

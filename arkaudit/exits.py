@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import logging
 import os
+import signal
 import sys
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from rich.console import Console
 
@@ -20,10 +23,64 @@ EXIT_FINDING, EXIT_MISTAKE, EXIT_UNFINISHED = 1, 2, 3
 NEVER = "never"  # the word of --fail-on for what nothing is as grave as
 EXIT_INTERRUPTED = 130  # what shells report of a program that Ctrl-C has ended
 
+#: What is wrong with a disk, wherever it comes to light.
+_OF_DISKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+#: What is wrong with a path that a user has named, likewise.
+_OF_PATHS = frozenset({errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP})
+
 INTERRUPTED = "interrupted; what was observed until then is kept"
 
 errors = Console(stderr=True, soft_wrap=True)
 """Everything but results goes here."""
+
+
+class Aside(io.TextIOWrapper):
+    """Standard error, of which a run does not depend: what can't be said there any more goes nowhere."""
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError:
+            forget(self)
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError:
+            forget(self)
+
+
+def open_streams() -> None:
+    """Make the standard streams fit for us: names of files may hold what no text can, and some may be closed.
+
+    What is closed leads nowhere from now on, so that no file of ours is taken for it.
+    """
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    if sys.stderr is sys.__stderr__:
+        encoding = sys.stderr.encoding if sys.stderr else "utf-8"
+        plain = open(2, "wb", closefd=False)  # noqa: SIM115
+        sys.stderr = Aside(plain, encoding=encoding, errors="backslashreplace", line_buffering=True)
+
+
+def heed_signals() -> None:
+    """Let what a service manager sends, and a terminal that is closed, end the command in good order, like Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # `nohup` has it ignored
+        signal.signal(signal.SIGHUP, _hung_up)
+
+
+def _hung_up(*_: object) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # shells say it once more, and twice would be at once
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def exit_on(fail_on: Sequence[str], found: Iterable[str]) -> None:
@@ -65,7 +122,11 @@ def code_of(ending: BaseException) -> int:
             return EXIT_MISTAKE
         case click.ClickException():
             return EXIT_MISTAKE
+        case OSError(errno=number) if number in _OF_PATHS and ending.filename is not None:
+            return EXIT_MISTAKE
         case StoreUnwritable() | OutputUnwritable():
+            return EXIT_UNFINISHED
+        case OSError(errno=number) if number in _OF_DISKS:
             return EXIT_UNFINISHED
         case KeyboardInterrupt() | RunInterrupted() | click.Abort():
             return EXIT_INTERRUPTED
@@ -83,6 +144,8 @@ def end_for(failure: Exception) -> NoReturn:
         case code if isinstance(failure, OutputClosed | OutputUnwritable):
             forget_output()
             end(code, str(failure))
+        case code if code == EXIT_MISTAKE and isinstance(failure, OSError):
+            end(code, f"{os.fsdecode(failure.filename)}: {failure.strerror}")
         case code if code == EXIT_MISTAKE:
             end(code, str(failure))
         case code if code == EXIT_UNFINISHED:
@@ -95,4 +158,9 @@ def end_for(failure: Exception) -> NoReturn:
 
 def forget_output() -> None:
     """Send the rest of the output nowhere, or Python complains about it as it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    forget(sys.stdout)
+
+
+def forget(stream: TextIO) -> None:
+    """Send the rest of what goes to *stream* nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -75,9 +75,23 @@ def versions() -> dict[str, str]:
 def _file(log: Log) -> logging.Handler:
     assert log.file is not None
     try:
-        return logging.FileHandler(log.file, encoding="utf-8", errors="backslashreplace")
+        return _File(log.file, encoding="utf-8", errors="backslashreplace")
     except OSError as problem:
         raise ConfigError(f"the log can't be written to {log.file}: {problem.strerror or problem}") from None
+
+
+class _File(logging.FileHandler):
+    """The file of the log; that it can't be written any more, as on a full disk, is said once."""
+
+    has_failed = False
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        problem = sys.exc_info()[1]
+        if not isinstance(problem, OSError):
+            super().handleError(record)
+        elif not self.has_failed:
+            self.has_failed = True
+            logger.warning("the log can't be written to %s: %s", self.baseFilename, problem.strerror or problem)
 
 
 class _Beside(logging.Handler):

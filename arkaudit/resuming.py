@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.seeds import Seeds, UserMistake
-from crawler.store import Run, Store
+from crawler.store import Run, Store, StoreError
 
 #: The parts of the configuration that decide what is asked. How politely it is asked is no part of it.
 _SECTIONS = ("crawl", "resolve")
@@ -76,8 +76,9 @@ def fingerprint(texts: Sequence[str]) -> str:
 def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume: bool | None) -> Decision:
     """Which of *runs* of this command, the newest first, a command with these *seeds* goes on with, or none.
 
-    Without being told (*resume* is None), the same command goes on with its newest run if that did not finish. Told
-    to, it goes on also where it leaves out what that run was told, and raises `UserMistake` where it contradicts it.
+    Without being told (*resume* is None), the same command goes on with its newest run if that did not finish, or was
+    not reported. Told to, it goes on also where it leaves out what that run was told, and raises `UserMistake` where
+    it contradicts it.
     """
     plan = Plan.of(seeds, config)
     if resume is False:
@@ -94,7 +95,7 @@ def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume:
         if contradicting:
             raise UserMistake(_contradiction(run, begun, plan, contradicting[0]))
         return Decision(begun, run)
-    if run.is_finished:
+    if run.is_finished and (run.is_told or begun.differences(plan)):
         return Decision(plan, None)
     if begun.differences(plan):
         names = ", ".join(begun.differences(plan))
@@ -149,10 +150,17 @@ def opened(
         if decision.remark:
             say(decision.remark)
         elif run is not None and run.is_finished:
-            say(f"run {run.run_id} of {run.started_at[:10]} is finished; nothing is left to ask")
+            other = "" if resume else " (--no-resume begins a new one)"
+            say(f"run {run.run_id} of {run.started_at[:10]} is finished; nothing is left to ask{other}")
         elif run is not None:
             say(f"going on with run {run.run_id}, begun {run.started_at[:19]}Z (--no-resume begins a new one)")
         yield Begun(store, with_settings_of(decision.plan, config), decision)
+
+
+def note_told(store_file: Path, run_id: int) -> None:
+    """Note that the report of a run is written, and its news are told. What can't be noted is done once more, later."""
+    with suppress(StoreError), Store.open(store_file) as store:
+        store.note_told(run_id)
 
 
 def _is_told(config: Config, name: str) -> bool:

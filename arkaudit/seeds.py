@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -41,7 +42,7 @@ class Seeds:
             elif not place.strip():  # as of a shell's variable that isn't set; a path would be the current folder
                 raise UserMistake(f"a seed that names nothing: {text!r}")
             elif (path := Path(place)).is_dir() and order is None:
-                files += sorted(inner for inner in path.rglob("*") if inner.is_file() and not _is_hidden(inner, path))
+                files += sorted(_files_in(path))
             elif path.exists() and not path.is_dir():
                 files.append(path)
                 named.append(path)
@@ -88,5 +89,24 @@ def _checked_url(text: str) -> str:
     raise UserMistake(f"not a URL that can be asked for: {text!r}")
 
 
-def _is_hidden(path: Path, below: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(below).parts)
+def _files_in(folder: Path) -> Iterator[Path]:
+    """The files in a folder and below it, but for hidden ones; a folder below that can't be read stands for its own.
+
+    Raises `UserMistake` when *folder* itself can't be read.
+    """
+    unreadable: list[OSError] = []
+    for place, folders, names in os.walk(folder, onerror=unreadable.append):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (path for name in names if not name.startswith(".") and _may_be_file(path := Path(place, name)))
+    for problem in unreadable:
+        if Path(problem.filename) == folder:
+            raise UserMistake(f"{folder} can't be read: {problem.strerror}")
+        yield Path(problem.filename)
+
+
+def _may_be_file(path: Path) -> bool:
+    """Whether it is a file; where we may not know, the row about it will tell."""
+    try:
+        return path.is_file()
+    except PermissionError:
+        return True

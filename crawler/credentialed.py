@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.request import getproxies
 
 from cryptography.x509 import load_pem_x509_certificates
 from OpenSSL.crypto import X509
@@ -77,26 +78,34 @@ class _TrustWhereItCounts:
 
 
 class Redaction:
-    """Comes first behind the wire, and takes out of what a host answers the secrets that it was sent."""
+    """Comes first behind the wire; takes out of an answer the secrets that its host, or a proxy on the way, has."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Redaction:
-        credentials = crawler.settings.get("ARKAUDIT_CREDENTIALS")
-        if not credentials:
+        credentials = crawler.settings.get("ARKAUDIT_CREDENTIALS") or Credentials()
+        is_proxied = crawler.settings.getbool("HTTPPROXY_ENABLED") and bool(getproxies())
+        if not credentials and not is_proxied:
             raise NotConfigured
         return cls(credentials)
 
     def process_response(self, request: Request, response: Response) -> Response:
+        for credential in self._sent_with(request):
+            for name, values in response.headers.items():
+                response.headers[name] = [without_secrets(value, credential) for value in values]
+            response = response.replace(body=without_secrets(response.body, credential))
+        return response
+
+    def _sent_with(self, request: Request) -> Iterator[Credential]:
+        """What went out with *request*, for the host and for a proxy on the way."""
         found = self._credentials.find(request.url)
-        if found is None:
-            return response
-        _, credential = found
-        for name, values in response.headers.items():
-            response.headers[name] = [without_secrets(value, credential) for value in values]
-        return response.replace(body=without_secrets(response.body, credential))
+        if found is not None:
+            yield found[1]
+        to_proxy = request.headers.get("Proxy-Authorization")
+        if to_proxy:
+            yield Credential({"Proxy-Authorization": to_proxy.decode("latin-1")})
 
 
 def verifying_policy(ca_file: str | None) -> Any:

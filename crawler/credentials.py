@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -121,7 +122,9 @@ def without_secrets(data: bytes, credential: Credential) -> bytes:
     b'{"X-Key": "[secret]"}'
     """
     for secret in credential.secrets:
-        data = data.replace(secret.encode("latin-1"), HIDDEN.encode())
+        for encoding in ("utf-8", "latin-1"):
+            with suppress(UnicodeEncodeError):
+                data = data.replace(secret.encode(encoding), HIDDEN.encode())
     return data
 
 

@@ -24,6 +24,7 @@ from crawler.failures import failure_kind, failure_text
 from crawler.governor import governor_of
 from crawler.middlewares import RunStopped, exception_names, failure_words
 from crawler.names import TellingResolver
+from crawler.observations import ChainEnd
 from crawler.sending import Sending
 
 if TYPE_CHECKING:
@@ -33,12 +34,15 @@ if TYPE_CHECKING:
 
 #: Seconds for which an idle connection to a host is kept.
 IDLE_S = 60
+_PROXY_AUTHENTICATION_REQUIRED = 407
+#: What a request to a proxy may end by without its fault: it waits for the host, and we ask for no such address.
+_NOT_A_PROXYS = frozenset({ChainEnd.TIMEOUT, ChainEnd.REFUSED_ADDRESS})
 #: What comes of a connection that the host has closed while it was idle.
 _STALE = (RequestNotSent, RequestTransmissionFailed, ResponseNeverReceived)
 
 
 class ProxyFailed(Exception):
-    """Raised when a proxy of ours could not be reached, or would not connect us: that says nothing of the host."""
+    """Raised when a proxy of ours could not be reached, or would not serve us: that says nothing of the host."""
 
 
 class _ConnectionStale(Exception):
@@ -83,11 +87,14 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             try:
                 response = await self._exchange(request, sending)
             except Exception as failure:
-                if sending.is_reused and isinstance(failure.__cause__, _STALE):
+                if _is_stale(failure, sending):
                     raise _ConnectionStale from failure
                 kind = failure_kind(list(exception_names(failure)))
                 turn.failed(kind.end, failure_text(kind, failure_words(failure)))
                 raise
+            proxy = request.meta.get("proxy")
+            if response.status == _PROXY_AUTHENTICATION_REQUIRED and proxy:
+                raise ProxyFailed(f"the proxy {proxy} wants to know who asks")
             header = (response.headers.get("Retry-After") or b"").decode("latin-1")
             is_wish = response.status == 429 or response.status >= 500
             wish_s = retry_after_s(header, at=datetime.now(UTC).isoformat()) if is_wish else None
@@ -113,10 +120,14 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             answer = agent.answer_so_far(request) if isinstance(failure, DownloadTimeoutError) else None
             if answer is not None:
                 return answer
-            told = _told(failure, request)
+            told = failure if _is_stale(failure, sending) else _told(failure, request)
             if told is failure:
                 raise
             raise told from failure
+
+
+def _is_stale(failure: Exception, sending: Sending) -> bool:
+    return sending.is_reused and isinstance(failure.__cause__, _STALE)
 
 
 def _told(failure: Exception, request: Request) -> Exception:
@@ -125,6 +136,8 @@ def _told(failure: Exception, request: Request) -> Exception:
     if proxy:
         to_proxy = (CannotResolveHostError, ConnectError, NotConnectedInTime, TunnelError)
         is_proxys = isinstance(failure, to_proxy) or isinstance(failure.__cause__, to_proxy)
+        if urlsplit(request.url).scheme == "http":  # no tunnel: whatever is spoken is spoken with the proxy
+            is_proxys |= failure_kind(list(exception_names(failure))).end not in _NOT_A_PROXYS
         return ProxyFailed(f"the proxy {proxy}: {failure}") if is_proxys else failure
     if isinstance(failure, CannotResolveHostError):
         from twisted.internet import reactor

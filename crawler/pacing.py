@@ -24,7 +24,7 @@ LEAST_INTERVAL_S = 1.0
 DEAD_AFTER = 5
 #: So many requests in a row without an answer, from a host that has given one before: it may just hate the question.
 DEAD_AFTER_ANSWERS = 20
-#: What another audit says of a pause is believed up to so many seconds.
+#: What another audit says of a pause is believed for so many seconds after it asked the host, and no longer.
 LONGEST_PAUSE_S = 86_400.0
 #: An error of the server's own, other than that it is busy, slows us down to so many times the first back-off at most.
 _MOST_FOR_ERRORS = 4
@@ -134,7 +134,8 @@ class Shared:
         >>> Shared(100.0, 130.0).wait_s(110.0, 1.0), Shared(100.0, 0.0).wait_s(100.25, 1.0)
         (20.0, 0.75)
         """
-        return max(self.started_at + gap_s - now, min(self.open_again_at - now, LONGEST_PAUSE_S), 0.0)
+        open_again_at = min(self.open_again_at, self.started_at + LONGEST_PAUSE_S)
+        return max(self.started_at + gap_s - now, open_again_at - now, 0.0)
 
 
 # -- one host

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 from collections import defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
+
+
+#: A line that names us with more than the name: who copies it from a log adds the version, and all that is behind it.
+_NAMED_AT_LENGTH = re.compile(
+    rb"^(?P<name>(?:\xef\xbb\xbf)?[ \t]*user[- ]?agent[ \t]*:[ \t]*arkaudit)(?![\w-])[^\r\n]*",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 class RobotsForbidden(IgnoreRequest):
@@ -96,7 +104,7 @@ class ObeyRobots(RobotsTxtMiddleware):
         while True:
             response = await self._answer(url)
             if response.status < 500 and response.status != 429:
-                body = response.body if 200 <= response.status < 300 else b""
+                body = _with_our_name(response.body) if 200 <= response.status < 300 else b""
                 parser: RobotParser = build_from_crawler(self._parserimpl, self.crawler, body)
                 await self.crawler.signals.send_catch_log_async(
                     signals.robots_parsed, robotparser=parser, request=Request(url)
@@ -133,6 +141,15 @@ class ObeyRobots(RobotsTxtMiddleware):
             return None
         header = (response.headers.get("Retry-After") or b"").decode("latin-1")
         return wait_s(header, attempt, self._patience, at=datetime.now(UTC).isoformat())
+
+
+def _with_our_name(rules: bytes) -> bytes:
+    """*rules* in which we are named by our name alone, which is what Protego compares (RFC 9309, 2.2.1).
+
+    >>> _with_our_name(b"User-agent: ArkAudit/0.1 (+https://pypi.org/)")
+    b'User-agent: ArkAudit'
+    """
+    return _NAMED_AT_LENGTH.sub(rb"\g<name>", rules)
 
 
 def wanted_interval_s(parser: RobotParser, agent: str) -> float:

@@ -137,6 +137,11 @@ class Run:
         """Whether it came to its end."""
         return self.state == FINISHED
 
+    @property
+    def is_told(self) -> bool:
+        """Whether nothing is left to say of it: its report is written, and whoever wants its news has them."""
+        return self.plan is None or bool(self.plan.get("told", True))
+
 
 class Store:
     """An open store. Use `Store.open`, and as a context manager."""
@@ -169,7 +174,7 @@ class Store:
                     Path(lock.lock_file).unlink(missing_ok=True)
                     raise
         engine = create_engine(
-            URL.create("sqlite", database=str(path) if path else None),
+            URL.create("sqlite", database=str(path.absolute()) if path else None),  # ":memory:" is a name like others
             poolclass=StaticPool,
             connect_args={"check_same_thread": False},
         )
@@ -306,6 +311,14 @@ class Store:
         with self._writing() as connection:
             connection.execute(update(schema.run).where(schema.run.c.run_id == run_id).values(ended_at=at, state=state))
             latest.note_citations(connection, run_id)
+
+    def note_told(self, run_id: int) -> None:
+        """Note that nothing is left to say of a run that was begun with ``told`` false in its plan."""
+        with self._writing() as connection:
+            of_run = schema.run.c.run_id == run_id
+            plan = connection.scalar(select(schema.run.c.plan).where(of_run))
+            if plan is not None:
+                connection.execute(update(schema.run).where(of_run).values(plan={**plan, "told": True}))
 
     # -- what was observed
 

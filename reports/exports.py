@@ -6,8 +6,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from filelock import lock_descriptor
 
 from reports.display import defused
 from reports.formats.comma_separated import csv_text
@@ -17,6 +20,10 @@ from reports.frames import Frames
 from reports.vocabulary import DEFAULT_FORMATS
 
 __all__ = ["ReportPaths", "ReportUnwritable", "check_out", "csv_text", "defused", "write_report"]
+
+
+#: How the folders begin in which a report is made.
+_PREFIX = ".arkaudit-report-"
 
 
 class ReportUnwritable(Exception):
@@ -92,7 +99,8 @@ def _write_all(out: Path, contents: Iterator[tuple[PurePosixPath, bytes]]) -> li
     is_new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     try:
-        with tempfile.TemporaryDirectory(prefix=".arkaudit-", dir=out) as folder:
+        _clear_away_what_was_left(out)
+        with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=out) as folder, _held(folder):
             places = list(_staged(Path(folder), contents))
             for place in places:
                 (out / place).parent.mkdir(exist_ok=True)
@@ -102,6 +110,24 @@ def _write_all(out: Path, contents: Iterator[tuple[PurePosixPath, bytes]]) -> li
             shutil.rmtree(out, ignore_errors=True)
         raise
     return places
+
+
+def _clear_away_what_was_left(out: Path) -> None:
+    """Remove what those have left in *out* who were killed while they wrote; who still writes holds their folder."""
+    for folder in out.glob(f"{_PREFIX}*/"):
+        with suppress(OSError), _held(folder) as is_ours:
+            if is_ours:
+                shutil.rmtree(folder)
+
+
+@contextmanager
+def _held(folder: Path | str) -> Iterator[bool]:
+    """Hold the lock of *folder*, which ends with this process, if nobody else does."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        yield lock_descriptor(descriptor, blocking=False)
+    finally:
+        os.close(descriptor)
 
 
 def _staged(folder: Path, contents: Iterator[tuple[PurePosixPath, bytes]]) -> Iterator[PurePosixPath]:

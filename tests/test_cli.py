@@ -6,15 +6,27 @@ import csv
 import io
 import json
 import os
+import shlex
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from crawler.store import Store
-from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply, run_command
+from tests.loopback import (
+    ON_LOOPBACK,
+    RawServer,
+    check_rows,
+    clean_environment,
+    json_lines,
+    outcomes,
+    reply,
+    run_command,
+)
+from tests.read_only import as_anybody
 
 ROW = {
     "document", "ark", "as_written", "repaired", "role", "page", "place", "spans", "context", "repairs", "resolver",
@@ -66,6 +78,56 @@ def test_extract_reads_standard_input_and_folders(letter: Path) -> None:
         "letter.txt",
         "letter.txt",
     ]
+
+
+def arkaudit_as_anybody(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command in *folder*, as somebody for whom the modes of files hold."""
+    command = [sys.executable, "-m", "arkaudit", *arguments]
+    root = str(Path(__file__).parents[1])
+    told = {**clean_environment(), "PYTHONPATH": root}
+    return subprocess.run(
+        command, cwd=folder, env=told, preexec_fn=as_anybody, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.fixture
+def locked(tmp_path: Path) -> Iterator[Path]:
+    """A folder with documents, of which two folders and a file can't be read."""
+    for name in ("a.txt", "b.txt", "closed/c.txt", "named/d.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("ark:/67531/metadc2846")
+    modes = {"b.txt": 0o000, "closed": 0o000, "named": 0o444}
+    for name, mode in modes.items():
+        (tmp_path / name).chmod(mode)
+    yield tmp_path
+    for name in modes:
+        (tmp_path / name).chmod(0o755)
+
+
+def test_what_can_not_be_read_in_a_folder_is_told_and_not_passed_over(locked: Path) -> None:
+    done = arkaudit_as_anybody(locked, "extract", "--findings", "findings.jsonl", ".")
+    assert [row["document"] for row in json_lines(done.stdout)] == ["a.txt"]
+    findings = json_lines((locked / "findings.jsonl").read_text())
+    assert [(row["document"], row["kind"]) for row in findings] == [
+        ("b.txt", "unreadable"), ("closed", "unreadable"), ("named/d.txt", "unreadable"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("extract", "closed"),
+        ("crawl", "closed/c.txt"),
+        ("check", "ark:/12345/x5", "--store", "closed/a.db"),
+        ("report", "--store", "closed/a.db"),
+        ("run", "a.txt", "--out", "closed/report"),
+    ],
+)
+def test_what_may_not_be_read_is_a_mistake_in_one_line(locked: Path, arguments: tuple[str, ...]) -> None:
+    done = arkaudit_as_anybody(locked, *arguments)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert "closed" in done.stderr
+    assert "Permission denied" in done.stderr
 
 
 def test_extract_writes_csv_that_no_spreadsheet_runs(letter: Path) -> None:
@@ -167,6 +229,37 @@ def test_a_reader_that_is_gone_is_no_failure(
     assert (done.returncode, "ipe" in done.stderr, "Traceback" in done.stderr) == (0, False, False), done.stderr
 
 
+@pytest.mark.parametrize("said", ["2>/dev/full", "2>&-", "2> >(true)", "2>/dev/full --log-file /dev/full"])
+def test_a_run_goes_on_where_nobody_hears_what_is_said_of_it(tmp_path: Path, said: str) -> None:
+    with RawServer(lambda _: reply(body="<p>ark:/12345/x5")) as server:
+        run = ["run", *ON_LOOPBACK, server.url, "--store", "a.db", "--out", "out"]
+        command = shlex.join([sys.executable, "-m", "arkaudit", *run])
+        told = {**clean_environment(), "PYTHONPATH": str(Path(__file__).parents[1])}
+        done = subprocess.run(
+            ["bash", "-c", f"{command} {said}"], cwd=tmp_path, env=told, capture_output=True, text=True, check=False
+        )
+    assert done.returncode == 0
+    assert "1 document " in done.stdout
+    assert (tmp_path / "out" / "index.html").exists()
+
+
+def test_results_for_nobody_are_no_failure(tmp_path: Path) -> None:
+    told = {**clean_environment(), "PYTHONPATH": str(Path(__file__).parents[1])}
+    command = shlex.join([sys.executable, "-m", "arkaudit", "check", "ark:/12345/x5", "--store", "a.db"])
+    done = subprocess.run(
+        ["bash", "-c", f"{command} <&- >&-"], cwd=tmp_path, env=told, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+
+
+def test_a_log_that_can_not_be_written_is_told_once(letter: Path) -> None:
+    done = run_command("extract", letter, "--log-file", "/dev/full", "--log-level", "debug")
+    assert done.returncode == 0
+    assert done.stderr.count("No space left on device") == 1
+    assert "Traceback" not in done.stderr
+    assert json_lines(done.stdout) != []
+
+
 def test_what_nobody_reads_counts_for_fail_on(tmp_path: Path) -> None:
     with RawServer(lambda _: reply("404 Not Found")) as server:
         check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:/12x45/x5")
@@ -263,6 +356,8 @@ MISTAKES = {
     "a contact with a line break": ["check", "--contact", "a\r\nX-Evil: 1", "ark:/12345/x"],
     "a store that is not there": ["report", "--store", "no/such.db"],
     "an outcome that is none": ["check", "--fail-on", "dead", "ark:/12345/x"],
+    "a name that no file can have": ["report", "--store", "x" * 300],
+    "a seed with a name that no file can have": ["crawl", "x" * 300],
 }
 
 

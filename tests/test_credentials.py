@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
 import gzip
 import json
@@ -146,6 +147,17 @@ def test_the_password_of_a_proxy_is_shown_to_nobody_else(folder: Path) -> None:
     assert PASSWORD not in done.stdout + done.stderr + dead.stdout + dead.stderr
 
 
+def test_the_password_of_a_proxy_is_taken_out_of_what_it_repeats(folder: Path) -> None:
+    with RawServer(lambda _: reply(body="")) as proxy:
+        proxy._respond = repeating(proxy)
+        done = run_command(
+            "crawl", "--delay", "0", "--attempts", "1", "--store", folder / "a.db", "http://r.example/",
+            http_proxy=f"http://me:{PASSWORD}@127.0.0.1:{proxy.port}",
+        )  # fmt: skip
+    assert done.returncode == 0
+    assert "[secret]" in (folder / "a.db").read_bytes().decode("latin-1")
+
+
 def test_what_a_document_says_before_a_host_is_not_sent(folder: Path) -> None:
     with RawServer(lambda _: b"") as server:
         link = f"http://me:{PASSWORD}@127.0.0.1:{server.port}/next"
@@ -200,3 +212,13 @@ def test_a_password_in_basic_is_looked_for_in_each_of_its_forms() -> None:
 
 def test_a_short_word_is_left_in_the_pages_that_hold_it_by_chance() -> None:
     assert without_secrets(b"at 1 o'clock", Credential(cookies={"seen": "1"})) == b"at 1 o'clock"
+
+
+@pytest.mark.parametrize(
+    ("password", "encoding"),
+    [("p\u00e4ssw0rd", "utf-8"), ("p\u00e4ssw0rd", "latin-1"), ("p\u20acssw0rd", "utf-8")],
+)
+def test_a_password_of_more_than_ascii_is_taken_out_as_well(password: str, encoding: str) -> None:
+    token = base64.b64encode(f"me:{password}".encode()).decode()
+    credential = Credential({"Authorization": f"Basic {token}"})
+    assert without_secrets(f"you are {password}".encode(encoding), credential) == b"you are [secret]"

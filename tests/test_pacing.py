@@ -209,5 +209,11 @@ def test_nobody_waits_longer_than_a_day_for_what_others_say(
     assert 0 <= Shared(started_at, open_again_at).as_of(now).wait_s(now, 1.0) <= 86_400.0
 
 
+def test_a_host_that_asked_for_a_pause_of_years_is_asked_again_after_a_day() -> None:
+    told = Shared(100.0, 1e9)
+    assert told.wait_s(100.0 + 86_399.0, 1.0) == pytest.approx(1.0)
+    assert told.wait_s(100.0 + 86_400.0, 1.0) == 0.0
+
+
 def test_a_pace_is_a_value() -> None:
     assert replace(Pace().started(1.0), in_flight=0, last_start=float("-inf")) == Pace()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from filelock import lock_descriptor
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -214,3 +216,18 @@ def test_tables_on_the_page_and_in_files_are_the_same_tables(tmp_path: Path, fra
     paths = write_report(frames, tmp_path / "report")
     for name, table in tables_of(frames).items():
         assert paths.tables[name].read_bytes() == csv_text(table).encode()
+
+
+def test_what_a_killed_report_has_left_is_cleared_away_and_one_that_is_written_is_not(
+    tmp_path: Path, frames: Frames
+) -> None:
+    for name in (".arkaudit-report-left", ".arkaudit-report-held", ".arkaudit-outbox"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.html").write_text("half a p")
+    held = os.open(tmp_path / ".arkaudit-report-held", os.O_RDONLY)
+    try:
+        assert lock_descriptor(held, blocking=False)
+        write_report(frames, tmp_path)
+    finally:
+        os.close(held)
+    assert sorted(path.name for path in tmp_path.glob(".*")) == [".arkaudit-outbox", ".arkaudit-report-held"]

@@ -464,6 +464,37 @@ def test_a_run_that_is_finished_is_reported_again_and_nothing_is_asked(tmp_path:
     assert runs(tmp_path / "a.db") == [(1, "finished", 0, 1)]
 
 
+#: Ends who tells it something, the first time; the second time it keeps what it is told.
+_DEADLY = """
+[notify]
+on = ["new"]
+command = ["sh", "-c", "if test -e killed; then cat >> news; else touch killed; kill -{number} $PPID; sleep 9; fi"]
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 130)])
+def test_a_run_that_is_ended_before_its_news_are_told_tells_them_and_asks_nothing_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.toml").write_text(_DEADLY.format(number=int(number)))
+    with RawServer(lambda _: reply(body="ark:/12345/x5")) as server:
+        command = ["run", *ON_LOOPBACK, "-c", "a.toml", server.url, "--store", "a.db", "--out", "out"]
+        with Command(command) as running:
+            assert running.exit_code() == code, running.errors
+        shutil.rmtree("out")
+        with Command(command) as running:
+            assert running.exit_code() == 0, running.errors
+            assert "run 1 of" in running.errors
+            assert "is finished; nothing is left to ask (--no-resume begins a new one)" in running.errors
+        assert server.targets == ["/"]
+        assert Path("out/index.html").exists()
+        assert Path("news").read_text() != ""
+        assert run_command(*command).returncode == 0
+        assert server.targets == ["/", "/"], "what was told is over"
+    assert runs(tmp_path / "a.db") == [(1, "finished", 0, 1), (2, "finished", 0, 1)]
+
+
 def test_documents_to_fetch_at_most_are_counted_over_all_that_went_on(tmp_path: Path) -> None:
     links = "".join(f"<a href='/{number}'>{number}</a>" for number in range(1, 30))
 

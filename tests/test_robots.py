@@ -72,6 +72,14 @@ def test_a_host_without_an_answer_is_observed_as_that() -> None:
     assert asked >= 3, "each attempt asks for the rules again"
 
 
+@pytest.mark.parametrize("name", ["arkaudit/0.1", "ArkAudit/9 (+https://pypi.org/project/arkaudit/)", "arkaudit*"])
+def test_who_names_us_as_their_log_does_is_obeyed(name: str) -> None:
+    rules = reply(body=f"User-agent: *\r\nAllow: /\r\n\r\nUser-Agent: {name}\r\nDisallow: /", media_type="text/plain")
+    with RawServer(lambda _: PAGE, robots=rules) as server:
+        assert outcomes(check_rows(f"{server.url}/ark:/12x45/x5")) == ["robots"]
+        assert server.targets == []
+
+
 def test_rules_behind_a_redirect_count() -> None:
     with RawServer(lambda _: FORBIDDING) as rules:
         moved = reply("301 Moved Permanently", Location=f"{rules.url}/rules.txt")

@@ -10,6 +10,8 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.loopback import ON_LOOPBACK, RawServer, reply
 
 PAGE = reply(body="<title>An object</title>")
@@ -19,7 +21,8 @@ def arks(server: RawServer, *, count: int) -> list[str]:
     return [f"{server.url}/ark:/12x45/x{number}" for number in range(count)]
 
 
-def test_after_one_ctrl_c_nothing_more_is_sent(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_after_one_ctrl_c_nothing_more_is_sent(tmp_path: Path, number: signal.Signals) -> None:
     with RawServer(lambda _: PAGE) as server:
         command = [sys.executable, "-m", "arkaudit", "check", *ON_LOOPBACK, "--delay", "0.2"]
         with subprocess.Popen(
@@ -29,9 +32,10 @@ def test_after_one_ctrl_c_nothing_more_is_sent(tmp_path: Path) -> None:
         ) as running:
             while len(server.targets) < 3:
                 time.sleep(0.02)
-            running.send_signal(signal.SIGINT)
+            running.send_signal(number)
             begun, sent = time.monotonic(), len(server.targets)
             running.communicate(timeout=60)
+        assert running.returncode == 130
         assert time.monotonic() - begun < 10
         assert len(server.targets) <= sent + 2, "what was queued is not sent"
     with sqlite3.connect(tmp_path / "a.db") as raw:

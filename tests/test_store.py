@@ -212,3 +212,11 @@ def test_a_full_disk_keeps_what_was_committed(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "audit.db") as raw:
         assert raw.execute("pragma integrity_check").fetchone() == ("ok",)
         assert raw.execute("select count(*) from document").fetchone() == (kept,)
+
+
+def test_a_store_may_have_a_name_that_means_something_to_sqlite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Store.open(Path(":memory:")).close()
+    assert [path.name for path in tmp_path.iterdir()] == [":memory:"]

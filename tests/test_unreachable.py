@@ -250,3 +250,19 @@ def test_a_proxy_that_does_not_connect_us_is_not_the_fault_of_the_host() -> None
         assert proxy.request_lines[0] == "CONNECT r.example:443 HTTP/1.1"
     assert outcomes([row]) == ["undetermined"]
     assert "our own proxy failed" in row["hops"][-1]["error"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply("407 Proxy Authentication Required", Proxy_Authenticate="Basic"),
+        b"",  # it hangs up
+        b"220 mail.example ESMTP\r\n",
+    ],
+    ids=["wants a password", "hangs up", "is none"],
+)
+def test_a_proxy_that_does_not_serve_us_is_not_the_fault_of_the_host(answer: bytes) -> None:
+    with RawServer(lambda _: answer, robots=answer) as proxy:
+        [row] = through_proxy(proxy.url, "http://r.example/ark:/12x45/x5")
+    assert outcomes([row]) == ["undetermined"]
+    assert f"our own proxy failed, which says nothing of the host (the proxy {proxy.url}" in row["hops"][-1]["error"]

@@ -173,7 +173,7 @@ def _name(identifier: str, url: str, number: int) -> str:
 
 def _places(metadata: Element) -> Iterator[tuple[str, bool]]:
     """The URLs in the metadata of a record, whatever its format, and whether each says where the object itself is."""
-    for element in metadata.iter():
+    for element in metadata.iter("*"):
         name = local_name(element).lower()
         is_own = name in _PLACES or _is_marc_place(element)
         text = text_of(element) if len(element) == 0 else ""
