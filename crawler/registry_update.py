@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from crawler.registry import COPY, PROVENANCE, Provenance, bounded, kept, load
+from crawler.observations import ChainEnd
+from crawler.registry import COPY, PROVENANCE, REGISTRY_LIMIT, Provenance, bounded, kept, load
 from extractors.naan import Registry
 from extractors.naan_records import NotARegistry, read_registry
+
+if TYPE_CHECKING:
+    from crawler.spiders.registry import RegistryAnswer
 
 #: The public registry, where the README of CDLUC3/naan_reg_public, which came before it, sends its readers.
 REGISTRY_URL = "https://cdluc3.github.io/naan_reg_priv/naan_records.json"
@@ -48,10 +52,8 @@ def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping
     if isinstance(source, Path):
         name = str(source.absolute()).encode("utf-8", "backslashreplace").decode()  # file names hold what no text can
         return _replaced(folder, _file_bytes(source), Provenance(source=name, checked_at=now, sha256=""))
-    from crawler.spiders.registry import fetch_registry  # Scrapy is heavy, and only this needs it
-
     provenance = _unchanged_since(folder, source)
-    answer = fetch_registry(source, provenance.conditions if provenance else {}, settings)
+    answer = _fetched(source, provenance.conditions if provenance else {}, settings)
     if fault := answer.fault:
         raise RegistryRefused(f"{source} has no registry: {fault}")
     if answer.status == 304:
@@ -60,6 +62,24 @@ def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping
         return _confirmed(folder, provenance, now)
     fetched = Provenance(source=source, checked_at=now, sha256="", etag=answer.etag, last_modified=answer.last_modified)
     return _replaced(folder, answer.body, fetched)
+
+
+def _fetched(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any]) -> RegistryAnswer:
+    """What *url* answers, redirects followed, if it has something newer than the *conditions* say."""
+    from crawler.process import Stage, run_stages  # Scrapy is heavy, and only this needs it
+    from crawler.settings import DOWNLOAD_HANDLERS
+    from crawler.spiders.registry import RegistryAnswer, RegistrySpider, VerifyingDownloadHandler
+
+    answers: list[RegistryAnswer] = []
+    arguments = {"url": url, "headers": conditions, "deliver": answers.append}
+    handler = f"{VerifyingDownloadHandler.__module__}.{VerifyingDownloadHandler.__name__}"
+    ours = {
+        "DOWNLOAD_HANDLERS": {**DOWNLOAD_HANDLERS, "https": handler},
+        "ITEM_PIPELINES": {},  # nothing is recorded: this is no part of an audit
+        "ARKAUDIT_DECOMPRESSED_LIMIT": REGISTRY_LIMIT,
+    }
+    run_stages([Stage(RegistrySpider, lambda: arguments)], {**settings, **ours}, on_start=lambda crawler: None)
+    return answers[0] if answers else RegistryAnswer((), ChainEnd.UNDETERMINED, "the request was never sent")
 
 
 # -- what is there

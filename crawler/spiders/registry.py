@@ -1,4 +1,4 @@
-"""Fetches the NAAN registry: one request through the same guard, routes and redirects as all others."""
+"""Fetches the NAAN registry by one request, through the same guard, routes and redirects as all others."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from crawler.flags import STOPPED, incomplete
 from crawler.handlers import ExactDownloadHandler
 from crawler.middlewares import chain_of
 from crawler.observations import ChainEnd, Hop
-from crawler.process import Stage, run_stages
 from crawler.registry import REGISTRY_LIMIT
 from crawler.resolving import sendable
-from crawler.settings import DOWNLOAD_HANDLERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +105,3 @@ class RegistrySpider(scrapy.Spider):
 def _header(response: Response, name: str) -> str | None:
     value = response.headers.get(name)
     return value.decode("latin-1") if value else None
-
-
-def fetch_registry(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any]) -> RegistryAnswer:
-    """What *url* answers, redirects followed, if it has something newer than the *conditions* say.
-
-    Raises `crawler.process.RunInterrupted` when a signal ended it. A process can do this once.
-    """
-    answers: list[RegistryAnswer] = []
-    arguments = {"url": url, "headers": conditions, "deliver": answers.append}
-    handler = f"{VerifyingDownloadHandler.__module__}.{VerifyingDownloadHandler.__name__}"
-    ours = {
-        "DOWNLOAD_HANDLERS": {**DOWNLOAD_HANDLERS, "https": handler},
-        "ITEM_PIPELINES": {},  # nothing is recorded: this is no part of an audit
-        "ARKAUDIT_DECOMPRESSED_LIMIT": REGISTRY_LIMIT,
-    }
-    run_stages([Stage(RegistrySpider, lambda: arguments)], {**settings, **ours}, on_start=lambda crawler: None)
-    return answers[0] if answers else RegistryAnswer((), ChainEnd.UNDETERMINED, "the request was never sent")
