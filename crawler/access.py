@@ -12,6 +12,7 @@ from crawler.notices import (
     fault_of_request,
     is_notice,
     passing_fault,
+    pause_of_site,
     place_of_absence,
     refresh_of,
     withdrawal,
@@ -51,6 +52,9 @@ def judge_object(answer: Observation, control: Observation | None = None, *, nei
         return _verdict(ObjectOutcome.EXPLAINED, answered(answer), explanation)
     if answer.status == 400 and (fault := fault_of_request(answer)):
         words = f"which speaks of the request and not of the name: {fault!r}"
+        return _verdict(ObjectOutcome.UNDETERMINED, answered(answer), words)
+    if answer.status == 404 and (pause := pause_of_site(answer)):
+        words = f"which speaks of a pause of the whole site and not of the name: {pause!r}"
         return _verdict(ObjectOutcome.UNDETERMINED, answered(answer), words)
     return _verdict(outcome, answered(answer), *_about_refusal(answer, outcome))
 

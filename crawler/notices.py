@@ -190,6 +190,15 @@ def fault_of_request(answer: Observation) -> str | None:
     return found.words if found else None
 
 
+def pause_of_site(answer: Observation) -> str | None:
+    """The words by which a short page that finds nothing speaks of a pause of its whole site, and not of absence."""
+    if len(answer.text or "") >= NOTICE_CHARS or answer.record:
+        return None
+    said = f"{answer.title or ''} {_opening(answer)}"
+    found = quirks().pause.search(said)
+    return found.words if found and not quirks().not_found.search(said) else None
+
+
 def is_search(answer: Observation) -> bool:
     """Whether redirects led to a page of search results: many sites search for what they don't know."""
     return len(answer.hops) > 1 and bool(_SEARCH_PATH.search(urlsplit(answer.final_url).path))

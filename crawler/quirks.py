@@ -114,6 +114,8 @@ class Quirks:
     unsure: Phrases
     passing: Phrases
     about_request: Phrases
+    pause: Phrases
+    """Of the whole site, whatever was asked for."""
     withdrawn: Phrases
     restricted: Phrases
     login_paths: re.Pattern[str]
@@ -177,6 +179,7 @@ def quirks() -> Quirks:
         unsure=Phrases.of(told["unsure"]["before"]),
         passing=_of_languages(told["passing"]),
         about_request=Phrases.of(told["about_request"]["phrase"]),
+        pause=Phrases.of(told["about_request"]["pause"]),
         withdrawn=_of_languages(told["withdrawn"]),
         restricted=_of_languages(told["restricted"]),
         login_paths=re.compile("(?:" + "|".join(map(re.escape, login["path"])) + ")(?![a-z])"),
