@@ -63,6 +63,8 @@ class Feed:
         """Hosts of which something is in memory, and more may wait in the store."""
         self._in_hand: dict[str, Entry] = {}
         self._unanswered: set[str] = set()
+        self._taken: set[str] = set()
+        """Of the entries in memory those that somebody else has an outcome for: they are not handed out."""
         self._left: int | None = None
         """How many entries may still be claimed, where that is limited; files don't count."""
         self._changed = asyncio.Event()
@@ -87,6 +89,16 @@ class Feed:
     def is_full(self) -> bool:
         """Whether the run has handed out all that it may."""
         return self._left is not None and self._left <= 0
+
+    def has_handed_out(self, canonical: str) -> bool:
+        """Whether an entry that was claimed is in hand, or in other hands."""
+        return canonical in self._in_hand or canonical in self._taken
+
+    def take(self, canonical: str) -> None:
+        """Take an entry that was claimed out of what waits in memory: its outcome comes on another way."""
+        self._taken.add(canonical)
+        if self._left is not None:
+            self._left += 1
 
     def answered(self, canonical: str) -> None:
         """Note that the host of an entry has answered, or never will: it may be asked for the next one."""
@@ -122,15 +134,20 @@ class Feed:
     def _next(self) -> Entry | None:
         if len(self._in_hand) >= self._bounds.in_hand:
             return None
-        found = self._rotation.take()
-        if found is None and self._fill():
+        while True:
             found = self._rotation.take()
-        if found is None:
-            return None
-        host, entry = found
-        if host not in self._rotation and host in self._has_more:
-            self._has_more.remove(host)
-            self._hosts[host] = None
+            if found is None and self._fill():
+                found = self._rotation.take()
+            if found is None:
+                return None
+            host, entry = found
+            if host not in self._rotation and host in self._has_more:
+                self._has_more.remove(host)
+                self._hosts[host] = None
+            if entry.lead.canonical not in self._taken:
+                break
+            self._taken.remove(entry.lead.canonical)
+            self._rotation.give_back(host)
         self._in_hand[entry.lead.canonical] = entry
         self._unanswered.add(entry.lead.canonical)
         return entry

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, func, literal_column, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.sql.dml import ReturningUpdate
 
@@ -80,13 +80,33 @@ class Frontier:
                 add_leads(connection, self._run_id, self._spider, piece)
 
     def arrive(self, lead: Lead) -> bool:
-        """Claim *lead* for whom redirects have led there, unless it is there already; whether it was not.
+        """Claim *lead* for whom redirects have led there, unless somebody has found it; whether nobody had.
 
-        Nobody is handed it then. Raises `crawler.store.StoreUnwritable`.
+        It counts as never handed out. Raises `crawler.store.StoreUnwritable`.
         """
-        values = _row(self._run_id, self._spider, lead) | {"state": State.CLAIMED.value, "claimed_until": _claim_end()}
+        values = self._arrival(lead)
         with self._store.transaction() as connection:
             return connection.execute(insert(frontier).values(values).on_conflict_do_nothing()).rowcount > 0
+
+    def take_over(self, lead: Lead, state: State, *, by: Lead) -> bool:
+        """Claim *lead*, where redirects of *by* have led, if it is in this *state* and was found after *by*.
+
+        So it doesn't depend on whose answer came first who has found it. Raises `crawler.store.StoreUnwritable`.
+        """
+        theirs = select(frontier.c.frontier_id).where(self._ours, frontier.c.canonical == by.canonical)
+        which = (
+            (frontier.c.canonical == lead.canonical)
+            & (frontier.c.frontier_id > theirs.scalar_subquery())
+            & (frontier.c.state == state)
+            & ((frontier.c.state != State.CLAIMED) | (frontier.c.attempts > 0))  # not where redirects have led before
+        )
+        with self._store.transaction() as connection:
+            done = connection.execute(update(frontier).where(self._ours, which).values(self._arrival(lead)))
+            return done.rowcount > 0
+
+    def _arrival(self, lead: Lead) -> dict[str, Any]:
+        claimed = {"state": State.CLAIMED.value, "claimed_until": _claim_end()}
+        return _row(self._run_id, self._spider, lead) | claimed
 
     def hosts(self) -> list[str]:
         """The hosts at which something waits, in the order in which they were come by."""
@@ -112,11 +132,12 @@ class Frontier:
     def claim_again(self) -> list[Entry]:
         """Claim what was claimed before and has no outcome: after a crash, all that was in hand; in that order.
 
-        What redirects alone had led to is forgotten: they lead there once more.
+        Where redirects had led waits again: they lead there once more, or it is asked for itself.
         """
         with self._store.transaction() as connection:
             is_arrival = (frontier.c.state == State.CLAIMED) & (frontier.c.attempts == 0)
-            connection.execute(delete(frontier).where(self._ours, is_arrival))
+            waiting = {"state": State.WAITING.value, "claimed_until": None}
+            connection.execute(update(frontier).where(self._ours, is_arrival).values(waiting))
             rows = connection.execute(self._claiming(frontier.c.state == State.CLAIMED)).all()
         return sorted((_entry(row) for row in rows), key=lambda entry: entry.entry_id)
 

@@ -111,6 +111,26 @@ def test_after_a_crash_what_was_claimed_is_known(tmp_path: Path) -> None:
         assert urls(frontier) == [f"{SITE}/c"]
 
 
+def test_where_redirects_lead_is_theirs_unless_it_was_found_before_or_is_asked_for(tmp_path: Path) -> None:
+    before, way, after, new = pages("before", "way", "after", "new")
+    with Store.open(tmp_path / "a.db") as store:
+        run_id = begun(store)
+        frontier = Frontier(store, run_id, DOCUMENTS)
+        frontier.add([before, way, after])
+        assert [frontier.arrive(lead) for lead in (before, after, new, new)] == [False, False, True, False]
+        states = (State.WAITING, State.CLAIMED)
+        assert [frontier.take_over(before, state, by=way) for state in states] == [False, False], "found before"
+        assert [frontier.take_over(new, state, by=way) for state in states] == [False, False], "they are there already"
+        assert frontier.take_over(after, State.WAITING, by=way)
+        assert urls(frontier) == [f"{SITE}/before", f"{SITE}/way"]
+        assert frontier.handed_out() == 2
+        assert frontier.take_over(way, State.CLAIMED, by=before)
+    with Store.open(tmp_path / "a.db") as store:
+        frontier = Frontier(store, run_id, DOCUMENTS)
+        assert [entry.lead.url for entry in frontier.claim_again()] == [f"{SITE}/before"]
+        assert urls(frontier) == [f"{SITE}/way", f"{SITE}/after", f"{SITE}/new"], "after a crash they wait again"
+
+
 def test_hosts_come_in_the_order_in_which_they_were_come_by() -> None:
     with Store.open(None) as store:
         frontier = Frontier(store, begun(store), DOCUMENTS)

@@ -63,6 +63,16 @@ def test_who_gets_there_by_a_redirect_first_has_fetched_it_for_all(tmp_path: Pat
     assert rows(store, "select sum(json_array_length(hops)) from document") == [(len(asked),)], "each is on record once"
 
 
+def test_a_link_that_is_found_while_a_redirect_is_followed_changes_nothing(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/": linking("/a", "/n"), "/a": to("/b"), "/n": linking("/b"), "/b": "ark:/12148/b1"}
+    store = tmp_path / "a.db"
+    with Web({WWW: pages}) as web:
+        web.crawl(HOME, "--max-pages", "3", store=store)
+        assert web.targets(WWW) == ["/", "/a", "/n", "/b"], "the link is there before the redirect has led anywhere"
+    assert rows(store, "select found_on, json_array_length(hops) from document where url like '%/b'") == [(HOME, 1)]
+    assert rows(store, "select depth, attempts from frontier where url like '%/b'") == [(1, 0)]
+
+
 def test_a_chain_goes_to_its_end_before_what_waits_at_its_host(tmp_path: Path) -> None:
     pages: dict[str, Page] = {f"/{number}": "a page" for number in range(9)}
     pages |= {"/": linking("/a", *pages), "/a": to("/b"), "/b": to("/c"), "/c": "ark:/12148/c1"}

@@ -182,7 +182,7 @@ class DocumentsSpider(AuditSpider):
     async def _landed(self, lead: Lead, response: Response, hops: tuple[Hop, ...]) -> AsyncIterator[DocumentRecord]:
         """The rows about what *lead* has led to: a document of another URL has its own, once for all who lead there.
 
-        It is theirs who get there first; what is known already is asked for, or was, for whoever found it.
+        It is theirs who get there first. What was found before this lead, or is asked for already, is left to that.
         """
         there = lead.led_to(hops[-1].url)
         if there is lead:
@@ -190,7 +190,7 @@ class DocumentsSpider(AuditSpider):
                 yield record
             return
         self.recorder.commit()  # what was found until now was found before
-        if self.frontier.arrive(there):
+        if self._arrives(there, lead):
             self._gate.remember(there)
             way = redirected(lead, hops[:-1], there)
             async for record in self._records(there, response, hops[-1:]):
@@ -204,6 +204,17 @@ class DocumentsSpider(AuditSpider):
                 else:
                     way = replace(way, leads=record.leads, listed=record.listed)
         yield way
+
+    def _arrives(self, there: Lead, lead: Lead) -> bool:
+        """Whether *there* is ours, to which redirects of *lead* have led; nobody else asks for it then."""
+        if self.frontier.arrive(there) or self.frontier.take_over(there, State.WAITING, by=lead):
+            return True
+        if self.feed.has_handed_out(there.canonical):
+            return False
+        is_taken = self.frontier.take_over(there, State.CLAIMED, by=lead)
+        if is_taken:
+            self.feed.take(there.canonical)
+        return is_taken
 
     async def _records(self, lead: Lead, response: Response, hops: tuple[Hop, ...]) -> AsyncIterator[DocumentRecord]:
         """The rows about a document and what is in it; its own comes last, with what it leads to."""
