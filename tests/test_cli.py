@@ -575,3 +575,21 @@ def test_a_link_that_is_no_url_does_not_take_the_others_with_it(tmp_path: Path) 
 def test_a_resolver_that_is_none_is_a_mistake(resolver: str) -> None:
     done = run_command("check", "--resolver", resolver, "ark:/12x45/x")
     assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_command_that_is_interrupted_while_it_is_being_read_ends_quietly(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from arkaudit.__main__ import main as started
+
+    class Interrupted:
+        @staticmethod
+        def find_spec(name: str, *_: object) -> None:
+            if name == "arkaudit.cli":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "arkaudit.cli")
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        started()
+    assert (ended.value.code, capsys.readouterr().err) == (130, "")
