@@ -18,15 +18,13 @@ from arkaudit.exits import say
 from arkaudit.progress import JUDGING, RunProgress
 from arkaudit.resuming import Decision
 from arkaudit.seeds import Seeds
+from crawler.asking.maptr import dns_look_up, with_resolvers
 from crawler.deciding import decide_doubts, record_registry_findings
-from crawler.frontier import ARKS, Frontier, State
 from crawler.judging import Background, judge_run
-from crawler.maptr import dns_look_up, with_resolvers
 from crawler.observations import Verdict
-from crawler.pacing import host_of
+from crawler.politeness.pacing import host_of
 from crawler.process import RunInterrupted, Stage, run_stages
 from crawler.reading import DocumentWorker
-from crawler.readings import other_readings
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.settling import settle_readings
@@ -34,7 +32,11 @@ from crawler.sources.reader import SourceWorker
 from crawler.sources.reading import read_source
 from crawler.spiders.arks import ArksSpider
 from crawler.spiders.documents import DocumentsSpider, document_name
-from crawler.store import FINISHED, Store, StoreUnwritable
+from crawler.storage.errors import StoreUnwritable
+from crawler.storage.frontier import Frontier
+from crawler.storage.frontier_rows import ARKS, State
+from crawler.storage.store import FINISHED, Store
+from crawler.verdicts.readings import other_readings
 from extractors.ark import Ark
 from extractors.extraction import extract
 from extractors.naan import Registry
@@ -81,9 +83,9 @@ def audit(
     """One run: the documents of *seeds* if given, then (with *resolve*) the ARKs they cite, or *targets*.
 
     It is a new one, or goes on with the one that *decision* names. Returns the run's number; its verdicts are in the
-    store, and whoever wants to has *heard* each, in the order of the targets. Raises `crawler.store.StoreUnwritable` or
-    `AuditInterrupted` when it could not finish; what was observed until then has been recorded, and judged unless time
-    was short, and the run can be gone on with.
+    store, and whoever wants to has *heard* each, in the order of the targets. Raises `AuditInterrupted`, or
+    `crawler.storage.errors.StoreUnwritable`, when it could not finish; what was observed until then has been recorded,
+    and judged unless time was short, and the run can be gone on with.
     """
     if config.is_anonymous and _asks_strangers(config, seeds, targets, resolve=resolve):
         say("hosts can't tell who asks: give --contact, so that an operator can write to you")

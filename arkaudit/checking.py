@@ -15,14 +15,14 @@ from arkaudit.config import Config
 from arkaudit.explaining import Observed, explanation
 from arkaudit.resuming import Begun, fingerprint, opened
 from crawler.history.news import count_words
+from crawler.history.rechecking import Known
 from crawler.history.triaging import Treated
 from crawler.judging import Background, verdicts_of_run
 from crawler.observations import Verdict
-from crawler.rechecking import Known
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.resolving import request_url
-from crawler.verdict import unasked
+from crawler.verdicts.verdict import unasked
 from extractors.ark import Ark
 from extractors.documents import Block, Role
 from extractors.find import scan
@@ -54,7 +54,7 @@ def checked(
 ) -> Check:
     """Resolve the ARKs in the lines *asked*; with *explain* each row tells how its verdict came about.
 
-    A check of the same lines that did not finish is gone on with. Raises `crawler.store.StoreError`, and
+    A check of the same lines that did not finish is gone on with. Raises `crawler.storage.errors.StoreError`, and
     `arkaudit.seeds.UserMistake` for a command that contradicts the check that it is to go on with.
     """
     found = [_one_mention(text) for text in asked]
@@ -128,7 +128,7 @@ def _targets(found: Iterable[Mention | str], config: Config) -> dict[Mention, tu
 def checked_again(
     again: Sequence[Known], config: Config, store_file: Path, *, explain: bool, console: Console
 ) -> Check:
-    """Resolve ARKs of a store once more, where they were asked for before. Raises `crawler.store.StoreError`.
+    """Resolve ARKs of a store once more, where they were asked for before. Raises `crawler.storage.errors.StoreError`.
 
     What was begun for the same ARKs, and killed before anything was judged, is gone on with.
     """

@@ -27,15 +27,15 @@ from arkaudit.config_lines import line_of
 from arkaudit.schedules.moments import Schedule
 from arkaudit.seeds import relative_to
 from crawler.addresses import AddressGuard, Routes
+from crawler.asking.controls import ENOUGH_NAMES
 from crawler.attempts import Patience
-from crawler.closed import ClosedCollection
-from crawler.controls import ENOUGH_NAMES
-from crawler.credentials import Credential, Credentials, Origin, names_user
+from crawler.history.rechecking import Intervals, RecheckPolicy
 from crawler.history.standing import Policy
-from crawler.pacing import Allowance, Allowances, is_own
-from crawler.rechecking import Intervals, RecheckPolicy
+from crawler.politeness.pacing import Allowance, Allowances, is_own
 from crawler.scope import Extent
 from crawler.sources.oai_pmh import Selection
+from crawler.verdicts.closed import ClosedCollection
+from crawler.wire.credentials import Credential, Credentials, Origin, names_user
 from extractors.normalize import NotAnArk
 
 HOME = "https://pypi.org/project/arkaudit/"

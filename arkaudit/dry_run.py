@@ -13,7 +13,7 @@ from extractors.ark import Ark
 if TYPE_CHECKING:
     from arkaudit.config import Config
     from arkaudit.seeds import Seeds
-    from crawler.rechecking import Known
+    from crawler.history.rechecking import Known
 
 
 def tell_of_check(asked: Sequence[str], config: Config) -> None:
@@ -35,7 +35,7 @@ def tell_of_due(again: Sequence[Known], config: Config) -> None:
 def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
     """Print what a run over *seeds* would ask of whom, as far as the last one in the store lets it be known.
 
-    Raises `crawler.store.StoreUnopenable`.
+    Raises `crawler.storage.errors.StoreUnopenable`.
     """
     from arkaudit.forecast import plan_of_crawl, tell
     from crawler.past import last_run
@@ -49,7 +49,7 @@ def _asked_at(targets: Sequence[tuple[Ark, str]], config: Config) -> list[tuple[
     """The URLs where the objects are asked for first: with ``--direct``, that may be the registry's own target."""
     if not config.resolve.direct:
         return list(targets)
-    from crawler.questions import Places
+    from crawler.asking.questions import Places
     from crawler.registry import cache_folder
     from crawler.registry import load as load_registry
 

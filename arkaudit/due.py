@@ -9,10 +9,10 @@ from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.seeds import UserMistake
 from arkaudit.triage import apply_to, triage_of
-from crawler.rechecking import Known, due, next_due_at
+from crawler.history.rechecking import Known, due, next_due_at
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
-from crawler.store import Store
+from crawler.storage.store import Store
 from extractors.ark import Ark
 
 
@@ -21,7 +21,7 @@ def due_now(store_file: Path, config: Config, *, limit: int | None = None, is_dr
 
     What a configuration decides about standing and known problems is kept in the store first, unless *is_dry*.
 
-    Raises `arkaudit.seeds.UserMistake` where there is no store, and `crawler.store.StoreError`.
+    Raises `arkaudit.seeds.UserMistake` where there is no store, and `crawler.storage.errors.StoreError`.
     """
     if not store_file.is_file():
         raise UserMistake(f"there is no store at {store_file}")

@@ -109,7 +109,7 @@ def code_of(ending: BaseException) -> int:
     from arkaudit.rows import OutputClosed, OutputUnwritable
     from arkaudit.seeds import UserMistake
     from crawler.process import RunInterrupted
-    from crawler.store import StoreUnopenable, StoreUnwritable
+    from crawler.storage.errors import StoreUnopenable, StoreUnwritable
     from reports.exports import ReportUnwritable
     from reports.frames import StoreUnreadable
 

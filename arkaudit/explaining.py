@@ -12,8 +12,6 @@ from rich.console import Console
 
 from arkaudit.rows import Row, whole
 from arkaudit.steps import CONTROLS, Step
-from crawler.conformance import FORMS, Reply, judge_form
-from crawler.dossiers import is_about_resolver
 from crawler.observations import (
     CommitmentOutcome,
     MetadataOutcome,
@@ -23,7 +21,9 @@ from crawler.observations import (
     ServiceVerdict,
     Verdict,
 )
-from crawler.verdict import family
+from crawler.verdicts.conformance import FORMS, Reply, judge_form
+from crawler.verdicts.dossiers import is_about_resolver
+from crawler.verdicts.verdict import family
 from reports.display import escaped
 from reports.words import (
     COMMITMENT_MEANINGS,

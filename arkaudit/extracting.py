@@ -24,7 +24,7 @@ from crawler.observations import DocumentRecord
 from crawler.process import RunInterrupted
 from crawler.reading import read_member
 from crawler.spiders.documents import document_name
-from crawler.store import Store
+from crawler.storage.store import Store
 from extractors.archives.members import Limits, Member
 from extractors.archives.walk import archive_kind, members
 from extractors.ark import Ark

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from arkaudit.rows import whole
 from crawler.observations import HostTraffic
-from crawler.pacing import Allowance, host_of
 from crawler.past import PastRun
+from crawler.politeness.pacing import Allowance, host_of
 from extractors.ark import Ark
 from reports.display import escaped
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from arkaudit.exits import EXIT_FINDING, say
 from arkaudit.rows import whole, write
 from arkaudit.seeds import UserMistake
-from crawler.store import bring_up_to_date
+from crawler.storage.store import bring_up_to_date
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
 from reports.display import escaped
@@ -24,7 +24,7 @@ from reports.life import SPARKS, Checked, Life, LifeAtUrl, life
 def show(asked: str, store_file: Path, form: str, console: Console) -> None:
     """Print the life of the ARK that is *asked* about; ends with 1 when the store has never seen it.
 
-    Raises `UserMistake`, `crawler.store.StoreUnopenable`, `reports.frames.StoreUnreadable`, and what
+    Raises `UserMistake`, `crawler.storage.errors.StoreUnopenable`, `reports.frames.StoreUnreadable`, and what
     `arkaudit.rows.write` raises.
     """
     try:

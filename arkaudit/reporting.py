@@ -15,7 +15,7 @@ from arkaudit.rows import OutputClosed, whole, write
 from arkaudit.seeds import UserMistake
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
-from crawler.store import bring_up_to_date
+from crawler.storage.store import bring_up_to_date
 from reports.acting.known import raised_events, without_known
 from reports.choosing import Choice, chosen
 from reports.exports import text_of, write_report

@@ -12,7 +12,8 @@ from typing import Any
 from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.seeds import Seeds, UserMistake
-from crawler.store import Run, Store, StoreError
+from crawler.storage.errors import StoreError
+from crawler.storage.store import Run, Store
 
 #: The parts of the configuration that decide what is asked. How politely it is asked is no part of it.
 _SECTIONS = ("crawl", "resolve")
@@ -140,7 +141,7 @@ def opened(
 ) -> Iterator[Begun]:
     """The store at *store_file*, and what is to be done in it; says so where that is no new run.
 
-    Raises `UserMistake` or `crawler.store.StoreUnopenable`; nothing has been written then.
+    Raises `UserMistake` or `crawler.storage.errors.StoreUnopenable`; nothing has been written then.
     """
     if resume and (store_file is None or not store_file.is_file()):
         raise UserMistake(f"nothing to go on with: there is no store at {store_file or 'all; give its --store'}")

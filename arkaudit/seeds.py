@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from crawler.credentials import masked, names_user
 from crawler.sources.listing import SourceKind
+from crawler.wire.credentials import masked, names_user
 
 
 class UserMistake(Exception):

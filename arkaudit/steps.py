@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from crawler.closed import asks_for_a_right
+from crawler.asking.paths import resolver_path
 from crawler.observations import ChainEnd, Hop, Observation, Question
-from crawler.paths import resolver_path
 from crawler.resolving import INFLECTED, REDIRECTS, SUCCESSES
+from crawler.verdicts.closed import asks_for_a_right
 from reports.words import counted
 
 CONTROLS: Final = (Question.CONTROL, Question.CONTROL_INFO)

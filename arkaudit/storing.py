@@ -11,8 +11,8 @@ from pathlib import Path
 from arkaudit.exits import EXIT_FINDING, say
 from arkaudit.seeds import UserMistake
 from crawler.history.integrity import problems
-from crawler.migrations import NotCopied, plain_copy
-from crawler.store import Store, bring_up_to_date
+from crawler.storage.migrations import NotCopied, plain_copy
+from crawler.storage.store import Store, bring_up_to_date
 from reports.display import escaped
 from reports.frames import StoreUnreadable, read
 from reports.words import counted
@@ -51,7 +51,7 @@ def export_store(store_file: Path, out: Path) -> None:
 def import_store(other: Path, store_file: Path) -> None:
     """Bring the runs of *other* into the store; *other* itself stays as it is.
 
-    Raises `UserMistake` and `crawler.store.StoreError`.
+    Raises `UserMistake` and `crawler.storage.errors.StoreError`.
     """
     if not other.is_file():
         raise UserMistake(f"there is no store at {other}")

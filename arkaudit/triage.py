@@ -22,7 +22,7 @@ from arkaudit.seeds import UserMistake
 from arkaudit.triage_file import TriageFile, load_triage, triage_text
 from crawler.history.standing import State
 from crawler.history.triage import Action, Decision, Kind, target_of
-from crawler.store import Store
+from crawler.storage.store import Store
 from reports.display import escaped
 from reports.words import counted
 

@@ -18,7 +18,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import HtmlResponse
 
 AT_ONCE = 64
-_HANDLER = "crawler.credentialed.CredentialedDownloadHandler"
+_HANDLER = "crawler.wire.credentialed.CredentialedDownloadHandler"
 
 
 class BareSpider(scrapy.Spider):

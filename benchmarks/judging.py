@@ -52,7 +52,7 @@ def _judged(arks: int) -> tuple[int, float]:
 
 def _judge(path: Path, told: Connection) -> None:
     from crawler.judging import judge_run
-    from crawler.store import Store
+    from crawler.storage.store import Store
 
     with Store.open(path) as store:
         started = time.perf_counter()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from crawler.mention_rows import Decided, DoubtfulMention
 from crawler.observations import CitedMention
 from crawler.resolving import request_url
-from crawler.store import Store
+from crawler.storage.store import Store
 from extractors.ark import Ark
 from extractors.documents import Finding
 from extractors.extraction import described

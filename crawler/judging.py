@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from crawler.closed import ClosedCollection, closed_for
-from crawler.dossiers import SHARED, Dossier, Dossiers
-from crawler.findings import RunFindings
+from crawler.asking.paths import origin_of
+from crawler.asking.questions import NOT_FOUND
 from crawler.observations import ChainEnd, Meant, Observation, Question, TlsResult, Verdict
-from crawler.paths import origin_of
-from crawler.questions import NOT_FOUND
-from crawler.readings import Reading, learned, meant_by, meant_instead, readings_of
 from crawler.resolving import SUCCESSES
-from crawler.store import Store
-from crawler.verdict import Surroundings, judge, skipped
+from crawler.storage.store import Store
+from crawler.verdicts.closed import ClosedCollection, closed_for
+from crawler.verdicts.dossiers import SHARED, Dossier, Dossiers
+from crawler.verdicts.findings import RunFindings
+from crawler.verdicts.readings import Reading, learned, meant_by, meant_instead, readings_of
+from crawler.verdicts.verdict import Surroundings, judge, skipped
 from extractors.ark import Ark
 from extractors.naan import SHARED_NAANS, Registry
 

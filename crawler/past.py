@@ -11,7 +11,7 @@ from pathlib import Path
 
 from crawler.observations import HostTraffic
 from crawler.schema import APPLICATION_ID, SCHEMA_VERSION
-from crawler.store import NewerStore, NotOurStore, OlderStore
+from crawler.storage.errors import NewerStore, NotOurStore, OlderStore
 from extractors.ark import Ark
 
 _RUNS = """
@@ -44,7 +44,7 @@ class PastRun:
 def last_run(store: Path, seeds: Sequence[str]) -> PastRun | None:
     """The newest finished crawl of just these *seeds*; None where there is none, or no store at all.
 
-    Raises `crawler.store.StoreUnopenable` for a file that is no store of this version.
+    Raises `crawler.storage.errors.StoreUnopenable` for a file that is no store of this version.
     """
     if not store.is_file() or store.stat().st_size == 0:
         return None

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 from scrapy import signals
 
 from crawler.addresses import AddressGuard, Routes
-from crawler.governor import NotAsked, governor_of
-from crawler.middlewares import RunStopped
 from crawler.observations import ChainEnd, DocumentRecord, ObjectOutcome, Observation, TlsResult
-from crawler.store import Recordable
-from crawler.tls import means, not_probed, probe
+from crawler.politeness.governor import NotAsked, governor_of
+from crawler.storage.store import Recordable
+from crawler.wire.middlewares import RunStopped
+from crawler.wire.tls import means, not_probed, probe
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

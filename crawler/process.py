@@ -15,11 +15,11 @@ from scrapy import Spider
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
 
-from crawler.governor import Governor, govern
-from crawler.host_files import HostFiles
+from crawler.politeness.governor import Governor, govern
+from crawler.politeness.host_files import HostFiles
 from crawler.registry import cache_folder
 from crawler.spiders.auditing import AuditSpider
-from crawler.store import StoreUnwritable
+from crawler.storage.errors import StoreUnwritable
 
 #: Files and sockets that a run with a thousand hosts may have open at once; many shells allow 1024.
 FILES = 8192
@@ -63,8 +63,8 @@ class _Process(AsyncCrawlerProcess):
 def run_stages(stages: Sequence[Stage], settings: Mapping[str, Any], *, on_start: Callable[[Crawler], None]) -> None:
     """Run *stages* in order, with our settings and *settings* over them; *on_start* sees each crawler first.
 
-    Raises `crawler.store.StoreUnwritable` when the store failed, and `RunInterrupted` when a signal ended the run.
-    A process can do this once. The user's own scrapy.cfg is not looked at.
+    Raises `crawler.storage.errors.StoreUnwritable` when the store failed, and `RunInterrupted` when a signal ended the
+    run. A process can do this once. The user's own scrapy.cfg is not looked at.
     """
     ours = Settings()
     ours.setmodule("crawler.settings", priority="project")

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from typing import BinaryIO
 from urllib.parse import urljoin
 
-from crawler.flags import STOPPED, incomplete
 from crawler.observations import CitedMention, DocumentOutcome, DocumentRecord, Hop
 from crawler.resolving import request_url
 from crawler.scope import Scope
+from crawler.wire.flags import STOPPED, incomplete
 from extractors.archives.members import INSIDE, Member
 from extractors.archives.walk import archive_kind, members
 from extractors.documents import Finding, Reading, Role

@@ -239,7 +239,7 @@ verdict = Table(
     Index("verdict_by_ark", "ark_id"),
 )
 
-#: What a run has still to ask for; read and written by `crawler.frontier` alone.
+#: What a run has still to ask for; read and written by `crawler.storage.frontier` alone.
 frontier = Table(
     "frontier",
     tables,

@@ -14,14 +14,14 @@ USER_AGENT = "arkaudit (+https://pypi.org/project/arkaudit/)"  # default "Scrapy
 # -- politeness
 
 ROBOTSTXT_OBEY = True  # default False. We are guests.
-DOWNLOAD_DELAY = 0  # the default. The governor paces all requests, not only those of one spider (crawler/governor.py).
+DOWNLOAD_DELAY = 0  # the default. The governor paces all requests, not only those of one spider (crawler/politeness/).
 DOWNLOAD_DELAY_JITTER = 0  # default 0.5, which halves some gaps.
 CONCURRENT_REQUESTS_PER_DOMAIN = (
     1000  # default 8. The governor counts, by host and port; a slot must not be in its way.
 )
 CONCURRENT_REQUESTS = 1000  # default 16. Many hosts at once are the only honest way to be fast.
-DOWNLOADER = "crawler.turns.HostDownloader"  # default: slots by host name alone, and it doesn't count what waits.
-SCHEDULER_PRIORITY_QUEUE = "crawler.turns.HostQueue"  # default: one slow host may fill all of CONCURRENT_REQUESTS.
+DOWNLOADER = "crawler.politeness.turns.HostDownloader"  # default: slots by host name, and it doesn't count what waits.
+SCHEDULER_PRIORITY_QUEUE = "crawler.politeness.turns.HostQueue"  # default: one slow host may fill CONCURRENT_REQUESTS.
 SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"  # default Lifo. Pages in the order of their links.
 DOWNLOAD_TIMEOUT = 30  # default 180 seconds, for the whole of one request.
 RETRY_ENABLED = False  # default True, at once and deaf to Retry-After; a failure is an observation.
@@ -31,8 +31,8 @@ RETRY_ENABLED = False  # default True, at once and deaf to Retry-After; a failur
 DOWNLOAD_HANDLERS = {
     # The request target exactly as asked; guarded addresses; credentials where they belong. Of Scrapy's other handlers
     # aiohttp's made a crawl 5 % quicker and httpx's half as quick, and both rebuild the target.
-    "http": "crawler.credentialed.CredentialedDownloadHandler",
-    "https": "crawler.credentialed.CredentialedDownloadHandler",
+    "http": "crawler.wire.credentialed.CredentialedDownloadHandler",
+    "https": "crawler.wire.credentialed.CredentialedDownloadHandler",
     "file": None,  # default on: a link in a page must not read our disk
     "data": None,
     "ftp": None,
@@ -43,16 +43,16 @@ DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,  # credentials are put on at the wire
     "scrapy.downloadermiddlewares.stats.DownloaderStats": None,  # writes each request down anew to count its bytes
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
-    "crawler.middlewares.UsableUrls": 10,
-    "crawler.robots.ObeyRobots": 100,
+    "crawler.wire.middlewares.UsableUrls": 10,
+    "crawler.wire.robots.ObeyRobots": 100,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,  # keeps all jars, and fetches a list by itself
-    "crawler.cookies.ChainCookies": 700,
+    "crawler.wire.cookies.ChainCookies": 700,
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
-    "crawler.middlewares.HopRecorder": 600,
-    "crawler.credentialed.Redaction": 610,  # before anything of an answer is kept
-    "crawler.middlewares.BoundedCompression": 620,
+    "crawler.wire.middlewares.HopRecorder": 600,
+    "crawler.wire.credentialed.Redaction": 610,  # before anything of an answer is kept
+    "crawler.wire.middlewares.BoundedCompression": 620,
 }
 SPIDER_MIDDLEWARES = {  # all of Scrapy's: each is a generator around what every answer gives
     "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,  # marks first requests; all of ours are alike
@@ -65,12 +65,12 @@ SPIDER_MIDDLEWARES = {  # all of Scrapy's: each is a generator around what every
 EXTENSIONS_BASE = {  # default eleven. What is only set to None is imported all the same, aiohttp with it: 0.2 seconds.
     "scrapy.extensions.corestats.CoreStats": 0,  # knows how a spider ended
     # Left out: TelnetConsole and RemoteControl (no listening sockets), LogCount and LogStats (the command has its own
-    # progress), MemoryUsage and MemoryDebugger (what is in memory is bounded, crawler/feeding.py), CloseSpider
+    # progress), MemoryUsage and MemoryDebugger (what is in memory is bounded, crawler/storage/feeding.py), CloseSpider
     # (--max-pages and --max-time end a crawl), FeedExporter and SpiderState (everything is in the store), AutoThrottle
     # (the governor paces).
 }
 EXTENSIONS = {
-    "crawler.middlewares.BodyBounds": 0,
+    "crawler.wire.middlewares.BodyBounds": 0,
     "crawler.traffic.TrafficRecorder": 0,
 }
 ITEM_PIPELINES = {
@@ -82,7 +82,7 @@ DOWNLOAD_FAIL_ON_DATALOSS = False  # default True. A truncated body has a status
 DOWNLOAD_MAXSIZE = 0  # default 1 GiB, an exception without a status; BodyBounds ends long bodies instead.
 DOWNLOAD_WARNSIZE = 0  # default 32 MiB. BodyBounds speaks of it.
 DOWNLOAD_VERIFY_CERTIFICATES = False  # the default: resolution is observed; a probe looks at the certificate apart.
-TWISTED_DNS_RESOLVER = "crawler.names.TellingResolver"  # default is IPv4 only, and forgets why a name failed.
+TWISTED_DNS_RESOLVER = "crawler.wire.names.TellingResolver"  # default is IPv4 only, and forgets why a name failed.
 
 # -- the machine
 
@@ -96,7 +96,7 @@ ARKAUDIT_CONNECT_TO: list[str] = []  # HOST:PORT=ADDR:PORT
 ARKAUDIT_ONLY_ROUTED = False  # a name without a route fails, and nothing is looked up
 ARKAUDIT_ALLOW_ADDRESSES: list[str] = []  # networks that the guard lets through
 ARKAUDIT_CA_FILE: str | None = None  # certificates of authorities for the TLS probe
-ARKAUDIT_CREDENTIALS = None  # crawler.credentials.Credentials, of hosts of one's own
+ARKAUDIT_CREDENTIALS = None  # crawler.wire.credentials.Credentials, of hosts of one's own
 ARKAUDIT_INTERVAL = 1.0  # seconds between two requests to a host; less than one only for hosts of one's own
 ARKAUDIT_HOSTS: dict[str, dict[str, float]] = {}  # hosts of one's own: their interval and concurrency
 ARKAUDIT_MAX_HOPS = 20  # redirects in a chain

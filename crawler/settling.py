@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from crawler.dossiers import SHARED, Dossiers
 from crawler.mention_rows import Decided, KeptMention
 from crawler.observations import CitedMention, Question
-from crawler.readings import Reading, Settled, other_readings, readings_of, settled
-from crawler.store import Store
+from crawler.storage.store import Store
+from crawler.verdicts.dossiers import SHARED, Dossiers
+from crawler.verdicts.readings import Reading, Settled, other_readings, readings_of, settled
 from extractors.documents import Finding
 from extractors.mentions.mention import Mention
 from extractors.normalize import LABEL

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Self, cast
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from crawler.governor import governor_of
 from crawler.observations import HostTraffic, Pause
+from crawler.politeness.governor import governor_of
 from crawler.spiders.auditing import AuditSpider
-from crawler.store import StoreUnwritable
+from crawler.storage.errors import StoreUnwritable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

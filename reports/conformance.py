@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from crawler.conformance import FORMS, MOST_QUESTIONS, Reply, judge_form
 from crawler.observations import CONFORMANCE, ChainEnd, Question
 from crawler.resolving import resolver_of
+from crawler.verdicts.conformance import FORMS, MOST_QUESTIONS, Reply, judge_form
 from reports.frames import Frames
 
 __all__ = ["COLUMNS", "MOST_QUESTIONS", "conformance"]

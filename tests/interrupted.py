@@ -18,7 +18,7 @@ from typing import IO, Any, Self
 import pandas as pd
 
 import crawler.reading
-import crawler.store
+import crawler.storage.store
 from reports.frames import load_frames
 from reports.tables import tables_of
 from tests import preloaded
@@ -274,14 +274,14 @@ def _text(file: IO[bytes]) -> str:
 
 def with_room_for(pages: int) -> None:
     """Let a store grow by no more than so many pages in this process, as if the disk were full then."""
-    before = crawler.store._set_pragmas
+    before = crawler.storage.store._set_pragmas
 
     def small(connection: sqlite3.Connection, record: object) -> None:
         before(connection, record)
         [count] = connection.execute("pragma page_count").fetchone()
         connection.execute(f"pragma max_page_count={count + pages}")
 
-    crawler.store._set_pragmas = small
+    crawler.storage.store._set_pragmas = small
 
 
 def with_a_fault() -> None:

@@ -23,7 +23,7 @@ from typing import IO, Any
 IMPORTED = (
     "crawler.deciding",
     "crawler.judging",
-    "crawler.maptr",
+    "crawler.asking.maptr",
     "crawler.pipelines",
     "crawler.process",
     "crawler.spiders.arks",

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.answers import read_answer
-from crawler.likeness import TEXT_LIMIT, likeness, same_answer, same_page, sketch
-from crawler.notices import is_notice, says_not_found
+from crawler.answers.answer import read_answer
+from crawler.answers.likeness import TEXT_LIMIT, likeness, same_answer, same_page, sketch
+from crawler.answers.notices import is_notice, says_not_found
+from crawler.answers.pages import read_page
+from crawler.answers.quirks import plain, quirks
 from crawler.observations import ChainEnd, Hop, Observation, Question
-from crawler.pages import read_page
-from crawler.quirks import plain, quirks
 from tests.vectors import vectors
 
 URL = "https://r.example/ark:12x45/x5"
@@ -92,7 +92,7 @@ def test_likeness_is_symmetric_and_a_share(words: list[str], data: st.DataObject
 
 
 def test_the_data_about_servers_and_languages_is_well_formed() -> None:
-    told = tomllib.loads(files("crawler").joinpath("quirks.toml").read_text("utf-8"))
+    told = tomllib.loads(files("crawler.answers").joinpath("quirks.toml").read_text("utf-8"))
     languages = ("not_found", "passing", "withdrawn", "restricted")
     phrases = [phrase for table in languages for words in told[table].values() for phrase in words]
     phrases += [*told["about_request"]["phrase"], *told["check"]["word"], *told["check"]["widget"]]

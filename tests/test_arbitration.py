@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.arbitration import Form, Standing, arbitrate, did_you_mean, next_form
 from crawler.observations import Observation, Question
+from crawler.verdicts.arbitration import Form, Standing, arbitrate, did_you_mean, next_form
 from extractors.ark import Ark
 from tests.test_verdict import observation
 from tests.vectors import vectors

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from crawler.conformance import QUESTIONS_A_SHOULDER
 from crawler.observations import CONFORMANCE
+from crawler.verdicts.conformance import QUESTIONS_A_SHOULDER
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome, Question
-from crawler.verdict import WAYS
+from crawler.verdicts.verdict import WAYS
 from reports.acting.causes import ADVICE, FAULT_OF, Cause, Failure, Fault, Surroundings, diagnosed, pattern
 from reports.words import CAUSE_NAMES, FAULT_NAMES
 from tests.vectors import vectors

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from crawler.answers.likeness import sketch
 from crawler.history.changes import Seen, compared, described, place, promised
-from crawler.likeness import sketch
 
 WORDS = "the river has a bridge of seven arches that was built when the town was still inside its walls"
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.store import Store
+from crawler.storage.store import Store
 from tests.loopback import (
     ON_LOOPBACK,
     RawServer,
@@ -460,7 +460,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_3_and_keeps_what_was_seen(tmp_pa
     path = tmp_path / "audit.db"
     Store.open(path).close()
     script = (
-        "import crawler.store as s, sys\n"
+        "import crawler.storage.store as s, sys\n"
         "before = s._set_pragmas\n"
         "def small(connection, record):\n"
         "    before(connection, record)\n"
@@ -588,7 +588,7 @@ def test_a_command_that_is_interrupted_while_it_is_being_read_ends_quietly(
             if name == "arkaudit.cli":
                 raise KeyboardInterrupt
 
-    monkeypatch.delitem(sys.modules, "arkaudit.cli")
+    monkeypatch.delitem(sys.modules, "arkaudit.cli", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
     with pytest.raises(SystemExit) as ended:
         started()

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from arkaudit.config import ConfigError, load
-from crawler.closed import ClosedCollection, closed_for
 from crawler.observations import Question
-from crawler.verdict import Surroundings, judge
+from crawler.verdicts.closed import ClosedCollection, closed_for
+from crawler.verdicts.verdict import Surroundings, judge
 from extractors.ark import Ark
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 from tests.test_verdict import URL, observation

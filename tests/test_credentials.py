@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from crawler.credentials import Credential, without_secrets
+from crawler.wire.credentials import Credential, without_secrets
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 
 TOKEN, COOKIE, PASSWORD = "t0ken-open-sesame", "c00kie-open-sesame", "pr0xy-open-sesame"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from crawler.deciding import decide_doubts, record_registry_findings
-from crawler.store import Store
+from crawler.storage.store import Store
 from extractors.naan import Registry
 from extractors.naan_records import read_registry
 from tests.loopback import run_command

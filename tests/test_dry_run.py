@@ -8,8 +8,8 @@ import pytest
 
 from arkaudit.forecast import HostPlan, Plan, plan_of_arks, plan_of_crawl
 from crawler.observations import HostTraffic
-from crawler.pacing import Allowance
 from crawler.past import PastRun
+from crawler.politeness.pacing import Allowance
 from extractors.ark import Ark
 from tests.loopback import RawServer, reply, run_command
 

@@ -33,7 +33,7 @@ import json, sys
 from rich.console import Console
 from arkaudit.audits import audit
 from arkaudit.config import load
-from crawler.store import Store
+from crawler.storage.store import Store
 from extractors.ark import Ark
 told = json.load(sys.stdin)
 with Store.open(None) as store:

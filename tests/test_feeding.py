@@ -11,13 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.feeding import Bounds, Feed
-from crawler.frontier import DOCUMENTS, Entry, Frontier, Settled, State
 from crawler.leads import Lead
 from crawler.observations import DocumentRecord
-from crawler.recording import Recorder
-from crawler.rotation import Rotation
-from crawler.store import Store, StoreUnwritable
+from crawler.storage.errors import StoreUnwritable
+from crawler.storage.feeding import Bounds, Feed
+from crawler.storage.frontier import Frontier
+from crawler.storage.frontier_rows import DOCUMENTS, Entry, Settled, State
+from crawler.storage.recording import Recorder
+from crawler.storage.rotation import Rotation
+from crawler.storage.store import Store
 from tests.test_frontier import AT, begun
 
 #: What happens to an entry that was handed out.

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from crawler.frontier import ARKS, DOCUMENTS, Frontier, Settled, State
 from crawler.leads import Kind, Lead, leads_to_pages
 from crawler.observations import DocumentRecord
-from crawler.store import Store, StoreUnwritable
+from crawler.storage.errors import StoreUnwritable
+from crawler.storage.frontier import Frontier
+from crawler.storage.frontier_rows import ARKS, DOCUMENTS, Settled, State
+from crawler.storage.store import Store
 from extractors.ark import Ark
 
 AT = "2026-11-21T00:00:00.000+00:00"

@@ -18,10 +18,19 @@ from pathlib import Path
 import pytest
 
 from crawler.attempts import Patience
-from crawler.governor import Governor, NotAsked
-from crawler.host_files import GRACE_S, KEPT_S, LONGEST_POLL_S, LONGEST_REQUEST_S, POLL_S, Claim, HostFiles, Wait
 from crawler.observations import ChainEnd
-from crawler.pacing import Allowance, Allowances
+from crawler.politeness.governor import Governor, NotAsked
+from crawler.politeness.host_files import (
+    GRACE_S,
+    KEPT_S,
+    LONGEST_POLL_S,
+    LONGEST_REQUEST_S,
+    POLL_S,
+    Claim,
+    HostFiles,
+    Wait,
+)
+from crawler.politeness.pacing import Allowance, Allowances
 
 INTERVAL_S = 0.05
 #: The clock of the event loop and the one that is looked at differ by less.
@@ -343,7 +352,7 @@ def test_a_pause_that_one_audit_was_asked_for_is_kept_by_the_others(tmp_path: Pa
 HOLDER = """
 import sys, time
 from pathlib import Path
-from crawler.host_files import HostFiles
+from crawler.politeness.host_files import HostFiles
 claim = HostFiles(Path(sys.argv[1])).claim("http://r.example", 0.05, is_alone=True)
 print("held", flush=True)
 time.sleep(600)

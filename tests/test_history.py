@@ -15,7 +15,7 @@ from crawler.history.latest import rebuild
 from crawler.history.standing import Policy
 from crawler.judging import judge_run
 from crawler.observations import ChainEnd, CitedMention, DocumentRecord, Hop, Observation, Question
-from crawler.store import Store
+from crawler.storage.store import Store
 from extractors.ark import Ark
 from extractors.find import find_arks
 from reports.life import life

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from crawler.answers import read_answer
+from crawler.answers.answer import read_answer
 
 SIZE = 500_000
 #: Of the processor's time. Time in proportion to the size is a second or two; to its square, minutes to hours.

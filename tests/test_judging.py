@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from crawler.findings import run_findings
 from crawler.judging import judge_run, verdicts
 from crawler.observations import Observation, Question, TlsResult, Verdict
-from crawler.store import Store
+from crawler.storage.store import Store
+from crawler.verdicts.findings import run_findings
 from extractors.ark import Ark
 from tests.test_verdict import observation
 

@@ -28,7 +28,7 @@ def test_each_request_is_a_line_at_the_level_of_details(tmp_path: Path) -> None:
     lines = log.read_text().splitlines()
     assert all(LINE.fullmatch(line) for line in lines)
     assert [line for line in done.stderr.splitlines() if LINE.fullmatch(line)] == []
-    told = [line for line in lines if " DEBUG crawler.middlewares: " in line]
+    told = [line for line in lines if " DEBUG crawler.wire.middlewares: " in line]
     assert [line.split(": ")[1] for line in told] == asked
     assert f"{server.url}/{ARK}: 302 /landed (0." in "\n".join(told)
     assert " is asked again in " in log.read_text()

@@ -12,7 +12,7 @@ import dns.resolver
 import dns.rrset
 import pytest
 
-from crawler.maptr import MOST_NAMES, Naptr, dns_look_up, resolvers, with_resolvers
+from crawler.asking.maptr import MOST_NAMES, Naptr, dns_look_up, resolvers, with_resolvers
 from extractors.ark import Ark
 from extractors.naan import Entry, Registry, Target
 

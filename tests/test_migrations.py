@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from crawler import migrations
 from crawler.history.latest import rebuild
 from crawler.schema import SCHEMA_VERSION
-from crawler.store import OlderStore, Store
+from crawler.storage import migrations
+from crawler.storage.errors import OlderStore
+from crawler.storage.store import Store
 from reports.frames import load_frames
 from reports.tables import tables_of
 
@@ -138,8 +139,8 @@ def test_where_the_copy_can_not_be_put_nothing_is_touched(older: Path) -> None:
 DIES = """
 import os, signal, sys
 from pathlib import Path
-from crawler import migrations
-from crawler.store import Store
+from crawler.storage import migrations
+from crawler.storage.store import Store
 
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)

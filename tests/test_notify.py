@@ -19,7 +19,7 @@ from arkaudit.notify.message import HEADINGS, MOST_LISTED, _code, message
 from arkaudit.notify.sending import OUTBOX, tell
 from crawler.history.news import Item, News
 from crawler.observations import ServiceVerdict, Verdict
-from crawler.store import Store
+from crawler.storage.store import Store
 from tests.loopback import RawServer, reply, run_command
 
 URL = "https://n2t.net/ark:12148/btv1b8449691v"

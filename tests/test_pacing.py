@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crawler.addresses import AddressGuard, Routes
 from crawler.attempts import Patience
 from crawler.observations import ChainEnd
-from crawler.pacing import Allowance, Allowances, Pace, Shared, Standing, host_of, is_own
+from crawler.politeness.pacing import Allowance, Allowances, Pace, Shared, Standing, host_of, is_own
 from tests.vectors import vectors
 
 PATIENCE = Patience(attempts=3, backoff_s=2.0, longest_wait_s=60.0)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from crawler.history.standing import Check, EventKind, Policy, standing_of
 from crawler.observations import ObjectOutcome
-from crawler.store import Store
+from crawler.storage.store import Store
 from reports import persistence
 from reports.frames import load_frames
 from reports.over_time import OVER_TIME

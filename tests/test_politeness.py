@@ -20,7 +20,7 @@ import pytest
 import trustme
 
 from arkaudit.config import ConfigError, load
-from crawler.pacing import Allowance
+from crawler.politeness.pacing import Allowance
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply, run_command
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.controls import Shoulders, control_ark, control_url
+from crawler.asking.controls import Shoulders, control_ark, control_url
+from crawler.asking.questions import Known, Places, is_resolvers_own, next_question, question_url, reached, same_host
 from crawler.observations import ACCESS, ChainEnd, Hop, Observation, Question
-from crawler.questions import Known, Places, is_resolvers_own, next_question, question_url, reached, same_host
 from crawler.spiders.arks import is_worth_asking
 from extractors.ark import Ark
 from extractors.checkchar import Check, check

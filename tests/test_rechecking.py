@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arkaudit.config import ConfigError, load
+from crawler.history.rechecking import Intervals, Known, RecheckPolicy, due, due_at, next_due_at
 from crawler.history.standing import State
-from crawler.rechecking import Intervals, Known, RecheckPolicy, due, due_at, next_due_at
 from tests.interrupted import Command
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
 

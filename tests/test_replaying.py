@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from scrapy import Request
 
 from crawler.observations import ChainEnd, Observation, Question
-from crawler.replaying import Replay
+from crawler.spiders.replaying import Replay
 
 URL = "https://n2t.net/ark:/12x45/x5"
 NOW = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)

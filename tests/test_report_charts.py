@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
-from crawler.store import Store
+from crawler.storage.store import Store
 from reports.exports import write_report
 from reports.frames import Frames, load_frames
 from reports.page.charts import Chart, alive_of, charts_of, survival_of

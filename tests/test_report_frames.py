@@ -26,8 +26,8 @@ from crawler.observations import (
     Question,
     TlsResult,
 )
-from crawler.store import Store
-from crawler.verdict import judge
+from crawler.storage.store import Store
+from crawler.verdicts.verdict import judge
 from extractors.documents import Finding
 from extractors.find import find_arks
 from reports import frames

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler import schema
-from crawler.conformance import FORMS, LONGEST, QUESTIONS_A_SHOULDER, Reply, form_url, forms, judge_form
 from crawler.observations import CONFORMANCE, ChainEnd, Question
+from crawler.verdicts.conformance import FORMS, LONGEST, QUESTIONS_A_SHOULDER, Reply, form_url, forms, judge_form
 from extractors.ark import Ark
 from extractors.find import find_arks
 from extractors.normalize import LABEL

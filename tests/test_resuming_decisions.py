@@ -9,7 +9,7 @@ import pytest
 from arkaudit.config import Config, load
 from arkaudit.resuming import Plan, decide, with_settings_of
 from arkaudit.seeds import UserMistake
-from crawler.store import Run
+from crawler.storage.store import Run
 
 SEEDS = ["https://www.library.example/"]
 

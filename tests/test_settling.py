@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 
 from crawler.settling import LIVES, settle_readings
-from crawler.store import Store
+from crawler.storage.store import Store
 from tests.interrupted import Command, counts, tables
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, reply, run_command
 

@@ -58,7 +58,7 @@ def test_after_one_ctrl_c_no_attempt_is_waited_for(tmp_path: Path) -> None:
 
 
 SMALL = """
-import crawler.store as s, sys
+import crawler.storage.store as s, sys
 before = s._set_pragmas
 def small(connection, record):
     before(connection, record)
@@ -71,7 +71,7 @@ main(sys.argv[1:])
 
 
 def test_after_a_full_disk_nothing_more_is_sent(tmp_path: Path) -> None:
-    from crawler.store import Store
+    from crawler.storage.store import Store
 
     Store.open(tmp_path / "a.db").close()
     page = reply(body=f"<title>An object</title>{'forty leaves ' * 600}")

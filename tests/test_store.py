@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import text
 
 from crawler.judging import judge_run
-from crawler.migrations import OLDEST
 from crawler.observations import (
     ChainEnd,
     CitedMention,
@@ -24,7 +23,9 @@ from crawler.observations import (
     Verdict,
 )
 from crawler.schema import SCHEMA_VERSION
-from crawler.store import NewerStore, NotOurStore, OlderStore, Store, StoreUnopenable, StoreUnwritable
+from crawler.storage.errors import NewerStore, NotOurStore, OlderStore, StoreUnopenable, StoreUnwritable
+from crawler.storage.migrations import OLDEST
+from crawler.storage.store import Store
 from extractors.ark import Ark
 from extractors.documents import Finding
 from extractors.find import find_arks

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from crawler.history.integrity import problems
-from crawler.store import Store
+from crawler.storage.store import Store
 from reports.frames import read
 from reports.parquet import EXPORTED, export
 from tests.loopback import run_command

@@ -20,7 +20,7 @@ from arkaudit.triage_file import load_triage, triage_text
 from crawler.history.standing import standing_of
 from crawler.history.triage import PARTICIPLES, Action, Decision, Found, Kind, Problem, is_wanted, target_of, treatment
 from crawler.judging import judge_run
-from crawler.store import Store
+from crawler.storage.store import Store
 from extractors.ark import Ark
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
 from tests.test_history import GUIDE, ONE, OTHER, OTHER_PAGE, audit, moment, seen

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from crawler.access import OUTCOME_OF_END, judge_object, status_outcome
-from crawler.answers import read_answer
-from crawler.inflection import judge_commitment, judge_metadata
+from crawler.answers.answer import read_answer
 from crawler.observations import (
     ACCESS,
     DESCRIBED,
@@ -26,8 +24,10 @@ from crawler.observations import (
     TlsResult,
     Verdict,
 )
-from crawler.success import WORTH, Signs, Told
-from crawler.verdict import WAYS, Surroundings, judge, skipped
+from crawler.verdicts.access import OUTCOME_OF_END, judge_object, status_outcome
+from crawler.verdicts.inflection import judge_commitment, judge_metadata
+from crawler.verdicts.success import WORTH, Signs, Told
+from crawler.verdicts.verdict import WAYS, Surroundings, judge, skipped
 from extractors.ark import Ark
 from tests.vectors import vectors
 

@@ -12,11 +12,11 @@ import pytest
 from crawler.history.changes import Seen
 from crawler.history.contacts import contacts_of
 from crawler.history.outages import MISSES_EXPECTED, Contact, assess
+from crawler.history.rechecking import Known, due
 from crawler.history.standing import Check, Event, EventKind, Standing, State, step
 from crawler.judging import judge_run
 from crawler.observations import ObjectOutcome
-from crawler.rechecking import Known, due
-from crawler.store import Store
+from crawler.storage.store import Store
 from extractors.ark import Ark
 from tests.year import (
     ARKS_A_HOST,

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from crawler.history.rechecking import RecheckPolicy
 from crawler.observations import ChainEnd, Hop, Observation, Question
-from crawler.rechecking import RecheckPolicy
 
 BEGINNING = datetime(2026, 1, 1, 6, tzinfo=UTC)
 DAYS = 365

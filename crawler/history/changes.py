@@ -12,8 +12,8 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from crawler.answers.likeness import likeness
 from crawler.history.outages import host_of
-from crawler.likeness import likeness
 from crawler.observations import DESCRIBED, CommitmentOutcome, MetadataOutcome
 
 #: What a description and a commitment are compared by, where they have it.
@@ -43,7 +43,7 @@ class Seen:
 
     landing: str | None = None
     sketch: str | None = None
-    """`crawler.likeness.sketch` of the whole readable text."""
+    """`crawler.answers.likeness.sketch` of the whole readable text."""
     digest: str | None = None
     """Of the whole body, in hexadecimal; none for a body that was not read to its end."""
     description: Told | None = None

@@ -18,9 +18,9 @@ from crawler.history import citing, triaging
 from crawler.history.changes import Seen, described, promised
 from crawler.history.contacts import record_contacts
 from crawler.history.outages import host_of
+from crawler.history.rechecking import Known
 from crawler.history.standing import Check, EventKind, Policy, Standing, State, step
 from crawler.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
-from crawler.rechecking import Known
 
 #: What is written of an ARK once, when it is first seen.
 _KEPT: Final = ("ark_id", "request_url", "host", "first_seen_at")

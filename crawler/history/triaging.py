@@ -26,7 +26,7 @@ from crawler.history.triage import (
     treatment,
 )
 from crawler.observations import ObjectOutcome, Question
-from crawler.verdict import WAYS
+from crawler.verdicts.verdict import WAYS
 
 Pair = tuple[int, str]
 """An ARK by its number, and the URL that is asked for it."""

@@ -13,22 +13,22 @@ from scrapy import Request
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
+from crawler.asking.controls import ENOUGH_NAMES, Neighbourhood, Shoulders, control_url, place_of
+from crawler.asking.paths import origin_of, resolver_path
+from crawler.asking.questions import Known, Places, is_reached, next_question, question_url, reached
 from crawler.attempts import Patience, next_attempt
-from crawler.closed import ClosedCollection, asks_for_a_right, closed_for
-from crawler.conformance import SHOULDERS_A_RESOLVER, forms
-from crawler.controls import ENOUGH_NAMES, Neighbourhood, Shoulders, control_url, place_of
-from crawler.dossiers import is_about_resolver
-from crawler.feeding import Bounds
-from crawler.frontier import Settled
 from crawler.leads import Lead
 from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
-from crawler.observing import Described, described_by, observe
-from crawler.paths import origin_of, resolver_path
-from crawler.questions import Known, Places, is_reached, next_question, question_url, reached
-from crawler.readings import Reading, Wait, learned, meant_by, next_reading, readings_of
-from crawler.replaying import Replay
 from crawler.resolving import INFLECTED, INFLECTIONS, label_of, names_skipped_ark, sendable, url_fault
 from crawler.spiders.auditing import AuditSpider
+from crawler.spiders.observing import Described, described_by, observe
+from crawler.spiders.replaying import Replay
+from crawler.storage.feeding import Bounds
+from crawler.storage.frontier_rows import Settled
+from crawler.verdicts.closed import ClosedCollection, asks_for_a_right, closed_for
+from crawler.verdicts.conformance import SHOULDERS_A_RESOLVER, forms
+from crawler.verdicts.dossiers import is_about_resolver
+from crawler.verdicts.readings import Reading, Wait, learned, meant_by, next_reading, readings_of
 from extractors.ark import Ark
 from extractors.naan import Registry
 

@@ -12,13 +12,15 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
 
-from crawler.feeding import Bounds, Feed
-from crawler.frontier import Entry, Frontier, Settled
-from crawler.governor import governor_of
-from crawler.middlewares import RunStopped
 from crawler.observations import DocumentRecord
-from crawler.recording import Recorder
-from crawler.store import Recordable, Store, StoreUnwritable
+from crawler.politeness.governor import governor_of
+from crawler.storage.errors import StoreUnwritable
+from crawler.storage.feeding import Bounds, Feed
+from crawler.storage.frontier import Frontier
+from crawler.storage.frontier_rows import Entry, Settled
+from crawler.storage.recording import Recorder
+from crawler.storage.store import Recordable, Store
+from crawler.wire.middlewares import RunStopped
 
 logger = logging.getLogger(__name__)
 

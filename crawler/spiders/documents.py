@@ -18,10 +18,7 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.attempts import Patience, next_fetch
-from crawler.feeding import Bounds
-from crawler.frontier import Entry, State
 from crawler.leads import Kind, Lead
-from crawler.middlewares import chain_of
 from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
 from crawler.reading import DocumentReader, DocumentWorker, Row, Source, now, source_record
 from crawler.resolving import SUCCESSES
@@ -32,8 +29,12 @@ from crawler.sources.plan import CrawlPlan
 from crawler.sources.reader import SourceReader, SourceWorker
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.responses import headers_of, source_of, whole_lines
-from crawler.store import Recordable, StoreUnwritable
-from crawler.verdict import OUTCOME_OF_END, status_outcome
+from crawler.storage.errors import StoreUnwritable
+from crawler.storage.feeding import Bounds
+from crawler.storage.frontier_rows import Entry, State
+from crawler.storage.store import Recordable
+from crawler.verdicts.verdict import OUTCOME_OF_END, status_outcome
+from crawler.wire.middlewares import chain_of
 from extractors.documents import Finding
 
 logger = logging.getLogger(__name__)

@@ -12,13 +12,13 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from crawler.credentialed import verifying_policy
-from crawler.flags import STOPPED, incomplete
-from crawler.handlers import ExactDownloadHandler
-from crawler.middlewares import chain_of
 from crawler.observations import ChainEnd, Hop
 from crawler.registry import REGISTRY_LIMIT
 from crawler.resolving import sendable
+from crawler.wire.credentialed import verifying_policy
+from crawler.wire.flags import STOPPED, incomplete
+from crawler.wire.handlers import ExactDownloadHandler
+from crawler.wire.middlewares import chain_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from urllib.parse import urlsplit
 
 from scrapy.http import Response
 
-from crawler.flags import INCOMPLETE
 from crawler.leads import Lead
 from crawler.observations import Hop
 from crawler.reading import Source
 from crawler.sources.targets import Headers
+from crawler.wire.flags import INCOMPLETE
 from extractors.formats import parse_content_type
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from crawler.history.standing import State
 from crawler.observations import Family, ObjectOutcome, Question
-from crawler.verdict import WAYS
+from crawler.verdicts.verdict import WAYS
 from extractors.ark import Ark
 from reports.acting.causes import Diagnosis, Failure, Surroundings, diagnosed, pattern
 from reports.columns import JOINT

@@ -1,0 +1,1 @@
+"""What an answer holds: its text, its record, which ARK it is about, and what it excuses itself with."""

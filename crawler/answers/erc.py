@@ -1,0 +1,264 @@
+"""Pure: an answer in ANVL becomes the segments of an Electronic Resource Citation (draft-kunze-ark-10, 7).
+
+It reads what real systems send, and never raises: what is no element is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from crawler.answers.erc_values import MISSING, Value, decoded, parse_value
+
+#: Segments of a record as the store keeps them: label to displayed value, several values parted by a pipe.
+Record = dict[str, dict[str, str]]
+
+#: The four questions that every story answers, in their order.
+QUESTIONS = ("who", "what", "when", "where")
+#: Lines that are read, and values of one element: nobody describes an object in more.
+MOST_LINES = 5_000
+MOST_VALUES = 500
+
+_LABEL = re.compile(
+    r"""
+    \|? (?P<label> (?: (?: dc | dcterms ) : )? [^\W\d] [\w./ -]{0,63}? ) \s* :
+    (?: \s+ | $ | (?<= who:|hat:|hen:|ere:|erc: ) (?!//) )     # only labels that can't be prose go without a blank
+    (?P<value> .* ) \Z
+    """,
+    re.VERBOSE,
+)
+_SEGMENT = re.compile(r"erc(?:-[a-z]+)?", re.IGNORECASE)
+_DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)\.(?P<label>\w[\w/]*)\Z")
+_PREFIX = re.compile(r"(?:dc|dcterms|datacite|dublincore)[.:]", re.IGNORECASE)
+_OTHER_LABELS = frozenset({"how", "policy", "commitment", "success", "set", "here", "naa", "note"})
+#: The Dublin Core elements that answer the questions of two stories (7.4); those of a guarantor have none.
+_DUBLIN_CORE: Mapping[str, Mapping[str, str]] = {
+    "erc": {
+        "creator": "who", "contributor": "who", "publisher": "who", "title": "what", "date": "when",
+        "identifier": "where",
+    },
+    "erc-about": {
+        "subject": "what", "temporal": "when", "coverage/temporal": "when", "spatial": "where",
+        "coverage/spatial": "where",
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element of a story."""
+
+    label: str
+    """As it was sent."""
+    values: tuple[Value, ...]
+
+    @property
+    def name(self) -> str:
+        """The label without qualifier and vocabulary, in lower case."""
+        return _PREFIX.sub("", self.label).partition("/")[0].strip().lower()
+
+    @property
+    def qualifier(self) -> str:
+        """What narrows the label, ``published`` in ``who/published``; often nothing."""
+        return self.label.partition("/")[2].strip()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the term is its provider's own: such begin with a capital (7.4)."""
+        return self.label[:1].isupper() or self.qualifier[:1].isupper()
+
+    @property
+    def missing(self) -> str | None:
+        """The code that stands for the whole value, if one does: then there is nothing else."""
+        codes = [value.missing for value in self.values]
+        return codes[0] if codes and all(codes) else None
+
+    def __str__(self) -> str:
+        return " | ".join(str(value) for value in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One story: of the object's expression, its content, its support, or of the record itself."""
+
+    kind: str
+    """``erc``, ``erc-about``, ``erc-support``, ``erc-from`` or another; ``set`` for a THUMP header (2005, 6)."""
+    elements: tuple[Element, ...]
+
+    def answer(self, question: str) -> Element | None:
+        """The element that answers one of the four questions: the plain label before a qualified or local one, those
+        before Dublin Core, and among these a creator before a publisher."""
+        for element in self.elements:
+            if element.label == question:
+                return element
+        named = [element for element in self.elements if element.name == question]
+        if named:
+            return min(named, key=lambda element: element.is_local)
+        for name, meant in _DUBLIN_CORE.get(self.kind, {}).items():
+            for element in self.elements if meant == question else ():
+                if name in (element.name, f"{element.name}/{element.qualifier.lower()}"):
+                    return element
+        return None
+
+    def unanswered(self) -> dict[str, str]:
+        """The questions of this story that have no answer, with the reason: its code in words, or that it is absent."""
+        told = {question: self.answer(question) for question in QUESTIONS}
+        return {
+            question: "absent"
+            if element is None or not str(element)
+            else MISSING.get(element.missing or "", "said to be elsewhere")
+            for question, element in told.items()
+            if element is None or not str(element) or element.missing
+        }
+
+    def display(self) -> dict[str, str]:
+        """The four questions that are answered, then all else under its own label, as people read it."""
+        answers = {question: element for question in QUESTIONS if (element := self.answer(question))}
+        shown = {question: str(element) for question, element in answers.items()}
+        for element in self.elements:
+            if not any(element is each for each in answers.values()):
+                shown.setdefault(element.name, str(element))
+        return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Erc:
+    """A record: its stories in their order."""
+
+    segments: tuple[Segment, ...]
+    is_stub: bool = False
+    """Whether it came without an opening ``erc``, as elements that stand in other documents do (7.7)."""
+
+    @property
+    def anchoring(self) -> Segment | None:
+        """The story of the object's expression, which tells what the record is about (7.3)."""
+        return self.segment("erc")
+
+    def segment(self, kind: str) -> Segment | None:
+        """The first story of a kind."""
+        return next((segment for segment in self.segments if segment.kind == kind), None)
+
+    def display(self) -> Record:
+        """All stories as the store keeps them; of two of one kind the first."""
+        shown: Record = {}
+        for segment in self.segments:
+            shown.setdefault(segment.kind, segment.display())
+        return shown
+
+
+def parse_erc(text: str) -> Erc | None:
+    """The record that *text* is, or None: many texts have a colon.
+
+    What an ``erc`` opens must hold an element; a stub, which nothing opens, must answer three of the four questions.
+
+    >>> erc = parse_erc("erc: Gibbon, Edward | The Decline and Fall | (:unav) | http://www.ccel.org/g/gibbon/")
+    >>> erc.anchoring.display()["what"], erc.anchoring.unanswered()
+    ('The Decline and Fall', {'when': 'unavailable indefinitely'})
+    """
+    builder = _Builder()
+    for label, value in _elements(text):
+        builder.add(label, value)
+    return builder.record()
+
+
+class _Builder:
+    """Puts elements into the segments that they belong to."""
+
+    def __init__(self) -> None:
+        self._segments: dict[str, list[Element]] = {}
+        self._kind = "erc"
+        self._opened = False
+        self._is_over = False
+
+    def add(self, label: str, value: str) -> None:
+        if label == "":  # a blank line: what follows belongs to the record only where a segment's label says so
+            self._is_over = self._opened and any(self._segments.values())
+            return
+        dotted = _DOTTED.match(label)
+        if dotted:
+            self._opened = True
+            self._put(dotted["segment"], dotted["label"], value)
+        elif _SEGMENT.fullmatch(label):
+            self._open(label.lower(), value)
+        elif label == "set":
+            self._put_all("set", value, QUESTIONS)
+        elif label == "here" and "set" in self._segments:
+            self._put_all("set", value, ("here", "first", "total"))
+        elif label == "naa" and not value:
+            self._kind, self._opened = "naa", True
+            self._segments.setdefault("naa", [])
+        elif not self._is_over:
+            self._put(self._kind, label, value)
+
+    def _open(self, kind: str, value: str) -> None:
+        if kind == "erc" and self._segments.get("erc"):
+            self._is_over = True  # another record of a set: the first one answers
+            return
+        self._kind, self._opened, self._is_over = kind, True, False
+        self._segments.setdefault(kind, [])
+        if re.match(r"who\s*:", value) and "%0A" in value.upper():
+            for inner, told in _elements(re.sub("%0D|%0A", "\n", value, flags=re.IGNORECASE)):
+                self.add(inner, told)  # a whole record in one escaped value, as EZID's profile allows
+        elif value:
+            self._put_all(kind, value, QUESTIONS)
+
+    def _put_all(self, kind: str, value: str, labels: Iterable[str]) -> None:
+        """The abbreviated form: values without labels, in their order (7.3)."""
+        for label, part in zip(labels, value.split("|"), strict=False):
+            self._segments.setdefault(kind, []).append(Element(label, (parse_value(part),)))
+
+    def _put(self, kind: str, label: str, value: str) -> None:
+        element = Element(label, _values(label, value))
+        known = kind in self._segments or element.name in _KNOWN
+        if known:
+            self._segments.setdefault(kind, []).append(element)
+
+    def record(self) -> Erc | None:
+        segments = tuple(_without_repeats(kind, elements) for kind, elements in self._segments.items() if elements)
+        erc = Erc(segments, is_stub=not self._opened)
+        anchoring = erc.anchoring
+        if self._opened:
+            return erc if any(segment.kind != "set" for segment in segments) else None
+        told = set(QUESTIONS) - set(anchoring.unanswered()) if anchoring else set()
+        return erc if len(told) >= 3 else None
+
+
+_KNOWN = frozenset({*QUESTIONS, *_OTHER_LABELS, *(name for names in _DUBLIN_CORE.values() for name in names)})
+
+
+def _values(label: str, value: str) -> tuple[Value, ...]:
+    """The values between the pipes; a label that ends in ``json`` or ``xml`` holds one thing (2023, 5.3)."""
+    if label.lower().endswith(("json", "xml")):
+        return (Value(decoded(value)),)
+    return tuple(parse_value(part) for part in value.split("|", MOST_VALUES))
+
+
+def _without_repeats(kind: str, elements: Iterable[Element]) -> Segment:
+    """A story in which an element that came twice has the values of both."""
+    merged: dict[str, Element] = {}
+    for element in elements:
+        known = merged.get(element.label)
+        merged[element.label] = Element(element.label, known.values + element.values) if known else element
+    return Segment(kind, tuple(merged.values()))
+
+
+def _elements(text: str) -> Iterator[tuple[str, str]]:
+    """Labels and unfolded values; a blank line gives an empty label; a comment is as if it were absent (7.1)."""
+    label, parts = "", [""]
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n", MOST_LINES)[:MOST_LINES]
+    for line in lines:
+        if line.startswith("#"):
+            continue
+        if line[:1] in (" ", "\t") and label and line.strip():
+            parts.append(line.strip())
+            continue
+        if label:
+            yield label, " ".join(part for part in parts if part)
+        label, parts = "", [""]
+        if not line.strip():
+            yield "", ""
+        elif found := _LABEL.match(line):
+            label, parts = found["label"], [found["value"].strip()]
+    if label:
+        yield label, " ".join(part for part in parts if part)

@@ -1,0 +1,244 @@
+"""What is known of servers, software and languages, read once from ``quirks.toml``; it supports judgements as data."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+#: A page with fewer characters of readable text than this is a notice and not an object's page.
+NOTICE_CHARS = 1_500
+#: So far into a page's text its headings and first words are looked for.
+OPENING_CHARS = 400
+
+
+#: What may stand between the parts of a phrase.
+_GAP = r"\b[^.!?]{1,30}?"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Words that were found in a text, and where in its plain form."""
+
+    words: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """Phrases of many languages; case, accents and white space make no difference, and `` ... `` is a few words.
+
+    >>> Phrases.of(["nicht gefunden"]).search("Seite NICHT  gefunden")
+    Found(words='nicht gefunden', start=6, end=20)
+    >>> Phrases.of(["niet ... vinden"]).search("Deze pagina kunnen we niet meer vinden").words
+    'niet meer vinden'
+    >>> Phrases.of(["bulunamad\N{LATIN SMALL LETTER DOTLESS I}"]).search("SAYFA BULUNAMADI").words
+    'bulunamadi'
+    """
+
+    pattern: re.Pattern[str]
+
+    @classmethod
+    def of(cls, phrases: Iterable[str]) -> Phrases:
+        """Finds any of *phrases*, at the beginning of a word in scripts that part words by spaces."""
+        parted: list[str] = []
+        unparted: list[str] = []
+        for phrase in sorted(map(_bare, phrases), key=len, reverse=True):
+            pattern = _GAP.join(re.escape(part) for part in phrase.split(" ... "))
+            (parted if phrase[0].islower() or phrase[0].isdigit() else unparted).append(pattern)
+        beginning = [rf"(?<![^\W_])(?:{'|'.join(parted)})"] if parted else []
+        return cls(re.compile("|".join([*beginning, *unparted])))
+
+    def search(self, text: str) -> Found | None:
+        """The first of the phrases in *text*."""
+        return next(self.all_in(text), None)
+
+    def match(self, text: str) -> Found | None:
+        """The phrase that *text* begins with."""
+        told = plain(text)
+        found = self.pattern.match(_bare(told))
+        return Found(told[: found.end()], 0, found.end()) if found else None
+
+    def all_in(self, text: str) -> Iterator[Found]:
+        """All of the phrases in *text*, in their order."""
+        told = plain(text)
+        for found in self.pattern.finditer(_bare(told)):
+            yield Found(told[found.start() : found.end()], found.start(), found.end())
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """A page that is shown to programs instead of the answer, by its signs."""
+
+    name: str
+    headers: tuple[tuple[str, str], ...]
+    """Names, and parts of their values, both in lower case."""
+    titles: tuple[str, ...]
+    texts: tuple[str, ...]
+    markup: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostQuirk:
+    """A host whose answers with certain statuses need a reason beside them."""
+
+    host: str
+    statuses: frozenset[int]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quirks:
+    """All that ``quirks.toml`` says."""
+
+    challenges: tuple[Challenge, ...]
+    challenge_headers: frozenset[str]
+    """The names of all headers by which they are told."""
+    checks: Phrases
+    widgets: tuple[str, ...]
+    not_found: Phrases
+    not_available: Phrases
+    """Weaker words: much that is there has a part that is not."""
+    this_object: re.Pattern[str]
+    """In plain text: how a page speaks of the one object that was asked for."""
+    things: Phrases
+    """What may not be there: pages, addresses, objects."""
+    fillers: Phrases
+    """What else such a title may say without saying more."""
+    unsure: Phrases
+    passing: Phrases
+    about_request: Phrases
+    pause: Phrases
+    """Of the whole site, whatever was asked for."""
+    withdrawn: Phrases
+    restricted: Phrases
+    login_paths: re.Pattern[str]
+    login_hosts: frozenset[str]
+    login_titles: Phrases
+    placeholder_words: frozenset[str]
+    placeholder_phrases: tuple[str, ...]
+    placeholder_guarantors: frozenset[str]
+    labels: Mapping[str, str]
+    """A label of a descriptive page, in lower case, and the kernel's name for its question."""
+    hosts: tuple[HostQuirk, ...]
+
+    def challenge_in_headers(self, headers: Mapping[str, str]) -> str | None:
+        """The challenge that a hop's headers name, if one."""
+        lowered = ((name.lower(), value) for name, value in headers.items())
+        told = {name: value.lower() for name, value in lowered if name in self.challenge_headers}
+        for challenge in self.challenges if told else ():
+            if any(name in told and part in told[name] for name, part in challenge.headers):
+                return challenge.name
+        return None
+
+    def challenge_in_page(self, markup: str, title: str | None, text: str) -> str | None:
+        """The challenge that a page is, if one: by its source, its title or, where it has few words, its text.
+
+        >>> quirks().challenge_in_page("", "Just a moment...", "Enable JavaScript")
+        'Cloudflare'
+        """
+        source, heading, words = markup.lower(), plain(title or ""), plain(text[:NOTICE_CHARS])
+        is_notice = len(text) < NOTICE_CHARS
+        for challenge in self.challenges:
+            if any(part in heading for part in challenge.titles) and is_notice:
+                return challenge.name
+            if is_notice and any(part in words for part in challenge.texts):
+                return challenge.name
+            if is_notice and any(part in source for part in challenge.markup):
+                return challenge.name
+        is_checked = is_notice and any(part in source for part in self.widgets)
+        return "a puzzle for people" if is_checked and self.checks.search(f"{heading} {words}") else None
+
+    def host_reason(self, host: str, status: int) -> str | None:
+        """What is known of a status at a host, if anything."""
+        return next((quirk.reason for quirk in self.hosts if quirk.host == host and status in quirk.statuses), None)
+
+
+@cache
+def quirks() -> Quirks:
+    """What the file in this package says; a test keeps it well formed."""
+    told = tomllib.loads(files("crawler.answers").joinpath("quirks.toml").read_text("utf-8"))
+    placeholder, login = told["placeholder"], told["login"]
+    challenges = tuple(map(_challenge, told["challenge"]))
+    return Quirks(
+        challenges=challenges,
+        challenge_headers=frozenset(name for challenge in challenges for name, _ in challenge.headers),
+        checks=Phrases.of(told["check"]["word"]),
+        widgets=tuple(told["check"]["widget"]),
+        not_found=_of_languages(told["not_found"]),
+        not_available=_of_languages(told["not_available"]),
+        this_object=_this_object(told["this_object"]),
+        things=Phrases.of([*told["this_object"]["object"], *told["this_object"]["page"]]),
+        fillers=Phrases.of(told["this_object"]["filler"]),
+        unsure=Phrases.of(told["unsure"]["before"]),
+        passing=_of_languages(told["passing"]),
+        about_request=Phrases.of(told["about_request"]["phrase"]),
+        pause=Phrases.of(told["about_request"]["pause"]),
+        withdrawn=_of_languages(told["withdrawn"]),
+        restricted=_of_languages(told["restricted"]),
+        login_paths=re.compile("(?:" + "|".join(map(re.escape, login["path"])) + ")(?![a-z])"),
+        login_hosts=frozenset(login["host"]),
+        login_titles=Phrases.of(login["title"]),
+        placeholder_words=frozenset(placeholder["word"]),
+        placeholder_phrases=tuple(placeholder["phrase"]),
+        placeholder_guarantors=frozenset(placeholder["who"]),
+        labels={label: question for question, labels in told["labels"].items() for label in labels},
+        hosts=tuple(HostQuirk(row["host"], frozenset(row["status"]), row["reason"]) for row in told["host"]),
+    )
+
+
+def plain(text: str) -> str:
+    """*text* as people compare phrases: lower case, white space folded, apostrophes straight, letters composed.
+
+    >>> plain("Just  a\\nMoment\N{RIGHT SINGLE QUOTATION MARK}s")
+    "just a moment's"
+    """
+    if text.isascii():
+        return " ".join(text.lower().split())
+    straight = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    composed = unicodedata.normalize("NFC", straight).replace("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}", "i")
+    return " ".join(composed.lower().split())
+
+
+class _Bare(dict[int, str]):
+    """Letters without the marks that many leave out, one for one; those of Indic scripts are no such marks."""
+
+    def __missing__(self, letter: int) -> str:
+        parts = unicodedata.normalize("NFD", chr(letter))
+        bare = unicodedata.normalize(
+            "NFC", re.sub("[\N{COMBINING GRAVE ACCENT}-\N{COMBINING LATIN SMALL LETTER X}]", "", parts)
+        )
+        self[letter] = bare if len(bare) == 1 else chr(letter)
+        return self[letter]
+
+
+_BARE = _Bare({ord("\N{LATIN SMALL LETTER DOTLESS I}"): "i"})
+
+
+def _bare(text: str) -> str:
+    """*text* without accents, as long as it was."""
+    return text if text.isascii() else text.translate(_BARE)
+
+
+def _of_languages(told: Mapping[str, Iterable[str]]) -> Phrases:
+    return Phrases.of(phrase for phrases in told.values() for phrase in phrases)
+
+
+def _this_object(told: Mapping[str, Iterable[str]]) -> re.Pattern[str]:
+    this, objects, phrases = ("|".join(map(re.escape, told[kind])) for kind in ("this", "object", "phrase"))
+    return re.compile(rf"(?<![^\W_])(?:(?:{this})\s?(?:{objects})|{phrases})")
+
+
+def _challenge(row: Mapping[str, Any]) -> Challenge:
+    headers = (header.partition(":") for header in row.get("header", ()))
+    return Challenge(
+        row["name"],
+        tuple((name.strip().lower(), part.strip().lower()) for name, _, part in headers),
+        *(tuple(row.get(sign, ())) for sign in ("title", "text", "markup")),
+    )

@@ -1,0 +1,253 @@
+"""Pure: an answer in JSON, JSON-LD or YAML becomes a record: of the object, or of its NAAN.
+
+Only what describes is looked for, under the names of Dublin Core, schema.org and the ERC; everything is bounded.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from crawler.answers.erc import QUESTIONS, Element, Record, Segment
+from crawler.answers.erc_values import Value
+
+#: Characters of YAML that are parsed: the parser is slow, and a description is short.
+YAML_LIMIT = 2**16
+#: Keys of which a description has some, in whatever vocabulary, and the question that each answers.
+KERNEL: Mapping[str, str] = {
+    "who": "who", "creator": "who", "creators": "who", "author": "who", "contributor": "who", "publisher": "who",
+    "maker": "who", "artist": "who", "what": "what", "title": "what", "titles": "what", "name": "what",
+    "label": "what", "preflabel": "what", "headline": "what", "when": "when", "date": "when", "datecreated": "when",
+    "datepublished": "when", "issued": "when", "created": "when", "year": "when", "publicationyear": "when",
+    "where": "where", "identifier": "where", "identifiers": "where", "id": "where", "@id": "where", "ark": "where",
+    "url": "where", "permalink": "where",
+}  # fmt: skip
+#: Keys that describe without answering any of them.
+OTHER_DESCRIPTIVE = frozenset({"description", "subject", "about", "definition", "comment"})
+#: Keys under which a structured record may state a commitment.
+COMMITMENT_KEYS = ("erc-support", "commitment", "persistence", "permanence", "policy", "support")
+
+_SEGMENT = re.compile(r"erc(?:-[a-z]+)?", re.IGNORECASE)
+_DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)[.](?P<label>[\w/]+)", re.IGNORECASE)
+#: JSON as the argument of a function, as browsers once had to ask for it, or behind a guard against that; white space
+#: is never given back, or a megabyte of it would take hours.
+_CALL = re.compile(
+    r"\s*+(?:[)\]}',;\s]*+|(?:/\*\*/\s*+)?[\w.$]{1,80}+\s*+\()(?P<told>[{\[].*[}\]])\s*+\)?\s*+;?\s*+\Z", re.DOTALL
+)
+#: Types of things that every page of a site tells of; the object is one of them only if an ARK says so.
+_SITES_TYPES = frozenset(
+    {
+        "website", "webpage", "aboutpage", "contactpage", "collectionpage", "searchresultspage", "faqpage",
+        "webapplication", "breadcrumblist", "listitem", "itemlist", "searchaction", "sitenavigationelement",
+        "wpheader", "wpfooter", "wpsidebar", "organization", "corporation", "localbusiness", "library",
+        "museum", "archiveorganization", "governmentorganization", "educationalorganization",
+        "collegeoruniversity", "ngo", "person", "postaladdress", "datacatalog",
+    }
+)  # fmt: skip
+_FAILED = frozenset({"error", "fail", "failed", "failure", "not found", "not_found", "notfound", "not-found"})
+_SEPARATORS = re.compile(r"[:./#]")
+_NAMING_KEYS = ("@value", "name", "title", "value", "identifier", "@id")
+_MOST_KEYS = 500
+_MOST_DEPTH = 4
+
+
+def from_json(text: str) -> Record | None:
+    """The record that a JSON text holds, JSON-LD included; None where it holds none.
+
+    >>> from_json('{"title": "A map", "creator": "Rossi"}')
+    {'json': {'title': 'A map', 'creator': 'Rossi'}}
+    >>> from_json('{"error": "no such ARK"}')
+    {'error': {'error': 'no such ARK'}}
+    """
+    called = _CALL.match(text)
+    try:
+        return record_of(json.loads(called["told"] if called else text), "json")
+    except (ValueError, RecursionError):
+        return None
+
+
+def from_yaml(text: str) -> Record | None:
+    """The record that a YAML text holds. Aliases are refused, and every scalar is text.
+
+    >>> from_yaml("erc:\\n  who: Rossi\\n  what: A map\\n  when: 1784\\n")
+    {'erc': {'who': 'Rossi', 'what': 'A map', 'when': '1784'}}
+    """
+    if len(text) > YAML_LIMIT:
+        return None
+    try:
+        return record_of(yaml.load(text, Loader=_PlainLoader), "yaml")
+    except (yaml.YAMLError, ValueError, RecursionError, TypeError):
+        return None
+
+
+class _PlainLoader(yaml.BaseLoader):
+    """Knows no types and no aliases: whoever sends those sends no description."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("an alias")
+        return super().compose_node(parent, index)
+
+
+def record_of(value: Any, kind: str) -> Record | None:
+    """The record in a parsed structure: segments of an ERC, a registry's definition, an error, or a description."""
+    is_plain = isinstance(value, Mapping) and not _is_wrapped(value) and not is_sites(value)
+    mapping = value if is_plain else _describing(value)
+    if mapping is None:
+        return None
+    segments = _segments(mapping)
+    if segments:
+        return segments if any(map(_says_something, segments.values())) else None
+    if _is_registry(mapping):
+        return {"registry": _strings(mapping)}
+    if _is_error(mapping) or (isinstance(value, Mapping) and _is_error(value)):
+        return {"error": _strings(mapping)}
+    keys = {plain_key(key) for key, inner in mapping.items() if inner}
+    return {kind: _strings(mapping)} if keys & (KERNEL.keys() | OTHER_DESCRIPTIVE) else None
+
+
+def kernel(told: Mapping[str, str]) -> dict[str, str]:
+    """What a record in any vocabulary answers of the four questions; the first key in `KERNEL` that is there decides.
+
+    >>> kernel({"@id": "ark:12148/x5", "schema:name": "A map", "publisher": "BnF", "author": "Rossi"})
+    {'who': 'Rossi', 'what': 'A map', 'where': 'ark:12148/x5'}
+    """
+    plain: dict[str, str] = {}
+    for key, value in told.items():
+        plain.setdefault(plain_key(key), value)
+    answers: dict[str, str] = {}
+    for key, question in KERNEL.items():
+        if plain.get(key):
+            answers.setdefault(question, plain[key])
+    return {question: answers[question] for question in QUESTIONS if question in answers}
+
+
+def plain_key(key: Any) -> str:
+    """A key without its vocabulary, in lower case.
+
+    >>> plain_key("http://purl.org/dc/terms/title"), plain_key("dc:creator")
+    ('title', 'creator')
+    """
+    return _SEPARATORS.split(str(key).lower().rstrip(":./#"))[-1]
+
+
+def _is_wrapped(mapping: Mapping[str, Any]) -> bool:
+    """Whether a mapping answers too little by itself: what it says may stand one level further in."""
+    is_plain = _segments(mapping) or _is_registry(mapping) or _is_error(mapping)
+    return not is_plain and len(kernel(_strings(mapping))) < 2
+
+
+def _is_error(mapping: Mapping[str, Any]) -> bool:
+    """Whether a structure says that the question failed, whatever the HTTP status says.
+
+    >>> _is_error({"success": False}), _is_error({"success": "ark:/12148/x5", "errors": []}), _is_error({"code": 404})
+    (True, False, True)
+    """
+    told = {plain_key(key): inner for key, inner in mapping.items()}
+    status = told.get("status", told.get("code", told.get("statuscode")))
+    is_refused = any(told.get(key) is False for key in ("success", "ok", "found", "exists"))
+    is_status = str(status).strip().lower() in _FAILED or (
+        isinstance(status, int) and not isinstance(status, bool) and 400 <= status < 600
+    )
+    return bool(told.get("error") or told.get("errors")) or is_refused or is_status
+
+
+def is_sites(mapping: Mapping[str, Any]) -> bool:
+    """Whether a structure describes a site or who runs it, and names no ARK."""
+    types = mapping.get("@type", ())
+    kinds = {plain_key(each) for each in ([types] if isinstance(types, str) else types) if isinstance(each, str)}
+    return bool(kinds) and kinds <= _SITES_TYPES and not names_ark(mapping)
+
+
+def names_ark(mapping: Mapping[str, Any]) -> bool:
+    """Whether a structure names an ARK where things name themselves."""
+    told = _strings(
+        {key: mapping[key] for key in mapping if plain_key(key) in ("@id", "id", "identifier", "ark", "url")}
+    )
+    return any("ark:" in value.lower() for value in told.values())
+
+
+def _describing(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
+    """The mapping that describes most: of a graph or a list one member, of a mapping itself or what it holds."""
+    if isinstance(value, list):
+        found = [_describing(each, depth + 1) for each in value[:_MOST_KEYS]] if depth < _MOST_DEPTH else []
+        return max((each for each in found if each), key=lambda each: (names_ark(each), _telling(each)), default=None)
+    if not isinstance(value, Mapping):
+        return None
+    inner = [each for each in list(value.values())[:_MOST_KEYS] if isinstance(each, Mapping | list)]
+    nested = _describing(inner, depth + 1) if inner and depth < _MOST_DEPTH else None
+    if is_sites(value):
+        return nested if nested is not None and _telling(nested) > 1 else None
+    if nested is None or _telling(nested) <= max(_telling(value), 1):
+        return value
+    return {**{key: each for key, each in value.items() if not isinstance(each, Mapping | list)}, **nested}
+
+
+def _telling(mapping: Mapping[str, Any]) -> int:
+    return len(kernel(_strings(mapping))) + 4 * len(_segments(mapping))
+
+
+def _segments(mapping: Mapping[str, Any]) -> Record:
+    """The stories of an ERC in a structure: nested under their labels, or flat with dotted keys, as EZID sends."""
+    stories: dict[str, list[Element]] = {}
+    for key, inner in mapping.items():
+        name = str(key)
+        if _SEGMENT.fullmatch(name) and isinstance(inner, str) and name.lower() != "erc":
+            stories.setdefault(name.lower(), []).append(Element("what", (Value(encodable(inner)),)))
+        elif _SEGMENT.fullmatch(name) and isinstance(inner, Mapping):
+            told = _strings(inner)
+            stories.setdefault(name.lower(), []).extend(Element(label, (Value(told[label]),)) for label in told)
+        elif (dotted := _DOTTED.fullmatch(name)) and inner is not None:
+            label = dotted["label"].lower()
+            stories.setdefault(dotted["segment"].lower(), []).append(Element(label, (Value(_text(inner)),)))
+    if "erc" in stories:
+        others = {key: inner for key, inner in mapping.items() if not isinstance(inner, Mapping | list)}
+        known = {label for label in _strings(others) if not _DOTTED.fullmatch(label) and not _SEGMENT.fullmatch(label)}
+        stories["erc"] += [Element(label, (Value(_strings(others)[label]),)) for label in sorted(known)]
+    return {kind: Segment(kind, tuple(elements)).display() for kind, elements in stories.items()}
+
+
+def _says_something(segment: Mapping[str, str]) -> bool:
+    return any(segment.values())
+
+
+def _is_registry(mapping: Mapping[str, Any]) -> bool:
+    """Whether this is what a resolver's registry says of a NAAN or shoulder; a term's ``definition`` is none."""
+    definition = mapping.get("definition")
+    if isinstance(definition, Mapping) and definition.keys() & {"uniq", "prefix", "scheme", "synonym_for"}:
+        return True
+    if {"scheme", "target"} <= mapping.keys() or {"uniq", "target"} <= mapping.keys():
+        return True
+    return {"prefix", "target"} <= mapping.keys() or "na_policy" in mapping or {"naan", "target"} <= mapping.keys()
+
+
+def _strings(mapping: Mapping[Any, Any]) -> dict[str, str]:
+    """The values as text, keys in lower case; what no text can hold is replaced."""
+    shown = [(str(key), value) for key, value in list(mapping.items())[:_MOST_KEYS]]
+    return {encodable(key.lower()): _text(value) for key, value in shown if value is not None and key != "@context"}
+
+
+def _text(value: Any) -> str:
+    """A value as people read it: of what has a name the name, of a list its members; of an empty structure nothing."""
+    if isinstance(value, list) and all(isinstance(each, str) or _name_in(each) for each in value):
+        return encodable(" | ".join(each if isinstance(each, str) else _name_in(each) or "" for each in value))
+    if named := _name_in(value):
+        return encodable(named)
+    if isinstance(value, Mapping) and not any(value.values()):
+        return ""
+    return encodable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _name_in(value: Any) -> str | None:
+    if not isinstance(value, Mapping):
+        return None
+    return next((value[key] for key in _NAMING_KEYS if isinstance(value.get(key), str) and value[key]), None)
+
+
+def encodable(text: str) -> str:
+    """*text* without what no UTF-8 can hold, as the store wants it."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,145 @@
+"""Pure: which ARKs an answer is about, by its own account: in its headers, its head, its record, its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from crawler.answers.structured import kernel
+from crawler.observations import Observation
+from extractors.ark import Ark
+from extractors.find import find_arks
+from extractors.normalize import NotAnArk
+
+#: Places by which a page says what it is, in contrast to what it merely mentions.
+_DECLARING = re.compile(
+    r"canonical|cite-as|describes|link header|json-ld|og:url|identifier|ark"
+    r"|(?:dc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*",
+    re.IGNORECASE,
+)
+#: One link of a Link header, well formed or with its semicolons where they don't belong, as some resolvers send.
+_LINK = re.compile(r"<(?P<target>[^<>]*)>\s*;?(?P<parameters>[^<]*)")
+_SELF_RELATION = re.compile(r"""rel\s*=\s*["']?[^"',;]*\b(?:describes|cite-as|canonical|identifier)\b""", re.IGNORECASE)
+#: An ARK, or what comes before one: a NAAN, or a NAAN and a shoulder.
+_NAMESPACE = re.compile(r"(?:https?://\S+?/)?ark:/?(?P<naan>[0-9a-z]{5,16})(?:/(?P<shoulder>\S*))?", re.IGNORECASE)
+_NAMES_IT = ("where", "what", "success", "identifier", "id", "@id", "ark", "erc.ark", "pid")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a record is about, as far as it tells."""
+
+    names_this: str | None = None
+    """Where it names the ARK that was asked about, if it does."""
+    names_other: str | None = None
+    """Another ARK in the place where its own should stand, and not this one."""
+    names_base: bool = False
+    """Whether it names the base of the qualified ARK that was asked about, and not that ARK itself."""
+    names_namespace: str | None = None
+    """The NAAN or shoulder that it is about."""
+
+
+def own_places(answer: Observation, ark: Ark) -> tuple[str, ...]:
+    """Where an answer names *ark*, one of its parts or what it is part of: any spelling counts (2023, 3.2)."""
+    return tuple(dict.fromkeys(place for found, place in _named(answer) if found.base == ark.base))
+
+
+def declares(places: tuple[str, ...]) -> bool:
+    """Whether one of *places* is where a page says what it is, not merely what it mentions.
+
+    >>> declares(("text", "canonical")), declares(("text",))
+    (True, False)
+    """
+    return any(_DECLARING.fullmatch(place) for place in places)
+
+
+def declared_other(answer: Observation, ark: Ark) -> str | None:
+    """Another ARK that a page says it is about, when it names *ark* nowhere."""
+    named = list(_named(answer))
+    if any(found.base == ark.base for found, _ in named):
+        return None
+    return next((str(found) for found, place in named if declares((place,))), None)
+
+
+def describes(answer: Observation, ark: Ark) -> bool:
+    """Whether a Link header says that the answer describes *ark* (2023, 5.2)."""
+    return any(found == ark for found, _ in _linked(answer))
+
+
+def subject_of(answer: Observation, record: Mapping[str, Mapping[str, str]], ark: Ark) -> Subject:
+    """What the *record* in an answer is about, by the places in which a record names its subject.
+
+    An ARK in ``erc-support`` or ``erc-from`` is the statement's address or the record's, and none of them.
+    """
+    if describes(answer, ark):
+        return Subject(names_this="the Link header")
+    if _in_set_title(record, ark):
+        return Subject(names_this="the title of the set")
+    told = _anchoring(record)
+    named = [(label, found) for label in _NAMES_IT if told.get(label) for found in _arks_in(told[label])]
+    label = next((label for label, found in named if found == ark), None)
+    if label is not None:
+        return Subject(names_this=f"the record's {label!r}")
+    namespace = next((value for label in _NAMES_IT if (value := _namespace(told.get(label, ""), ark))), None)
+    if namespace is not None:
+        return Subject(names_namespace=namespace)
+    if any(found == ark.base for _, found in named):
+        return Subject(names_base=True)
+    others = [found for label, found in named if label != "what"] or [found for found, _ in _linked(answer)]
+    return Subject(names_other=next((str(found) for found in others if found.base != ark.base), None))
+
+
+def _anchoring(record: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
+    """The story that a record is anchored in, or a structured record with the kernel's names added."""
+    if "erc" in record:
+        return record["erc"]
+    told: dict[str, str] = {}
+    for kind in record:
+        told |= {**record[kind], **kernel(record[kind])}
+    return told
+
+
+def _named(answer: Observation) -> Iterator[tuple[Ark, str]]:
+    yield from ((ark, "Link header") for ark, _ in _linked(answer))
+    for text, place in answer.facts.arks:
+        try:
+            yield _parsed(text), place
+        except NotAnArk:
+            continue
+
+
+_parsed = lru_cache(maxsize=1024)(Ark.parse)  # one answer is looked at several times
+
+
+def _linked(answer: Observation) -> Iterator[tuple[Ark, str]]:
+    header = answer.hops[-1].headers.get("Link", "") if answer.hops else ""
+    for link in _LINK.finditer(header[:8_000]):
+        if _SELF_RELATION.search(link["parameters"]):
+            yield from ((found, "Link header") for found in _arks_in(link["target"]))
+
+
+def _in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:
+    """Whether a THUMP header names *ark*, perhaps without its label and with the inflection (2005, 6)."""
+    title = record.get("set", {}).get("what", "").strip()
+    bare = re.sub(r"\?(?:info|\?)?\Z", "", title)
+    if not re.match(r"ark:", bare, re.IGNORECASE) and "/" in bare and "//" not in bare:
+        bare = f"ark:{bare}"
+    where = record.get("set", {}).get("where", "")
+    return any(ark in _arks_in(text) for text in (bare, where) if text)
+
+
+@lru_cache(maxsize=1024)  # one answer is looked at several times, and many records tell of one holder
+def _arks_in(text: str) -> tuple[Ark, ...]:
+    return tuple(mention.ark for mention in find_arks(text))
+
+
+def _namespace(value: str, ark: Ark) -> str | None:
+    """The NAAN or shoulder of *ark* that is the whole of *value*, if it is: the first half of its name at most."""
+    found = _NAMESPACE.fullmatch(value.strip())
+    if found is None or found["naan"].lower() != ark.naan:
+        return None
+    rest = (found["shoulder"] or "").strip("/")
+    is_shoulder = ark.name.startswith(rest) and len(rest) * 2 <= len(ark.name)
+    return value.strip() if is_shoulder else None

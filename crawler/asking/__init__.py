@@ -1,0 +1,1 @@
+"""What is asked next, and beside which names that can't exist."""

@@ -1,0 +1,238 @@
+"""Pure: what to ask about an ARK next, given what was answered so far, and no more than is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from crawler.answers.notices import explained_refusal
+from crawler.asking.paths import at_path, well_known_url
+from crawler.attempts import PASSING_STATUSES
+from crawler.observations import ACCESS, ChainEnd, Observation, Question
+from crawler.resolving import INFLECTIONS, SUCCESSES, asked_url, request_url, resolver_of
+from extractors.ark import Ark
+from extractors.naan import Registry
+from extractors.normalize import LABEL
+
+#: Statuses by which a resolver says that it knows no such name (2020, 7.1.2).
+NOT_FOUND = frozenset({400, 404, 410})
+#: Ends by which nothing is known of the name, only that this way to it is closed.
+_DEAD_ENDS = frozenset(
+    {
+        ChainEnd.DNS,
+        ChainEnd.REFUSED,
+        ChainEnd.TIMEOUT,
+        ChainEnd.RESET,
+        ChainEnd.TLS,
+        ChainEnd.PROTOCOL_ERROR,
+        ChainEnd.LOOP,
+        ChainEnd.TOO_MANY_REDIRECTS,
+        ChainEnd.BAD_REDIRECT,
+    }
+)
+#: Ends after which the same host is not asked in yet another way.
+_SILENT_ENDS = frozenset({ChainEnd.DNS, ChainEnd.REFUSED, ChainEnd.TIMEOUT, ChainEnd.TLS})
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where else an ARK may be asked for: what the written resolver doesn't know, or can't tell any more."""
+
+    at_registry: str | None = None
+    """The registry's target, when that is at another host than the one that was asked."""
+    at_global: str | None = None
+    """The same at the global resolver, when that is another one."""
+    is_target: bool = False
+    """Whether the URL that was asked is the registry's own target."""
+    needs_path: bool = False
+    """Whether nobody else knows where the resolver of this host is."""
+
+    @classmethod
+    def of(cls, ark: Ark, url: str, *, registry: Registry, global_resolver: str) -> Places:
+        """The other places for *ark*, which is asked for at *url*.
+
+        >>> Places.of(Ark.parse("ark:12148/x5"), "https://gone.example/ark:/12148/x5", registry=Registry.builtin(),
+        ...           global_resolver="https://n2t.net/").at_global
+        'https://n2t.net/ark:/12148/x5'
+        """
+        target = registry.target(ark)
+        label = LABEL.search(url)
+        compact = url[label.start() :] if label else str(ark)
+        at_global = request_url(compact, None, global_resolver)
+        return cls(
+            at_registry=None if target is None or same_host(target, url) else target,
+            at_global=None if same_host(at_global, url) and resolver_of(at_global) == resolver_of(url) else at_global,
+            is_target=target is not None and same_host(target, url),
+            needs_path=target is None and label is not None and not same_host(at_global, url),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the answers so far, and those about other ARKs of the same resolver, amount to for the next question."""
+
+    described: bool = False
+    """Whether some answer describes the object."""
+    stated: bool = False
+    """Whether some answer states a commitment."""
+    legacy: bool = True
+    """Whether ``??`` and ``?`` may be asked at all."""
+    has_asked_both: bool = False
+    """Whether ``??`` was asked of this resolver and shoulder although ``?info`` had given a record."""
+    own_path: str | None = None
+    """Under which path the resolver is by its host's own word, where that is known."""
+    has_asked_path: bool = False
+    """Whether its host was asked for that."""
+    takes_label: bool = False
+    """Whether this resolver has answered for some ARK with this label form."""
+
+
+def next_question(
+    answers: Mapping[Question, Observation], known: Known, places: Places, *, first_url: str
+) -> Question | None:
+    """What to ask about an ARK after *answers*, or None when there is nothing more to learn.
+
+    The object comes first. When its own resolver doesn't know it, the spellings that a resolver must treat alike are
+    tried (2023, 3.2); then, also when that resolver is dead, the registry's target and the global resolver, for the
+    replacement of a name mapping authority is what ARKs are for (2023, 3.4). Where the object was reached, its
+    metadata are asked for; the legacy forms only where ``?info`` gave nothing (2023, 5.1.2), and ``??`` once more
+    where it gave a record that states no commitment, for only a genuine answer shows that there is none.
+    """
+    if Question.OBJECT not in answers:
+        return Question.OBJECT
+    living = reached(answers)
+    if living is None:
+        asked = answers[Question.OBJECT]
+        elsewhere = None if _is_tombstone(asked) else _next_place(answers, known, places, first_url)
+        if elsewhere is not None:
+            return elsewhere
+        if _is_tombstone(asked):
+            return Question.INFO if Question.INFO not in answers else None
+        is_closed = asked.end is ChainEnd.ANSWERED and asked.status not in NOT_FOUND and not is_failing(asked)
+        return Question.INFO if is_closed and Question.INFO not in answers else None
+    if "?" in living.asked_url:  # a target of the registry with a query of its own can't be inflected
+        return None
+    return _next_inflection(answers, known)
+
+
+def _is_tombstone(answer: Observation) -> bool:
+    """Whether an answer explains that this object is gone: its resolver knows it, and may still have its metadata."""
+    is_gone = answer.end is ChainEnd.ANSWERED and answer.status == 410
+    return is_gone and explained_refusal(answer) is not None
+
+
+def _next_place(
+    answers: Mapping[Question, Observation], known: Known, places: Places, first_url: str
+) -> Question | None:
+    """The next way to ask for the object, when all that were tried have failed."""
+    asked = answers[Question.OBJECT]
+    is_unknown = asked.end is ChainEnd.ANSWERED and asked.status in NOT_FOUND
+    if not is_resolvers_own(asked) or not (is_unknown or is_failing(asked)):
+        return None
+    if is_unknown:
+        if Question.HYPHENS not in answers and asked_url(first_url, Question.HYPHENS) != first_url:
+            return Question.HYPHENS
+        if Question.OTHER_LABEL not in answers and not known.takes_label and LABEL.search(first_url):
+            return Question.OTHER_LABEL
+        if asked.status == 410:  # the resolver knew it
+            return None
+        if places.needs_path and not known.has_asked_path:
+            return Question.WELL_KNOWN
+        if known.own_path and Question.AT_PATH not in answers and at_path(first_url, known.own_path):
+            return Question.AT_PATH
+    if places.at_registry and Question.AT_REGISTRY not in answers:
+        return Question.AT_REGISTRY
+    if places.at_global and not {Question.AT_GLOBAL, Question.CONFIRMED} & set(answers):
+        return Question.CONFIRMED if places.is_target and asked.status in NOT_FOUND else Question.AT_GLOBAL
+    return None
+
+
+def _next_inflection(answers: Mapping[Question, Observation], known: Known) -> Question | None:
+    if Question.INFO not in answers:
+        return Question.INFO
+    info = answers[Question.INFO]
+    is_silent = info.end in _SILENT_ENDS or info.status in PASSING_STATUSES
+    if not known.legacy or is_silent:
+        return None
+    if known.described:
+        is_open = Question.DOUBLE not in answers and not known.stated and not known.has_asked_both
+        return Question.DOUBLE if is_open else None
+    return next((question for question in (Question.DOUBLE, Question.SINGLE) if question not in answers), None)
+
+
+def question_url(
+    question: Question,
+    first_url: str,
+    answers: Mapping[Question, Observation],
+    places: Places,
+    *,
+    own_path: str | None = None,
+) -> str:
+    """The URL that puts *question*: an inflection is asked where the object was reached.
+
+    >>> question_url(Question.INFO, "https://n2t.net/ark:/12148/x5", {}, Places())
+    'https://n2t.net/ark:/12148/x5?info'
+    """
+    if question is Question.AT_REGISTRY and places.at_registry:
+        return places.at_registry
+    if question in (Question.AT_GLOBAL, Question.CONFIRMED) and places.at_global:
+        return places.at_global
+    if question is Question.AT_PATH and own_path and (moved := at_path(first_url, own_path)):
+        return moved
+    if question is Question.WELL_KNOWN:
+        return well_known_url(first_url)
+    if question is Question.OTHER_LABEL:
+        return with_other_label(first_url)
+    if question in INFLECTIONS and question is not Question.OBJECT:
+        living = reached(answers)
+        return asked_url(first_url if living is None else living.asked_url, question)
+    return asked_url(first_url, question)
+
+
+def with_other_label(url: str) -> str:
+    """*url* with ``ark:`` for ``ark:/``, or the other way round.
+
+    >>> with_other_label("https://n2t.net/ark:/12148/x5"), with_other_label("https://n2t.net/ark:12148/x5")
+    ('https://n2t.net/ark:12148/x5', 'https://n2t.net/ark:/12148/x5')
+    """
+    return LABEL.sub(lambda label: label[0].rstrip("/") + ("" if label[0].endswith("/") else "/"), url, count=1)
+
+
+def reached(answers: Mapping[Question, Observation]) -> Observation | None:
+    """The first answer by which the object was reached, in the order in which the ways to it count."""
+    return next((answers[way] for way in ACCESS if way in answers and is_reached(answers[way])), None)
+
+
+def is_reached(answer: Observation) -> bool:
+    """Whether a chain succeeds by the reference algorithm (2020, 7.1.3); what the page is worth is judged later."""
+    return answer.end is ChainEnd.NON_WEB or (answer.end is ChainEnd.ANSWERED and answer.status in SUCCESSES)
+
+
+def is_failing(answer: Observation) -> bool:
+    """Whether an answer shows that its host is not up to answering, rather than anything about the name."""
+    is_server_error = answer.end is ChainEnd.ANSWERED and answer.status is not None and 500 <= answer.status < 600
+    return is_server_error or answer.end in _DEAD_ENDS
+
+
+def is_resolvers_own(answer: Observation) -> bool:
+    """Whether the host that was asked first has the last word too: what it says is said by the resolver.
+
+    A redirect to another scheme, or between a host and its ``www``, leads to the same resolver.
+    """
+    return not answer.hops or same_host(answer.hops[0].url, answer.hops[-1].url)
+
+
+def same_host(one: str, other: str) -> bool:
+    """Whether two URLs lead to one host; addresses, which are many hosts' in tests and labs, with their ports.
+
+    >>> same_host("http://n2t.net/x", "https://www.N2T.net/y"), same_host("http://127.0.0.1:1/", "http://127.0.0.1:2/")
+    (True, False)
+    """
+    first, second = (urlsplit(url) for url in (one, other))
+    hosts = [(parts.hostname or "").removeprefix("www.") for parts in (first, second)]
+    try:
+        ports = [parts.port for parts in (first, second)]
+    except ValueError:
+        return False
+    return hosts[0] == hosts[1] and (ports[0] == ports[1] or None in ports)

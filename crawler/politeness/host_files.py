@@ -1,0 +1,223 @@
+"""The pace of each host, shared by all audits on this machine: one small file a host, in the user's cache.
+
+Whoever asks a host, one request at a time, holds the lock of its file for as long as the request takes. The kernel
+takes the lock from a process that dies, so that nobody waits for one; what such a file says is true all the same.
+Who has to wait writes down when they will look again, and whoever asked last lets them: a host that answers more
+slowly than it may be asked would otherwise be asked by the same audit until that has done with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from filelock import lock_descriptor
+
+from crawler.politeness.pacing import Shared
+
+#: Seconds after which it is looked again whether another audit has done with a host: the longer it takes, the more.
+POLL_S, LONGEST_POLL_S = 0.05, 0.5
+#: Seconds for which whoever asked last waits for somebody who wanted to look by now.
+GRACE_S = 0.25
+#: Nobody waits longer for another audit's request: that audit has been suspended.
+LONGEST_REQUEST_S = 600.0
+#: Files that nobody has written to for so long are cleared away.
+KEPT_S = 7 * 86_400.0
+_MOST_BYTES = 200
+"""Of what is said of the host; behind it stands who wants to ask it."""
+_MOST_WISH_BYTES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """It is not our turn."""
+
+    seconds: float
+    is_wish: bool = False
+    """Whether the host wants to be left alone; otherwise another audit is just asking it, or has just asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """An audit wants to ask a host, and looks at a certain moment whether it may."""
+
+    by: str
+    looks_at: float
+
+    def is_due(self, now: float) -> bool:
+        """Whether the host is to be left to whoever wishes that; after a while they are not waited for."""
+        return self.looks_at - LONGEST_POLL_S <= now < self.looks_at + GRACE_S
+
+
+class Claim:
+    """Our turn to ask a host; what becomes of it is told to the others."""
+
+    def __init__(self, descriptor: int | None, wall: Callable[[], float], started_at: float, by: str) -> None:
+        self._descriptor = descriptor
+        self._wall = wall
+        self._started_at = started_at
+        self._by = by
+
+    def sent(self) -> None:
+        """The request went out only now."""
+        self._started_at = max(self._wall(), self._started_at)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nobody else has a turn before this one is released."""
+        return self._descriptor is not None
+
+    def release(self, pause_s: float) -> None:
+        """The request is done, and the host is to be left alone for so many seconds. Raises OSError."""
+        if self._descriptor is None:
+            return
+        descriptor, self._descriptor = self._descriptor, None
+        try:
+            _write(descriptor, Shared(self._started_at, self._wall() + pause_s, self._by))
+        finally:
+            os.close(descriptor)
+
+
+class HostFiles:
+    """The files in *folder*, which is made when it is first needed; *wall* is the machine's clock."""
+
+    def __init__(self, folder: Path, *, wall: Callable[[], float] = time.time) -> None:
+        self._folder = folder
+        self._wall = wall
+        self._is_open = False
+        self._name = secrets.token_hex(4)
+        """By which this audit is known to the others."""
+
+    def claim(self, host: str, gap_s: float, *, is_alone: bool) -> Claim | Wait:
+        """Our turn at *host*, *gap_s* after the last of anybody's, or how long to wait before asking for it again.
+
+        With *is_alone* nobody else gets a turn before it is released. Raises OSError when the cache is of no use.
+        """
+        descriptor = self._opened(host)
+        claim: Claim | Wait | None = None
+        try:
+            claim = self._claimed(descriptor, gap_s, is_alone=is_alone)
+        finally:
+            if not isinstance(claim, Claim) or not claim.is_alone:
+                os.close(descriptor)
+        return claim
+
+    def _claimed(self, descriptor: int, gap_s: float, *, is_alone: bool) -> Claim | Wait:
+        now = self._wall()
+        if not lock_descriptor(descriptor, blocking=False):
+            taken_s = now - _read(descriptor, now).started_at
+            if taken_s > LONGEST_REQUEST_S:  # it is suspended
+                return Claim(None, self._wall, now, self._name)
+            return self._wait(descriptor, now, min(max(taken_s / 4, POLL_S), LONGEST_POLL_S))
+        if os.fstat(descriptor).st_nlink == 0:  # cleared away between our opening and our locking
+            return Wait(0.0)
+        found = _read(descriptor, now)
+        known = found.as_of(now)
+        if known != found:
+            _write(descriptor, known)
+        wait_s = known.wait_s(now, gap_s)
+        if wait_s > 0:
+            return self._wait(descriptor, now, wait_s, is_wish=wait_s > gap_s)
+        wish = _read_wish(descriptor)
+        if wish.by == self._name:
+            _write_wish(descriptor, Wish("", 0.0))
+        elif known.by == self._name and wish.is_due(now):
+            return Wait(POLL_S)
+        _write(descriptor, Shared(now, now, self._name))
+        return Claim(descriptor if is_alone else None, self._wall, now, self._name)
+
+    def _wait(self, descriptor: int, now: float, seconds: float, *, is_wish: bool = False) -> Wait:
+        """To wait for so long, which the others are told."""
+        _write_wish(descriptor, Wish(self._name, now + seconds))
+        return Wait(seconds, is_wish)
+
+    def tell(self, host: str, pause_s: float) -> None:
+        """Tell the others to leave *host* alone for so long, where no lock is held meanwhile. Raises OSError."""
+        descriptor = self._opened(host)
+        try:
+            if lock_descriptor(descriptor, blocking=False):
+                now = self._wall()
+                known = _read(descriptor, now).as_of(now)
+                _write(descriptor, replace(known, open_again_at=max(known.open_again_at, now + pause_s)))
+        finally:
+            os.close(descriptor)
+
+    def path(self, host: str) -> Path:
+        """The file of *host*: its name as far as file names can hold it, and a digest."""
+        digest = hashlib.sha256(host.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+        return self._folder / f"{re.sub('[^a-z0-9.-]+', '_', host)[:60]}-{digest}.json"
+
+    def _opened(self, host: str) -> int:
+        """The descriptor of a host's file; a folder that somebody has cleared away is made anew."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        if self._is_open:
+            with suppress(FileNotFoundError):
+                return os.open(self.path(host), flags, 0o600)
+        self._open_folder()
+        return os.open(self.path(host), flags, 0o600)
+
+    def _open_folder(self) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._is_open = True
+        old = self._wall() - KEPT_S
+        for entry in os.scandir(self._folder):
+            with suppress(OSError):
+                if entry.is_file(follow_symlinks=False) and entry.stat().st_mtime < old:
+                    _clear_away(entry.path)
+
+
+def _clear_away(path: str) -> None:
+    """Remove a file that nobody holds; who opens it at this moment sees that it is gone, and opens another."""
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if lock_descriptor(descriptor, blocking=False):
+            os.unlink(path)  # noqa: PTH108
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int, now: float) -> Shared:
+    """What a file says; one that says nothing sensible counts as written when it was."""
+    text = os.pread(descriptor, _MOST_BYTES, 0)
+    if not text:
+        return Shared(0.0, 0.0)
+    try:
+        told: Any = json.loads(text)
+        moments = [float(told[name]) for name in ("started_at", "open_again_at")]
+    except (ValueError, TypeError, KeyError):
+        moments = []
+    if not moments or not all(map(math.isfinite, moments)):
+        written_at = min(os.fstat(descriptor).st_mtime, now)
+        return Shared(written_at, written_at)
+    started_at, open_again_at = moments
+    return Shared(started_at, open_again_at, str(told.get("by", "")))
+
+
+def _write(descriptor: int, shared: Shared) -> None:
+    moments = {"started_at": round(shared.started_at, 6), "open_again_at": round(shared.open_again_at, 6)}
+    os.pwrite(descriptor, json.dumps({**moments, "by": shared.by}).ljust(_MOST_BYTES).encode(), 0)
+
+
+def _read_wish(descriptor: int) -> Wish:
+    """Who last wanted to ask; one that says nothing sensible was never due."""
+    try:
+        told: Any = json.loads(os.pread(descriptor, _MOST_WISH_BYTES, _MOST_BYTES))
+        return Wish(str(told["by"]), float(told["looks_at"]))
+    except (ValueError, TypeError, KeyError):
+        return Wish("", 0.0)
+
+
+def _write_wish(descriptor: int, wish: Wish) -> None:
+    """Write it down, whoever holds the lock: at worst, of two who want to ask only one is known."""
+    text = json.dumps({"by": wish.by, "looks_at": round(wish.looks_at, 6)})
+    os.pwrite(descriptor, text.ljust(_MOST_WISH_BYTES).encode(), _MOST_BYTES)

@@ -1,0 +1,94 @@
+"""From the end of a chain to an observation, and what the observations about one ARK say of the next question."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from crawler.answers.answer import read_answer
+from crawler.asking.questions import reached
+from crawler.observations import DESCRIBED, CommitmentOutcome, MetadataOutcome, Observation, Question
+from crawler.resolving import INFLECTED
+from crawler.verdicts.commitment import judge_commitment, policy_link
+from crawler.verdicts.inflection import judge_metadata
+from crawler.wire.flags import INCOMPLETE, STOPPED, incomplete
+from crawler.wire.middlewares import chain_of
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
+
+    from extractors.ark import Ark
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What has been told of an object so far."""
+
+    by: Question | None = None
+    """The inflection that was answered with a description."""
+    states_commitment: bool = False
+    policy_url: str | None = None
+    """Where the commitment is stated in full."""
+
+
+def observe(
+    ark: Ark,
+    request_url: str,
+    question: Question,
+    asked: str,
+    attempt: int,
+    request: Request,
+    response: Response | None,
+) -> Observation:
+    """The observation of *question*: the chain that *request* ended, and what its last answer says."""
+    hops, end, detail = chain_of(request)
+    body = b"" if response is None else response.body
+    content_type = hops[-1].headers.get("Content-Type") if hops else None
+    answer = read_answer(body, content_type)
+    return Observation(
+        ark=str(ark),
+        request_url=request_url,
+        question=question,
+        asked_url=asked,
+        hops=hops,
+        end=end,
+        detail=detail,
+        attempt=attempt,
+        media_type=answer.media_type,
+        title=answer.title,
+        text=answer.text,
+        body_bytes=None if response is None else len(body),
+        body_sha256=hashlib.sha256(body).hexdigest() if body else None,
+        body_complete=response is not None and not INCOMPLETE.intersection(response.flags),
+        record=answer.record,
+        similarity=answer.similarity,
+        facts=answer.facts,
+        remarks=() if response is None else _not_whole(response.flags, len(body)),
+    )
+
+
+def _not_whole(flags: Sequence[str], size: int) -> tuple[str, ...]:
+    """What kept an answer from coming whole, but for our own having read enough of it."""
+    return () if STOPPED in flags else tuple(f"not the whole answer: {each.detail}" for each in incomplete(flags, size))
+
+
+def described_by(answers: Mapping[Question, Observation]) -> Described:
+    """Which inflection has described the object, and whether a commitment was stated with it."""
+    living = reached(answers)
+    if living is None:
+        return Described()
+    judged = {
+        question: judge_metadata(answers[question], object_answer=living)
+        for question in INFLECTED
+        if question in answers
+    }
+    if not judged:
+        return Described()
+    describing = [each for each, verdict in judged.items() if MetadataOutcome(verdict.outcome) in DESCRIBED]
+    by = describing[0] if describing else None
+    commitment = judge_commitment(answers, judged[by or next(iter(judged))], describing)
+    is_stated = commitment.outcome == CommitmentOutcome.STATED
+    return Described(by, is_stated, policy_link(commitment.parsed) if is_stated else None)

@@ -1,0 +1,31 @@
+"""What can be wrong with a store."""
+
+from __future__ import annotations
+
+
+class StoreError(Exception):
+    """The root of what can be wrong with a store."""
+
+
+class StoreUnopenable(StoreError):
+    """Raised by `Store.open` when there can be no store at that path; nothing has been touched."""
+
+
+class NotOurStore(StoreUnopenable):
+    """Raised on opening a file that is no store of ours."""
+
+
+class NewerStore(StoreUnopenable):
+    """Raised on opening a store that a newer version wrote."""
+
+
+class OlderStore(StoreUnopenable):
+    """Raised on opening a store that is too old to be brought up to date, or of which no copy can be made first."""
+
+
+class StoreBusy(StoreUnopenable):
+    """Raised on opening a store that another process has open; one process writes a store."""
+
+
+class StoreUnwritable(StoreError):
+    """Raised when an open store can't be written any more, as when the disk is full; what it has, it keeps."""

@@ -1,0 +1,126 @@
+"""Rows of the table `frontier`: what a run has still to ask for, and what has its outcome.
+
+Whoever records what was observed settles them within the same transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, literal_column, update
+from sqlalchemy.dialects.sqlite import insert
+
+from crawler.leads import Kind, Lead, Reach
+from crawler.schema import frontier
+from crawler.sources.listing import SourceKind
+from extractors.ark import Ark
+
+#: The spiders, by the names under which their entries stand.
+DOCUMENTS, ARKS = "documents", "arks"
+#: For how long an entry belongs to whoever claimed it. A store has one writer, so after a crash nobody waits for it.
+CLAIM = timedelta(hours=1)
+
+
+class State(StrEnum):
+    """How far an entry is."""
+
+    WAITING = "waiting"
+    CLAIMED = "claimed"
+    """Handed to a spider; there is no outcome yet."""
+    DONE = "done"
+    """Its outcome is in the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A lead that is on record."""
+
+    entry_id: int
+    """Also the order of discovery."""
+    lead: Lead
+    attempts: int = 0
+    """How often it was handed to a spider."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Says that an entry has its outcome, and is not asked again; to be recorded with what was observed last."""
+
+    spider: str
+    canonical: str
+    listed: str | None = None
+    """The digest of what it has listed, if it is a source."""
+
+
+def add_leads(connection: Connection, run_id: int, spider: str, leads: Sequence[Lead]) -> None:
+    """Put *leads* behind what is there, within a transaction of the store."""
+    if leads:
+        rows = [row_of(run_id, spider, lead) for lead in leads]
+        connection.execute(insert(frontier).on_conflict_do_nothing(), rows)
+
+
+def settle(connection: Connection, run_id: int, settled: Sequence[Settled]) -> None:
+    """Note that these entries have their outcome, within the transaction of the store that records it."""
+    if settled:
+        rows = [
+            {"of_run": run_id, "of_spider": each.spider, "settled": each.canonical, "has_listed": each.listed}
+            for each in settled
+        ]
+        connection.execute(_SETTLE, rows)
+
+
+_SETTLE = (
+    update(frontier)
+    .where(
+        frontier.c.run_id == bindparam("of_run"),
+        frontier.c.spider == bindparam("of_spider"),
+        frontier.c.canonical == bindparam("settled"),
+    )
+    .values(state=State.DONE.value, claimed_until=None, listed=bindparam("has_listed"))
+)
+
+
+def claim_end() -> str:
+    """The moment at which a claim that is made now ends."""
+    return (datetime.now(UTC) + CLAIM).isoformat(timespec="milliseconds")
+
+
+def is_in(state: State) -> ColumnElement[bool]:
+    """Whether a row is in *state*, in words that SQLite finds in an index: a parameter would hide them."""
+    return frontier.c.state == literal_column(f"'{state.value}'")
+
+
+def row_of(run_id: int, spider: str, lead: Lead) -> dict[str, Any]:
+    """The row of a lead that waits."""
+    return {
+        "run_id": run_id,
+        "spider": spider,
+        "canonical": lead.canonical,
+        "url": lead.url,
+        "kind": lead.kind.value,
+        "host": lead.host,
+        "depth": lead.depth,
+        "found_on": lead.found_on,
+        "ark": None if lead.ark is None else str(lead.ark),
+        "reach": lead.reach.value,
+        "source": None if lead.source is None else lead.source.value,
+        "part": lead.part,
+        "rank": 0 if lead.is_urgent else 1,
+        "state": State.WAITING.value,
+        "attempts": 0,
+        "claimed_until": None,
+        "listed": None,
+    }
+
+
+def entry_in(row: Row[Any]) -> Entry:
+    """The entry that is in a row."""
+    ark = None if row.ark is None else Ark.parse(row.ark)
+    source = None if row.source is None else SourceKind(row.source)
+    reach = Reach(row.reach)
+    lead = Lead(row.url, row.canonical, row.host, Kind(row.kind), row.depth, row.found_on, ark, reach, source, row.part)
+    return Entry(row.frontier_id, lead, row.attempts)

@@ -1,0 +1,113 @@
+"""Observations and documents as rows of the store, and observations out of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from typing import Any
+
+from sqlalchemy import Row
+
+from crawler.observations import ChainEnd, DocumentRecord, Hop, Observation, PageFacts, Question, TlsResult
+from extractors.ark import Ark
+
+_HOP_FIELDS = tuple(each.name for each in fields(Hop))
+
+
+def document_values(run_id: int, document: DocumentRecord) -> dict[str, Any]:
+    """The row of a document."""
+    return {
+        "run_id": run_id,
+        "url": document.url,
+        "found_on": document.found_on,
+        "fetched_at": document.fetched_at,
+        "outcome": document.outcome,
+        "status": document.status,
+        "final_url": document.final_url,
+        "media_type": document.media_type,
+        "title": document.title,
+        "body_bytes": document.body_bytes,
+        "body_sha256": document.body_sha256,
+        "hops": [_hop_json(hop) for hop in document.hops],
+    }
+
+
+def ark_values(ark: Ark) -> dict[str, Any]:
+    """The row of an ARK."""
+    return {
+        "ark": str(ark),
+        "naan": ark.naan,
+        "shoulder": ark.shoulder,
+        "name": ark.name,
+        "qualifier": ark.qualifier,
+    }
+
+
+def _hop_json(hop: Hop) -> dict[str, Any]:
+    return {name: getattr(hop, name) for name in _HOP_FIELDS} | {"headers": dict(hop.headers)}
+
+
+def observation_values(run_id: int, ark_id: int, seen: Observation) -> dict[str, Any]:
+    """The row of an observation."""
+    return {
+        "run_id": run_id,
+        "ark_id": ark_id,
+        "request_url": seen.request_url,
+        "question": seen.question.value,
+        "attempt": seen.attempt,
+        "asked_url": seen.asked_url,
+        "at": seen.at,
+        "chain_end": seen.end.value,
+        "detail": seen.detail,
+        "status": seen.status,
+        "final_url": seen.final_url,
+        "hop_count": max(len(seen.hops) - 1, 0),
+        "hops": [_hop_json(hop) for hop in seen.hops],
+        "media_type": seen.media_type,
+        "title": seen.title,
+        "text": seen.text,
+        "body_bytes": seen.body_bytes,
+        "body_sha256": seen.body_sha256,
+        "body_complete": seen.body_complete,
+        "record": seen.record,
+        "similarity": seen.similarity,
+        "facts": _facts_json(seen.facts),
+        "remarks": list(seen.remarks),
+    }
+
+
+def _facts_json(facts: PageFacts) -> dict[str, Any]:
+    return {**asdict(facts), "arks": [list(named) for named in facts.arks], "told": dict(facts.told)}
+
+
+def _facts(told: dict[str, Any]) -> PageFacts:
+    arks = tuple((ark, place) for ark, place in told.get("arks", ()))
+    return PageFacts(**{**told, "arks": arks, "headings": tuple(told.get("headings", ()))})
+
+
+def tls_result_in(row: Row[Any]) -> TlsResult:
+    """What a row tells of a certificate."""
+    return TlsResult(row.host, row.port, row.trusted, row.reason, row.at, row.means)
+
+
+def observation_in(row: Row[Any]) -> Observation:
+    """The observation that is in a row, with its ARK."""
+    return Observation(
+        ark=row.ark,
+        request_url=row.request_url,
+        question=Question(row.question),
+        asked_url=row.asked_url,
+        hops=tuple(Hop(**hop) for hop in row.hops),
+        end=ChainEnd(row.chain_end),
+        detail=row.detail,
+        attempt=row.attempt,
+        media_type=row.media_type,
+        title=row.title,
+        text=row.text,
+        body_bytes=row.body_bytes,
+        body_sha256=row.body_sha256,
+        body_complete=row.body_complete,
+        record=row.record,
+        similarity=row.similarity,
+        facts=_facts(row.facts),
+        remarks=tuple(row.remarks),
+    )

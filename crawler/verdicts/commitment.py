@@ -1,0 +1,230 @@
+"""Pure: what a provider promises about an object and its identifier, as its genuine answers state it.
+
+A commitment is a rating by somebody, since some day; ``Not Guaranteed`` is one too (draft-kunze-ark-38, 5.1.1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+
+from crawler.answers.erc_dates import parse_dates
+from crawler.answers.erc_values import ON_PURPOSE, missing_code
+from crawler.answers.quirks import plain, quirks
+from crawler.answers.records import STRUCTURED
+from crawler.answers.structured import COMMITMENT_KEYS, plain_key
+from crawler.answers.subject import subject_of
+from crawler.observations import (
+    DESCRIBED,
+    ChainEnd,
+    CommitmentOutcome,
+    MetadataOutcome,
+    Observation,
+    Question,
+    ServiceVerdict,
+)
+from crawler.resolving import INFLECTIONS, SUCCESSES
+from extractors.ark import Ark
+
+
+class Level(StrEnum):
+    """How permanent an object is said to be; the draft's own names."""
+
+    NOT_GUARANTEED = "Not Guaranteed"
+    DYNAMIC = "Permanent: Dynamic Content"
+    STABLE = "Permanent: Stable Content"
+    UNCHANGING = "Permanent: Unchanging Content"
+
+
+_LEVEL = re.compile(
+    r"(?P<not>\bnot[\W_]*guaranteed\b)"
+    r"|(?<!not )(?<!non)(?<!non-)\bpermanent(?:ly)?\b[\W_]*(?P<kind>dynamic|stable|unchanging)\b",
+    re.IGNORECASE,
+)
+_LEVELS = {"dynamic": Level.DYNAMIC, "stable": Level.STABLE, "unchanging": Level.UNCHANGING}
+_IN_TEXT = re.compile(
+    r"(?<!our )(?<!your )(?<!their )(?<!my )(?<!the )(?<!a )(?<!and )"
+    r"\b(?:commitment(?:\s+statement)?|persistence\s+(?:statement|policy)|permanence(?:\s+(?:statement|rating))?)\s*:\s*"
+    r"(?P<words>\S.{0,300}?)(?=[.;]\s|\s[|]\s|\Z)",
+    re.IGNORECASE,
+)
+#: What a promise about an object and its identifier speaks of; under a label that may mean other things, it has to.
+_OF_PERMANENCE = re.compile(
+    r"permanen|persist|p[ée]renn|perenn|durab|preserv|conserv|maintain|maintien|guarante|garant|long[- ]term|long terme"
+    r"|langfrist|dauerhaft|archiv|identif|\barks?\b|as long as|forever|indefinite|in perpetuity|perpetu|kept|commit"
+    r"|engag|verpflicht|compromi|compromet|impegn|keep|永[続久]|保[存证証]|長期|长期",
+    re.IGNORECASE,
+)
+_TO_COME = re.compile(r"(?:tb[acd]|todo|fixme|n/a)\b")
+#: Keys that hold a commitment in some records, and in others what a thing is made of, or a licence.
+_AMBIGUOUS = frozenset({"policy", "support"})
+#: The inflections whose answers can show that there is no commitment: an answer to ``?`` can't (2023, 5.1.1).
+_SHOWING = (Question.INFO, Question.DOUBLE)
+
+
+def level_of(words: str) -> Level | None:
+    """The permanence level that *words* name, in whatever punctuation; None for free text.
+
+    >>> level_of("Permanent, Unchanging Content:").value, level_of("kept as long as the library stands")
+    ('Permanent: Unchanging Content', None)
+    """
+    found = _LEVEL.search(words)
+    if found is None:
+        return None
+    return Level.NOT_GUARANTEED if found["not"] else _LEVELS[found["kind"].lower()]
+
+
+def judge_commitment(
+    answers: Mapping[Question, Observation],
+    metadata: ServiceVerdict,
+    described_by: Collection[Question] | None = None,
+) -> ServiceVerdict:
+    """What the provider promises, as its genuine answers state it.
+
+    *metadata* is the verdict on the best of them; *described_by* are the questions whose answers describe the object,
+    where that is known of each. An answer to ``?`` may state a commitment, but can't show that there is none. What is
+    promised for the whole is not shown for a part, and what is promised for another ARK not for this one: separate
+    commitments are owed (2023, 2.5).
+    """
+    asked = [question for question in (*_SHOWING, Question.SINGLE) if question in answers]
+    if not asked:
+        return ServiceVerdict(CommitmentOutcome.NOT_ASKED.value)
+    genuine = [
+        question
+        for question in asked
+        if _states_alone(answers[question])
+        or (_is_genuine(answers[question], metadata) and (described_by is None or question in described_by))
+    ]
+    if not genuine:
+        return _undetermined("no genuine metadata answer, so nothing could be read")
+    for question in genuine:
+        statement = statement_in(answers[question])
+        if statement is not None:
+            foreign = _foreign(answers[question])
+            return _undetermined(foreign) if foreign else judge_statement(statement, INFLECTIONS[question])
+    showing = [question for question in genuine if question in _SHOWING]
+    if not showing:
+        return _undetermined("only an answer to ? could be read, which can't show that there is no commitment")
+    if all(answers[question].record is None for question in showing):
+        return _undetermined("a page was answered, not a record, and no commitment could be read in it")
+    if foreign := _foreign(answers[showing[-1]]):
+        return _undetermined(foreign)
+    return ServiceVerdict(
+        CommitmentOutcome.ABSENT.value,
+        (f"the record behind {' and '.join(INFLECTIONS[each] for each in showing)} says nothing of a commitment",),
+    )
+
+
+def statement_in(answer: Observation) -> Mapping[str, str] | None:
+    """The statement of commitment in an answer: a story of its own, a line of a record, or words on a page."""
+    record = answer.record or {}
+    if "erc-support" in record:
+        return dict(record["erc-support"])
+    for kind in ("erc", *STRUCTURED):
+        for label, value in record.get(kind, {}).items():
+            key = plain_key(label)
+            is_other = key in _AMBIGUOUS and kind != "erc" and not _OF_PERMANENCE.search(value)
+            if key in COMMITMENT_KEYS and not is_other:
+                return {"what": value}
+    if record and not record.keys() & {"json-ld", "embedded"}:
+        return None
+    words = answer.facts.told.get("commitment")
+    if words is None and (found := _IN_TEXT.search(answer.text or "")):
+        words = found["words"]
+        if not (_OF_PERMANENCE.search(words) or _is_placeholder(words, "")):
+            return None
+    return None if words is None else {"what": words}
+
+
+def judge_statement(statement: Mapping[str, str], asked: str) -> ServiceVerdict:
+    """What a statement amounts to: a promise, a promise of nothing, or words that a program put there."""
+    what = statement.get("what", "").strip().rstrip(":").strip()
+    code = missing_code(what)
+    if code in ON_PURPOSE:
+        return _told(CommitmentOutcome.STATED, f"{asked} states on purpose that there is none: {what}", statement)
+    if code or _is_placeholder(what, statement.get("who", "")):
+        if not what and _points_somewhere(statement):
+            words = f"{asked} names no level, but where the commitment is stated: {statement['where']}"
+            return _told(CommitmentOutcome.STATED, words, statement)
+        return _told(CommitmentOutcome.PLACEHOLDER, f"{asked} gave a statement that says nothing: {what!r}", statement)
+    level = level_of(what)
+    guarantor = statement.get("who", "")
+    by = f", by {guarantor}" if guarantor and not missing_code(guarantor) else ""
+    since = f", since {statement['when']}" if statement.get("when") and not missing_code(statement["when"]) else ""
+    words = f"{asked} states {level.value if level else 'a commitment'}{by}{since}: {what}"
+    dates = parse_dates(statement.get("when", ""))
+    read = {"level": level.value if level else None, "since": str(dates) if dates else None}
+    return _told(CommitmentOutcome.STATED, words, {**statement, **{key: told for key, told in read.items() if told}})
+
+
+def policy_link(statement: Mapping[str, str]) -> str | None:
+    """Where a statement says that it stands in full, if that is on the web: worth asking, once a run.
+
+    >>> policy_link({"what": "Not Guaranteed", "where": "https://a.example/policy"}), policy_link({"where": "room 7"})
+    ('https://a.example/policy', None)
+    """
+    where = statement.get("where", "").strip()
+    return where if re.fullmatch(r"https?://[^\s/]+\S*", where, re.IGNORECASE) else None
+
+
+def about_policy(answer: Observation) -> str:
+    """What came of asking for a policy's own page, in words."""
+    is_answered = answer.end is ChainEnd.ANSWERED
+    words = f"answered {answer.status}" if is_answered else f"gave no answer ({answer.end.value})"
+    return f"the fuller statement at {answer.asked_url} {words}"
+
+
+def _is_placeholder(what: str, who: str) -> bool:
+    """Whether a statement is what a template, a program or an empty form leaves."""
+    words = re.sub(r"\A[\W_]+|[\W_]+\Z", "", plain(what))
+    known = quirks()
+    if words in known.placeholder_words or words == "" or _TO_COME.match(words):
+        return True
+    if level_of(what) is not None:
+        return False
+    if plain(who) in known.placeholder_guarantors:
+        return True
+    return any(phrase in plain(what) for phrase in known.placeholder_phrases)
+
+
+def _points_somewhere(statement: Mapping[str, str]) -> bool:
+    """Whether a statement without a ``what`` of its own says where the commitment stands, and whose it is."""
+    where, who = statement.get("where", ""), statement.get("who", "")
+    return "what" not in statement and where.startswith("http") and bool(who) and not missing_code(who)
+
+
+def _states_alone(answer: Observation) -> bool:
+    """Whether an answer is a statement of commitment without a description beside it."""
+    return answer.status in SUCCESSES and answer.record is not None and set(answer.record) == {"erc-support"}
+
+
+def _is_genuine(answer: Observation, metadata: ServiceVerdict) -> bool:
+    """Whether an answer is one of those that describe: a record of its own, or the page that was found to be one."""
+    is_described = MetadataOutcome(metadata.outcome) in DESCRIBED
+    if not is_described or answer.status not in SUCCESSES or "registry" in (answer.record or {}):
+        return False
+    if answer.record is not None:
+        return True
+    return metadata.outcome == MetadataOutcome.HTML and bool(answer.text)
+
+
+def _foreign(answer: Observation) -> str | None:
+    """Why the commitment in an answer is not this ARK's own, if the record says whose it is."""
+    if answer.record is None:
+        return None
+    ark = Ark.parse(answer.ark)
+    subject = subject_of(answer, answer.record, ark)
+    if subject.names_other:
+        return f"the record is about another ARK, and so is what it states or leaves out: {subject.names_other}"
+    if subject.names_base:
+        return f"what is stated is stated for {ark.base}, not for this part of it"
+    return None
+
+
+def _undetermined(words: str) -> ServiceVerdict:
+    return ServiceVerdict(CommitmentOutcome.UNDETERMINED.value, (words,))
+
+
+def _told(outcome: CommitmentOutcome, words: str, statement: Mapping[str, str]) -> ServiceVerdict:
+    return ServiceVerdict(outcome.value, (words,), dict(statement))

@@ -1,0 +1,306 @@
+"""Pure: the decision table, from the answers about one ARK and the control's to a verdict on the three services.
+
+Reports only read what is decided here. One observation is never called dead: a verdict is about today.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from crawler.observations import (
+    ACCESS,
+    DESCRIBED,
+    FAMILY_OF,
+    ChainEnd,
+    CommitmentOutcome,
+    Family,
+    MetadataOutcome,
+    ObjectOutcome,
+    Observation,
+    Question,
+    ServiceVerdict,
+    Verdict,
+)
+from crawler.resolving import INFLECTED, requests_sent
+from crawler.verdicts.access import OUTCOME_OF_END, judge_object, status_outcome
+from crawler.verdicts.closed import ClosedCollection, as_expected, asks_for_a_right
+from crawler.verdicts.commitment import about_policy, judge_commitment, policy_link
+from crawler.verdicts.dossiers import is_about_resolver
+from crawler.verdicts.inflection import judge_metadata
+from crawler.verdicts.remarks import (
+    EXPECTED_TO_RESOLVE,
+    TlsResults,
+    chain_remarks,
+    metadata_remarks,
+    plain_remarks,
+    tls_remarks,
+)
+from extractors.ark import Ark
+from extractors.naan import Entry
+
+__all__ = [
+    "OUTCOME_OF_END",
+    "Access",
+    "decide_access",
+    "family",
+    "judge",
+    "judge_object",
+    "skipped",
+    "status_outcome",
+    "unasked",
+]
+
+#: What the success of another way to ask means for the object, when the first way fails, and how it is told.
+WAYS: Mapping[Question, tuple[str, str]] = {
+    Question.HYPHENS: ("without its hyphens:", "the resolver takes hyphens for part of the name"),
+    Question.OTHER_LABEL: ("with the other form of the label:", "the resolver knows only the other form of the label"),
+    Question.CONFIRMED: ("at the global resolver:", "the registry's target does not know it, the global resolver does"),
+    Question.AT_PATH: ("under the path that the host names:", "the resolver has moved to another path of its host"),
+    Question.AT_REGISTRY: ("at the registry's target:", "the resolver as written fails; the registry's target works"),
+    Question.AT_GLOBAL: ("at the global resolver:", "the resolver as written fails; the global resolver works"),
+}
+#: Ways that lead past the resolver as written: their success is that the ARK works elsewhere.
+_ELSEWHERE = frozenset({Question.AT_PATH, Question.AT_REGISTRY, Question.AT_GLOBAL})
+#: Why nothing was asked about metadata, by the family of the object's outcome.
+_UNASKED_METADATA: Mapping[Family, str] = {
+    Family.WORKS: "nothing was asked about metadata",
+    Family.FAILS: "the object was not found, so nothing was asked about its metadata",
+    Family.UNREACHABLE: "the object's host gave no answer, so nothing was asked about metadata",
+    Family.NOT_JUDGED: "the object could not be asked for, so nothing was asked about its metadata",
+}
+
+
+def skipped(ark: str, request_url: str, reason: str) -> Verdict:
+    """The verdict on an ARK that was recorded and not requested."""
+    return Verdict(
+        ark=ark,
+        request_url=request_url,
+        object=ServiceVerdict(ObjectOutcome.SKIPPED.value, (reason,)),
+        metadata=ServiceVerdict(MetadataOutcome.NOT_ASKED.value),
+        commitment=ServiceVerdict(CommitmentOutcome.NOT_ASKED.value),
+        final_url=None,
+        hops=(),
+        requests=0,
+    )
+
+
+def unasked(ark: str, request_url: str) -> Verdict:
+    """The verdict on an ARK about which nothing was observed, though it should have been."""
+    why = ServiceVerdict(ObjectOutcome.UNDETERMINED.value, ("nothing was observed: the run ended early",))
+    return replace(skipped(ark, request_url, ""), object=why)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What else a run knows that bears on the verdict about one ARK."""
+
+    control: Observation | None = None
+    """What the same resolver answers for a name that can't exist, under the same NAAN and shoulder where it can be."""
+    control_info: Observation | None = None
+    """The same, to an inflection."""
+    tls: TlsResults = field(default_factory=dict)
+    """What was seen of the certificates of hosts, by host and port."""
+    neighbours: int = 0
+    """How many ARKs of other objects ended at the same URL."""
+    earlier: Sequence[Observation] = ()
+    """Attempts at the same questions before those whose answers stand."""
+    policies: Mapping[str, Observation] = field(default_factory=dict)
+    """What came of asking for the pages where commitments stand in full, by the URL asked."""
+    own_path: Observation | None = None
+    """What the host says of its resolver's path, where that was asked."""
+    closed: ClosedCollection | None = None
+    """The collection that is meant to be closed, and holds this ARK."""
+    registered: Entry | None = None
+    """What the NAAN registry has about whoever assigns such names."""
+
+
+def judge(
+    answers: Mapping[Question, Observation],
+    *,
+    control: Observation | None = None,
+    control_info: Observation | None = None,
+    surroundings: Surroundings | None = None,
+) -> Verdict:
+    """The verdict on one ARK at one request URL, from the *answers* about it, of which the object's is one.
+
+    *control* and *control_info* are short for those of the `Surroundings`.
+    """
+    around = surroundings or Surroundings(control, control_info)
+    access = decide_access(answers, around)
+    metadata, describing = _judge_metadata(answers, access, around)
+    commitment = judge_commitment(answers, metadata, describing)
+    policy = _policy_page(commitment, around)
+    asked = [
+        answer for answer in (*around.earlier, *answers.values()) if not is_about_resolver(answer.question, answers)
+    ]
+    shared = (around.control, around.control_info, around.own_path, policy)
+    return Verdict(
+        ark=access.answer.ark,
+        request_url=access.answer.request_url,
+        object=access.verdict,
+        metadata=metadata,
+        commitment=_with_policy_page(commitment, policy),
+        final_url=access.answer.final_url if access.answer.end is ChainEnd.ANSWERED else None,
+        hops=access.answer.hops,
+        requests=requests_sent(asked),
+        remarks=tuple(dict.fromkeys(_remarks(answers, access, describing, around))),
+        rests_on=tuple(dict.fromkeys(answer.asked_url for answer in shared if answer is not None)),
+        naan_policy=_naan_policy(around.registered),
+    )
+
+
+# -- the object
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Which answer stands for the object, by which way it was had, and the verdict on it."""
+
+    way: Question
+    answer: Observation
+    verdict: ServiceVerdict
+
+    @property
+    def family(self) -> Family:
+        """The family of its outcome."""
+        return family(self.verdict.outcome)
+
+
+def decide_access(answers: Mapping[Question, Observation], around: Surroundings) -> Access:
+    """The first way by which the object is reached, or else the way as written, with what the others gave.
+
+    A way counts only while the one before it fails: what blocks a program is not mended by asking elsewhere.
+    """
+    first = _access(Question.OBJECT, answers[Question.OBJECT], around)
+    told = [*first.verdict.evidence, *_about_attempts(first, around.earlier)]
+    if first.family in (Family.WORKS, Family.NOT_JUDGED):
+        return _with_evidence(first, told)
+    for way in ACCESS[1:]:
+        if way not in answers:
+            continue
+        other = _access(way, answers[way], around)
+        how, *more = other.verdict.evidence
+        told += [f"{WAYS[way][0]} {how}", *more, *_about_attempts(other, around.earlier)]
+        if other.family is Family.WORKS:
+            outcome = ObjectOutcome.WORKS_ELSEWHERE.value if way in _ELSEWHERE else other.verdict.outcome
+            found = replace(other, verdict=replace(other.verdict, outcome=outcome))
+            return _with_evidence(found, told)
+    return _with_evidence(first, told)
+
+
+def _access(way: Question, answer: Observation, around: Surroundings) -> Access:
+    neighbours = around.neighbours if way is Question.OBJECT else 0
+    verdict = judge_object(answer, around.control, neighbours=neighbours)
+    if around.closed is not None and verdict.outcome == ObjectOutcome.BLOCKED and asks_for_a_right(answer):
+        verdict = as_expected(verdict, around.closed, around.control)
+    return Access(way, answer, verdict)
+
+
+def _with_evidence(access: Access, told: Sequence[str]) -> Access:
+    return replace(access, verdict=replace(access.verdict, evidence=tuple(told)))
+
+
+def _about_attempts(access: Access, earlier: Iterable[Observation]) -> Iterator[str]:
+    """How often a question was put, and what the earlier attempts gave; nothing where one attempt was enough."""
+    answer = access.answer
+    before = [each for each in earlier if each.question is answer.question and each.attempt < answer.attempt]
+    if answer.attempt > 1:
+        gave = [str(each.status) if each.end is ChainEnd.ANSWERED else each.end.value for each in before]
+        yield f"asked {answer.attempt} times{_span([*before, answer])}" + (
+            f"; before: {', '.join(gave)}" if gave else ""
+        )
+    elif access.way is Question.OBJECT and access.family in (Family.FAILS, Family.UNREACHABLE):
+        yield "asked once"
+
+
+def _span(attempts: Sequence[Observation]) -> str:
+    """The time from the first answer to the last, in words; nothing where that isn't known."""
+    moments = sorted(hop.at for attempt in attempts for hop in attempt.hops if hop.at)
+    if len(moments) < 2:
+        return ""
+    seconds = (datetime.fromisoformat(moments[-1]) - datetime.fromisoformat(moments[0])).total_seconds()
+    return f" over {seconds:.0f} s" if seconds >= 1 else " within a second"
+
+
+# -- metadata
+
+
+def _judge_metadata(
+    answers: Mapping[Question, Observation], access: Access, around: Surroundings
+) -> tuple[ServiceVerdict, tuple[Question, ...]]:
+    """The best of what the inflections gave, in the order in which they were asked, and which of them describe."""
+    verdicts = {
+        question: judge_metadata(
+            answers[question], object_answer=_object_of(answers[question], answers, access), control=around.control_info
+        )
+        for question in INFLECTED
+        if question in answers
+    }
+    if not verdicts:
+        words = _UNASKED_METADATA[access.family]
+        return ServiceVerdict(MetadataOutcome.NOT_ASKED.value, (words,)), ()
+    describing = tuple(question for question, verdict in verdicts.items() if verdict.outcome in DESCRIBED)
+    first = verdicts[describing[0]] if describing else next(iter(verdicts.values()))
+    others = tuple(words for verdict in verdicts.values() if verdict is not first for words in verdict.evidence)
+    return replace(first, evidence=first.evidence + others), describing
+
+
+def _object_of(answer: Observation, answers: Mapping[Question, Observation], access: Access) -> Observation:
+    """The answer for the object at the URL whose inflection was asked: comparing others would prove nothing."""
+    base = answer.asked_url.partition("?")[0]
+    return next((answers[way] for way in ACCESS if way in answers and answers[way].asked_url == base), access.answer)
+
+
+def _policy_page(commitment: ServiceVerdict, around: Surroundings) -> Observation | None:
+    """What came of asking for the page where a stated commitment is said to stand in full."""
+    link = policy_link(commitment.parsed) if commitment.outcome == CommitmentOutcome.STATED else None
+    return around.policies.get(link) if link else None
+
+
+def _with_policy_page(commitment: ServiceVerdict, page: Observation | None) -> ServiceVerdict:
+    if page is None:
+        return commitment
+    return replace(commitment, evidence=(*commitment.evidence, about_policy(page)))
+
+
+def _naan_policy(registered: Entry | None) -> Mapping[str, Any]:
+    """What a registry says of an assigner's policy, under the registry's own names; nothing where it says nothing."""
+    if registered is None:
+        return {}
+    policy = registered.policy
+    told = {"practices": list(policy.practices), "org_type": policy.org_type, "url": policy.url}
+    if not (policy.practices or policy.url):
+        return {}
+    return {"of": registered.key, "organization": registered.organization, **told}
+
+
+# -- remarks
+
+
+def _remarks(
+    answers: Mapping[Question, Observation], access: Access, describing: Sequence[Question], around: Surroundings
+) -> Iterator[str]:
+    yield from answers[Question.OBJECT].remarks
+    if access.way in WAYS:
+        yield WAYS[access.way][1]
+    yield from chain_remarks(access.answer)
+    yield from plain_remarks(access.answer.hops, around.tls)
+    yield from tls_remarks(answers[Question.OBJECT].hops, around.tls)
+    if access.way is not Question.OBJECT:
+        yield from tls_remarks(access.answer.hops, around.tls)
+    for question in describing[:1]:
+        yield from metadata_remarks(answers[question], access.answer)
+    if access.family is not Family.WORKS and Ark.parse(access.answer.ark).naan in EXPECTED_TO_RESOLVE:
+        yield "this NAAN is for terms and agents that are expected to resolve: that it doesn't is unusual"
+
+
+def family(outcome: str) -> Family:
+    """The family of an object outcome's token.
+
+    >>> family("blocked").value
+    'not-judged'
+    """
+    return FAMILY_OF[ObjectOutcome(outcome)]

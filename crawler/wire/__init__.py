@@ -1,0 +1,1 @@
+"""What goes over the wire, to which addresses, and what comes back."""

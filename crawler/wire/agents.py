@@ -1,0 +1,229 @@
+"""What Twisted and Scrapy make of a request, put right: exact targets, guarded addresses, long headers, told timeouts.
+
+Scrapy's own agents rebuild the target from a parsed URL and so lose a bare ``?``, which is a question of its own
+(draft-kunze-ark-10, 6). The seams used here are private to Scrapy 2.19, to which the project is pinned; tests that
+read request lines from raw sockets guard them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scrapy.core.downloader.handlers.http11 import (
+    _BindAddressAgent,
+    _LenientHTTP11ClientFactory,
+    _LenientHTTP11ClientProtocol,
+    _LenientHTTPClientParser,
+    _ScrapyAgent,
+    _ScrapyProxyAgent,
+    _TunnelingAgent,
+)
+from scrapy.exceptions import DownloadTimeoutError
+from scrapy.utils._download_handlers import make_response
+from twisted.internet.defer import CancelledError
+from twisted.internet.endpoints import wrapClientTLS
+from twisted.internet.error import ConnectingCancelledError, DNSLookupError
+from twisted.internet.interfaces import IHandshakeListener
+from twisted.python.failure import Failure
+from twisted.web._newclient import _contentLength
+from zope.interface import implementer
+
+from crawler.addresses import AddressGuard, Routes
+from crawler.resolving import request_target
+from crawler.wire.endpoints import AddressRefused, GuardedEndpoint
+from crawler.wire.flags import BODY_TIMEOUT
+from crawler.wire.names import NameServerSilent
+from crawler.wire.sending import Sending, WatchedPool
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
+    from twisted.internet.defer import Deferred
+    from twisted.internet.interfaces import IAddress
+    from twisted.web._newclient import HTTP11ClientProtocol
+    from twisted.web._newclient import Request as TxRequest
+    from twisted.web.client import URI, Agent
+    from twisted.web.iweb import IResponse
+
+#: Bytes of an answer's status line and headers; a single header may take them all.
+HEAD_LIMIT = 2**20
+
+
+class HeadTooLong(ValueError):
+    """Raised inside the parser when the headers of an answer never end."""
+
+
+class NotConnectedInTime(DownloadTimeoutError):
+    """Raised when the time was up before a connection was made."""
+
+
+class NoAnswerInTime(DownloadTimeoutError):
+    """Raised when the time was up and the host, though connected, had said nothing."""
+
+
+class _BoundedParser(_LenientHTTPClientParser):
+    """Takes headers of any length up to `HEAD_LIMIT`, all together; Twisted hangs up on a line over 16 KiB."""
+
+    MAX_LENGTH = HEAD_LIMIT
+    _head_bytes = 0
+
+    def lineReceived(self, line: bytes) -> None:
+        self._head_bytes += len(line)
+        if self._head_bytes > HEAD_LIMIT:
+            raise HeadTooLong(f"more than {HEAD_LIMIT} bytes of headers")
+        super().lineReceived(line)
+
+    def allHeadersReceived(self) -> None:
+        """A length or coding of the body that makes no sense is passed over: the status counts all the same."""
+        try:
+            _contentLength(self.connHeaders)
+        except ValueError:
+            self.connHeaders.removeHeader(b"content-length")
+        codings = self.connHeaders.getRawHeaders(b"transfer-encoding")
+        if codings and codings[0].lower() not in self._transferDecoders:
+            self.connHeaders.removeHeader(b"transfer-encoding")
+        super().allHeadersReceived()  # type: ignore[no-untyped-call]
+
+    def lineLengthExceeded(self, line: bytes) -> None:
+        raise HeadTooLong(f"a header of more than {HEAD_LIMIT} bytes")
+
+
+@implementer(IHandshakeListener)
+class _BoundedProtocol(_LenientHTTP11ClientProtocol):
+    """Parses answers with `_BoundedParser`; like Scrapy's own, it can only swap the class of the parser."""
+
+    on_handshake: Callable[[], None] | None = None
+
+    def handshakeCompleted(self) -> None:
+        """What was written before this goes out only now."""
+        if self.on_handshake is not None:
+            self.on_handshake()
+
+    def request(self, request: TxRequest) -> Deferred[IResponse]:
+        response = super().request(request)
+        assert self._parser is not None
+        self._parser.__class__ = _BoundedParser
+        return response
+
+
+class BoundedFactory(_LenientHTTP11ClientFactory):
+    """Speaks HTTP over new connections with `_BoundedProtocol`."""
+
+    def buildProtocol(self, addr: IAddress | None) -> HTTP11ClientProtocol:
+        return _BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
+
+
+class _Exact:
+    """Mixed into an agent: sends *target* as the request target."""
+
+    target: bytes
+    routes: Routes
+    guard: AddressGuard
+
+    def _requestWithEndpoint(self, *args: Any, **kwargs: Any) -> Any:
+        if "requestPath" in kwargs:
+            kwargs["requestPath"] = self.target
+        else:
+            args = (*args[:-1], self.target)
+        return super()._requestWithEndpoint(*args, **kwargs)  # type: ignore[misc]
+
+
+class _DirectAgent(_Exact, _BindAddressAgent):
+    """Connects where it may, the routes first; the URL's own host stays in SNI and in the Host header."""
+
+    def _getEndpoint(self, uri: URI) -> Any:
+        factory = self._endpointFactory
+        endpoint = GuardedEndpoint(
+            factory._reactor,
+            uri.host.decode("ascii"),
+            uri.port,
+            guard=self.guard,
+            routes=self.routes,
+            timeout=factory._connectTimeout,
+            bind=factory._bindAddress,
+        )
+        if uri.scheme != b"https":
+            return endpoint
+        creator = factory._policyForHTTPS.creatorForNetloc(uri.host, uri.port)
+        return wrapClientTLS(creator, endpoint)  # type: ignore[arg-type]
+
+
+class _TunnelAgent(_Exact, _TunnelingAgent):
+    """Through a proxy to https: the tunnel's target is the URL's own host."""
+
+
+class _ProxyAgent(_Exact, _ScrapyProxyAgent):
+    """Through a proxy to http: the target is the whole URL."""
+
+
+_EXACT: dict[type[Agent], type[_Exact]] = {
+    _BindAddressAgent: _DirectAgent,
+    _TunnelingAgent: _TunnelAgent,
+    _ScrapyProxyAgent: _ProxyAgent,
+}
+
+
+class ExactScrapyAgent(_ScrapyAgent):
+    """Scrapy's own agent, with our agents inside."""
+
+    routes: Routes
+    guard: AddressGuard
+    sending: Sending
+    _reader: Any = None
+
+    def _get_agent(self, request: Request, timeout: float) -> Agent:
+        agent = super()._get_agent(request, timeout)
+        exact = _EXACT[type(agent)]
+        if exact is not _DirectAgent and (refusal := self.guard.refusal(urlsplit(request.url).hostname or "")):
+            raise AddressRefused(refusal)  # names are looked up by the proxy, which has to guard itself
+        # Scrapy itself swaps the class of the response parser like this: its agents are built in one long method.
+        agent.__class__ = exact  # type: ignore[assignment]
+        target = request_target(request.url)
+        if exact is _ProxyAgent:
+            scheme, rest = request.url.split("://", 1)
+            target = f"{scheme}://{rest.split('/', 1)[0].split('?', 1)[0]}{target}"
+        agent.target = target.encode("ascii")  # type: ignore[attr-defined]
+        agent.routes, agent.guard = self.routes, self.guard  # type: ignore[attr-defined]
+        agent._pool = WatchedPool(agent._pool, self.sending)  # type: ignore[assignment]
+        return agent
+
+    def _cb_timeout(self, result: Any, request: Request, url: str, timeout: float) -> Any:
+        try:
+            return super()._cb_timeout(result, request, url, timeout)
+        except DownloadTimeoutError:
+            raise _late(result, f"{timeout:g} seconds") from None
+
+    def _cb_bodyready(self, txresponse: Any, request: Request) -> Any:
+        result = super()._cb_bodyready(txresponse, request)
+        self._reader = getattr(txresponse, "_bodyProtocol", None)
+        return result
+
+    def _cb_bodydone(self, result: Any, url: str) -> Response:
+        if result.get("ip_address") is None:  # Scrapy forgets it where the body isn't read
+            result["ip_address"] = getattr(result["txresponse"], "_scrapy_ip_address", None)
+        return super()._cb_bodydone(result, url)
+
+    def answer_so_far(self, request: Request) -> Response | None:
+        """What had arrived of the answer when the time was up, if its headers had."""
+        if self._txresponse is None:
+            return None
+        return make_response(
+            request.url,
+            int(self._txresponse.code),
+            self._headers_from_twisted_response(self._txresponse),
+            body=self._reader._bodybuf.getvalue() if self._reader is not None else b"",
+            flags=[BODY_TIMEOUT],
+            ip_address=getattr(self._txresponse, "_scrapy_ip_address", None),
+        )
+
+
+def _late(result: Any, words: str) -> Exception:
+    """How far a request had come when the time was up, from what cancelling it gave."""
+    if isinstance(result, Failure):
+        if isinstance(result.value, DNSLookupError):
+            return NameServerSilent(words)
+        if isinstance(result.value, ConnectingCancelledError | CancelledError):
+            return NotConnectedInTime(words)
+    return NoAnswerInTime(words)

@@ -1,0 +1,141 @@
+"""Puts credentials on the requests that they are for, over connections that are trusted, and takes them out again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.request import getproxies
+
+from cryptography.x509 import load_pem_x509_certificates
+from OpenSSL.crypto import X509
+from scrapy.exceptions import NotConfigured
+from twisted.internet.ssl import Certificate, trustRootFromCertificates
+from twisted.web.client import BrowserLikePolicyForHTTPS
+from twisted.web.iweb import IPolicyForHTTPS
+from zope.interface import implementer
+
+from crawler.wire.credentials import Credential, Credentials, Origin, without_secrets
+from crawler.wire.handlers import ExactDownloadHandler
+from crawler.wire.middlewares import exception_names, failure_words
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+logger = logging.getLogger(__name__)
+
+_DISTRUST = frozenset({"VerificationError", "CertificateError"})
+
+
+class CredentialedDownloadHandler(ExactDownloadHandler):
+    """Sends a host of one's own what it asks for. Over https, only where its certificate is trusted: else without."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._credentials: Credentials = crawler.settings.get("ARKAUDIT_CREDENTIALS") or Credentials()
+        self._distrusted: set[Origin] = set()
+        if self._credentials:
+            verifying = verifying_policy(crawler.settings.get("ARKAUDIT_CA_FILE"))
+            policy: Any = _TrustWhereItCounts(verifying, self._contextFactory, self._has_credentials)
+            self._contextFactory = policy
+
+    def _has_credentials(self, origin: Origin) -> bool:
+        return origin in self._credentials.by_origin and origin not in self._distrusted
+
+    async def _exchange(self, request: Request, *rest: Any) -> Response:
+        found = self._credentials.find(request.url)
+        if found is None or found[0] in self._distrusted:
+            return await super()._exchange(request, *rest)
+        origin, credential = found
+        try:
+            with _dressed(request, credential):
+                return await super()._exchange(request, *rest)
+        except Exception as failure:
+            if not _is_distrust(failure):
+                raise
+            # Nothing has been sent, for the handshake failed; whatever connects there now, is asked as a stranger.
+            self._distrusted.add(origin)
+            logger.warning("%s: its certificate can't be trusted, so no credentials are sent there", origin)
+            return await super()._exchange(request, *rest)
+
+
+@implementer(IPolicyForHTTPS)
+class _TrustWhereItCounts:
+    """Verifies the certificates of hosts that credentials are for; the others are observed as they are."""
+
+    def __init__(self, verifying: Any, observing: Any, has_credentials: Any) -> None:
+        self._verifying = verifying
+        self._observing = observing
+        self._has_credentials = has_credentials
+
+    def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
+        is_strict = self._has_credentials(Origin("https", hostname.decode("ascii").strip("[]").lower(), port))
+        return (self._verifying if is_strict else self._observing).creatorForNetloc(hostname, port)
+
+
+class Redaction:
+    """Comes first behind the wire; takes out of an answer the secrets that its host, or a proxy on the way, has."""
+
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Redaction:
+        credentials = crawler.settings.get("ARKAUDIT_CREDENTIALS") or Credentials()
+        is_proxied = crawler.settings.getbool("HTTPPROXY_ENABLED") and bool(getproxies())
+        if not credentials and not is_proxied:
+            raise NotConfigured
+        return cls(credentials)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        for credential in self._sent_with(request):
+            for name, values in response.headers.items():
+                response.headers[name] = [without_secrets(value, credential) for value in values]
+            response = response.replace(body=without_secrets(response.body, credential))
+        return response
+
+    def _sent_with(self, request: Request) -> Iterator[Credential]:
+        """What went out with *request*, for the host and for a proxy on the way."""
+        found = self._credentials.find(request.url)
+        if found is not None:
+            yield found[1]
+        to_proxy = request.headers.get("Proxy-Authorization")
+        if to_proxy:
+            yield Credential({"Proxy-Authorization": to_proxy.decode("latin-1")})
+
+
+def verifying_policy(ca_file: str | None) -> Any:
+    """A policy that trusts only certificates which a known authority has signed, or one in *ca_file*."""
+    authorities: Any = None
+    if ca_file:
+        found = load_pem_x509_certificates(Path(ca_file).read_bytes())
+        certificates = [Certificate(X509.from_cryptography(each)) for each in found]  # type: ignore[no-untyped-call]
+        authorities = trustRootFromCertificates(certificates)  # type: ignore[no-untyped-call]
+    return BrowserLikePolicyForHTTPS(authorities)  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def _dressed(request: Request, credential: Credential) -> Iterator[None]:
+    """For as long as it is under way, *request* has what its host asks for; a redirect is made of it afterwards."""
+    headers = request.headers
+    added = dict(credential.headers)
+    if credential.cookie:
+        others = [each.decode("latin-1") for each in headers.getlist("Cookie")]
+        added["Cookie"] = "; ".join((credential.cookie, *others))
+    before = {name: headers.getlist(name) for name in added}
+    headers.update(added)
+    try:
+        yield
+    finally:
+        for name, values in before.items():
+            headers[name] = values
+            if not values:
+                del headers[name]
+
+
+def _is_distrust(failure: Exception) -> bool:
+    return "certificate verify failed" in failure_words(failure) or not _DISTRUST.isdisjoint(exception_names(failure))

@@ -1,0 +1,286 @@
+"""Between the spiders and the wire: every hop recorded, robots obeyed, bodies bounded, dirt tolerated.
+
+What Scrapy turns into an exception although the server has answered keeps its status here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+from scrapy.exceptions import IgnoreRequest, StopDownload
+from scrapy.http import Headers
+
+from crawler.answers.answer import is_textual
+from crawler.answers.quirks import quirks
+from crawler.observations import ChainEnd, Hop
+from crawler.politeness.governor import NotAsked
+from crawler.resolving import Follow, Stop, is_too_long, next_step, url_fault
+from crawler.wire.codings import Content, codings_of, content
+from crawler.wire.failures import failure_kind, failure_text
+from crawler.wire.flags import UNDECODABLE, UNPACKED_IN_PART
+from crawler.wire.robots import RobotsUnreachable
+from extractors.formats import parse_content_type
+
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+logger = logging.getLogger(__name__)
+
+#: Headers kept with every hop, besides those by which bot challenges are known; and how much of a value.
+KEPT_HEADERS = (
+    "Content-Type", "Content-Length", "Link", "THUMP-Status", "Retry-After", "Refresh", "Vary", "Last-Modified",
+    "Server",
+)  # fmt: skip
+HEADER_CHARS = 8192
+#: The content of a body may be so many times as long as the body; longer bodies are unpacked beside the reactor.
+GROWTH, _UNPACKED_AT_ONCE = 4, 2**16
+#: Bytes of a robots.txt that are read, and of anything else without a limit of its own (RFC 9309, 2.5).
+ROBOTS_LIMIT = 500 * 2**10
+_NO_DOCUMENTS = ("image/", "audio/", "video/", "font/")
+
+
+class RunStopped(IgnoreRequest):
+    """Raised for what was still queued when the run was stopped: nothing was asked, so nothing is recorded."""
+
+
+class UnusableUrl(IgnoreRequest):
+    """Raised for a URL of which no request can be made; nothing has been looked up then."""
+
+
+class UrlTooLong(UnusableUrl):
+    """Raised for a URL that is longer than what we ask for."""
+
+
+class UsableUrls:
+    """Comes first, and holds back URLs over which the machinery would stumble in words of its own."""
+
+    def process_request(self, request: Request) -> None:
+        fault = url_fault(request.url)
+        if fault:
+            raise (UrlTooLong if is_too_long(request.url) else UnusableUrl)(fault)
+
+
+class HopRecorder:
+    """Records every hop in ``meta["hops"]`` and follows redirects itself, byte for byte.
+
+    How the chain ended stands in ``meta["chain_end"]`` and ``meta["chain_detail"]``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._max_hops = crawler.settings.getint("ARKAUDIT_MAX_HOPS")
+        signs = (name for challenge in quirks().challenges for name, _ in challenge.headers)
+        self._kept_headers = {name: Headers().normkey(name) for name in (*KEPT_HEADERS, *signs)}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> HopRecorder:
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> None:
+        if getattr(self._crawler.spider, "is_stopping", False):
+            raise RunStopped("the run was stopped")
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        header = response.headers.get("Location")
+        location = None if header is None else header.decode("latin-1")
+        hop = Hop(
+            url=request.url,
+            method=request.method,
+            at=_now(),
+            status=response.status,
+            location=None if location is None else location[:HEADER_CHARS],
+            address=None if response.ip_address is None else str(response.ip_address),
+            elapsed_s=_elapsed(request),
+            headers=_kept(response.headers, self._kept_headers),
+            body_bytes=len(response.body),
+            body_sha256=hashlib.sha256(response.body).hexdigest() if response.body else None,
+        )
+        _tell(hop)
+        hops = (*request.meta.get("hops", ()), hop)
+        request.meta["hops"] = hops
+        if response.headers.get("Set-Cookie") and "jar" in request.meta:
+            request.meta["cookie_at"] = len(hops) - 1
+        urls = [each.url for each in hops]
+        cookie_at = request.meta.get("cookie_at")
+        match next_step(urls, response.status, location, max_hops=self._max_hops, cookie_at=cookie_at):
+            case Stop(end, detail):
+                request.meta["chain_end"], request.meta["chain_detail"] = end, detail
+                return response
+            case Follow(url):
+                meta = {key: value for key, value in request.meta.items() if key not in _PER_HOP}
+                # Before what waits at its host: where it leads may be good for a moment only, and is found in order.
+                following = request.replace(url=url, dont_filter=True, meta=meta, priority=request.priority + 1)
+                for name in ("Cookie", "Proxy-Authorization"):  # the jar, and the proxy, know what is for the next host
+                    following.headers.pop(name, None)
+                return following
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        if isinstance(exception, RunStopped) or isinstance(exception.__cause__, RunStopped):
+            request.errback = None
+            return
+        end, error = _told(exception)
+        is_unsent = end in _HELD_BACK or _not_asked(exception) is not None or isinstance(exception, UnusableUrl)
+        hop = Hop(request.url, request.method, _now(), elapsed_s=_elapsed(request), error=error, sent=not is_unsent)
+        _tell(hop)
+        request.meta["hops"] = (*request.meta.get("hops", ()), hop)
+        request.meta["chain_end"], request.meta["chain_detail"] = end, error
+
+
+def _tell(hop: Hop) -> None:
+    """Write a request down, for who wants to know of each."""
+    if logger.isEnabledFor(logging.DEBUG):
+        told = {"url": hop.url, "status": hop.status, "elapsed_s": hop.elapsed_s, "address": hop.address}
+        words = f"{hop.status} {hop.location or ''}".strip() if hop.status is not None else hop.error
+        logger.debug("%s: %s (%s s)", hop.url, words, hop.elapsed_s, extra={**told, "error": hop.error})
+
+
+#: What belongs to one hop and not to the chain: the next host has its own slot and proxy, and counts its own bytes.
+_PER_HOP = frozenset(
+    {"download_slot", "download_latency", "body_bytes_received", "proxy", "_scheme_proxy", "_auth_proxy"}
+)
+
+
+#: Ends by which our own rules held a request back.
+_HELD_BACK = frozenset({ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS})
+
+
+def _told(exception: Exception) -> tuple[ChainEnd, str]:
+    """How a chain ends by an exception, and the words for it."""
+    not_asked = _not_asked(exception)
+    if not_asked is not None:
+        return not_asked.reason.end, not_asked.reason.words
+    kind = failure_kind(list(exception_names(exception)))
+    error = failure_text(kind, failure_words(exception))
+    if isinstance(exception, RobotsUnreachable) and kind.end is not ChainEnd.REFUSED_ADDRESS:
+        error = f"when asked for robots.txt: {error}"
+    return kind.end, error
+
+
+def _not_asked(exception: Exception) -> NotAsked | None:
+    """That a host is not asked any more, where *exception* says that."""
+    return next((each for each in (exception, exception.__cause__) if isinstance(each, NotAsked)), None)
+
+
+def exception_names(exception: BaseException) -> Iterator[str]:
+    """The class names of an exception, its causes and its reasons: what a failure is told apart by."""
+    pending: list[BaseException | None] = [exception]
+    seen: list[BaseException] = []
+    while pending:
+        current = pending.pop(0)
+        if current is None or current in seen:
+            continue
+        seen.append(current)
+        kinds = [kind for kind in type(current).__mro__ if kind not in (Exception, BaseException, object)]
+        yield from (kind.__name__ for kind in kinds)
+        if type(current).__module__ == "OpenSSL.SSL":
+            yield "SSL.Error"
+        reasons: Any = getattr(current, "reasons", None) or ()
+        pending += [getattr(reason, "value", None) for reason in reasons]
+        pending += [current.__cause__, current.__context__]
+
+
+def failure_words(exception: BaseException) -> str:
+    """What a failure says of itself: the words of the reasons inside it where Scrapy only lists them."""
+    if isinstance(exception, RobotsUnreachable) and exception.__cause__ is not None:
+        return failure_words(exception.__cause__)
+    cause = exception.__cause__ or exception
+    reasons: Any = getattr(cause, "reasons", None) or ()
+    words = [str(reason.value) or type(reason.value).__name__ for reason in reasons if hasattr(reason, "value")]
+    return "; ".join(words) or str(exception) or type(exception).__name__
+
+
+class BoundedCompression(HttpCompressionMiddleware):
+    """Asks for compressed bodies and unpacks them: what is damaged or too large keeps its status and its beginning.
+
+    Flags say whether there is a beginning. The content may be `GROWTH` times as long as a body may be.
+    """
+
+    def __init__(self, *, crawler: Crawler) -> None:
+        super().__init__(crawler=crawler)
+        self._most = crawler.settings.getint("ARKAUDIT_DECOMPRESSED_LIMIT")
+
+    def process_response(  # type: ignore[override]
+        self, request: Request, response: Response, spider: Spider | None = None
+    ) -> Response | Awaitable[Response]:
+        codings = codings_of([each.decode("latin-1") for each in response.headers.getlist("Content-Encoding")])
+        if not codings or not response.body:
+            return response
+        limit = min(self._most, GROWTH * int(request.meta.get("body_limit", ROBOTS_LIMIT)))
+        if len(response.body) > _UNPACKED_AT_ONCE:
+            return self._unpacked_apart(response, codings, limit)
+        return _unpacked(response, content(response.body, codings, limit=limit))
+
+    async def _unpacked_apart(self, response: Response, codings: Sequence[str], limit: int) -> Response:
+        return _unpacked(response, await asyncio.to_thread(content, response.body, codings, limit=limit))
+
+
+def _unpacked(response: Response, found: Content) -> Response:
+    if not found.fault:
+        return response.replace(body=found.data)
+    logger.info("%s: %s", response.url, found.fault)
+    flag = UNPACKED_IN_PART if found.data else UNDECODABLE
+    return response.replace(body=found.data, flags=[*response.flags, flag])
+
+
+class BodyBounds:
+    """An extension that stops a download where nothing more of the body is needed; the status stays.
+
+    ``meta["body_limit"]`` is in bytes on the wire; ``meta["text_only"]`` leaves bodies unread that are no text, and
+    ``meta["documents_only"]`` those that no reader could read: pictures, sound, films and fonts.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        crawler.signals.connect(self.headers_received, signal=signals.headers_received)
+        crawler.signals.connect(self.bytes_received, signal=signals.bytes_received)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> BodyBounds:
+        return cls(crawler)
+
+    def headers_received(self, headers: Headers, request: Request) -> None:
+        content_type = (headers.get("Content-Type") or b"").decode("latin-1")
+        media_type = parse_content_type(content_type)[0] if content_type else None
+        if request.meta.get("text_only") and not is_textual(media_type):
+            raise StopDownload(fail=False)
+        if request.meta.get("documents_only") and (media_type or "").startswith(_NO_DOCUMENTS):
+            raise StopDownload(fail=False)
+
+    def bytes_received(self, data: bytes, request: Request) -> None:
+        limit = request.meta.get("body_limit", ROBOTS_LIMIT)
+        received = request.meta.get("body_bytes_received", 0) + len(data)
+        request.meta["body_bytes_received"] = received
+        if received >= limit:
+            raise StopDownload(fail=False)
+
+
+def chain_of(request: Request) -> tuple[tuple[Hop, ...], ChainEnd, str]:
+    """The chain that *request* ended: its hops, how it ended, and the words for that."""
+    return (
+        request.meta.get("hops", ()),
+        request.meta.get("chain_end", ChainEnd.UNDETERMINED),
+        request.meta.get("chain_detail", ""),
+    )
+
+
+def _kept(headers: Headers, names: Mapping[str, bytes]) -> dict[str, str]:
+    """What is kept of *headers*: by name, as it is written and as Scrapy has it for a key."""
+    found = {name: headers.getlist(key) for name, key in names.items() if key in headers.keys()}  # noqa: SIM118
+    return {name: b", ".join(values).decode("latin-1")[:HEADER_CHARS] for name, values in found.items() if values}
+
+
+def _elapsed(request: Request) -> float | None:
+    latency = request.meta.get("download_latency")
+    return None if latency is None else round(float(latency), 3)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,164 @@
+"""Obeys robots.txt, also when it can't be had: what a host doesn't let us know, we don't take (RFC 9309, 2.3.1)."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections import defaultdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from protego import Protego
+from scrapy import Request, signals
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.misc import build_from_crawler
+
+from crawler.attempts import PASSING_STATUSES, Patience, wait_s
+from crawler.politeness.governor import NotAsked, governor_of
+from crawler.politeness.pacing import host_of
+from crawler.wire.agents import NoAnswerInTime
+from crawler.wire.flags import BODY_TIMEOUT
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.robotstxt import RobotParser
+
+
+#: A line that names us with more than the name: who copies it from a log adds the version, and all that is behind it.
+_NAMED_AT_LENGTH = re.compile(
+    rb"^(?P<name>(?:\xef\xbb\xbf)?[ \t]*user[- ]?agent[ \t]*:[ \t]*arkaudit)(?![\w-])[^\r\n]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+class RobotsForbidden(IgnoreRequest):
+    """Raised when robots.txt forbids a request; nothing has been sent for it then."""
+
+
+class RobotsUnavailable(IgnoreRequest):
+    """Raised when robots.txt exists for all that we know, and the host can't give it: nothing may be asked."""
+
+
+class RobotsTooSlow(IgnoreRequest):
+    """Raised when robots.txt wants longer intervals than we keep: nothing is asked then, rather than too fast."""
+
+
+class RobotsUnreachable(IgnoreRequest):
+    """Raised when the host gave no answer for robots.txt; the cause is the failure, which is the host's."""
+
+
+class ObeyRobots(RobotsTxtMiddleware):
+    """Scrapy's middleware, with refusals that can be told apart, and with the errors of robots.txt taken seriously.
+
+    4xx means that there are no rules. 429 and 5xx mean that all is forbidden (2.3.1.4): asked for a few more times,
+    then for the rest of the run. A host that gives no answer at all is observed as just that, and is asked again.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        settings = crawler.settings
+        self._patience = Patience(
+            settings.getint("ARKAUDIT_ATTEMPTS"),
+            settings.getfloat("ARKAUDIT_BACKOFF"),
+            settings.getfloat("ARKAUDIT_LONGEST_WAIT"),
+        )
+        self._governor = governor_of(crawler)
+        self._rules = self._governor.rules
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """Who waited for the rules of a host goes on before who has come just as they came."""
+
+    async def robot_parser(self, request: Request) -> RobotParser | None:
+        """The rules of the host of *request*, asked for once; None when there are none.
+
+        Where the host gave no answer, each request asks for itself, so that none has a failure on record that it
+        has not met; when the host isn't asked any more, they are told so.
+        """
+        host = host_of(request.url)
+        while True:
+            is_first = host not in self._rules
+            if is_first:
+                self._rules[host] = asyncio.ensure_future(self._fetch(f"{host}/robots.txt"))
+            rules = self._rules[host]
+            try:
+                async with self._turns[host]:
+                    return await asyncio.shield(rules)
+            except RobotsUnreachable as failure:
+                if self._rules.get(host) is rules:
+                    del self._rules[host]
+                if is_first or isinstance(failure.__cause__, IgnoreRequest | NotAsked):
+                    raise
+
+    def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
+        """Raise `RobotsForbidden` when the rules forbid *request*."""
+        try:
+            super().process_request_2(rp, request)
+        except IgnoreRequest as forbidden:
+            raise RobotsForbidden(request.url) from forbidden
+
+    async def _fetch(self, url: str) -> RobotParser | None:
+        attempt = 1
+        while True:
+            response = await self._answer(url)
+            if response.status < 500 and response.status != 429:
+                body = _with_our_name(response.body) if 200 <= response.status < 300 else b""
+                parser: RobotParser = build_from_crawler(self._parserimpl, self.crawler, body)
+                await self.crawler.signals.send_catch_log_async(
+                    signals.robots_parsed, robotparser=parser, request=Request(url)
+                )
+                self._keep_interval(url, parser)
+                return parser
+            pause_s = self._pause_s(response, attempt)
+            if pause_s is None:
+                times = f", asked {attempt} times" if attempt > 1 else ""
+                raise RobotsUnavailable(f"{url} answered {response.status}{times}")
+            await getattr(self.crawler.spider, "pause", asyncio.sleep)(pause_s)
+            attempt += 1
+
+    def _keep_interval(self, url: str, parser: RobotParser) -> None:
+        """Ask the host no faster than its rules want. Raises `RobotsTooSlow` when that is slower than we ever ask."""
+        interval_s = wanted_interval_s(parser, self._robotstxt_useragent or self._default_useragent)
+        if not self._governor.keep(url, interval_s):
+            raise RobotsTooSlow(f"{interval_s:g} s between two requests; we wait {self._governor.longest_wait_s:g} s")
+
+    async def _answer(self, url: str) -> Response:
+        meta = {"dont_obey_robotstxt": True, "dont_merge_cookies": True}
+        request = Request(url, priority=self.DOWNLOAD_PRIORITY, meta=meta, callback=NO_CALLBACK)
+        assert self.crawler.engine is not None
+        try:
+            response = await self.crawler.engine.download_async(request)
+            if BODY_TIMEOUT in response.flags:
+                raise NoAnswerInTime(f"only the beginning of {url} came")
+        except Exception as failure:
+            raise RobotsUnreachable(url) from failure
+        return response
+
+    def _pause_s(self, response: Response, attempt: int) -> float | None:
+        if response.status not in PASSING_STATUSES or attempt >= self._patience.attempts:
+            return None
+        header = (response.headers.get("Retry-After") or b"").decode("latin-1")
+        return wait_s(header, attempt, self._patience, at=datetime.now(UTC).isoformat())
+
+
+def _with_our_name(rules: bytes) -> bytes:
+    """*rules* in which we are named by our name alone, which is what Protego compares (RFC 9309, 2.2.1).
+
+    >>> _with_our_name(b"User-agent: ArkAudit/0.1 (+https://pypi.org/)")
+    b'User-agent: ArkAudit'
+    """
+    return _NAMED_AT_LENGTH.sub(rb"\g<name>", rules)
+
+
+def wanted_interval_s(parser: RobotParser, agent: str) -> float:
+    """The seconds between two requests that rules want of *agent*: by Crawl-delay or Request-rate, whichever is more.
+
+    A Request-rate that holds for some hours of the day only is kept at all hours.
+    """
+    wishes = [parser.crawl_delay(agent) or 0.0]
+    rules = getattr(parser, "rp", None)
+    if isinstance(rules, Protego) and (rate := rules.request_rate(agent)) is not None and rate.requests > 0:
+        wishes.append(rate.seconds / rate.requests)
+    return max((wish for wish in wishes if math.isfinite(wish) and wish > 0), default=0.0)
