@@ -119,7 +119,7 @@ class _Quiet:
 
 
 class _TextLine(logging.Formatter):
-    """``2026-11-21T10:00:00.000Z INFO crawler.wire.middlewares: 200 http://a.org/ in 1 s``; a traceback is folded."""
+    """``2026-11-21T10:00:00.000Z INFO crawler.wire.robots: 200 http://a.example/ in 1 s``; a traceback is folded."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         super().__init__("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S")

@@ -38,7 +38,7 @@ from extractors.ark import Ark
 told = json.load(sys.stdin)
 with Store.open(None) as store:
     targets = [(Ark("12x45", f"x{number}"), url) for number, url in enumerate(told["urls"])]
-    run_id, _ = audit(load(None, told["config"]), store, command="check", targets=targets, console=Console(stderr=True))
+    run_id = audit(load(None, told["config"]), store, command="check", targets=targets, console=Console(stderr=True))
     print(json.dumps([seen.asked_url for seen in store.observations(run_id)]))
 """
 
