@@ -112,7 +112,7 @@ class Reader:
     def _is_host(self) -> bool:
         """Whether the label is the name of a host, and the NAAN its port: ``http://ark:8080/``."""
         at = self._label.start()
-        return self._text.startswith("//", at - 2) or self._text.startswith("@", at - 1)
+        return self._text.startswith("//", max(0, at - 2)) or self._text.startswith("@", max(0, at - 1))
 
     # -- reading forward
 
