@@ -12,8 +12,10 @@ from rich.console import Console
 from arkaudit import audits, rows
 from arkaudit.audits import Target
 from arkaudit.config import Config
+from arkaudit.exits import say
 from arkaudit.explaining import Observed, explanation
 from arkaudit.resuming import Begun, fingerprint, opened
+from arkaudit.seeds import UserMistake
 from crawler.history.news import count_words
 from crawler.history.rechecking import Known
 from crawler.history.triaging import Treated
@@ -28,6 +30,9 @@ from extractors.documents import Block, Role
 from extractors.find import scan
 from extractors.mentions.mention import Mention, NamespaceMention
 from extractors.wraps.evidence import Evidence
+
+#: Of how many lines without an ARK it is said one by one, and how much of each is repeated.
+_MOST_FAULTS, _MOST_SAID = 10, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +60,10 @@ def checked(
     """Resolve the ARKs in the lines *asked*; with *explain* each row tells how its verdict came about.
 
     A check of the same lines that did not finish is gone on with. Raises `crawler.storage.errors.StoreError`, and
-    `arkaudit.seeds.UserMistake` for a command that contradicts the check that it is to go on with.
+    `arkaudit.seeds.UserMistake` for a command that contradicts the check that it is to go on with, or that names no
+    ARK at all.
     """
-    found = [_one_mention(text) for text in asked]
+    found = _mentions_of(asked)
     verdicts = _Verdicts()
     was_interrupted = False
     with opened("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
@@ -113,8 +119,8 @@ def _judged(begun: Begun, targets: Sequence[Target], verdicts: _Verdicts, consol
 
 
 def targets(asked: Sequence[str], config: Config) -> list[tuple[Ark, str]]:
-    """The ARKs in the lines *asked*, each once, with the URL that asks for its object."""
-    return list(dict.fromkeys(_targets([_one_mention(text) for text in asked], config).values()))
+    """The ARKs in the lines *asked*, each once, with the URL that asks for its object. Raises `UserMistake`."""
+    return list(dict.fromkeys(_targets(_mentions_of(asked), config).values()))
 
 
 def _targets(found: Iterable[Mention | str], config: Config) -> dict[Mention, tuple[Ark, str]]:
@@ -160,6 +166,21 @@ def _row(text: str, verdict: Verdict, observed: Observed | None) -> dict[str, An
     if observed is not None:
         row["explanation"] = explanation(verdict, observed.behind(verdict)).row
     return row
+
+
+def _mentions_of(asked: Sequence[str]) -> list[Mention | str]:
+    """The ARK of each line of input, or why it holds none, which is said. Raises `UserMistake` if all hold none."""
+    found = [_one_mention(text) for text in asked]
+    faults = [(text, why) for text, why in zip(asked, found, strict=True) if not isinstance(why, Mention)]
+    words = [f"{text[:_MOST_SAID]!r} {why}" for text, why in faults[:_MOST_FAULTS]]
+    if faults and len(faults) == len(found):
+        more = f"; {len(faults) - 1} more lines likewise" if len(faults) > 1 else ""
+        raise UserMistake(f"nothing to check: {words[0]}{more}")
+    for each in words:
+        say(each)
+    if len(faults) > len(words):
+        say(f"{len(faults) - len(words)} more lines hold no ARK; each has a row")
+    return found
 
 
 def _one_mention(text: str) -> Mention | str:

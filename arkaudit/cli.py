@@ -23,8 +23,10 @@ from arkaudit.exits import (
     EXIT_INTERRUPTED,
     EXIT_MISTAKE,
     INTERRUPTED,
+    NEVER,
     end,
     end_for,
+    end_unread,
     errors,
     exit_on,
     heed_signals,
@@ -45,7 +47,7 @@ from arkaudit.options import (
 )
 from arkaudit.seeds import Seeds, UserMistake
 from crawler.history.triage import Action, Kind
-from crawler.observations import DocumentRecord
+from crawler.observations import DocumentOutcome, DocumentRecord
 from crawler.sources.gate import ABOUT_LINKS
 from extractors.documents import ABOUT_CITATIONS, Finding
 
@@ -75,13 +77,24 @@ def cli() -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write what went wrong with documents here, as JSON Lines.",
 )
+@click.option(
+    "--fail-on",
+    type=click.Choice([NEVER, DocumentOutcome.UNREADABLE.value]),
+    multiple=True,
+    help="Exit with 1 when a document could not be read.",
+)
 @request_options
 def extract(
-    places: tuple[str, ...], form: str, findings: Path | None, config_file: Path | None, **options: Any
+    places: tuple[str, ...],
+    form: str,
+    findings: Path | None,
+    fail_on: tuple[str, ...],
+    config_file: Path | None,
+    **options: Any,
 ) -> None:
     """Print the ARKs that documents cite, repaired, with where and how they are written.
 
-    Files, folders, URLs, or - for standard input.
+    Files, folders, URLs, or - for standard input. Exits with 3 when nothing of all that could be read.
 
     \b
     arkaudit extract thesis.pdf
@@ -92,12 +105,19 @@ def extract(
 
     config = config_of(config_file, options)
     seeds = Seeds.of(place for place in places if place != "-")
+    unread: list[str] = []
+    is_read = False
     with ExitStack() as stack:
         to_findings = stack.enter_context(_writable(findings)) if findings else None
 
         def mentions() -> Iterator[dict[str, Any]]:
+            nonlocal is_read
             for read in documents(seeds, standard_input="-" in places, config=config, console=errors):
                 _report_findings(read.name, read.findings, to_findings)
+                if read.is_unreadable:
+                    unread.append(read.name)
+                else:
+                    is_read = True
                 yield from (rows.mention_row(read.name, mention) for mention in read.mentions)
 
         if form == "jsonl":
@@ -106,6 +126,9 @@ def extract(
             rows.write_mentions_csv(mentions(), sys.stdout)
         else:
             rows.print_mentions(mentions(), Console())
+    if unread and not is_read:
+        end_unread("nothing", unread)
+    exit_on(fail_on, [DocumentOutcome.UNREADABLE.value for _ in unread])
 
 
 @cli.command(short_help="The three services of ARKs: object, metadata, commitment.")
@@ -238,8 +261,11 @@ def crawl(
                 console=errors,
             )
         counts = begun.store.counts(run_id)
+        unread = begun.store.unread(run_id)
     read = f"{counts['read']} read" + (f", {counts['redirected']} redirected" if counts["redirected"] else "")
     say(f"{counts['documents']} documents, {read}, {counts['mentions']} citations, in {store_file}")
+    if not counts["read"]:
+        end_unread("no seed", unread)
 
 
 @cli.command(short_help="The whole audit: crawl, resolve, report.")
@@ -315,10 +341,14 @@ def run(
                     on_start=_watch_findings,
                     console=errors,
                 )
+            is_read = begun.store.counts(run_id)["read"] > 0
+            unread = begun.store.unread(run_id)
         outcomes = report_on(store_file, out, formats=formats, run_id=run_id, inventory=config.inventory)
         if config.notify.is_wanted:
             tell(config.model_copy(update={"out": out}), store_file, run_id)
         note_told(store_file, run_id)
+        if not is_read:
+            end_unread("no seed", unread)
         exit_on(fail_on, outcomes)
 
 
@@ -817,8 +847,8 @@ def _writable(path: Path) -> TextIO:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command.
 
-    Exit codes: 0 done; 1 done, with a finding at or above ``--fail-on``; 2 the user's mistake; 3 unfinished;
-    130 interrupted.
+    Exit codes: 0 done; 1 done, with a finding at or above ``--fail-on``; 2 the user's mistake; 3 unfinished, or no
+    seed could be read; 130 interrupted.
     """
     open_streams()
     heed_signals()

@@ -23,6 +23,9 @@ EXIT_FINDING, EXIT_MISTAKE, EXIT_UNFINISHED = 1, 2, 3
 NEVER = "never"  # the word of --fail-on for what nothing is as grave as
 EXIT_INTERRUPTED = 130  # what shells report of a program that Ctrl-C has ended
 
+#: Of how many documents it is said in one line why they could not be read.
+_MOST_REASONS = 3
+
 #: What is wrong with a disk, wherever it comes to light.
 _OF_DISKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 #: What is wrong with a path that a user has named, likewise.
@@ -87,6 +90,13 @@ def exit_on(fail_on: Sequence[str], found: Iterable[str]) -> None:
     """End with 1 when something *found* is as grave as one of *fail_on*, or graver (`reports.gravity`)."""
     if is_reached((token for token in fail_on if token != NEVER), found):
         sys.exit(EXIT_FINDING)
+
+
+def end_unread(what: str, reasons: Sequence[str]) -> NoReturn:
+    """End with 3, because nothing could be read of *what* was named; says of the first few why."""
+    first = ", ".join(reasons[:_MOST_REASONS])
+    more = f" and {len(reasons) - _MOST_REASONS} more" if len(reasons) > _MOST_REASONS else ""
+    end(EXIT_UNFINISHED, f"{what} could be read{f': {first}' if first else ''}{more}")
 
 
 def say(text: str, *, level: int = logging.INFO) -> None:

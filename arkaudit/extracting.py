@@ -28,7 +28,7 @@ from crawler.storage.store import Store
 from extractors.archives.members import Limits, Member
 from extractors.archives.walk import archive_kind, members
 from extractors.ark import Ark
-from extractors.documents import Finding
+from extractors.documents import NOTHING_READ, Finding
 from extractors.extraction import Extraction, with_evidence
 from extractors.mentions.doubts import Doubt
 from extractors.mentions.mention import STANDS_WHOLE, Mention
@@ -36,6 +36,7 @@ from extractors.wraps.evidence import Evidence
 
 #: The name of standard input as a document.
 STANDARD_INPUT = "-"
+_UNREADABLE = NOTHING_READ - {"empty"} | {"not-fetched"}
 #: What is read of a document; an archive on standard input goes into a file first.
 _INPUT_BYTES = Limits().member_bytes
 
@@ -53,6 +54,11 @@ class Document:
     def of(cls, name: str, read: Extraction) -> Document:
         """The document that *read* was made of."""
         return cls(name, read.mentions, read.findings, read.doubts)
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether it gave nothing because it could not be had or read; one that is empty was read."""
+        return not self.mentions and any(finding.kind in _UNREADABLE for finding in self.findings)
 
     def decided_on(self, evidence: Evidence) -> Document:
         """The document with what was doubtful in it decided in the light of all documents."""

@@ -198,8 +198,8 @@ def fail_on_option(command: Command) -> Command:
         type=click.Choice([NEVER, *TOKENS]),
         multiple=True,
         metavar="TOKEN",
-        help=f"Exit with 1 when an ARK has come to this, or to something graver of its kind; what is "
-        f"known (arkaudit triage) does not count. Repeatable. {orders}.",
+        help=f"Exit with 1 when an ARK or a document has come to this, or to something graver of its kind; "
+        f"what is known (arkaudit triage) does not count. Repeatable. {orders}.",
     )(command)
 
 

@@ -13,6 +13,7 @@ from rich.console import Console
 from arkaudit.exits import forget_output, say
 from arkaudit.rows import OutputClosed, whole, write
 from arkaudit.seeds import UserMistake
+from crawler.observations import DocumentOutcome
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.storage.store import bring_up_to_date
@@ -95,7 +96,14 @@ def _refuse_many(formats: Sequence[str]) -> None:
 
 
 def _tokens(frames: Frames) -> Iterator[str]:
-    """Every outcome, state and event of the run, as often as it occurs; those of known problems are left out."""
+    """Every outcome, state and event of the run, as often as it occurs; those of known problems are left out.
+
+    Of documents, those that could not be read, and the seeds among those that could not be had.
+    """
     open_ones = [(without_known(frames, frames.verdicts), "object"), (without_known(frames, frames.latest), "state")]
     for rows, column in (*open_ones, (raised_events(frames), "event")):
         yield from (str(token) for token in rows[column])
+    documents = frames.documents
+    is_had = documents["outcome"].isin([DocumentOutcome.READ.value, DocumentOutcome.REDIRECTED.value])
+    is_unread = documents["outcome"].eq(DocumentOutcome.UNREADABLE.value) | (documents["found_on"].isna() & ~is_had)
+    yield from [DocumentOutcome.UNREADABLE.value] * int(is_unread.sum())

@@ -17,25 +17,12 @@ from crawler.scope import Scope
 from crawler.wire.flags import STOPPED, incomplete
 from extractors.archives.members import INSIDE, Member
 from extractors.archives.walk import archive_kind, members
-from extractors.documents import Finding, Reading, Role
+from extractors.documents import NOTHING_READ, Finding, Reading, Role
 from extractors.extraction import Extraction, extract
 from extractors.formats import Format, format_of
 from extractors.mentions.mention import Mention
 from extractors.worker import Worker, WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout
 
-#: Findings that mean that nothing could be read, rather than that something was odd.
-_NOTHING_READ = frozenset(
-    {
-        "unreadable",
-        "encrypted",
-        "unknown-format",
-        "parser-crashed",
-        "parser-timeout",
-        "parser-out-of-memory",
-        "empty",
-        "undecodable",
-    }
-)
 #: What a document did to its parser, as a finding about the document.
 _FAILURES: tuple[tuple[type[WorkerError], str], ...] = (
     (WorkerDied, "parser-crashed"),
@@ -289,5 +276,5 @@ def _not_whole(source: Source, size: int) -> tuple[Finding, ...]:
 
 
 def _outcome(findings: Sequence[Finding], *, is_read: bool, size: int) -> str:
-    nothing_read = not is_read and (not size or any(finding.kind in _NOTHING_READ for finding in findings))
+    nothing_read = not is_read and (not size or any(finding.kind in NOTHING_READ for finding in findings))
     return (DocumentOutcome.UNREADABLE if nothing_read else DocumentOutcome.READ).value

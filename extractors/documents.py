@@ -69,6 +69,21 @@ class Finding:
 ABOUT_CITATIONS = frozenset({"dead-link", "link-mismatch", "namespace-mention", "unlinked-ark"})
 
 
+#: Findings that mean that nothing of a document could be read, rather than that something was odd.
+NOTHING_READ = frozenset(
+    {
+        "unreadable",
+        "encrypted",
+        "unknown-format",
+        "parser-crashed",
+        "parser-timeout",
+        "parser-out-of-memory",
+        "empty",
+        "undecodable",
+    }
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A document as its reader saw it."""

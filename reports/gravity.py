@@ -8,6 +8,7 @@ from typing import Final
 from crawler.history.standing import GRAVITY as STATE_GRAVITY
 from crawler.history.standing import EventKind
 from crawler.observations import GRAVITY as OUTCOME_GRAVITY
+from crawler.observations import DocumentOutcome
 
 #: The events, gravest first.
 EVENT_GRAVITY: Final = (
@@ -23,6 +24,7 @@ GRAVITY: Final = {
     "state": tuple(str(state) for state in STATE_GRAVITY),
     "event": tuple(str(event) for event in EVENT_GRAVITY),
     "outcome": tuple(str(outcome) for outcome in OUTCOME_GRAVITY),
+    "document": (str(DocumentOutcome.UNREADABLE),),
 }
 #: A word that is both a state and an outcome means both.
 TOKENS: Final = tuple(dict.fromkeys(token for tokens in GRAVITY.values() for token in tokens))

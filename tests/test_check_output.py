@@ -64,7 +64,7 @@ def test_an_explanation_belongs_to_the_row_in_json() -> None:
 
 
 def test_a_line_without_an_ark_is_explained_too() -> None:
-    done = run_command("check", *ON_LOOPBACK, "nothing", "--explain")
+    done = run_command("check", *ON_LOOPBACK, "nothing", "ark:12345/x5", "--explain")
     assert "holds no ARK" in done.stdout
 
 
@@ -100,8 +100,8 @@ def test_results_that_can_not_be_written_are_said_in_one_line(options: list[str]
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8", "utf-16"])
 def test_rows_are_json_whatever_the_encoding_of_the_stream(encoding: str) -> None:
     asked = "nothing: caffè, \N{GREEK SMALL LETTER ALPHA}, \N{GRINNING FACE}"
-    done = run_command("check", *ON_LOOPBACK, asked, encoding=encoding)
-    assert json.loads(done.stdout)["asked"] == asked
+    done = run_command("check", *ON_LOOPBACK, asked, "ark:/12345/x5", encoding=encoding)
+    assert json_lines(done.stdout)[0]["asked"] == asked
 
 
 def test_what_is_judged_is_printed_when_the_check_is_interrupted() -> None:

@@ -144,16 +144,27 @@ def test_extract_fetches_urls_and_follows_nothing() -> None:
         assert server.targets == ["/page"]
 
 
-def test_what_went_wrong_with_a_document_is_a_finding_and_the_exit_code_stays_0(tmp_path: Path) -> None:
+def test_what_went_wrong_with_documents_is_a_finding_and_3_when_nothing_could_be_read(tmp_path: Path) -> None:
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnot really")
     (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0" + bytes(200))
     (tmp_path / "empty.txt").write_bytes(b"")
+    empty = run_command("extract", tmp_path / "empty.txt")
+    assert (empty.returncode, empty.stdout) == (0, "")
     done = run_command("extract", tmp_path, "--findings", tmp_path / "findings.jsonl")
     found = {Path(row["document"]).name: row["kind"] for row in json_lines((tmp_path / "findings.jsonl").read_text())}
-    assert done.returncode == 0
+    assert done.returncode == 0  # the empty one was read
     assert done.stdout == ""
     assert found == {"broken.pdf": "unreadable", "photo.jpg": "unknown-format", "empty.txt": "empty"}
     assert "broken.pdf: unreadable" in done.stderr
+    failed = run_command("extract", tmp_path, "--fail-on", "unreadable")
+    assert failed.returncode == 1
+    (tmp_path / "empty.txt").unlink()
+    (tmp_path / "findings.jsonl").unlink()
+    none = run_command("extract", tmp_path, "--fail-on", "unreadable")
+    assert none.returncode == 3
+    assert none.stderr.splitlines()[-1] == (
+        f"arkaudit: nothing could be read: {tmp_path / 'broken.pdf'}, {tmp_path / 'photo.jpg'}"
+    )
 
 
 def test_a_pdf_that_kills_its_parser_costs_only_itself(tmp_path: Path) -> None:
@@ -174,9 +185,9 @@ def test_a_pdf_that_kills_its_parser_costs_only_itself(tmp_path: Path) -> None:
     assert sorted(outcomes_by_path.values()) == ["read", "read", "unreadable"]
 
 
-def test_a_password_is_a_finding_and_not_a_failure() -> None:
+def test_a_password_is_a_finding_and_says_that_nothing_was_read() -> None:
     done = run_command("extract", Path(__file__).parent / "fixtures" / "password.pdf")
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (done.returncode, done.stdout) == (3, "")
     assert "password.pdf: encrypted" in done.stderr
 
 
@@ -419,10 +430,54 @@ def test_an_output_folder_that_can_not_be_written_is_refused_before_anything_is_
 
 def test_a_seed_that_can_not_be_reached_is_a_row(tmp_path: Path) -> None:
     done = run_command("crawl", *ON_LOOPBACK, "http://127.0.0.1:9/", "--store", tmp_path / "a.db")
-    assert done.returncode == 0
+    assert done.returncode == 3
     assert "not-fetched" in done.stderr
+    assert done.stderr.splitlines()[-1] == "arkaudit: no seed could be read: http://127.0.0.1:9/ (refused)"
     with sqlite3.connect(tmp_path / "a.db") as raw:
         assert raw.execute("select url, outcome from document").fetchall() == [("http://127.0.0.1:9/", "refused")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"), [(reply("404 Not Found"), "404"), (reply(media_type="image/png", body="x" * 9), "unreadable")]
+)
+def test_a_run_that_could_read_no_seed_ends_with_3_and_says_why(answer: bytes, why: str, tmp_path: Path) -> None:
+    with RawServer(lambda _: answer) as server:
+        run = ["run", *ON_LOOPBACK, f"{server.url}/", "--store", tmp_path / "a.db", "--fail-on", "broken"]
+        done = run_command(*run, "--out", tmp_path / "out")
+        assert done.returncode == 3
+        assert done.stderr.splitlines()[-1] == f"arkaudit: no seed could be read: {server.url}/ ({why})"
+        assert (tmp_path / "out" / "index.html").exists()
+        assert run_command("extract", *ON_LOOPBACK, f"{server.url}/").returncode == 3
+
+
+def test_of_two_seeds_one_that_could_be_read_is_enough_unless_fail_on_says_otherwise(tmp_path: Path) -> None:
+    with RawServer(lambda target: reply(body="ark:/12345/x5") if target == "/" else reply("404 Not Found")) as server:
+        seeds = [f"{server.url}/", f"{server.url}/gone"]
+        extracted = [
+            run_command("extract", *ON_LOOPBACK, *seeds, *fail_on).returncode
+            for fail_on in ((), ("--fail-on", "unreadable"), ("--fail-on", "never"))
+        ]
+        ran = [
+            run_command("run", *ON_LOOPBACK, *seeds, "--store", tmp_path / "a.db", *fail_on).returncode
+            for fail_on in ((), ("--fail-on", "unreadable"), ("--fail-on", "broken"))
+        ]
+    assert extracted == [0, 1, 0]
+    assert ran == [0, 1, 0]
+
+
+def test_a_line_without_an_ark_is_said_and_if_there_is_no_other_a_mistake(tmp_path: Path) -> None:
+    done = run_command("check", "nothing", "ark:/12345/x5", "ark:/12148/")
+    assert (done.returncode, outcomes(json_lines(done.stdout))) == (0, ["invalid", "skipped", "invalid"])
+    assert done.stderr.splitlines()[:2] == [
+        "arkaudit: 'nothing' holds no ARK",
+        "arkaudit: 'ark:/12148/' names a NAAN, not an object",
+    ]
+    for lines in (["nothing"], ["ark:/12148/", "x"]):
+        (tmp_path / "arks.txt").write_text("\n".join(lines))
+        for given in (lines, ["--from", tmp_path / "arks.txt"], ["--dry-run", *lines]):
+            done = run_command("check", "--store", tmp_path / "a.db", *given)
+            assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert not (tmp_path / "a.db").exists()
 
 
 def test_a_crawl_stays_on_its_site_and_within_its_depth(tmp_path: Path) -> None:

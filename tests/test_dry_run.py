@@ -67,9 +67,7 @@ def forbidden(tmp_path: Path) -> list[str]:
 def test_nothing_is_sent_or_written(tmp_path: Path, forbidden: list[str]) -> None:
     with RawServer(lambda _: reply(body="x")) as server:
         route = f"--connect-to=r.example:80=127.0.0.1:{server.port}"
-        check = run_command(
-            "check", "--dry-run", route, *forbidden, "http://r.example/ark:/12x45/x5", "ark:12345/x", "y"
-        )
+        check = run_command("check", "--dry-run", route, *forbidden, "http://r.example/ark:/12x45/x5", "ark:12345/x")
         run = run_command("run", "--dry-run", route, *forbidden, "http://r.example/", "--out", tmp_path / "out")
         assert server.request_lines == []
     assert list(tmp_path.iterdir()) == []

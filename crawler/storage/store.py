@@ -77,6 +77,8 @@ RUNNING, FINISHED = "running", "finished"
 Recordable = DocumentRecord | Observation | TlsResult | Pause | HostTraffic | Settled
 #: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
 _PAGE = 500
+#: Documents that could not be read, of which a run is told by name.
+_MOST_UNREAD = 100
 #: ARKs of which the key is remembered: those that pages close to each other cite.
 _ARKS_KNOWN = 8_000
 
@@ -719,6 +721,16 @@ class Store:
                 )
                 or 0,
             }
+
+    def unread(self, run_id: int) -> list[str]:
+        """The documents of a run that could not be had or read, in order, each with its outcome."""
+        document = schema.document
+        good = [DocumentOutcome.READ.value, DocumentOutcome.REDIRECTED.value]
+        query = select(document.c.url, document.c.outcome, document.c.status)
+        query = query.where(document.c.run_id == run_id, document.c.outcome.not_in(good))
+        with self._engine.connect() as connection:
+            rows = connection.execute(query.order_by(document.c.document_id).limit(_MOST_UNREAD)).all()
+        return [f"{row.url} ({row.status if (row.status or 0) >= 400 else row.outcome})" for row in rows]
 
 
 def bring_up_to_date(path: Path) -> None:
