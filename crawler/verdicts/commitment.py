@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from enum import StrEnum
+from urllib.parse import urlsplit
 
 from crawler.answers.erc_dates import parse_dates
 from crawler.answers.erc_values import ON_PURPOSE, missing_code
@@ -56,7 +57,27 @@ _OF_PERMANENCE = re.compile(
     r"|engag|verpflicht|compromi|compromet|impegn|keep|永[続久]|保[存证証]|長期|长期",
     re.IGNORECASE,
 )
+#: What of that a licence, or a name, may say as well: "kept", "Archives", "perpetual" promise nothing of the object.
+_OF_USE = re.compile(
+    r"\bcc[\s-](?:by|0|zero)\b|\bcc0\b|creativecommons\.org|rightsstatements\.org|licen[cs]|lizen[zs]|licenza|copyright|©"
+    r"|public domain|domaine public|gemeinfrei|dominio p|rights? reserved|\brights?\b|\bdroits?\b|derechos|diritti"
+    r"|direitos|rechte|urheber|permission|genehmigung|autorisation|reproduc|re-?us[ea]|r[ée]utilis|nutzung|terms of use"
+    r"|fair use|open access|acc[èe]s libre|acceso abierto|accesso aperto|freely available",
+    re.IGNORECASE,
+)
+_BEYOND_USE = re.compile(
+    r"permanen|persist|p[ée]renn|durab|preserv|conservation|conserv[ée]|maintain|maintien|maintenu|long[- ]term"
+    r"|long terme|langfrist|dauerhaft|永[続久]|保[存证証]|長期|长期",
+    re.IGNORECASE,
+)
+#: An archive in a name or an address is none that archives.
+_NAMED_ARCHIVE = re.compile(
+    r"\b(?:the |des |der |du |de l'|dell'|del |do )?archiv(?:es?|s|io|o|um|ist|ists|al)?\b", re.IGNORECASE
+)
 _TO_COME = re.compile(r"(?:tb[acd]|todo|fixme|n/a)\b")
+#: Where only templates lead: hosts for examples (RFC 2606), and ARKs for examples and tests.
+_EXAMPLE_HOST = re.compile(r"https?://(?:[\w-]+\.)*example\.(?:com|org|net|edu)(?![\w.-]*\w)", re.IGNORECASE)
+_EXAMPLE_ARK = re.compile(r"\bark:/?(?:12345|99999)(?:/|\Z)", re.IGNORECASE)
 #: Keys that hold a commitment in some records, and in others what a thing is made of, or a licence.
 _AMBIGUOUS = frozenset({"policy", "support"})
 #: The inflections whose answers can show that there is no commitment: an answer to ``?`` can't (2023, 5.1.1).
@@ -102,7 +123,9 @@ def judge_commitment(
         statement = statement_in(answers[question])
         if statement is not None:
             foreign = _foreign(answers[question])
-            return _undetermined(foreign) if foreign else judge_statement(statement, INFLECTIONS[question])
+            if foreign:
+                return _undetermined(foreign)
+            return judge_statement(statement, INFLECTIONS[question], at=answers[question].final_url)
     showing = [question for question in genuine if question in _SHOWING]
     if not showing:
         return _undetermined("only an answer to ? could be read, which can't show that there is no commitment")
@@ -124,7 +147,7 @@ def statement_in(answer: Observation) -> Mapping[str, str] | None:
     for kind in ("erc", *STRUCTURED):
         for label, value in record.get(kind, {}).items():
             key = plain_key(label)
-            is_other = key in _AMBIGUOUS and kind != "erc" and not _OF_PERMANENCE.search(value)
+            is_other = key in _AMBIGUOUS and not _promises(value) and not (kind == "erc" and _is_placeholder(value))
             if key in COMMITMENT_KEYS and not is_other:
                 return {"what": value}
     if record and not record.keys() & {"json-ld", "embedded"}:
@@ -132,18 +155,27 @@ def statement_in(answer: Observation) -> Mapping[str, str] | None:
     words = answer.facts.told.get("commitment")
     if words is None and (found := _IN_TEXT.search(answer.text or "")):
         words = found["words"]
-        if not (_OF_PERMANENCE.search(words) or _is_placeholder(words, "")):
+        if not (_OF_PERMANENCE.search(words) or _is_placeholder(words)):
             return None
     return None if words is None else {"what": words}
 
 
-def judge_statement(statement: Mapping[str, str], asked: str) -> ServiceVerdict:
-    """What a statement amounts to: a promise, a promise of nothing, or words that a program put there."""
+def judge_statement(statement: Mapping[str, str], asked: str, *, at: str = "") -> ServiceVerdict:
+    """What a statement amounts to: a promise, a promise of nothing, or words that a program put there.
+
+    *at* is the URL that gave it: who lives at an example host may say so.
+
+    >>> judge_statement({"who": "Our Institution", "what": "Permanent: Stable Content:"}, "?info").outcome
+    'placeholder'
+    """
     what = statement.get("what", "").strip().rstrip(":").strip()
     code = missing_code(what)
     if code in ON_PURPOSE:
         return _told(CommitmentOutcome.STATED, f"{asked} states on purpose that there is none: {what}", statement)
-    if code or _is_placeholder(what, statement.get("who", "")):
+    if template := _template_in(statement, at):
+        words = f"{asked} gave a statement as a template has it: {template!r}"
+        return _told(CommitmentOutcome.PLACEHOLDER, words, statement)
+    if code or _is_placeholder(what):
         if not what and _points_somewhere(statement):
             words = f"{asked} names no level, but where the commitment is stated: {statement['where']}"
             return _told(CommitmentOutcome.STATED, words, statement)
@@ -175,17 +207,45 @@ def about_policy(answer: Observation) -> str:
     return f"the fuller statement at {answer.asked_url} {words}"
 
 
-def _is_placeholder(what: str, who: str) -> bool:
+def _template_in(statement: Mapping[str, str], at: str) -> str | None:
+    """The guarantor, or the place, that only a template names: then its level is the template's, too.
+
+    >>> _template_in({"who": "Harbour Library", "where": "http://example.com/ark:/99999/"}, "https://r.example/")
+    'http://example.com/ark:/99999/'
+    """
+    who, where = statement.get("who", ""), statement.get("where", "")
+    first = re.split(r"\s[|/:]\s|[|;:,]\s", statement.get("what", ""), maxsplit=1)[0]
+    named = next((each for each in (who, first) if _bare(each) in quirks().placeholder_guarantors), None)
+    if named is not None:
+        return named
+    host = _EXAMPLE_HOST.search(where)
+    is_own = host is not None and urlsplit(at).netloc.lower() == urlsplit(host[0]).netloc.lower()
+    return where if _EXAMPLE_ARK.search(where) or (host is not None and not is_own) else None
+
+
+def _promises(words: str) -> bool:
+    """Whether *words* under a label that may mean other things speak of permanence, and not of use alone.
+
+    >>> [_promises(words) for words in ("CC BY 4.0", "Rights: Archives of the Harbour", "CC0, preserved")]
+    [False, False, True]
+    """
+    if level_of(words) is not None:
+        return True
+    spoken = _NAMED_ARCHIVE.sub("", re.sub(r"https?://[^/\s]*", "", words))
+    return bool((_BEYOND_USE if _OF_USE.search(words) else _OF_PERMANENCE).search(spoken))
+
+
+def _is_placeholder(what: str) -> bool:
     """Whether a statement is what a template, a program or an empty form leaves."""
-    words = re.sub(r"\A[\W_]+|[\W_]+\Z", "", plain(what))
-    known = quirks()
-    if words in known.placeholder_words or words == "" or _TO_COME.match(words):
+    words, known = _bare(what), quirks()
+    if words in known.placeholder_words or words == "" or _TO_COME.match(words) or missing_code(what):
         return True
-    if level_of(what) is not None:
-        return False
-    if plain(who) in known.placeholder_guarantors:
-        return True
-    return any(phrase in plain(what) for phrase in known.placeholder_phrases)
+    return level_of(what) is None and any(phrase in plain(what) for phrase in known.placeholder_phrases)
+
+
+def _bare(words: str) -> str:
+    """*words* in plain form, without quotes, brackets and punctuation around them."""
+    return re.sub(r"\A[\W_]+|[\W_]+\Z", "", plain(words))
 
 
 def _points_somewhere(statement: Mapping[str, str]) -> bool:
