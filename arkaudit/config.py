@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from pydantic import (
     AfterValidator,
@@ -35,7 +36,7 @@ from crawler.politeness.pacing import Allowance, Allowances, is_own
 from crawler.scope import Extent
 from crawler.sources.oai_pmh import Selection
 from crawler.verdicts.closed import ClosedCollection
-from crawler.wire.credentials import Credential, Credentials, Origin, names_user
+from crawler.wire.credentials import Credential, Credentials, Origin, names_user, of_proxy
 from extractors.normalize import NotAnArk
 
 HOME = "https://pypi.org/project/arkaudit/"
@@ -446,6 +447,15 @@ class Config(_Section):
                 if host.headers or host.cookies
             }
         )
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The words that nobody is shown: of hosts of one's own, of the proxies on the way, and of the mail server."""
+        proxies = [secret for url in getproxies().values() for secret in of_proxy(url).secrets]
+        email = self.notify.email
+        password = os.environ.get(email.password_env, "") if email and email.password_env else ""
+        mail = (password, f"\0{email.user or ''}\0{password}") if email and password else ()
+        return (*self.credentials.secrets, *proxies, *mail)
 
     @property
     def is_anonymous(self) -> bool:

@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn, TextIO
 
 from rich.console import Console
@@ -35,6 +35,9 @@ INTERRUPTED = "interrupted; what was observed until then is kept"
 
 errors = Console(stderr=True, soft_wrap=True)
 """Everything but results goes here."""
+
+withheld: Callable[[str], str] = str
+"""Takes secrets out of a line, once they are known (`arkaudit.logs.start`)."""
 
 
 class Aside(io.TextIOWrapper):
@@ -102,7 +105,7 @@ def end_unread(what: str, reasons: Sequence[str]) -> NoReturn:
 def say(text: str, *, level: int = logging.INFO) -> None:
     """A line for people, on standard error, and in the log; nothing in it that a terminal would obey."""
     logger.log(level, "%s", text, extra={"is_shown": True})
-    errors.print(escaped(f"arkaudit: {text}"), highlight=False, markup=False)
+    errors.print(withheld(escaped(f"arkaudit: {text}")), highlight=False, markup=False)
 
 
 def end(code: int, text: str) -> NoReturn:

@@ -8,17 +8,20 @@ import sqlite3
 import ssl
 import sys
 import time
-from collections.abc import Iterable
+import traceback
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from pythonjsonlogger.core import RESERVED_ATTRS
 from pythonjsonlogger.json import JsonFormatter
 from rich.console import Console
 
-from arkaudit import __version__
+from arkaudit import __version__, exits
 from arkaudit.config import Config, ConfigError, Log
-from crawler.wire.credentials import HIDDEN, masked
+from crawler.wire.credentials import masked
+from crawler.wire.redaction import Redactor
 from reports.display import escaped, escaped_json
 
 logger = logging.getLogger(__name__)
@@ -36,7 +39,9 @@ def start(config: Config, console: Console) -> None:
     """
     log = config.log
     level = logging.getLevelNamesMapping()[(log.level or ("info" if log.file else "warning")).upper()]
-    secrets = [secret for each in config.credentials.by_origin.values() for secret in each.secrets]
+    quiet = _Quiet(config.secrets)
+    exits.withheld = quiet
+    sys.excepthook = _quiet_hook(quiet)
     beside = _Beside(console)
     beside.setLevel(max(level, logging.WARNING) if log.file else level)
     handlers: list[logging.Handler] = [beside]
@@ -44,7 +49,7 @@ def start(config: Config, console: Console) -> None:
         handlers.append(_file(log))
         handlers[-1].setLevel(level)
     for handler in handlers:
-        handler.setFormatter(_JsonLine(secrets) if log.format == "json" else _TextLine(secrets))
+        handler.setFormatter(_JsonLine(quiet) if log.format == "json" else _TextLine(quiet))
     logging.basicConfig(handlers=handlers, level=logging.WARNING, force=True)
     for name in _OURS:
         logging.getLogger(name).setLevel(level)
@@ -107,24 +112,31 @@ class _Beside(logging.Handler):
 
 
 class _Quiet:
-    """Takes secrets out of a line."""
+    """Takes secrets out of a line, in whatever form they stand there."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        self._secrets = list(secrets)
+        self._redactor = Redactor.of(secrets)
 
     def __call__(self, line: str) -> str:
-        for secret in self._secrets:
-            line = line.replace(secret, HIDDEN)
-        return masked(line)
+        return masked(self._redactor.text(line))
+
+
+def _quiet_hook(quiet: _Quiet) -> Callable[..., None]:
+    """What shows a bug on standard error, in the end, without secrets."""
+
+    def show(*failure: Any) -> None:
+        sys.stderr.write(quiet("".join(traceback.format_exception(*failure))))
+
+    return show
 
 
 class _TextLine(logging.Formatter):
     """``2026-11-21T10:00:00.000Z INFO crawler.wire.robots: 200 http://a.example/ in 1 s``; a traceback is folded."""
 
-    def __init__(self, secrets: Iterable[str]) -> None:
+    def __init__(self, quiet: _Quiet) -> None:
         super().__init__("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S")
         self.converter = time.gmtime
-        self._quiet = _Quiet(secrets)
+        self._quiet = quiet
 
     def format(self, record: logging.LogRecord) -> str:
         return self._quiet(escaped(super().format(record).replace("\n", " | ")))
@@ -133,7 +145,7 @@ class _TextLine(logging.Formatter):
 class _JsonLine(JsonFormatter):
     """One object an event: ``at``, ``level``, ``logger``, ``message``, and what belongs to the event."""
 
-    def __init__(self, secrets: Iterable[str]) -> None:
+    def __init__(self, quiet: _Quiet) -> None:
         super().__init__(
             "%(asctime)s%(levelname)s%(name)s%(message)s",
             "%Y-%m-%dT%H:%M:%S",
@@ -142,7 +154,7 @@ class _JsonLine(JsonFormatter):
             json_ensure_ascii=False,
         )
         self.converter = time.gmtime
-        self._quiet = _Quiet(secrets)
+        self._quiet = quiet
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
         return f"{super().formatTime(record, datefmt)}.{record.msecs:03.0f}Z"

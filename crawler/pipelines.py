@@ -34,8 +34,10 @@ class StorePipeline:
         return cls(crawler)
 
     async def process_item(self, item: Recordable) -> Recordable:
+        spider = cast("AuditSpider", self._crawler.spider)
+        item = spider.withheld(item)
         if not isinstance(item, Observation):  # the spider has recorded it, in the order of its decisions
-            cast("AuditSpider", self._crawler.spider).record(item)
+            spider.record(item)
         return item
 
     def spider_closed(self) -> None:

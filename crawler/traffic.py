@@ -53,7 +53,7 @@ class TrafficRecorder:
         if not records or spider.store_failure is not None:
             return
         try:
-            spider.store.record(spider.run_id, records)
+            spider.store.record(spider.run_id, [spider.withheld(each) for each in records])
         except StoreUnwritable as failure:
             spider.store_failure = failure
             spider.stop(reason="store-unwritable")

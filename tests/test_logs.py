@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
+import logging
 import re
+import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from arkaudit import logs
+from arkaudit.config import load
+from arkaudit.exits import say
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 
 ARK = "ark:/12x45/x5"
@@ -75,3 +83,27 @@ def test_how_a_command_ends_is_written_down_too(tmp_path: Path) -> None:
 def test_a_log_that_can_not_be_written_is_a_mistake(place: str, tmp_path: Path) -> None:
     done = run_command("check", "--log-file", tmp_path / place, "ark:/12345/x")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+def test_secrets_of_proxies_and_of_the_mail_server_are_shown_nowhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://me:pr0xy%2Fsesame@127.0.0.1:9")
+    monkeypatch.setenv("MAIL_PASSWORD", "m4il/open+sesame")
+    email = {"smtp": "mail.example:25", "to": ["a@b.example"], "sender": "a@b.example", "user": "me"}
+    config = load(None, {"notify.email": {**email, "password_env": "MAIL_PASSWORD"}, "log.file": tmp_path / "a.log"})
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    shown_on_console = io.StringIO()
+    console = Console(file=shown_on_console)
+    logs.start(config, console)
+    try:
+        plain = base64.b64encode(b"\0me\0m4il/open+sesame").decode()
+        for told in ("m4il/open+sesame", plain, "m4il%2Fopen%2Bsesame", "pr0xy/sesame", "pr0xy%2Fsesame"):
+            say(f"not told (mail): 535 {told} is wrong")
+            logging.getLogger("crawler.test").warning("535 %s is wrong", told)
+        sys.excepthook(ValueError, ValueError("m4il/open+sesame"), None)
+    finally:
+        logs.start(load(None, {}), Console(file=io.StringIO()))
+    shown = capsys.readouterr().err + (tmp_path / "a.log").read_text() + shown_on_console.getvalue()
+    assert shown.count("[secret]") >= 16
+    assert not re.search("sesame|" + re.escape(plain[8:20]), shown)

@@ -20,6 +20,8 @@ from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import Entry, Settled
 from crawler.storage.recording import Recorder
 from crawler.storage.store import Recordable, Store
+from crawler.wire.credentialed import Withholding
+from crawler.wire.credentials import Credentials
 from crawler.wire.middlewares import RunStopped
 
 logger = logging.getLogger(__name__)
@@ -46,6 +48,8 @@ class AuditSpider(scrapy.Spider):
         self.frontier = Frontier(store, run_id, self.name)
         self.recorder = Recorder(store, run_id, failed=self._store_failed)
         self.feed = Feed(self.frontier, self.recorder, bounds or Bounds(), is_idle=self._is_idle, lost=self.lost)
+        self.withheld = Withholding(Credentials())
+        """Takes secrets out of what is recorded."""
         self._stopped = asyncio.Event()
         self._later: set[asyncio.TimerHandle] = set()
         self._stopping: asyncio.Task[None] | None = None
@@ -54,6 +58,7 @@ class AuditSpider(scrapy.Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(spider._stay_for_what_waits, signal=signals.spider_idle)
+        spider.withheld = Withholding.from_crawler(crawler)
         return spider
 
     # -- what is asked for, and recorded
@@ -80,7 +85,7 @@ class AuditSpider(scrapy.Spider):
 
     def record(self, *items: Recordable) -> None:
         """Record *items* in one transaction, in a moment at the latest."""
-        self.recorder.add(*items)
+        self.recorder.add(*map(self.withheld, items))
         for item in items:
             if isinstance(item, Settled):
                 self.feed.settled(item.canonical)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.request import getproxies
 
 from cryptography.x509 import load_pem_x509_certificates
@@ -17,9 +18,11 @@ from twisted.web.client import BrowserLikePolicyForHTTPS
 from twisted.web.iweb import IPolicyForHTTPS
 from zope.interface import implementer
 
-from crawler.wire.credentials import Credential, Credentials, Origin, without_secrets
+from crawler.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
+from crawler.wire.credentials import Credential, Credentials, Origin, of_proxy
 from crawler.wire.handlers import ExactDownloadHandler
 from crawler.wire.middlewares import exception_names, failure_words
+from crawler.wire.redaction import Redactor
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _DISTRUST = frozenset({"VerificationError", "CertificateError"})
 
@@ -93,9 +98,10 @@ class Redaction:
 
     def process_response(self, request: Request, response: Response) -> Response:
         for credential in self._sent_with(request):
+            quiet = credential.redactor
             for name, values in response.headers.items():
-                response.headers[name] = [without_secrets(value, credential) for value in values]
-            response = response.replace(body=without_secrets(response.body, credential))
+                response.headers[name] = [quiet.bytes(value) for value in values]
+            response = response.replace(body=quiet.bytes(response.body))
         return response
 
     def _sent_with(self, request: Request) -> Iterator[Credential]:
@@ -106,6 +112,48 @@ class Redaction:
         to_proxy = request.headers.get("Proxy-Authorization")
         if to_proxy:
             yield Credential({"Proxy-Authorization": to_proxy.decode("latin-1")})
+
+
+class Withholding:
+    """Takes out of what is recorded the secrets that its hosts have: what was packed when it came can show them still.
+
+    What an answer is asked for by, and what it settles, stays as it is: it was asked for so.
+    """
+
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
+        self._of_proxies = [secret for url in getproxies().values() for secret in of_proxy(url).secrets]
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Withholding:
+        return cls(crawler.settings.get("ARKAUDIT_CREDENTIALS") or Credentials())
+
+    def __call__(self, item: T) -> T:
+        """*item*, without the secrets of the hosts that it is about."""
+        if not self._credentials and not self._of_proxies:
+            return item
+        secrets = {
+            secret for url in _urls_of(item) if (found := self._credentials.find(url)) for secret in found[1].secrets
+        }
+        quiet = Redactor.of((*secrets, *self._of_proxies))
+        match item:
+            case Observation():
+                return quiet.record(item, kept=frozenset({"ark", "request_url", "asked_url"}))
+            case DocumentRecord():
+                way = None if item.led_by is None else self(item.led_by)
+                cleaned = quiet.record(item, kept=frozenset({"settles", "led_by"}))
+                return cleaned if way is item.led_by else replace(cleaned, led_by=way)
+            case Pause() | HostTraffic() | TlsResult():
+                return quiet.record(item)
+        return item
+
+
+def _urls_of(item: object) -> Iterator[str]:
+    """The URLs of the hosts that a record is about."""
+    yield from (hop.url for hop in getattr(item, "hops", ()))
+    for name in ("url", "found_on", "host"):
+        if isinstance(told := getattr(item, name, None), str):
+            yield told
 
 
 def verifying_policy(ca_file: str | None) -> Any:

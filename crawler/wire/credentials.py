@@ -9,14 +9,11 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-#: What stands in the place of a secret.
-HIDDEN = "[secret]"
-#: Shorter words may stand in any page by chance, and are not looked for.
-_LEAST_CHARS = 6
+from crawler.wire.redaction import LEAST_CHARS, Redactor
+
 _PORTS = {"http": 80, "https": 443}
 _USERINFO = re.compile(r"(?<=://)[^/?#@\s]*@")
 
@@ -76,22 +73,61 @@ class Credential:
         ('Basic bWU6b3Blbi1zZXNhbWU=', 'bWU6b3Blbi1zZXNhbWU=', 'me:open-sesame', 'open-sesame')
         """
         words = dict.fromkeys(word for value in (*self.headers.values(), *self.cookies.values()) for word in _in(value))
-        return tuple(sorted((word for word in words if len(word) >= _LEAST_CHARS), key=len, reverse=True))
+        return tuple(sorted((word for word in words if len(word) >= LEAST_CHARS), key=len, reverse=True))
+
+    @property
+    def redactor(self) -> Redactor:
+        """What takes the secrets out of anything."""
+        return Redactor.of(self.secrets)
+
+
+#: ``token="abc"``, ``sig=abc``: what a scheme has for its parameters.
+_PARAMETER = re.compile(r"""[A-Za-z][\w-]*=\s*(?:"([^"]*)"|'([^']*)'|([^\s,;"']+))""")
 
 
 def _in(value: str) -> Iterable[str]:
-    """The words in a value: itself, the token behind a scheme (RFC 9110, 11.4), and a password in Basic (RFC 7617)."""
+    """The words in a value: itself, the token behind a scheme (RFC 9110, 11.4), and a password in Basic (RFC 7617).
+
+    >>> list(_in('Token id="me", key="open-sesame"'))[2:]
+    ['me', 'open-sesame']
+    """
     scheme, space, token = value.strip().partition(" ")
     yield value.strip()
     if space:
         yield token.strip()
+    for parameter in _PARAMETER.finditer(value):
+        yield from (each for each in parameter.groups() if each)
     if scheme.lower() == "basic":
         try:
-            told = base64.b64decode(token, validate=True).decode("utf-8")
+            data = base64.b64decode(token, validate=True)
         except ValueError:
             return
+        told = _text(data)
         yield told
         yield told.partition(":")[2]
+    elif ":" in token and " " not in token:  # ``ApiKey id:key``
+        yield token.partition(":")[2]
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def of_proxy(url: str) -> Credential:
+    """What the proxy at *url* is sent, if that names a user.
+
+    >>> of_proxy("http://me:open%2Dsesame@proxy.example:3128").secrets
+    ('Basic bWU6b3Blbi1zZXNhbWU=', 'bWU6b3Blbi1zZXNhbWU=', 'me:open-sesame', 'open-sesame')
+    """
+    userinfo, at, _ = url.partition("://")[2].rpartition("@")
+    if not at:
+        return Credential()
+    user, _, password = userinfo.partition(":")
+    told = f"{unquote(user)}:{unquote(password)}".encode()
+    return Credential({"Proxy-Authorization": f"Basic {base64.b64encode(told).decode()}"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +150,19 @@ class Credentials:
         found = self.by_origin.get(origin)
         return None if found is None else (origin, found)
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The secrets of all origins."""
+        return tuple(dict.fromkeys(secret for each in self.by_origin.values() for secret in each.secrets))
+
 
 def without_secrets(data: bytes, credential: Credential) -> bytes:
-    """*data* with each secret of *credential* replaced.
+    """*data* with each secret of *credential* replaced, in whatever form it stands there.
 
     >>> without_secrets(b'{"X-Key": "open-sesame"}', Credential({"X-Key": "open-sesame"}))
     b'{"X-Key": "[secret]"}'
     """
-    for secret in credential.secrets:
-        for encoding in ("utf-8", "latin-1"):
-            with suppress(UnicodeEncodeError):
-                data = data.replace(secret.encode(encoding), HIDDEN.encode())
-    return data
+    return credential.redactor.bytes(data)
 
 
 def names_user(url: str) -> bool:
