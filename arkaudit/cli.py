@@ -357,7 +357,7 @@ def run(
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write the report into this folder; - for standard output."
 )
-@click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest]")
+@click.option("--run", "run_id", type=int, help="One run alone.  [default: the audit as it stands now]")
 @click.option("--since", type=int, metavar="RUN", help="A run to compare with.  [default: the one before]")
 @choice_options
 @inventory_option
@@ -384,6 +384,9 @@ def report(
     audit: str | None,
 ) -> None:
     """Tables and a page from a store: what to act on, by NAAN, by host, by document, every ARK and its evidence.
+
+    It is about the audit as it stands now: the newest finished run that has read documents, with every later check of
+    its ARKs; --run shows one run alone.
 
     \b
     arkaudit report --store audit.db --out report

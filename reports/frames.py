@@ -70,17 +70,22 @@ from reports.columns import (
 from reports.inventory_file import no_inventory
 from reports.run_queries import (
     NO_RUN,
+    Reported,
     arks_of,
     asked_arks,
+    audit_as_it_stands,
     behind,
     cited_arks,
     counting_verdicts,
     happened_since,
+    has_later_run,
     has_run,
     kept,
     last_good_of,
+    later_runs,
     life_of,
-    newest_run,
+    passed_over,
+    run_alone,
     run_before,
     standing_in,
 )
@@ -96,7 +101,9 @@ class StoreUnreadable(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frames:
-    """One run of the store. Frames are shared: a table copies what it changes.
+    """One run of the store, alone or with what later checks say of its ARKs.
+
+    Frames are shared: a table copies what it changes.
 
     Two are never equal, so that what several tables are made from can be computed once for each.
     """
@@ -137,6 +144,16 @@ class Frames:
     whether the part of the run that is reported is about it."""
     stock: pd.DataFrame = field(default_factory=no_stock, repr=False)
     """One row an ARK of the inventory and URL: its last check in this run or before it."""
+    later: pd.DataFrame = field(default_factory=lambda: _no_rows(RUN), repr=False)
+    """Runs that began later and have checked ARKs of this one again: their verdicts stand in the place of its own."""
+    passed_over: pd.DataFrame = field(default_factory=lambda: _no_rows(RUN), repr=False)
+    """Runs that began later to read documents, and did not finish or read none."""
+    is_alone: bool = False
+    """Whether there are later runs, and the run is reported as if there were none."""
+    is_all: bool = False
+    """Whether these are all ARKs that the store has ever checked, since no document says which are meant."""
+    store: str = ""
+    """The name of the store's file."""
     timeline: Timeline = field(default_factory=no_timeline, repr=False)
     """All runs up to this one, in few columns."""
     previous: Frames | None = field(default=None, repr=False)
@@ -170,6 +187,8 @@ RUN: Selection = {
     run.c.resolver: TEXT,
     run.c.user_agent: TEXT,
     run.c.seeds: TEXT,
+    run.c.seeds.label("seed_list"): PARSED,
+    run.c.plan: PARSED,
     assessment.c.is_suspect: TRUTH,
     assessment.c.reason.label("suspicion"): TEXT,
 }
@@ -402,7 +421,9 @@ def load_frames(
     registry: Registry | None = None,
     inventory: pd.DataFrame | None = None,
 ) -> Frames:
-    """One run of *store*: the one asked for, or the newest that holds a document or a verdict.
+    """One run of *store*, alone; or without *run_id*, its audit as it stands now.
+
+    That is the newest finished run that has read a document, with what later checks have found of its ARKs.
 
     With it come the run before it that did the same, if there is one, and the run *since*, if one is given: their
     own rows, without requests. *registry* tells who is behind a NAAN; by default what is built in. An *inventory* is
@@ -478,18 +499,30 @@ def _chosen(
     for asked in (run_id, since):
         if asked is not None and not has_run(connection, asked):
             raise StoreUnreadable(f"{store}: has no run {asked}")
-    chosen = newest_run(connection) if run_id is None else run_id
-    earlier = run_before(connection, chosen)
+    reported = audit_as_it_stands(connection) if run_id is None else run_alone(run_id)
     registered = _registered(registry)
-    frames = _frames(connection, NO_RUN if chosen is None else chosen, registered, since=since)
+    until = None if reported is None else reported.until
+    reported = reported or run_alone(NO_RUN)
+    earlier = None if until is None else run_before(connection, reported.run_id)
     return replace(
-        frames,
-        previous=_frames(connection, earlier, registered, is_whole=False) if earlier is not None else None,
-        since=_frames(connection, since, registered, is_whole=False) if since is not None else None,
-        timeline=timeline(connection, chosen),
-        inventory=with_citations(connection, inventory, chosen),
-        stock=stock(connection, inventory, chosen),
+        _frames(connection, reported, registered, since=since),
+        store=store.name,
+        is_alone=run_id is not None and has_later_run(connection, run_id),
+        previous=None if earlier is None else _compared(connection, earlier, registered, is_all=reported.is_all),
+        since=None if since is None else _compared(connection, since, registered, is_all=reported.is_all),
+        timeline=timeline(connection, until),
+        inventory=with_citations(connection, inventory, until),
+        stock=stock(connection, inventory, until),
     )
+
+
+def _compared(connection: Connection, run_id: int, registered: pd.DataFrame, *, is_all: bool) -> Frames:
+    """A run that another is compared with, as it stood then."""
+    return _frames(connection, Reported(run_id, run_id, is_all=is_all), registered, is_whole=False)
+
+
+def _no_rows(selection: Selection) -> pd.DataFrame:
+    return _columns(selection).frame()
 
 
 def _unlisted() -> pd.DataFrame:
@@ -552,16 +585,23 @@ _COMPARED = frozenset(
 
 
 def _frames(
-    connection: Connection, run_id: int, registered: pd.DataFrame, *, since: int | None = None, is_whole: bool = True
+    connection: Connection,
+    reported: Reported,
+    registered: pd.DataFrame,
+    *,
+    since: int | None = None,
+    is_whole: bool = True,
 ) -> Frames:
-    """The frames of one run; without requests and without what came before it where it is not reported whole."""
+    """The frames of what is *reported*; without requests and without what came before where it is not whole."""
+    run_id = reported.run_id
 
     def load(selection: Selection, query: Select[Any]) -> pd.DataFrame:
         return _frame(connection, selection, query)
 
-    counting = kept(connection, "counting", counting_verdicts(run_id))
+    counting = kept(connection, "counting", counting_verdicts(reported))
     judged = kept(connection, "judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
     told = run_id if is_whole else NO_RUN
+    until = reported.until if is_whole else NO_RUN
     asking, citing = (
         {column: dtype for column, dtype in selection.items() if is_whole or column.name in _COMPARED}
         for selection in (OBSERVATIONS, MENTIONS)
@@ -574,11 +614,19 @@ def _frames(
     _, fetches = _with_hops(connection, FETCHES, _rows(FETCHES).where(document.c.run_id == told), FETCH_OF)
     cited = _rows(citing).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
     verdicts = _rows(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
-    lives = _rows(HISTORY).join_from(verdict, run).where(life_of(judged, told))
-    good = _rows(LAST_GOOD).join_from(verdict, run).where(last_good_of(counting, told))
-    events = _rows(EVENTS).join_from(event, ark).where(happened_since(told, since))
+    lives = _rows(HISTORY).join_from(verdict, run).where(life_of(judged, until))
+    good = _rows(LAST_GOOD).join_from(verdict, run).where(last_good_of(counting, until))
+    events = (
+        _rows(EVENTS)
+        .join_from(event, ark)
+        .where(happened_since(reported, since) if is_whole else event.c.run_id == NO_RUN)
+    )
+    runs = _rows(RUN).outerjoin_from(run, assessment)
     return Frames(
-        run=load(RUN, _rows(RUN).outerjoin_from(run, assessment).where(run.c.run_id == run_id)),
+        run=load(RUN, runs.where(run.c.run_id == run_id)),
+        later=load(RUN, runs.where(later_runs(reported, counting))),
+        passed_over=load(RUN, runs.where(passed_over(reported))),
+        is_all=reported.is_all,
         documents=load(DOCUMENTS, _rows(DOCUMENTS).where(document.c.run_id == run_id)),
         findings=load(FINDINGS, _rows(FINDINGS).where(finding.c.run_id == run_id)),
         arks=load(ARKS, _rows(ARKS).where(arks_of([cited_arks(run_id), judged, asked_arks(run_id)]))),
@@ -595,7 +643,7 @@ def _frames(
         history=load(HISTORY, lives).merge(load(RUNS, _rows(RUNS)), on="run_id", how="left"),
         last_good=_last_good(load(LAST_GOOD, good)),
         registered=registered,
-        triage=_triage(treated(connection, counting, run_id)),
+        triage=_triage(treated(connection, counting, run_id, until=reported.until)),
     )
 
 

@@ -3,30 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Integer, Select, and_, column, func, or_, select, table
 
-from crawler.observations import FAMILY_OF, Family
+from crawler.observations import FAMILY_OF, DocumentOutcome, Family
 from crawler.schema import ark, document, event, is_current_mention, latest, mention, observation, run, verdict
 
+#: The state of a run that came to its end.
+FINISHED: Final = "finished"
 #: The number that no run has.
 NO_RUN: Final = -1
 _WORKING: Final = [str(outcome) for outcome, family in FAMILY_OF.items() if family is Family.WORKS]
 _AILING: Final = [str(outcome) for outcome, family in FAMILY_OF.items() if family in (Family.FAILS, Family.UNREACHABLE)]
 
 
-def newest_run(connection: Connection) -> int | None:
-    """The newest run that holds a document or a verdict, or else the newest; none in an empty store."""
-    newest = select(func.max(run.c.run_id))
-    busy = (run.c.run_id.in_(select(each.c.run_id)) for each in (document, verdict))
-    found: int | None = connection.scalar(newest.where(or_(*busy)))
-    return connection.scalar(newest) if found is None else found
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What a report is about: a run, alone, or as its ARKs stand after all later checks of them."""
+
+    run_id: int
+    until: int
+    """The run whose checks are the last that count; the run itself where it is reported alone."""
+    is_all: bool = False
+    """Whether it is about every ARK that the store has ever checked, since no document says which are meant."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether only what the run itself knew counts."""
+        return self.until == self.run_id and not self.is_all
+
+
+def run_alone(run_id: int) -> Reported:
+    """One run, as if there had been no later one."""
+    return Reported(run_id, run_id)
+
+
+def audit_as_it_stands(connection: Connection) -> Reported | None:
+    """The newest finished run that has read a document, with all later checks of its ARKs; none in an empty store.
+
+    Without such a run it is one that did not finish, or read nothing; and in a store of checks alone, all that were
+    ever checked.
+    """
+    newest = select(run.c.run_id).order_by(run.c.started_at.desc(), run.c.run_id.desc()).limit(1)
+    last = connection.scalar(newest)
+    if last is None:
+        return None
+    has_document = select(document.c.run_id).where(document.c.run_id == run.c.run_id)
+    has_read = has_document.where(document.c.outcome == DocumentOutcome.READ.value).exists()
+    for is_meant in (and_(has_read, run.c.state == FINISHED), has_read, has_document.exists()):
+        found = connection.scalar(newest.where(is_meant))
+        if found is not None:
+            return Reported(found, last)
+    has_verdict = select(verdict.c.run_id).where(verdict.c.run_id == run.c.run_id).exists()
+    checked = connection.scalar(newest.where(has_verdict))
+    return Reported(last, last) if checked is None else Reported(checked, last, is_all=True)
 
 
 def has_run(connection: Connection, run_id: int) -> bool:
     """Whether the store has a run of this number."""
     return connection.scalar(select(run.c.run_id).where(run.c.run_id == run_id)) is not None
+
+
+def has_later_run(connection: Connection, run_id: int) -> bool:
+    """Whether a run of the store began after this one."""
+    return connection.scalar(select(run.c.run_id).where(run.c.started_at > _started(run_id)).limit(1)) is not None
 
 
 def run_before(connection: Connection, run_id: int | None) -> int | None:
@@ -52,28 +94,31 @@ def asked_arks(run_id: int) -> Select[Any]:
     return select(observation.c.ark_id).where(observation.c.run_id == run_id)
 
 
-def counting_verdicts(run_id: int) -> Select[Any]:
-    """The verdicts that count for a run: its own, and of what it cites and did not ask, the last one before it.
+def counting_verdicts(reported: Reported) -> Select[Any]:
+    """The verdicts that count: of each URL that the run cites or has judged, the last one that is no later than told.
 
-    A run that asks only what is due leaves the others as they were found last.
+    Its own, and of what it cites and did not ask, the last one before it: a run that asks only what is due leaves the
+    others as they were found last. And, unless it is reported alone, what later checks have found instead.
     """
+    run_id, last = reported.run_id, _started(reported.until)
     cited = (
         select(mention.c.request_url).join(document).where(document.c.run_id == run_id, is_current_mention).distinct()
     )
     judged = select(verdict.c.request_url).where(verdict.c.run_id == run_id)
     age = func.row_number().over(
-        partition_by=verdict.c.request_url, order_by=(run.c.started_at.desc(), verdict.c.verdict_id.desc())
+        partition_by=verdict.c.request_url,
+        order_by=(run.c.started_at.desc(), run.c.run_id.desc(), verdict.c.verdict_id.desc()),
     )
-    earlier = (
-        select(verdict.c.verdict_id, age.label("age"))
-        .join(run)
-        .where(
-            run.c.started_at < _started(run_id),
-            verdict.c.request_url.in_(cited),
-            verdict.c.request_url.not_in(judged),
-        )
-        .subquery()
-    )
+    aged = select(verdict.c.verdict_id, age.label("age")).join(run)
+    if not reported.is_alone:
+        meant = aged.where(run.c.started_at <= last)
+        if not reported.is_all:
+            meant = meant.where(or_(verdict.c.request_url.in_(cited), verdict.c.request_url.in_(judged)))
+        each = meant.subquery()
+        return select(each.c.verdict_id).where(each.c.age == 1)
+    earlier = aged.where(
+        run.c.started_at < last, verdict.c.request_url.in_(cited), verdict.c.request_url.not_in(judged)
+    ).subquery()
     own = select(verdict.c.verdict_id).where(verdict.c.run_id == run_id)
     return own.union_all(select(earlier.c.verdict_id).where(earlier.c.age == 1)).subquery().select()
 
@@ -106,17 +151,17 @@ def behind(verdicts: Select[Any], run_id: int) -> ColumnElement[bool]:
     return or_(observation.c.run_id == run_id, earlier)
 
 
-def life_of(arks: Select[Any], run_id: int) -> ColumnElement[bool]:
-    """Whether a verdict of a run is about one of *arks*, and of that run or an earlier one."""
-    return and_(verdict.c.ark_id.in_(arks), run.c.started_at <= _started(run_id))
+def life_of(arks: Select[Any], until: int) -> ColumnElement[bool]:
+    """Whether a verdict of a run is about one of *arks*, and of the run *until* or an earlier one."""
+    return and_(verdict.c.ark_id.in_(arks), run.c.started_at <= _started(until))
 
 
-def last_good_of(verdicts: Select[Any], run_id: int) -> ColumnElement[bool]:
-    """Whether a verdict of an earlier run is a good one about an ARK that fails or is silent in *verdicts*."""
+def last_good_of(verdicts: Select[Any], until: int) -> ColumnElement[bool]:
+    """Whether a verdict of a run before *until* is a good one about an ARK that fails or is silent in *verdicts*."""
     ailing = select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(verdicts), verdict.c.object.in_(_AILING))
     return and_(
         verdict.c.ark_id.in_(ailing.subquery().select()),
-        run.c.started_at < _started(run_id),
+        run.c.started_at < _started(until),
         verdict.c.object.in_(_WORKING),
     )
 
@@ -126,13 +171,35 @@ def standing_in(verdicts: Select[Any]) -> ColumnElement[bool]:
     return latest.c.verdict_id.in_(verdicts)
 
 
-def happened_since(run_id: int, since: int | None) -> ColumnElement[bool]:
-    """Whether an event was noted in a run, or in one after the run *since* and before it."""
-    own = event.c.run_id == run_id
-    if since is None:
-        return own
-    between = select(run.c.run_id).where(run.c.started_at > _started(since), run.c.started_at <= _started(run_id))
-    return or_(own, event.c.run_id.in_(between))
+def happened_since(reported: Reported, since: int | None) -> ColumnElement[bool]:
+    """Whether an event was noted in a run, or in one after the run *since* and before it.
+
+    Where later checks count, also whether one of them noted it, of what the run cites or has judged.
+    """
+    run_id = reported.run_id
+    happened = [event.c.run_id == run_id]
+    if since is not None:
+        between = select(run.c.run_id).where(run.c.started_at > _started(since), run.c.started_at <= _started(run_id))
+        happened.append(event.c.run_id.in_(between))
+    if not reported.is_alone:
+        later = select(run.c.run_id).where(
+            run.c.started_at > _started(run_id), run.c.started_at <= _started(reported.until)
+        )
+        about = select(verdict.c.request_url).where(verdict.c.verdict_id.in_(counting_verdicts(reported)))
+        happened.append(and_(event.c.run_id.in_(later), event.c.request_url.in_(about)))
+    return or_(*happened)
+
+
+def later_runs(reported: Reported, verdicts: Select[Any]) -> ColumnElement[bool]:
+    """Whether a run began after the one that is reported, and has found one of *verdicts*."""
+    found = select(verdict.c.run_id).where(verdict.c.verdict_id.in_(verdicts))
+    return and_(run.c.run_id.in_(found), run.c.started_at > _started(reported.run_id))
+
+
+def passed_over(reported: Reported) -> ColumnElement[bool]:
+    """Whether a run has begun to read documents after the one that is reported, and is not reported all the same."""
+    reads = run.c.run_id.in_(select(document.c.run_id))
+    return and_(reads, run.c.started_at > _started(reported.run_id), run.c.started_at <= _started(reported.until))
 
 
 def arks_of(parts: Sequence[Select[Any]]) -> ColumnElement[bool]:

@@ -117,8 +117,12 @@ def _ark_measures(frames: Frames) -> Iterator[Measure]:
     yield "ARKs described", described, "The provider answers ?info with a description of the object."
     committed = int(standings["commitment"].eq(CommitmentOutcome.STATED).sum())
     yield "ARKs with a stated commitment", committed, "The provider says what it promises."
-    carried = frames.verdicts[~frames.verdicts["run_id"].isin(frames.run["run_id"])]
+    later = frames.verdicts["run_id"].isin(frames.later["run_id"])
+    carried = frames.verdicts[~later & ~frames.verdicts["run_id"].isin(frames.run["run_id"])]
     yield "ARKs as found before", carried["ark_id"].nunique(), "Not asked again in this run; their last verdict counts."
+    if len(frames.later):
+        again = frames.verdicts.loc[later, "ark_id"].nunique()
+        yield "ARKs checked again since", again, "Checked again by later runs; their last verdict counts."
     states = Counter(ark_states(frames)["state"])
     for state, meaning in STATE_MEANINGS.items():
         if states[state]:

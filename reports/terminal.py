@@ -11,6 +11,7 @@ from rich.text import Text
 
 from crawler.observations import Family
 from reports import overviews
+from reports.audited import audited
 from reports.display import escaped, shown
 from reports.frames import Frames
 from reports.standing import FAMILY_COLUMNS
@@ -41,5 +42,5 @@ def main_table(frames: Frames) -> Table:
 
 
 def summary_lines(frames: Frames) -> list[str]:
-    """The summary in a few lines of plain words."""
-    return sentences(summary(frames))
+    """What is reported, and the summary, in a few lines of plain words."""
+    return [*(escaped(sentence) for sentence in audited(frames).sentences), *sentences(summary(frames))]

@@ -152,7 +152,7 @@ def test_a_browser_runs_nothing_of_it_and_has_no_complaint(audit: Audit, tmp_pat
         browser.open(audit.report / "index.html")
         assert browser.complaints == []
         assert browser.requested_urls == [(audit.report / "index.html").resolve().as_uri()]
-        assert browser.value("document.title") == "Which ARKs persist? Report of an audit"
+        assert browser.value("document.title").startswith("Which ARKs persist? http")
         # The page's own scripts are told by their digests in its policy; none of them came from the audited site.
         assert browser.value("[...document.scripts].every(script => !script.src)")
         links = browser.value("[...document.links].map(link => link.href)")

@@ -66,8 +66,11 @@ def test_an_empty_store_has_a_report_in_every_format(empty: Report, name: str) -
 def test_two_renderings_of_a_store_are_the_same_bytes_whatever_the_order_in_which_it_got_its_rows(
     tmp_path: Path,
 ) -> None:
-    first = write_world(tmp_path / "first.sqlite")
-    others = [shuffled(first, tmp_path / f"{seed}.sqlite", seed) for seed in (1, 2)]
+    places = [tmp_path / folder / "audit.db" for folder in ("first", "one", "two")]
+    for place in places:
+        place.parent.mkdir()
+    first = write_world(places[0])
+    others = [shuffled(first, place, seed) for seed, place in enumerate(places[1:], start=1)]
     one, *reports = (Report.of(load_frames(path)) for path in (first, first, *others))
     for name in FORMATS:
         expected = content(one, name)
@@ -134,7 +137,7 @@ def test_the_markdown_is_tables_that_a_reader_of_markdown_sees_as_such(report: R
     text = markdown(report)
     html = markdown_it.MarkdownIt("commonmark").enable("table").render(text)
     tables = pd.read_html(io.StringIO(html))
-    assert "# Which ARKs persist?" in text.splitlines()
+    assert "# Which ARKs persist? https://library.example/guide.html, 2026-11-20" in text.splitlines()
     assert any("unknown-naan" in table.astype("str").to_numpy() for table in tables)
     assert "<script" not in html.replace("&lt;script", "")
 

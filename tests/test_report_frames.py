@@ -48,6 +48,8 @@ from tests.report_world import (
 
 DTYPES = {
     "run": {"run_id": "Int64", "started_at": "datetime64[ms, UTC]", "seeds": "str"},
+    "later": {"run_id": "Int64", "started_at": "datetime64[ms, UTC]", "command": "str"},
+    "passed_over": {"run_id": "Int64", "state": "str"},
     "documents": {"document_id": "Int64", "fetched_at": "datetime64[ms, UTC]", "outcome": "category"},
     "findings": {"document_id": "Int64", "kind": "str"},
     "arks": {"ark_id": "Int64", "naan": "str"},
@@ -79,7 +81,7 @@ def dtypes(frames: Frames) -> dict[str, dict[str, str]]:
     return {
         field.name: {name: str(dtype) for name, dtype in getattr(frames, field.name).dtypes.items()}
         for field in fields(Frames)
-        if field.name not in ("previous", "since", "timeline")
+        if isinstance(getattr(frames, field.name), pd.DataFrame)
     }
 
 

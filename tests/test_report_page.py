@@ -73,7 +73,7 @@ def only(found: list[Tag]) -> Tag:
 
 def test_the_page_has_a_language_a_title_one_h1_landmarks_and_a_skip_link(soup: BeautifulSoup) -> None:
     assert only(soup.select("html"))["lang"] == "en"
-    assert only(soup.select("title")).text == "Which ARKs persist? Report of an audit"
+    assert only(soup.select("title")).text == "Which ARKs persist? https://library.example/guide.html, 2026-11-20"
     assert only(soup.select("h1")).text == "Which ARKs persist?"
     assert all(len(soup.select(landmark)) == 1 for landmark in ("header", "nav", "main", "footer"))
     skip = soup.select("body > a")[0]
@@ -382,7 +382,7 @@ def test_a_browser_opens_the_page_without_a_complaint_and_asks_for_nothing_else(
     browser.open(index, width=width)
     assert browser.complaints == []
     assert browser.requested_urls == [index.resolve().as_uri()]
-    assert browser.value("document.title") == "Which ARKs persist? Report of an audit"
+    assert browser.value("document.title") == "Which ARKs persist? https://library.example/guide.html, 2026-11-20"
 
 
 @pytest.mark.browser
@@ -555,7 +555,7 @@ def test_the_policy_stops_a_script_that_got_in(opened: tuple[Page, Path]) -> Non
     page_text = index.read_text("utf-8")
     poisoned.write_text(page_text.replace("</main>", "<script>document.title = 'owned'</script></main>"), "utf-8")
     browser.open(poisoned)
-    assert browser.value("document.title") == "Which ARKs persist? Report of an audit"
+    assert browser.value("document.title") == "Which ARKs persist? https://library.example/guide.html, 2026-11-20"
     assert any("Content Security Policy" in complaint for complaint in browser.complaints)
 
 

@@ -132,13 +132,17 @@ def _decision(row: Row[Any]) -> Decision:
 # -- what they amount to
 
 
-def treated(connection: Connection, verdicts: Select[Any], run_id: int) -> dict[Pair, Treated]:
+def treated(
+    connection: Connection, verdicts: Select[Any], run_id: int, *, until: int | None = None
+) -> dict[Pair, Treated]:
     """What was decided of the ARKs of *verdicts* (their numbers), which count for a run; those with a decision alone.
 
-    It is told as of the day on which the run began: a report about a run stays what it is.
+    It is told as of the day on which the run began, or the run *until* whose checks are the last that count: a report
+    about a run stays what it is.
     """
     made = decisions(connection)
-    begun = connection.scalar(select(schema.run.c.started_at).where(schema.run.c.run_id == run_id))
+    last = run_id if until is None else until
+    begun = connection.scalar(select(schema.run.c.started_at).where(schema.run.c.run_id == last))
     if not made or begun is None:
         return {}
     today = datetime.fromisoformat(begun).date()

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from reports.audited import audited
 from reports.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, Column, rows_of
 from reports.formats.report import Files, Format, Report
 from reports.tables import TABLES
@@ -21,10 +22,13 @@ _PATH: Final = PurePosixPath("report.json")
 
 def document(report: Report) -> dict[str, Any]:
     """The report as plain values."""
-    run = next((dict(zip(report.frames.run.columns, row, strict=True)) for row in rows_of(report.frames.run)), None)
+    about = audited(report.frames)
+    runs = report.frames.run.drop(columns=["plan", "seed_list"])
+    run = next((dict(zip(runs.columns, row, strict=True)) for row in rows_of(runs)), None)
     return {
         "format": "arkaudit-report",
         "version": VERSION,
+        "audit": {"title": about.title, **about.facts, "sentences": list(about.sentences)},
         "run": None if run is None else {name: _plain(value) for name, value in run.items()},
         "choice": {
             "naans": list(report.choice.naans),
@@ -66,10 +70,34 @@ def schema() -> dict[str, Any]:
         "title": "A report of arkaudit",
         "description": "Every table of one audit. Columns that are not named here may come; those that are stay.",
         "type": "object",
-        "required": ["format", "version", "run", "choice", "tables"],
+        "required": ["format", "version", "audit", "run", "choice", "tables"],
         "properties": {
             "format": {"const": "arkaudit-report"},
             "version": {"const": VERSION},
+            "audit": {
+                "type": "object",
+                "description": "What the report is about.",
+                "required": ["title", "store", "sentences"],
+                "properties": {
+                    "title": {"type": "string", "description": "what was audited, and when, in one line"},
+                    "store": {"type": "string", "description": "name of the store's file"},
+                    "run": {"type": "integer", "description": "number of the run that is reported"},
+                    "command": {"type": "string", "description": "verb that made it"},
+                    "state": {"type": "string", "description": "running, finished, interrupted or failed"},
+                    "seeds": {"type": "array", "items": {"type": "string"}, "description": "where it began"},
+                    "scope": {"type": "array", "items": {"type": "string"}, "description": "its limits, in words"},
+                    "began": {"type": "string", "description": "when it began (UTC)"},
+                    "ended": {"type": ["string", "null"], "description": "when it ended (UTC)"},
+                    "is_alone": {"type": "boolean", "description": "whether later checks are left out"},
+                    "later_runs": {
+                        "type": "array",
+                        "items": {"type": "integer"},
+                        "description": "numbers of the runs whose checks stand in the place of its own",
+                    },
+                    "checked_again": {"type": "integer", "description": "how many of its verdicts are theirs"},
+                    "sentences": {"type": "array", "items": {"type": "string"}, "description": "the same in words"},
+                },
+            },
             "run": {"type": ["object", "null"]},
             "choice": {
                 "type": "object",

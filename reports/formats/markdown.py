@@ -10,8 +10,9 @@ from typing import Any, Final
 import pandas as pd
 
 from crawler.history.standing import EventKind
+from reports.audited import audited
 from reports.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of
-from reports.display import heading, shown
+from reports.display import escaped, heading, shown
 from reports.formats.report import Files, Format, Report
 from reports.summary import sentences
 
@@ -45,8 +46,12 @@ def markdown(report: Report) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    yield "# Which ARKs persist?"
+    about = audited(report.frames)
+    yield f"# Which ARKs persist? {_words(about.title)}"
     yield ""
+    for sentence in about.sentences:
+        yield _words(sentence)
+        yield ""
     if report.choice:
         yield f"A part of the audit: {code(report.choice.words)}."
         yield ""
@@ -62,6 +67,12 @@ def _lines(report: Report) -> Iterator[str]:
     yield ""
     for facts in rows_of(report.frames.run[["version", "run_id", "command", "state"]]):
         yield "arkaudit {}, run {} ({}, {}).".format(*facts)
+
+
+def _words(text: str) -> str:
+    """*text*, in a code span where it could mark up or call somebody: seeds are of the user's making."""
+    shown = escaped(text)
+    return shown if _PLAIN.fullmatch(shown) else code(shown)
 
 
 def _telling(name: str, table: pd.DataFrame) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from crawler.history.standing import State
 from crawler.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports.acting.causes import ADVICE, Cause, Fault
 from reports.acting.known import known_sentence
+from reports.audited import audited
 from reports.definitions import COUNT, MOMENT, TEXT, TOKEN, URL, Column, TableDefinition, rows_of
 from reports.display import ColumnType, escaped, heading, link, shown
 from reports.frames import Frames
@@ -97,6 +98,7 @@ def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = ""
     scripts = [(_HERE / "static" / name).read_text("utf-8") for name in SCRIPTS]
     library = (_HERE / "static" / CHART_LIBRARY).read_text("utf-8")
     charts = charts_of(tables)
+    about = audited(frames)
     actions = list(_actions(tables["causes"]))
     text = environment.get_template("page.html.j2").render(
         style=Markup(style),
@@ -106,6 +108,8 @@ def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = ""
         run=_run_facts(frames),
         choice=escaped(choice),
         suspicion=_suspicion(frames),
+        title=escaped(about.title),
+        audited=[escaped(sentence) for sentence in about.sentences],
         sentences=sentences(tables["summary"]),
         tiles=_tiles(tables["summary"]),
         families=[(family.value, FAMILY_NAMES[family], meaning) for family, meaning in FAMILY_MEANINGS.items()],

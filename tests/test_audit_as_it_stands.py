@@ -1,0 +1,151 @@
+"""What `report` is about without --run: an audit as it stands now, whatever smaller runs came after it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
+
+
+class Site:
+    """A site with a page that cites three ARKs, of which some live; and the store of its audits."""
+
+    def __init__(self, folder: Path, server: RawServer, living: set[str], down: set[str]) -> None:
+        self.folder, self.server, self.living, self.down = folder, server, living, down
+        self.store = folder / "audit.db"
+
+    def ark(self, name: str) -> str:
+        return f"{self.server.url}/ark:/12x45/{name}"
+
+    def command(self, verb: str, *arguments: str | Path) -> Any:
+        return run_command(verb, *ON_LOOPBACK, *arguments, "--store", self.store)
+
+    def run(self) -> Any:
+        return self.command("run", f"{self.server.url}/page")
+
+    def report(self, *arguments: str | Path) -> dict[str, Any]:
+        done = run_command("report", "--store", self.store, "--format", "json", "--out", "-", *arguments)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def objects(self, *arguments: str | Path) -> dict[str, str]:
+        rows = self.report(*arguments)["tables"]["arks"]["rows"]
+        return {row["ark"].rpartition("/")[2]: row["object"] for row in rows}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    living, down = {"a", "b"}, set[str]()
+
+    def respond(target: str) -> bytes:
+        name = target.partition("?")[0].rpartition("/")[2]
+        if target in down:
+            return reply("503 Service Unavailable")
+        if target == "/page":
+            return reply(body="".join(f"<p><a href='/ark:/12x45/{each}'>{each}</a>" for each in "abc"))
+        return reply(body=f"<title>{name}</title>") if name in living else reply("404 Not Found")
+
+    with RawServer(respond) as server:
+        yield Site(tmp_path, server, living, down)
+
+
+def test_a_check_of_some_of_its_arks_changes_their_verdicts_and_nothing_else(site: Site) -> None:
+    assert site.run().returncode == 0
+    assert site.objects() == {"a": "resolved", "b": "resolved", "c": "broken"}
+    site.living ^= {"b", "c"}
+    site.command("check", site.ark("b"))
+    site.command("check", site.ark("c"))
+    report = site.report()
+    about = report["audit"]
+    assert site.objects() == {"a": "resolved", "b": "broken", "c": "resolved"}
+    assert (about["run"], about["later_runs"], about["checked_again"]) == (1, [2, 3], 2)
+    assert about["seeds"] == [f"{site.server.url}/page"]
+    assert "2 ARKs of 3 checked again since" in about["sentences"][1]
+    moments = {row["ark"][-1]: row["judged_at"] for row in report["tables"]["arks"]["rows"]}
+    assert moments["a"] < moments["b"] < moments["c"]
+    assert {row["measure"]: row["value"] for row in report["tables"]["summary"]["rows"]}["citations"] == 3
+    assert {row["event"] for row in report["tables"]["changes"]["rows"]} == {"new", "recovered"}
+
+
+def test_one_run_alone_is_as_it_was(site: Site) -> None:
+    site.run()
+    before = site.report("--run", "1")
+    site.living.clear()
+    site.command("check", site.ark("a"))
+    alone = site.report("--run", "1")
+    knowing_the_state_of_today = {"arks", "summary", "targets"}
+    for name in before["tables"].keys() - knowing_the_state_of_today:
+        assert alone["tables"][name] == before["tables"][name], name
+    assert site.objects("--run", "1") == {"a": "resolved", "b": "resolved", "c": "broken"}
+    assert "alone" in alone["audit"]["sentences"][1]
+    assert site.objects("--run", "2") == {"a": "broken"}
+
+
+def test_what_is_due_or_listed_is_merged_in_too(site: Site) -> None:
+    site.run()
+    site.living.add("c")
+    run_command("triage", "recheck", site.ark("c"), "--store", site.store)
+    assert site.command("check", "--due").returncode == 0
+    assert site.objects() == {"a": "resolved", "b": "resolved", "c": "resolved"}
+    inventory = site.folder / "ours.csv"
+    inventory.write_text("ark,title\nark:12x45/a,A\nark:12x45/z,Z\n")
+    site.command("check", "--resolver", f"{site.server.url}/", "--inventory", inventory)
+    report = site.report("--inventory", inventory)
+    presence = {row["ark"][-1]: row["presence"] for row in report["tables"]["inventory"]["rows"]}
+    assert presence == {"a": "seen", "z": "never-cited"}
+    assert {row["ark"][-1] for row in report["tables"]["arks"]["rows"]} == {"a", "b", "c"}
+
+
+def test_a_run_that_read_nothing_does_not_stand_for_the_audit(site: Site) -> None:
+    site.run()
+    site.down.add("/page")
+    assert site.run().returncode == 3
+    report = site.report()
+    assert report["audit"]["run"] == 1
+    assert site.objects() == {"a": "resolved", "b": "resolved", "c": "broken"}
+    assert any("Run 2 of " in each and "could read no document" in each for each in report["audit"]["sentences"])
+    assert not [row for row in report["tables"]["changes"]["rows"] if row["event"] == "gone"]
+
+
+def test_checks_alone_are_about_every_ark_that_was_ever_checked(site: Site) -> None:
+    for name in ("a", "c"):
+        site.command("check", site.ark(name))
+    assert site.objects() == {"a": "resolved", "c": "broken"}
+    assert site.report()["audit"]["title"].startswith("all ARKs that were ever given")
+    assert site.objects("--run", "1") == {"a": "resolved"}
+
+
+def test_what_was_imported_is_reported_by_its_date_and_not_by_when_it_came(site: Site) -> None:
+    other = site.folder / "other.db"
+    assert run_command("crawl", *ON_LOOPBACK, f"{site.server.url}/page", "--store", other).returncode == 0
+    site.run()
+    assert run_command("store", "import", other, "--store", site.store).returncode == 0
+    assert site.objects() == {"a": "resolved", "b": "resolved", "c": "broken"}
+
+
+def test_the_first_lines_say_what_is_reported_in_every_form(site: Site) -> None:
+    site.run()
+    site.command("check", site.ark("a"))
+    out = site.folder / "out"
+    forms = ("--format", "html", "--format", "md")
+    done = run_command("report", "--store", site.store, "--out", out, *forms, COLUMNS="400")
+    first, second = done.stdout.splitlines()[:2]
+    assert first.startswith(f"Audit of {site.server.url}/page: run 1 (run) of the store audit.db, 20")
+    assert "links within the site of a seed" in first
+    assert second.startswith("As it stands now: 1 ARK of 3 checked again since")
+    page, text = (out / "index.html").read_text("utf-8"), (out / "report.md").read_text("utf-8")
+    assert f"<title>Which ARKs persist? {site.server.url}/page, 20" in page
+    for form in (page, text):
+        assert first in form
+        assert second in form
+
+
+def test_a_list_of_checks_of_the_command_line_is_not_taken_for_seeds(site: Site) -> None:
+    rows = json_lines(site.command("check", site.ark("a")).stdout)
+    assert len(rows) == 1
+    assert site.report()["audit"]["seeds"] == []
