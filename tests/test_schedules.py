@@ -99,6 +99,43 @@ def test_what_is_due_runs_once_and_is_listed(tmp_path: Path) -> None:
     assert "done" in listed.stdout
 
 
+FOREIGN = ("arkaudit", "crawler", "extractors", "reports", "scrapy", "click")
+
+
+@pytest.mark.parametrize("verb", ["due", "run"])
+def test_foreign_packages_in_the_working_directory_are_none_of_ours(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RawServer(lambda _: PAGE) as server:
+        config = configured(tmp_path, server)
+        (tmp_path / "theses.txt").rename(tmp_path / "list.txt")
+        config.write_text(config.read_text().replace("theses.txt", "list.txt"))
+        for name in FOREIGN:
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "__init__.py").write_text("raise RuntimeError('not ours')")
+        seen_long_ago(tmp_path)
+        monkeypatch.chdir(tmp_path)
+        script = Path(sys.executable).with_name("arkaudit")
+        with subprocess.Popen([script, "schedule", verb, "-c", config.name], stderr=subprocess.PIPE) as scheduler:
+            assert eventually(lambda: ledger_of(tmp_path).exists() and entries(tmp_path)[-1:] != [])
+            assert eventually(lambda: entries(tmp_path)[0]["ended"] is not None)
+            scheduler.send_signal(signal.SIGTERM)
+            _, said = scheduler.communicate(timeout=60)
+    assert [entry["exit_code"] for entry in entries(tmp_path)] == [0], said.decode()
+
+
+def test_python_m_takes_no_package_of_the_working_directory_for_its_own(tmp_path: Path) -> None:
+    for name in ("crawler", "extractors", "reports"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise RuntimeError('not ours')")
+    (tmp_path / "a.pdf").write_bytes((Path(__file__).parent / "fixtures" / "password.pdf").read_bytes())
+    (tmp_path / "a.txt").write_text("ark:/67531/metadc2846")
+    command = [sys.executable, "-m", "arkaudit", "extract", "a.pdf", "a.txt"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout.count("\n")) == (0, 1), done.stderr
+    assert "a.pdf: encrypted" in done.stderr
+
+
 def test_a_dry_run_says_what_is_due_and_begins_nothing(tmp_path: Path) -> None:
     config = configured(tmp_path, None)
     seen_long_ago(tmp_path)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from rich.console import Console
 
+from arkaudit.__main__ import OWN_PROCESS
 from arkaudit.demo.resolvers import HOSTS, TOO_SLOW_S
 from arkaudit.demo.web import SEED, LoopbackWeb
 from crawler.registry import CACHE_VARIABLE
@@ -61,7 +61,7 @@ def show(out: Path, console: Console) -> int:
             f"no packet leaves this machine.\n\n$ arkaudit run -c arkaudit.toml --out {out.name}",
             highlight=False,
         )
-        command = [sys.executable, "-m", "arkaudit", "run", "-c", str(config), "--out", str(out)]
+        command = [*OWN_PROCESS, "run", "-c", str(config), "--out", str(out)]
         formats = [word for name in FORMATS for word in ("--format", name)]
         # What is known of NAANs is what is built in, so that the report is the same on every machine.
         environment = {**os.environ, CACHE_VARIABLE: folder}

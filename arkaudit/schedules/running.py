@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from arkaudit.__main__ import OWN_PROCESS
 from arkaudit.config import Config, load_audits
 from arkaudit.exits import EXIT_INTERRUPTED, say
 from arkaudit.schedules.ledger import FOLDER, Ledger
@@ -71,7 +71,7 @@ class Runs:
 
     def run(self, name: str, due: Due) -> int:
         """Run one audit to its end; returns its exit code."""
-        command = [sys.executable, "-m", "arkaudit", "run", "-c", str(self._config_file), "--audit", name]
+        command = [*OWN_PROCESS, "run", "-c", str(self._config_file), "--audit", name]
         resumed = ", goes on" if due.resumes else ""
         with self._guard:
             if self.is_stopping:
