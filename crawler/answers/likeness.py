@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterable
 from heapq import nsmallest
+from itertools import takewhile
 from urllib.parse import urlsplit
 
 from rapidfuzz import fuzz
@@ -22,6 +24,8 @@ FEW_WORDS = 3
 SKETCH_HASHES = 32
 #: Phrases of this many words are hashed.
 _PHRASE_WORDS = 3
+#: Words of what two pages have in common that may belong to their own sentences.
+_KEPT_WORDS = 6
 #: Sketches this alike are of the same page; one hash in thirty-two may differ.
 SAME_SKETCH = 0.96
 
@@ -81,6 +85,57 @@ def same_page(one: str | None, other: str | None, *names: str) -> bool:
         return False
     differing = set(_WORD.findall(first)) ^ set(_WORD.findall(second))
     return len(differing) <= FEW_WORDS and fuzz.ratio(first, second) >= SAME_PAGE
+
+
+def own_words(answer: Observation, control: Observation | None) -> str:
+    """The text of a page without what a control's page at the same host begins and ends with: that is the site's.
+
+    A few words of it are kept on both sides, for a sentence may begin alike.
+    """
+    text, other = answer.text or "", (control.text if control is not None else None) or ""
+    if (
+        not other
+        or other == text
+        or urlsplit(answer.final_url).netloc != urlsplit(control.final_url if control else "").netloc
+    ):
+        return text
+    mine, theirs = text.split(), other.split()
+    before = _common_beginning(mine, theirs)
+    after = _common_beginning(mine[before:][::-1], theirs[before:][::-1])
+    return " ".join(mine[max(0, before - _KEPT_WORDS) : len(mine) - max(0, after - _KEPT_WORDS)])
+
+
+def has_nothing_of_its_own(answer: Observation, control: Observation, again: Iterable[Observation]) -> bool:
+    """Whether a page that changes each time shows nothing every time that a control's page doesn't show, too.
+
+    *again* are further answers about the same object: those of its own place are the page once more.
+    """
+    place = answer.final_url.partition("?")[0]
+    names = (answer.asked_url, last_part(answer.asked_url), control.asked_url, last_part(control.asked_url))
+    first = _words_in(answer, names)
+    others = [
+        each
+        for each in again
+        if _is_once_more(each, answer, place)
+        and (each.title == answer.title if answer.title else len(first & _words_in(each, names)) > FEW_WORDS)
+    ]
+    kept = first.intersection(*(_words_in(each, names) for each in others))
+    changes = any(len(first ^ _words_in(each, names)) > FEW_WORDS for each in others)
+    return changes and len(kept - _words_in(control, names)) <= FEW_WORDS
+
+
+def _is_once_more(each: Observation, answer: Observation, place: str) -> bool:
+    is_there = each.end is ChainEnd.ANSWERED and each.status in SUCCESSES and each.final_url.partition("?")[0] == place
+    is_page = bool(each.text) and each.record is None and each.media_type == answer.media_type
+    return is_there and is_page and each.facts.told == answer.facts.told
+
+
+def _words_in(answer: Observation, names: tuple[str, ...]) -> set[str]:
+    return set(_WORD.findall(_without_names(f"{answer.title or ''} {answer.text or ''}", names).lower()))
+
+
+def _common_beginning(one: list[str], other: list[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def same_answer(one: Observation, other: Observation) -> bool:

@@ -6,11 +6,14 @@ What a page looks like never makes a verdict alone; `crawler.verdicts.access` we
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from crawler.answers.likeness import own_words
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, Found, Phrases, plain, quirks
 from crawler.answers.subject import own_places
+from crawler.answers.withdrawals import Withdrawal, withdrawals_in
 from crawler.observations import Observation
 from extractors.ark import Ark
 
@@ -23,8 +26,13 @@ _NOT_FOUND_QUERY = re.compile(
 )
 #: So many characters before words of absence tell whether two pages say them in one sentence.
 _LEADING_WORDS = 40
+#: So much of a page's own text are its first sentences.
+FIRST_SENTENCES_CHARS = 700
 #: A page with no more text than this, menus left out, says one thing.
 _FEW_WORDS_CHARS = 300
+#: So many letters before words of absence name no object.
+_FEW_LETTERS = 6
+_ARK = re.compile(r"(?:https?://\S{0,500}?/)?ark:/?[^\s)\]\"'<>]+|https?://[^\s)\]\"'<>]+", re.IGNORECASE)
 _TITLE_PARTS = re.compile(
     r"\s[|:\N{EN DASH}\N{EM DASH}\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}-]\s"
 )
@@ -146,6 +154,46 @@ def says_nothing_else(answer: Observation) -> bool:
     return quirks().things.search(told[max(0, found.start - _LEADING_WORDS) : found.start]) is not None
 
 
+def only_says_absence(answer: Observation, control: Observation | None = None) -> str | None:
+    """The words by which a short page says at once that what was asked for is not there, if it says little else.
+
+    A page of an object begins with the object: what it says of a part of it comes later.
+    """
+    if answer.record and "error" not in answer.record:
+        return None
+    text = own_words(answer, control).removeprefix(answer.title or "").strip()
+    if len(text) > _FEW_WORDS_CHARS or len({"who", "what", "when"} & answer.facts.told.keys()) >= 2:
+        return None
+    told = plain(_ARK.sub(" ", text.replace(Ark.parse(answer.ark).name, " ")))
+    found = _absence(told)
+    if found is None:
+        return _is_said_in_title(answer, told)
+    parts = (*_TITLE_PARTS.split(answer.title or ""), *answer.facts.headings)
+    if any(_absence(part) is not None and _beside_absence(part) > _FEW_LETTERS for part in parts):
+        return None  # "Ms. 404 Not Found in the Catalogue of 1911" is what an object is called
+    lead = told[: found.start]
+    for part in parts:
+        if control is not None and part in f"{control.title} {control.text}":  # the site's name
+            lead = lead.replace(plain(part), " ")
+    return found.words if _beside_absence(lead) <= _FEW_LETTERS else None
+
+
+def _beside_absence(text: str) -> int:
+    """How many letters a text has beside words of absence, of what is absent, and those between."""
+    rest, known = text, quirks()
+    for phrases, most in ((known.not_found, 9), (known.not_available, 9), (known.things, 3)):
+        rest = _without(phrases, rest, most_of_ending=most)
+    for phrases in (known.fillers, known.saying):
+        rest = _without(phrases, rest, most_of_ending=0)
+    return sum(map(str.isalpha, rest))
+
+
+def _is_said_in_title(answer: Observation, told: str) -> str | None:
+    """The words of absence in a title that says nothing else, over a page that is as good as empty."""
+    title = answer.title or ""
+    return says_not_found(title) if is_notice(title) and sum(map(str.isalpha, told)) <= _FEW_LETTERS else None
+
+
 def place_of_absence(answer: Observation) -> str | None:
     """What an address at which redirects ended says of things that are not there, if anything."""
     if len(answer.hops) < 2:
@@ -240,25 +288,68 @@ def says_not_found(text: str) -> str | None:
     return number[0].strip() if number else None
 
 
-def withdrawal(answer: Observation, control: Observation | None = None) -> str | None:
-    """Why a successful page is an explanation of the object's absence, if it is one: short, and saying so at once.
+def withdrawal(answer: Observation, control: Observation | None = None, *, is_told_apart: bool = False) -> str | None:
+    """Why a successful page is an explanation of the object's absence, if it is one: it says so at once, of the object.
 
-    What the *control* was told in the same words is no explanation.
+    A page that describes an object is a record, whatever became of a part of it, unless its title or a heading says
+    so, or its first sentences of "this" object. What the *control* was told in the same words is no explanation;
+    *is_told_apart* says that names which can't exist are refused where the object is.
     """
-    title, text = answer.title or "", (answer.text or "")[:NOTICE_CHARS]
-    if len(answer.text or "") >= NOTICE_CHARS:
+    text = own_words(answer, control)
+    is_long, describes = len(text) >= NOTICE_CHARS, _describes(answer)
+    for each in _withdrawals(answer, control, text):
+        is_first = each.place in ("title", "heading")
+        if (describes or is_long) and not (each.names_object or (is_first and not is_long)):
+            continue
+        if each.names_object or is_told_apart or _is_about(answer) or quirks().this_object.search(plain(text)):
+            return _gone(each.words)
+    if is_long or describes:
         return None
-    words = _sure(quirks().withdrawn, title, control) or _sure(quirks().withdrawn, text[:OPENING_CHARS], control)
+    words = _sure(quirks().elsewise, answer.title or "", control) or _sure(
+        quirks().elsewise, text[:OPENING_CHARS], control
+    )
     about = _is_about(answer) or quirks().this_object.search(plain(text))
-    return f"the page explains that the object is not there any more: {words!r}" if words and about else None
+    return _gone(words) if words and about else None
+
+
+def _gone(words: str) -> str:
+    return f"the page explains that the object is not there any more: {words!r}"
+
+
+def _withdrawals(answer: Observation, control: Observation | None, text: str) -> Iterator[Withdrawal]:
+    """What a page's title, headings and first sentences say of a withdrawal that a control's don't."""
+    ark = Ark.parse(answer.ark)
+    parts = _TITLE_PARTS.split(answer.title or "")
+    to_control = set()
+    if control is not None:
+        told = withdrawals_in(control.title or "", control.facts.headings, (control.text or "")[:NOTICE_CHARS])
+        to_control = {each.words for each in told}
+    return withdrawals_in(
+        answer.title or "",
+        answer.facts.headings,
+        text.removeprefix(answer.title or "")[:FIRST_SENTENCES_CHARS],
+        names=(*parts, *answer.facts.headings, ark.name),
+        told=to_control,
+    )
+
+
+def _describes(answer: Observation) -> bool:
+    """Whether a page answers two of who, what and when under their labels, or is a record: then it is the object's."""
+    is_record = bool(answer.record) and "error" not in (answer.record or {})
+    return is_record or len({"who", "what", "when"} & answer.facts.told.keys()) >= 2
 
 
 def explained_refusal(answer: Observation, control: Observation | None = None) -> str | None:
     """Why a refusal honours the access service, if it does: it explains, and speaks of this object (2023, 5.1)."""
     told = plain(f"{answer.title or ''} {(answer.text or '')[:NOTICE_CHARS]}")
     is_about = _is_about(answer) or (answer.status != 404 and quirks().this_object.search(told) is not None)
-    words = _sure(quirks().withdrawn, told, control) or _sure(quirks().restricted, told, control)
-    if not words or not is_about:
+    if not is_about:
+        return None
+    said = next(_withdrawals(answer, control, (answer.text or "")[:NOTICE_CHARS]), None)
+    words = (
+        said.words if said else _sure(quirks().withdrawn, told, control) or _sure(quirks().restricted, told, control)
+    )
+    if not words:
         return None
     return f"the answer explains why this object can't be had: {words!r}"
 

@@ -49,7 +49,7 @@ class Phrases:
         """Finds any of *phrases*, at the beginning of a word in scripts that part words by spaces."""
         parted: list[str] = []
         unparted: list[str] = []
-        for phrase in sorted(map(_bare, phrases), key=len, reverse=True):
+        for phrase in sorted(map(bare, phrases), key=len, reverse=True):
             pattern = _GAP.join(re.escape(part) for part in phrase.split(" ... "))
             (parted if phrase[0].islower() or phrase[0].isdigit() else unparted).append(pattern)
         beginning = [rf"(?<![^\W_])(?:{'|'.join(parted)})"] if parted else []
@@ -62,13 +62,13 @@ class Phrases:
     def match(self, text: str) -> Found | None:
         """The phrase that *text* begins with."""
         told = plain(text)
-        found = self.pattern.match(_bare(told))
+        found = self.pattern.match(bare(told))
         return Found(told[: found.end()], 0, found.end()) if found else None
 
     def all_in(self, text: str) -> Iterator[Found]:
         """All of the phrases in *text*, in their order."""
         told = plain(text)
-        for found in self.pattern.finditer(_bare(told)):
+        for found in self.pattern.finditer(bare(told)):
             yield Found(told[found.start() : found.end()], found.start(), found.end())
 
 
@@ -111,12 +111,16 @@ class Quirks:
     """What may not be there: pages, addresses, objects."""
     fillers: Phrases
     """What else such a title may say without saying more."""
+    saying: Phrases
+    """Words around the words of absence: auxiliary verbs, "this", "the"."""
     unsure: Phrases
     passing: Phrases
     about_request: Phrases
     pause: Phrases
     """Of the whole site, whatever was asked for."""
     withdrawn: Phrases
+    elsewise: Phrases
+    """Those of them that `crawler.answers.withdrawals` does not take apart, for want of words or for their script."""
     restricted: Phrases
     login_paths: re.Pattern[str]
     login_hosts: frozenset[str]
@@ -161,9 +165,20 @@ class Quirks:
 
 
 @cache
+def _told() -> Mapping[str, Any]:
+    return tomllib.loads(files("crawler.answers").joinpath("quirks.toml").read_text("utf-8"))
+
+
+def withdrawal_words() -> Mapping[str, Any]:
+    """The words with which a sentence says that an object is gone, by their parts in it."""
+    told: Mapping[str, Any] = _told()["withdrawal"]
+    return told
+
+
+@cache
 def quirks() -> Quirks:
     """What the file in this package says; a test keeps it well formed."""
-    told = tomllib.loads(files("crawler.answers").joinpath("quirks.toml").read_text("utf-8"))
+    told = _told()
     placeholder, login = told["placeholder"], told["login"]
     challenges = tuple(map(_challenge, told["challenge"]))
     return Quirks(
@@ -176,11 +191,18 @@ def quirks() -> Quirks:
         this_object=_this_object(told["this_object"]),
         things=Phrases.of([*told["this_object"]["object"], *told["this_object"]["page"]]),
         fillers=Phrases.of(told["this_object"]["filler"]),
+        saying=Phrases.of(
+            [
+                *told["this_object"]["saying"],
+                *(word for key in ("aux", "this", "the") for word in told["withdrawal"][key]),
+            ]
+        ),
         unsure=Phrases.of(told["unsure"]["before"]),
         passing=_of_languages(told["passing"]),
         about_request=Phrases.of(told["about_request"]["phrase"]),
         pause=Phrases.of(told["about_request"]["pause"]),
         withdrawn=_of_languages(told["withdrawn"]),
+        elsewise=Phrases.of(_not_taken_apart(told["withdrawn"], told["withdrawal"]["gone"])),
         restricted=_of_languages(told["restricted"]),
         login_paths=re.compile("(?:" + "|".join(map(re.escape, login["path"])) + ")(?![a-z])"),
         login_hosts=frozenset(login["host"]),
@@ -221,13 +243,19 @@ class _Bare(dict[int, str]):
 _BARE = _Bare({ord("\N{LATIN SMALL LETTER DOTLESS I}"): "i"})
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
     """*text* without accents, as long as it was."""
     return text if text.isascii() else text.translate(_BARE)
 
 
 def _of_languages(told: Mapping[str, Iterable[str]]) -> Phrases:
     return Phrases.of(phrase for phrases in told.values() for phrase in phrases)
+
+
+def _not_taken_apart(phrases: Mapping[str, Iterable[str]], gone: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    parts = [bare(each) for words in gone.values() for each in words]
+    every = (phrase for each in phrases.values() for phrase in each)
+    yield from (phrase for phrase in every if not any(part in bare(phrase) for part in parts))
 
 
 def _this_object(told: Mapping[str, Iterable[str]]) -> re.Pattern[str]:

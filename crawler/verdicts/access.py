@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from crawler.answers.answer import is_textual
@@ -11,6 +12,7 @@ from crawler.answers.notices import (
     explained_refusal,
     fault_of_request,
     is_notice,
+    only_says_absence,
     passing_fault,
     pause_of_site,
     place_of_absence,
@@ -31,11 +33,17 @@ __all__ = ["BLOCKED", "OUTCOME_OF_END", "judge_object", "status_outcome"]
 _EXPLAINABLE = frozenset({401, 403, 404, 410, 451})
 
 
-def judge_object(answer: Observation, control: Observation | None = None, *, neighbours: int = 0) -> ServiceVerdict:
+def judge_object(
+    answer: Observation,
+    control: Observation | None = None,
+    *,
+    neighbours: int = 0,
+    again: Sequence[Observation] = (),
+) -> ServiceVerdict:
     """Whether the object was reached, with the reasons in words.
 
     *control* is what the same resolver answers for a name that can't exist; *neighbours* says how many other ARKs
-    ended at the same URL in this run.
+    ended at the same URL in this run; *again* are further answers at the object's place: how it differs from itself.
     """
     if answer.end is not ChainEnd.ANSWERED or answer.status is None:
         outcome = OUTCOME_OF_END.get(answer.end, ObjectOutcome.UNDETERMINED)
@@ -47,7 +55,7 @@ def judge_object(answer: Observation, control: Observation | None = None, *, nei
         outcome = status_outcome(thump)
         return _verdict(outcome, answered(answer), f"but its THUMP-Status is {thump}, which outweighs that")
     if outcome is ObjectOutcome.RESOLVED:
-        return _judge_success(Success.of(answer, control, neighbours))
+        return _judge_success(Success.of(answer, control, neighbours, again))
     if answer.status in _EXPLAINABLE and (explanation := explained_refusal(answer, control)):
         return _verdict(ObjectOutcome.EXPLAINED, answered(answer), explanation)
     if answer.status == 400 and (fault := fault_of_request(answer)):
@@ -86,7 +94,8 @@ def _special_page(success: Success) -> tuple[ObjectOutcome, tuple[str, ...]] | N
         if success.told in (Told.REFUSED_THERE, Told.REFUSED_BEFORE):
             return ObjectOutcome.RESOLVED, ("what answers asks to log in; a name that can't exist is refused",)
         return ObjectOutcome.BLOCKED, ("what answers asks to log in, and tells nothing of the object",)
-    explanation = withdrawal(answer, success.control)
+    is_told_apart = success.told is Told.REFUSED_THERE
+    explanation = withdrawal(answer, success.control, is_told_apart=is_told_apart)
     if explanation and success.told is not Told.THE_SAME:
         return ObjectOutcome.EXPLAINED, (explanation,)
     if (fault := passing_fault(answer)) and not declares(success.knows_itself):
@@ -95,6 +104,10 @@ def _special_page(success: Success) -> tuple[ObjectOutcome, tuple[str, ...]] | N
         return ObjectOutcome.UNDETERMINED, _grounds(success)  # a notice at a host that elsewhere answers by its status
     if words_of_absence(answer) and place_of_absence(answer) and not success.is_particular:
         return ObjectOutcome.SOFT_404, _grounds(success)
+    is_open = success.worth is ObjectOutcome.RESOLVED and not success.is_particular
+    if is_open and (absence := only_says_absence(answer, success.control)):
+        told = f"the page says {absence!r}, and hardly anything else"
+        return ObjectOutcome.UNDETERMINED, (*_grounds(success), told)
     return None
 
 
@@ -112,6 +125,11 @@ def _grounds(success: Success) -> tuple[str, ...]:
         grounds.append(f"a name that can't exist is answered {control.status}")
     if success.told is Told.ANOTHER:
         grounds.append("a name that can't exist gets another page")
+    if success.told is Told.NO_OTHER:
+        grounds.append(
+            "a name that can't exist gets a page that differs from this one no more than this one does from itself,"
+            " asked again"
+        )
     return (*grounds, *success.signs)
 
 

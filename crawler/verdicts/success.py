@@ -6,13 +6,13 @@ not there is it called a soft 404; otherwise nobody knows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from urllib.parse import urlsplit
 
 from crawler.answers.answer import is_textual
-from crawler.answers.likeness import last_part, same_answer, same_page
+from crawler.answers.likeness import has_nothing_of_its_own, last_part, same_answer, same_page
 from crawler.answers.notices import is_search, says_nothing_else, signs_of_absence, words_of_absence
 from crawler.answers.subject import declares, own_places
 from crawler.observations import ChainEnd, ObjectOutcome, Observation
@@ -32,6 +32,8 @@ class Told(StrEnum):
 
     THE_SAME = "the same"
     ANOTHER = "another page"
+    NO_OTHER = "no more than its own other page"
+    """Another page, as the object's own is each time: news or advertisements change, and nothing else tells them."""
     REFUSED_THERE = "refused where the object is"
     """The host that answers for the object tells what it does not know: its success means something."""
     REFUSED_BEFORE = "refused on the way"
@@ -64,6 +66,12 @@ WORTH: Mapping[tuple[Told, Signs, bool], ObjectOutcome] = {
     (Told.ANOTHER, Signs.ONE, True): _YES,
     (Told.ANOTHER, Signs.SEVERAL, False): _SOFT,
     (Told.ANOTHER, Signs.SEVERAL, True): _OPEN,
+    (Told.NO_OTHER, Signs.NONE, False): _OPEN,
+    (Told.NO_OTHER, Signs.NONE, True): _YES,
+    (Told.NO_OTHER, Signs.ONE, False): _OPEN,
+    (Told.NO_OTHER, Signs.ONE, True): _OPEN,
+    (Told.NO_OTHER, Signs.SEVERAL, False): _SOFT,
+    (Told.NO_OTHER, Signs.SEVERAL, True): _OPEN,
     (Told.REFUSED_THERE, Signs.NONE, False): _YES,
     (Told.REFUSED_THERE, Signs.NONE, True): _YES,
     (Told.REFUSED_THERE, Signs.ONE, False): _YES,
@@ -99,8 +107,12 @@ class Success:
     neighbours: int
 
     @classmethod
-    def of(cls, answer: Observation, control: Observation | None, neighbours: int) -> Success:
+    def of(
+        cls, answer: Observation, control: Observation | None, neighbours: int, again: Sequence[Observation] = ()
+    ) -> Success:
         told, signs = _control_told(answer, control), signs_of_absence(answer)
+        if told is Told.ANOTHER and control is not None and has_nothing_of_its_own(answer, control, again):
+            told = Told.NO_OTHER
         if signs and told is Told.REFUSED_BEFORE and says_nothing_else(answer):  # of the landing host nothing is known
             signs = (*signs, "the page says so of what was asked for, and hardly anything else")
         return cls(

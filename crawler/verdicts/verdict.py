@@ -174,14 +174,14 @@ def decide_access(answers: Mapping[Question, Observation], around: Surroundings)
 
     A way counts only while the one before it fails: what blocks a program is not mended by asking elsewhere.
     """
-    first = _access(Question.OBJECT, answers[Question.OBJECT], around)
+    first = _access(Question.OBJECT, answers[Question.OBJECT], around, answers)
     told = [*first.verdict.evidence, *_about_attempts(first, around.earlier)]
     if first.family in (Family.WORKS, Family.NOT_JUDGED):
         return _with_evidence(first, told)
     for way in ACCESS[1:]:
         if way not in answers:
             continue
-        other = _access(way, answers[way], around)
+        other = _access(way, answers[way], around, answers)
         how, *more = other.verdict.evidence
         told += [f"{WAYS[way][0]} {how}", *more, *_about_attempts(other, around.earlier)]
         if other.family is Family.WORKS:
@@ -191,9 +191,13 @@ def decide_access(answers: Mapping[Question, Observation], around: Surroundings)
     return _with_evidence(first, told)
 
 
-def _access(way: Question, answer: Observation, around: Surroundings) -> Access:
+def _access(
+    way: Question, answer: Observation, around: Surroundings, answers: Mapping[Question, Observation]
+) -> Access:
     neighbours = around.neighbours if way is Question.OBJECT else 0
-    verdict = judge_object(answer, around.control, neighbours=neighbours)
+    inflected = (answers[question] for question in INFLECTED if question in answers)
+    again = [each for each in inflected if each.asked_url.partition("?")[0] == answer.asked_url]
+    verdict = judge_object(answer, around.control, neighbours=neighbours, again=again)
     if around.closed is not None and verdict.outcome == ObjectOutcome.BLOCKED and asks_for_a_right(answer):
         verdict = as_expected(verdict, around.closed, around.control)
     return Access(way, answer, verdict)

@@ -1,0 +1,197 @@
+"""Pure: whether a page says that its very object was withdrawn, and not that something in it, or of it, once was.
+
+A sentence says so where the object is what was withdrawn: "This record was, on 12 March 2020, deleted". The portrait
+that was removed from an album is part of a description.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from crawler.answers.quirks import bare, plain, withdrawal_words
+
+#: So many characters may stand between the object and what became of it: a date, a reason, who did it.
+_BETWEEN_CHARS = 110
+#: Words behind the object that still are the object: its name, its identifier, who asked for it.
+_NAMING = (
+    r"(?:\s*[\(\[\"'\u00ab\u201e\u201c:,][^\)\]\"'\u00bb\u201d]{0,160}[\)\]\"'\u00bb\u201d,]|\s*@+"
+    r"|\s+(?:you|we|that|which|identified|requested|named|called|entitled|titled|with|by|the|its|your|id|doi|ark|identifier|number|nr|no"
+    r"|mit|der|die|das|dem|kennung|nummer|sie|angefordert\w*|avec|portant|l'identifiant|identifiant|demande\w*|con|identificador|numero"
+    r"|solicitad\w*|richiest\w*|com|o|met|de|het|identificatie|gevraagde|have|are|looking|for|trying|to|access|question|in|under|\d+)\b){0,9}?"
+)
+#: A date's full stop ends no sentence, and neither does that of an abbreviation.
+_SENTENCE_END = re.compile(
+    r"(?<!\b\d)(?<!\b\d\d)(?<!\b[A-Za-z])(?<!\b[NnDMS][ro])(?<!\bmrs)[.!?](?=\s|\Z)|[\u3002\uff01\uff1f]"
+)
+_ARK = re.compile(r"(?:https?://\S{0,500}?/)?ark:/?[^\s)\]\"'<>]+|https?://[^\s)\]\"'<>]+", re.IGNORECASE)
+_TITLE_PART = re.compile(r"\s[|:\u2013\u2014\u00b7\u2022\u203a-]\s")
+#: What makes a withdrawal no fact: a condition, a negation, a wish, a rule.
+_NO_FACT = re.compile(
+    r"(?:\b(?:not|never|nicht|nie|kein\w*|pas|jamais|non|niet|nooit|inte|ikke|ikkje|nem|nao|nu|ne|не|нe|δεν|degil|ei|eivat"
+    r"|be|werden|etre|ser|essere|worden zu|bli|blive)\b\s*(?:\w+\s+){0,2}\Z)"
+    r"|\A\W*(?:if|when|whenever|should|unless|wenn|falls|sofern|si|se|cuando|quando|als|indien|om|hvis|jos|jesli|jezeli|pokud|ha|если|коли|eger|daca)\b"
+)
+_ALTERNATIVE = re.compile(
+    r"\A[^.;]{0,40}?(?:,|\b)\s*(?:or|oder|ou|eller|lub|albo|nebo|alebo|vagy|sau|или|або|veya|veja|tai|ή)\b"
+    r"|\A[^.;]{0,20}?\b(?:o|of|u)\s(?:mov|elim|camb|trasl|mod|borr|no\b|nunca|ha\b|spost|rimoss|canc|verpl|verw|gewijz|bestaat|nooit)"
+)
+#: "Removed to London".
+_TO_A_PLACE = re.compile(r"\s(?:to|into|nach|vers|\u00e0|naar|till|til|do)\s(?:the\s)?[^\W\d_a-z]")
+#: The object in a place of a sentence where it is not what was withdrawn: "the cover of this book was removed".
+_OF = re.compile(
+    r"\b(?:of|in|from|on|to|for|with|by|about|within|inside|von|vom|im|aus|zu|zum|zur|bei|an|am|auf|de|du|des|d'|dans|en|sur|del|di|dal|nel"
+    r"|della|do|da|no|na|van|uit|op|av|af|i|fra|fran|ur|z|ze|w|od|o|\u0438\u0437|\u0432|\u043e)\s?\Z"
+)
+_STATUS = re.compile(
+    r"\A(?:\w+\s){0,2}(?:status|state|zustand|statut|estado|estat|stato|reason|grund|motif|raison|motivo|reden|toestand)[^:]{0,20}:\s*\Z"
+)
+_BY_SOMEBODY = re.compile(
+    r"\b(?:by|request|due|because|durch|wunsch|par|demande|por|peticion|pedido|richiesta|verzoek)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """What a page says of its object's withdrawal."""
+
+    words: str
+    names_object: bool
+    """Whether it says of this very object that it was withdrawn: it names it, or says "this"."""
+    place: str
+    """``title``, ``heading`` or ``text``."""
+
+
+def withdrawals_in(
+    title: str, headings: Sequence[str], text: str, *, names: Iterable[str] = (), told: Iterable[str] = ()
+) -> Iterator[Withdrawal]:
+    """The sentences of a page that say that its object was withdrawn; *names* are what it is called by.
+
+    *told* are words by which a name that can't exist was told so as well: they say nothing.
+
+    >>> [each.words for each in withdrawals_in("Record", (), "Datensatz wurde am 12. M\u00e4rz 2020 gel\u00f6scht.")]
+    ['datensatz wurde am 12. m\u00e4rz 2020 gel\u00f6scht']
+    >>> list(withdrawals_in("Album", (), "The portrait was removed in 1920 at the request of the heirs."))
+    []
+    """
+    known, callers = set(told), tuple(name for name in names if name and not _words().gone.search(bare(plain(name))))
+    for sentence, place in _sentences(title, headings, text):
+        found = _said_in(sentence, callers)
+        if found is not None and found.words not in known:
+            yield Withdrawal(found.words, found.names_object, place)
+
+
+def _sentences(title: str, headings: Sequence[str], text: str) -> Iterator[tuple[str, str]]:
+    """The parts of a title, the headings, and the sentences between them, with their places."""
+    yield from ((part, "title") for part in _TITLE_PART.split(title) if part.strip())
+    yield from ((heading, "heading") for heading in headings)
+    for heading in headings:
+        text = text.replace(heading, ". ", 1)
+    yield from ((part.strip(), "text") for part in _SENTENCE_END.split(text) if part.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    words: str
+    names_object: bool
+
+
+def _said_in(sentence: str, names: Sequence[str]) -> _Said | None:
+    """What a sentence says of the object's withdrawal, if it does."""
+    shown = plain(_ARK.sub("@@", _named(sentence, names)))
+    capitals = " ".join(_ARK.sub("@@", _named(sentence, names)).split())
+    told, words = bare(shown), _words()
+    for found in words.gone.finditer(told):
+        lead, rest = told[: found.start()], told[found.end() :]
+        if _NO_FACT.search(lead) or (_ALTERNATIVE.match(rest) and not _BY_SOMEBODY.search(rest[:40])):
+            continue
+        if _TO_A_PLACE.match(capitals[found.end() :]) or words.elsewhere.search(
+            lead[-_BETWEEN_CHARS:] + found[0] + rest[:40]
+        ):
+            continue
+        subject = words.subject.search(lead[-_BETWEEN_CHARS - 240 :])
+        if subject is None and (lead.strip(" -|:,") == "" or _STATUS.match(lead)):
+            if words.goes_on.match(rest) or words.noun_at_once.match(rest):
+                return _Said(shown[found.start() : found.end()], names_object=False)
+            continue
+        if subject is None:
+            continue
+        start = max(0, len(lead) - _BETWEEN_CHARS - 240) + subject.start("object")
+        if not subject["it"] and _OF.search(told[:start]):
+            continue
+        is_certain = bool(subject["this"] or subject["it"])
+        if not is_certain and not subject["the"] and not _stands_alone(capitals, start):
+            continue
+        return _Said(shown[start : found.end()].replace("@@", "it"), is_certain)
+    return None
+
+
+def _named(sentence: str, names: Sequence[str]) -> str:
+    """*sentence* with a sign for what the object is called by."""
+    for name in names:
+        if len(name) >= 8:
+            sentence = sentence.replace(name, "@@")
+    return sentence
+
+
+def _stands_alone(capitals: str, start: int) -> bool:
+    """Whether a noun without an article is the beginning of what is said: "Datensatz wurde", not "one item was"."""
+    before = capitals[:start].rstrip(" \"'(").rpartition(" ")[2]
+    is_capital = capitals[start : start + 1].isupper() or not before
+    return (
+        is_capital
+        and (not before or not before.isalpha() or before[:1].isupper())
+        and before.lower() not in _words().some
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    gone: re.Pattern[str]
+    """What becomes of an object that is withdrawn."""
+    subject: re.Pattern[str]
+    """The object, and nothing but when, why and by whom between it and the end."""
+    elsewhere: re.Pattern[str]
+    """That it was taken out of a place in the world, as an altar from its church."""
+    goes_on: re.Pattern[str]
+    noun_at_once: re.Pattern[str]
+    some: frozenset[str]
+
+
+@cache
+def _words() -> _Words:
+    told: Mapping[str, Any] = withdrawal_words()
+    ways = {
+        key: "|".join(sorted((re.escape(bare(plain(each))) for each in _flat(told[key])), key=len, reverse=True))
+        for key in told
+    }
+    nouns = rf"(?:{ways['noun']})"
+    parts = rf"(?:{ways['starter']}|\d)"
+    this = rf"(?P<this>\b(?:{ways['this']})\s?(?:\w+\s){{0,2}}?{nouns}\w{{0,3}}\b)"
+    the = rf"(?P<the>\b(?:{ways['the']})\s?(?:(?:{ways['asked']})\w{{0,4}}\s)?{nouns}\w{{0,3}}\b)"
+    one = rf"(?P<one>\b{nouns}\w{{0,2}}\b)"
+    within = rf"(?:(?!\b(?:{ways['relative']})\b)[^;:!?|]){{0,{_BETWEEN_CHARS}}}"
+    between = rf"(?:\s*(?:\b(?:{ways['aux']})\b)?(?:[\s,]+{parts}{within})?)"
+    out_of = (
+        rf"(?:\b(?:from|aus|vom|uit|fra|fran|ur|из)\s+"
+        rf"|(?:{ways['gone']})\w{{0,3}}\s(?:de la|de l'|del|du|des|de|da|do|dal|dalla|dall')\s?)"
+    )
+    behind = "at|on|by|from|since|due|for|in|am|auf|durch|von|aus|le|a|par|por|su|da|op|door"
+    return _Words(
+        gone=re.compile(rf"(?<![^\W_])(?:{ways['gone']})[^\W\d_]{{0,3}}(?![^\W_])"),
+        subject=re.compile(rf"(?P<object>(?<!\w){this}|(?<!\w){the}|(?P<it>@@)|{one}){_NAMING}{between}[\s,]*\Z"),
+        elsewhere=re.compile(
+            rf"{out_of}(?:(?:the|this|our|its|der|dem|den|diese[rmn]|unsere[rmn]|het|onze|la|le|el|il|o|notre|nuestr[oa]"
+            rf"|nossa|nosso)\s)?+(?!(?:\w+\s){{0,2}}\w*(?:{ways['system']}|us\b|here\b))\w+"
+        ),
+        goes_on=re.compile(rf"\A\W*(?:\Z|@|\d|[.:;,(\u2013-]|(?:{behind})\b)"),
+        noun_at_once=re.compile(rf"\A\s(?:{nouns}|page|notice|seite)\w{{0,3}}\s*\Z"),
+        some=frozenset(_flat(told["some"])),
+    )
+
+
+def _flat(told: Any) -> Iterable[str]:
+    return [each for words in told.values() for each in words] if isinstance(told, Mapping) else told
