@@ -52,8 +52,10 @@ def observation(question: Question, told: dict[str, Any], url: str = URL) -> Obs
     urls = told.get("urls", [asked, *(f"https://land.example/{number}" for number in range(1, len(chain)))])
     headers = told.get("headers", {})
     hops = tuple(Hop(url, "GET", "", status, headers=headers) for url, status in zip(urls, chain, strict=True))
-    body = told.get("body", "").encode()
-    answer = read_answer(body, told.get("type", "text/plain"))
+    body = told.get("body", "").encode(told.get("encoding", "utf-8"))
+    answer = read_answer(
+        body, told.get("type", "text/plain"), Ark.parse(asked.partition("?")[0]) if "ark:" in asked else None
+    )
     return Observation(
         ark, url, question, asked, hops, ChainEnd.ANSWERED,
         attempt=told.get("attempt", 1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from crawler.answers.likeness import TEXT_LIMIT, sketch
 from crawler.answers.records import parse_record
 from crawler.answers.vocabularies import from_xml
 from crawler.observations import MOST_ARKS, PageFacts
+from extractors.ark import Ark
 from extractors.find import find_arks
 from extractors.formats import parse_content_type
 
@@ -23,6 +25,8 @@ _WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _TAG = re.compile(
     rb"\s*(?:<!--.*?-->\s*)*<(?!(?:https?|urn|ark|info):)(?:!doctype|[a-z?!/])", re.IGNORECASE | re.DOTALL
 )
+#: What browsers read as windows-1252, whatever it is called.
+_WESTERN = frozenset({"iso8859-1", "ascii"})
 _XML = re.compile(rb"\s*<\?xml|\s*<(?:rdf:RDF|oai_dc:dc|metadata|resource)\b")
 
 
@@ -49,8 +53,8 @@ def is_textual(media_type: str | None) -> bool:
     return media_type is None or bool(_TEXTUAL.match(media_type))
 
 
-def read_answer(body: bytes, content_type: str | None) -> Answer:
-    """All that is kept of a body, as far as it is text. Never raises.
+def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -> Answer:
+    """All that is kept of a body, as far as it is text; of several records that of *ark*. Never raises.
 
     >>> answer = read_answer(b"<title>Not found</title><p>Sorry", "text/html; charset=utf-8")
     >>> answer.title, answer.text
@@ -72,7 +76,7 @@ def read_answer(body: bytes, content_type: str | None) -> Answer:
     decoded = _decoded(body[:PLAIN_LIMIT], charset)
     text = " ".join(decoded.split())
     named = dict.fromkeys((str(mention.ark), "text") for mention in find_arks(decoded[:TEXT_LIMIT]))
-    record = parse_record("text/plain" if is_html else media_type, decoded)
+    record = parse_record("text/plain" if is_html else media_type, decoded, ark)
     facts = PageFacts(arks=tuple(named)[:MOST_ARKS])
     return Answer(media_type, None, text[:TEXT_LIMIT], record, sketch(text), facts)
 
@@ -88,10 +92,30 @@ def _is_xml(media_type: str | None, body: bytes) -> bool:
 
 
 def _decoded(body: bytes, charset: str | None) -> str:
-    """The characters of a text; one that says UTF-16 by its first octets is believed."""
-    marked = "utf-16" if body[:2] in (b"\xff\xfe", b"\xfe\xff") else charset or "utf-8"
+    """The characters of a text; one that says UTF-16 by its first octets is believed.
+
+    One that names no charset and is no UTF-8 is in the encoding that browsers take then, and so is one that claims to
+    be in ISO 8859-1 (WHATWG Encoding, 4.2).
+
+    >>> _decoded(b"\\xc9cole \\x96 1784", None), _decoded(b"\\xc3\\x89cole", None)
+    ('\N{LATIN CAPITAL LETTER E WITH ACUTE}cole \N{EN DASH} 1784', '\N{LATIN CAPITAL LETTER E WITH ACUTE}cole')
+    """
+    if body[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        charset = "utf-16"
+    if not charset:
+        charset = "utf-8" if _is_utf8(body) else "windows-1252"
     try:
-        decoded = body.decode(marked, "replace")
+        name = codecs.lookup(charset).name
+        decoded = body.decode("windows-1252" if name in _WESTERN else name, "replace")
     except LookupError:
-        decoded = body.decode("utf-8", "replace")
+        decoded = body.decode("utf-8" if _is_utf8(body) else "windows-1252", "replace")
     return decoded.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
+
+
+def _is_utf8(body: bytes) -> bool:
+    """Whether *body* is UTF-8, though its last character may be cut off."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(body)
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -19,6 +19,8 @@ QUESTIONS = ("who", "what", "when", "where")
 #: Lines that are read, and values of one element: nobody describes an object in more.
 MOST_LINES = 5_000
 MOST_VALUES = 500
+#: Records of a set that are looked through for the one that was asked for.
+MOST_RECORDS = 200
 
 _LABEL = re.compile(
     r"""
@@ -156,10 +158,23 @@ def parse_erc(text: str) -> Erc | None:
     >>> erc.anchoring.display()["what"], erc.anchoring.unanswered()
     ('The Decline and Fall', {'when': 'unavailable indefinitely'})
     """
+    return next(iter(parse_ercs(text)), None)
+
+
+def parse_ercs(text: str) -> tuple[Erc, ...]:
+    """The records that *text* is: one, or those of a set (2005, 6), each with the head of the set; mostly none.
+
+    >>> [erc.anchoring.display()["what"] for erc in parse_ercs("erc: A | One | 1 | x\\n\\nerc: B | Two | 2 | y")]
+    ['One', 'Two']
+    """
     builder = _Builder()
+    builders = [builder]
     for label, value in _elements(text):
+        if builder.begins_another(label) and len(builders) < MOST_RECORDS:
+            builder = builder.following()
+            builders.append(builder)
         builder.add(label, value)
-    return builder.record()
+    return tuple(erc for each in builders if (erc := each.record()) is not None)
 
 
 class _Builder:
@@ -170,6 +185,17 @@ class _Builder:
         self._kind = "erc"
         self._opened = False
         self._is_over = False
+
+    def begins_another(self, label: str) -> bool:
+        """Whether an element opens the next record of a set."""
+        return label.lower() == "erc" and bool(self._segments.get("erc"))
+
+    def following(self) -> _Builder:
+        """What puts together the next record of the same set."""
+        following = _Builder()
+        if "set" in self._segments:
+            following._segments["set"] = self._segments["set"]
+        return following
 
     def add(self, label: str, value: str) -> None:
         if label == "":  # a blank line: what follows belongs to the record only where a segment's label says so
@@ -193,7 +219,7 @@ class _Builder:
 
     def _open(self, kind: str, value: str) -> None:
         if kind == "erc" and self._segments.get("erc"):
-            self._is_over = True  # another record of a set: the first one answers
+            self._is_over = True  # one record more than are read
             return
         self._kind, self._opened, self._is_over = kind, True, False
         self._segments.setdefault(kind, [])

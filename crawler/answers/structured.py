@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import yaml
 
 from crawler.answers.erc import QUESTIONS, Element, Record, Segment
 from crawler.answers.erc_values import Value
+from extractors.ark import Ark
+from extractors.find import find_arks
 
 #: Characters of YAML that are parsed: the parser is slow, and a description is short.
 YAML_LIMIT = 2**16
@@ -31,6 +34,9 @@ OTHER_DESCRIPTIVE = frozenset({"description", "subject", "about", "definition", 
 #: Keys under which a structured record may state a commitment.
 COMMITMENT_KEYS = ("erc-support", "commitment", "persistence", "permanence", "policy", "support")
 
+#: Descriptions of a list that are looked through for the one that was asked for, and by what they say whose they are.
+_MOST_LISTED = 200
+_NAMING = frozenset({"where", "identifier", "id", "@id", "ark", "pid"})
 _SEGMENT = re.compile(r"erc(?:-[a-z]+)?", re.IGNORECASE)
 _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)[.](?P<label>[\w/]+)", re.IGNORECASE)
 #: JSON as the argument of a function, as browsers once had to ask for it, or behind a guard against that; white space
@@ -55,8 +61,8 @@ _MOST_KEYS = 500
 _MOST_DEPTH = 4
 
 
-def from_json(text: str) -> Record | None:
-    """The record that a JSON text holds, JSON-LD included; None where it holds none.
+def from_json(text: str, ark: Ark | None = None) -> Record | None:
+    """The record that a JSON text holds, JSON-LD included; of several that of *ark*; None where it holds none.
 
     >>> from_json('{"title": "A map", "creator": "Rossi"}')
     {'json': {'title': 'A map', 'creator': 'Rossi'}}
@@ -65,13 +71,28 @@ def from_json(text: str) -> Record | None:
     """
     called = _CALL.match(text)
     try:
-        return record_of(json.loads(called["told"] if called else text), "json")
+        return record_of(_own(json.loads(called["told"] if called else text), ark), "json")
     except (ValueError, RecursionError):
         return None
 
 
-def from_yaml(text: str) -> Record | None:
-    """The record that a YAML text holds. Aliases are refused, and every scalar is text.
+def _own(value: Any, ark: Ark | None) -> Any:
+    """Of a list of descriptions the one that names *ark* as its own, if one does."""
+    if ark is None or not isinstance(value, list) or len(value) < 2:
+        return value
+    own = (each for each in value[:_MOST_LISTED] if isinstance(each, Mapping) and ark in _names_in(each))
+    return next(own, value)
+
+
+def _names_in(told: Mapping[str, Any]) -> set[Ark]:
+    """The ARKs under the names by which a description says what it is about, also within an ERC."""
+    within = [told, *(each for each in told.values() if isinstance(each, Mapping))]
+    values = [str(each[key]) for each in within for key in each if plain_key(str(key)) in _NAMING]
+    return {mention.ark for value in values for mention in find_arks(value[:2_000])}
+
+
+def from_yaml(text: str, ark: Ark | None = None) -> Record | None:
+    """The record that a YAML text holds; of several that of *ark*. Aliases are refused, and every scalar is text.
 
     >>> from_yaml("erc:\\n  who: Rossi\\n  what: A map\\n  when: 1784\\n")
     {'erc': {'who': 'Rossi', 'what': 'A map', 'when': '1784'}}
@@ -79,7 +100,8 @@ def from_yaml(text: str) -> Record | None:
     if len(text) > YAML_LIMIT:
         return None
     try:
-        return record_of(yaml.load(text, Loader=_PlainLoader), "yaml")
+        documents = list(islice(yaml.load_all(text, Loader=_PlainLoader), _MOST_LISTED))
+        return record_of(_own(documents if len(documents) > 1 else (documents or [None])[0], ark), "yaml")
     except (yaml.YAMLError, ValueError, RecursionError, TypeError):
         return None
 

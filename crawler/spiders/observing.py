@@ -15,12 +15,12 @@ from crawler.verdicts.commitment import judge_commitment, policy_link
 from crawler.verdicts.inflection import judge_metadata
 from crawler.wire.flags import INCOMPLETE, STOPPED, incomplete
 from crawler.wire.middlewares import chain_of
+from extractors.ark import Ark
+from extractors.normalize import NotAnArk
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
-
-    from extractors.ark import Ark
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def observe(
     hops, end, detail = chain_of(request)
     body = b"" if response is None else response.body
     content_type = hops[-1].headers.get("Content-Type") if hops else None
-    answer = read_answer(body, content_type)
+    answer = read_answer(body, content_type, _asked_about(ark, asked))
     return Observation(
         ark=str(ark),
         request_url=request_url,
@@ -68,6 +68,14 @@ def observe(
         facts=answer.facts,
         remarks=() if response is None else _not_whole(response.flags, len(body)),
     )
+
+
+def _asked_about(ark: Ark, asked: str) -> Ark:
+    """The ARK that a URL asks about, a control's own where it holds one; else *ark*."""
+    try:
+        return Ark.parse(asked.partition("?")[0])
+    except NotAnArk:
+        return ark
 
 
 def _not_whole(flags: Sequence[str], size: int) -> tuple[str, ...]:
