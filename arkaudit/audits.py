@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import scrapy.core.downloader.contextfactory  # noqa: F401  (first, while there are few frames: it looks at each)
@@ -38,12 +39,17 @@ from crawler.storage.frontier_rows import ARKS, State
 from crawler.storage.store import FINISHED, Store
 from crawler.verdicts.readings import other_readings
 from extractors.ark import Ark
-from extractors.extraction import extract
+from extractors.extraction import extract_in_time
 from extractors.naan import Registry
 from extractors.worker import Worker
 
-#: What one document may take to be parsed. Bombs use all of it, so it is also what they cost.
-PARSING_S = 60.0
+#: The CPU time in which a document is read and searched; what was found until then is kept.
+READING_CPU_S = 60.0
+#: The CPU time after which a parser is killed that doesn't come to the end of a step, and nothing is kept. Bombs use
+#: all of it, so it is also what they cost.
+PARSING_CPU_S = 120
+#: The same by the clock, for a parser that waits for ever: so long that a busy machine can't come near it.
+PARSING_S = 1800.0
 PARSING_BYTES = 2**30
 
 Target = tuple[Ark, str]
@@ -59,12 +65,13 @@ class AuditInterrupted(RunInterrupted):
 
 def document_worker() -> DocumentWorker:
     """The process that parses what might crash or hang its parser."""
-    return Worker(extract, timeout_s=PARSING_S, memory_bytes=PARSING_BYTES)
+    reading = partial(extract_in_time, cpu_s=READING_CPU_S)
+    return Worker(reading, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
 
 
 def source_worker() -> SourceWorker:
     """The process that reads large sitemaps, feeds and harvests; it is started when there is one."""
-    return Worker(read_source, timeout_s=PARSING_S, memory_bytes=PARSING_BYTES)
+    return Worker(read_source, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
 
 
 def audit(

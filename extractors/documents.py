@@ -59,7 +59,7 @@ class Finding:
 
     kind: str
     """A token: ``unreadable``, ``encrypted``, ``unknown-format``, ``parser-crashed``, ``parser-timeout``,
-    ``page-limit``, ``size-limit``, ``archive-limit``, ``members-skipped``, ``damaged``, ``repaired``,
+    ``page-limit``, ``size-limit``, ``time-limit``, ``archive-limit``, ``members-skipped``, ``damaged``, ``repaired``,
     ``unreadable-page``, ``unreadable-part``, ``duplicate-member``, ``namespace-mention``, ``empty``; and about how it
     cites: ``link-mismatch``, ``unlinked-ark``, ``dead-link`` …"""
     detail: str

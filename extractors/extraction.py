@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from extractors.ark import Ark
+from extractors.budget import Budget, Stage, current, spending
 from extractors.checkchar import Check
 from extractors.conformance import remarks
 from extractors.documents import Block, Finding, Reading, Role
@@ -49,6 +50,7 @@ def extract(data: bytes, *, media_type: str | None = None, name: str = "", chars
     ('ark:12148/btv1b84', 'link-target', 'a/@href')
     """
     reading = read_document(data, media_type=media_type, name=name, charset=charset)
+    budget = current()
     blocks = reading.blocks
     found, evidence = _scan_all(blocks)
     namespaces = {
@@ -59,8 +61,22 @@ def extract(data: bytes, *, media_type: str | None = None, name: str = "", chars
     }
     placed = [(index, mention) for index, in_block in enumerate(found) for mention in _mentions(in_block)]
     mentions = _finished([mention for _, mention in placed], evidence)
-    findings = (*reading.findings, *sorted(namespaces), *citation_findings(mentions, blocks))
+    limits = budget.findings if budget is not None else ()
+    findings = (*reading.findings, *limits, *sorted(namespaces), *citation_findings(mentions, blocks))
     return Extraction(replace(reading, findings=findings), mentions, tuple(doubts(blocks, placed, evidence.cutting)))
+
+
+def extract_in_time(
+    data: bytes, *, cpu_s: float, media_type: str | None = None, name: str = "", charset: str | None = None
+) -> Extraction:
+    """The same within *cpu_s* seconds of CPU time: what was found until then, and a finding that says how far it read.
+
+    >>> extraction = extract_in_time(b"see ark:/12148/btv1b84 here", cpu_s=60)
+    >>> [str(mention.ark) for mention in extraction.mentions], extraction.findings
+    (['ark:12148/btv1b84'], ())
+    """
+    with spending(Budget(cpu_s)):
+        return extract(data, media_type=media_type, name=name, charset=charset)
 
 
 def with_evidence(mentions: Sequence[Mention], doubtful: Iterable[Doubt], evidence: Evidence) -> tuple[Mention, ...]:
@@ -82,13 +98,40 @@ def described(mention: Mention, evidence: Evidence) -> Mention:
     """*mention* with what its check character and its spelling say."""
     ark = mention.ark
     check = evidence.zones.check(ark)
-    meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows) if check is Check.FAILS else ()
+    is_asked = check is Check.FAILS and _has_time_for_suggestions()
+    meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows) if is_asked else ()
     return replace(
         mention,
         check=check,
         suggestions=tuple(str(suggestion.ark) for suggestion in meant),
         remarks=remarks(mention.repaired, ark),
     )
+
+
+def _has_time_for_suggestions() -> bool:
+    budget = current()
+    if budget is None or not budget.is_spent(Stage.SUGGESTING):
+        return True
+    budget.note("not for every ARK whose check character fails was it worked out what may be meant")
+    return False
+
+
+def _scanned(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> list[Found]:
+    """What stands in a block, or in as much of it as there is time for."""
+    budget = current()
+    if budget is None:
+        return list(scan(block, evidence, linked))
+    found: list[Found] = []
+    if budget.is_spent(Stage.FINDING):
+        budget.note("not all of it was searched")
+        return found
+    for each in scan(block, evidence, linked):
+        if budget.is_spent(Stage.FINDING):
+            at = max((end for _, end in each.spans), default=0) if isinstance(each, Mention) else 0
+            budget.note(f"searched as far as character {at:,} of {len(block.text):,}" if at else "not all was searched")
+            break
+        found.append(each)
+    return found
 
 
 def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
@@ -98,15 +141,14 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     those names in the text that touch no line's end. Only a text with a wrap inside an ARK is read a second time.
     """
     targets = {
-        index: list(scan(block, Evidence())) for index, block in enumerate(blocks) if block.role is not Role.TEXT
+        index: _scanned(block, Evidence(), {}) for index, block in enumerate(blocks) if block.role is not Role.TEXT
     }
     in_targets = [mention for found in targets.values() for mention in _mentions(found)]
     linked = linked_arks(in_targets)
     whole = {mention.ark for mention in in_targets}
     evidence = Evidence.of(whole)
     found = [
-        targets[index] if index in targets else list(scan(block, evidence, linked))
-        for index, block in enumerate(blocks)
+        targets[index] if index in targets else _scanned(block, evidence, linked) for index, block in enumerate(blocks)
     ]
     unbroken = {mention.ark for each in found for mention in _mentions(each) if mention.reason == STANDS_WHOLE}
     if not any(mention.reason != STANDS_WHOLE for each in found for mention in _mentions(each)):
@@ -115,7 +157,9 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     evidence = replace(Evidence.of(whole | unbroken), cutting=cutting)
     for index, each in enumerate(found):
         if index not in targets and any(mention.reason != STANDS_WHOLE for mention in _mentions(each)):
-            found[index] = list(scan(blocks[index], evidence, linked))
+            again = _scanned(blocks[index], evidence, linked)
+            if len(again) >= len(each) or current() is None:  # or there was no time for it
+                found[index] = again
     return found, evidence
 
 

@@ -3,8 +3,8 @@
 Its errors; after each of them, the next call finds a working process again:
 
     WorkerError
-    ├── WorkerDied          the process aborted, crashed, was killed, or had spent its CPU time
-    ├── WorkerTimeout       the call took longer than `timeout_s`, and the process was killed
+    ├── WorkerDied          the process aborted, crashed, or was killed
+    ├── WorkerTimeout       the call took more CPU time than `cpu_s`, or longer than `timeout_s`, and was killed
     ├── WorkerOutOfMemory   the function wanted more than `memory_bytes`
     └── WorkerFailed        the function raised any other exception
 
@@ -59,7 +59,7 @@ class WorkerDied(WorkerError):
 
 
 class WorkerTimeout(WorkerError):
-    """The call took longer than it may."""
+    """The call took more CPU time than it may, or waited for too long."""
 
 
 class WorkerOutOfMemory(WorkerError):
@@ -154,6 +154,8 @@ class Worker(Generic[P, R]):
                 raise WorkerTimeout(f"no answer within {timeout_s:g} s") from None
             if status == _OUT_OF_MEMORY:
                 raise WorkerOutOfMemory(f"wanted more than {self._memory_bytes} bytes") from None
+            if status == -signal.SIGXCPU:
+                raise WorkerTimeout(f"no answer within {self._cpu_s} s of CPU time") from None
             raise WorkerDied(_cause_of_death(status)) from None
         except BaseException:  # Ctrl-C; the answer to this call must not meet the next
             child.kill()

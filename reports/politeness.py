@@ -14,8 +14,17 @@ from reports.overviews import host, own, sent_hops
 
 #: Findings that say that something was not read, or not to its end, or that the crawl ended before it was done.
 LIMITS: Final = (
-    *("size-limit", "page-limit", "source-limit", "incomplete", "undecodable", "not-fetched", "nofollow-page"),
-    *("max-pages", "max-time"),
+    *(
+        "size-limit",
+        "time-limit",
+        "page-limit",
+        "source-limit",
+        "incomplete",
+        "undecodable",
+        "not-fetched",
+        "nofollow-page",
+    ),
+    *("not-fetched", "nofollow-page", "max-pages", "max-time"),
 )
 _NOT_ASKED: Final = "its host seemed dead, or wanted to be left alone for longer than we wait; see requests.csv"
 #: What a question is asked for; the others are about resolvers, not objects.

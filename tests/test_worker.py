@@ -89,7 +89,7 @@ def test_calls_have_arguments_and_results_and_share_a_process():
         pytest.param(["abort"], WorkerDied, "killed by SIGABRT", id="abort", marks=ON_POSIX),
         pytest.param(["kill", 9], WorkerDied, "killed by SIGKILL", id="killed by somebody else", marks=ON_POSIX),
         pytest.param(["kill", 50], WorkerDied, "killed by ", id="killed by a real-time signal", marks=ON_POSIX),
-        pytest.param(["spin"], WorkerDied, "killed by SIGXCPU", id="CPU time", marks=ON_POSIX),
+        pytest.param(["spin"], WorkerTimeout, "1 s of CPU time", id="CPU time", marks=ON_POSIX),
         pytest.param(["exit", 3], WorkerDied, "exited with status 3", id="exit"),
         pytest.param(["take memory", 2**40], WorkerOutOfMemory, "more than", id="memory", marks=ON_POSIX),
         pytest.param(["raise", "oh"], WorkerFailed, "KeyError: 'oh'", id="exception"),

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import ijson  # type: ignore[import-untyped]
 
+from extractors.budget import as_time_allows
 from extractors.documents import Block, Finding, Reading
 from extractors.readers.plain import decode
 from extractors.readers.values import may_name_ark, value_block
@@ -88,7 +89,7 @@ def _blocks_of_lines(text: str) -> tuple[list[Block], list[int]]:
     blocks: list[Block] = []
     malformed: list[int] = []
     lines = filter(None, map(str.strip, io.StringIO(text)))
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(as_time_allows(lines, "record"), start=1):
         if not may_name_ark(line):
             continue
         try:
@@ -140,7 +141,8 @@ def _blocks(text: str, *, are_records: bool = False) -> Iterator[Block]:
     path: list[str | int] = []
     records = 0
     source = io.BytesIO(text.encode("utf-8", "replace"))
-    for event, value in ijson.basic_parse(source, use_float=True, multiple_values=True):
+    events = ijson.basic_parse(source, use_float=True, multiple_values=True)
+    for event, value in as_time_allows(events, "value"):
         if event == "map_key":
             path[-1] = value
         elif event in ("end_map", "end_array"):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from pymarc.marc8 import marc8_to_unicode
 
+from extractors.budget import as_time_allows
 from extractors.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.targets import leads_to_document
 from extractors.readers.values import labelled, may_name_ark, value_block
@@ -47,7 +48,7 @@ def read_marc(data: bytes) -> Reading:
     targets: list[str] = []
     malformed: list[int] = []
     *records, rest = data.split(_RECORD_END)
-    for number, record in enumerate((*records, rest), start=1):
+    for number, record in enumerate(as_time_allows((*records, rest), "record"), start=1):
         record = record.lstrip(b"\0\t\n\r\x1a ")
         if not record:
             continue

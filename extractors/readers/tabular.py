@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
+from extractors.budget import as_time_allows
 from extractors.documents import Block, Finding, Reading
 from extractors.readers.plain import decode
 from extractors.readers.values import may_name_ark, value_block
@@ -39,7 +40,8 @@ def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
     findings += decoded.findings
     blocks: list[Block] = []
     headings: Row = []
-    for number, row in enumerate(_rows(decoded.text, _delimiter(decoded.text), findings), start=1):
+    rows = as_time_allows(_rows(decoded.text, _delimiter(decoded.text), findings), "row")
+    for number, row in enumerate(rows, start=1):
         if number == 1 and _is_heading(row):
             headings = [" ".join(cell[:_MOST_HEADING_CHARS].split()) for cell in row]
         for index, cell in enumerate(row):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from extractors.budget import as_time_allows
 from extractors.documents import Block, Role
 from extractors.readers.markup.runs import Run
 from extractors.readers.markup.targets import label_places, may_hold_ark
@@ -80,7 +81,7 @@ class Page:
 
     def blocks(self) -> list[Block]:
         """All texts and values that may hold an ARK, in page order; the targets of a text's links before it."""
-        for place in label_places(self.markup):
+        for place in as_time_allows(label_places(self.markup), "label"):
             if place >= self._read_to:
                 self._read_around(place)
         return self._blocks

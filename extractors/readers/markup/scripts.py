@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from extractors.budget import as_time_allows
 from extractors.documents import Block, Role
 from extractors.readers.markup.targets import label_places, may_hold_ark
 
@@ -72,7 +73,7 @@ def _literals(source: str) -> Iterator[str]:
     Which of two quotes opens is not asked: another one within a literal ends an ARK as well.
     """
     done = 0
-    for at in label_places(source):
+    for at in as_time_allows(label_places(source), "label"):
         if at < done:
             continue
         first = max(done, at - _REACH)

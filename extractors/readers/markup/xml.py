@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from lxml import etree
 
+from extractors.budget import has_time
 from extractors.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.runs import Run
 from extractors.readers.markup.surrogates import without_surrogates
@@ -177,6 +178,8 @@ class _Document:
             self._run.write("\n")
         self._run.write(element.text or "")
         for child in element:
+            if not has_time("the document was"):
+                break
             if child.tag is etree.Entity:
                 self._run.write(self._entities.get(child.name) or html.unescape(child.text))
             else:

@@ -13,6 +13,7 @@ from dataclasses import replace
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfDocument
 
+from extractors.budget import as_time_allows
 from extractors.documents import Block, Finding, Reading, Role
 from extractors.readers.pdf.bodies import blocks_of
 from extractors.readers.pdf.metadata import (
@@ -117,7 +118,7 @@ def _pages(document: PdfDocument, max_pages: int, findings: list[Finding]) -> It
     page: Page | None = None
     if not count:
         findings.append(Finding("unreadable", "it has no pages"))
-    for number in range(1, count + 1):
+    for number in as_time_allows(range(1, count + 1), "page", each=True):
         if number > max_pages or chars > _MOST_CHARS:
             findings.append(Finding("page-limit", f"only the first {number - 1} of {count} pages were read"))
             break

@@ -1,0 +1,102 @@
+"""The CPU time that one document may take, so that a huge one gives what was found until then, and not nothing.
+
+CPU time of the process is counted and not the time on the wall: what is found in a document must not depend on what
+else the machine does. Readers and the search ask at their loops; outside a budget they never stop.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import Enum
+from typing import TypeVar
+
+from extractors.documents import Finding
+
+Item = TypeVar("Item")
+
+#: Steps between two looks at the clock, which takes about as long as a short step.
+_STEPS = 32
+
+
+class Stage(Enum):
+    """What is done with a document, in order, and by which share of its time that must be done."""
+
+    READING = 1 / 3
+    FINDING = 2 / 3
+    SUGGESTING = 1.0
+
+
+class Budget:
+    """The CPU time of one document, and what had to be left undone for want of it."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.process_time) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._start = clock()
+        self._steps = 0
+        self._spent: set[Stage] = set()
+        self.findings: list[Finding] = []
+
+    def is_spent(self, stage: Stage, *, now: bool = False) -> bool:
+        """Whether the time for *stage* is up; the clock is looked at from time to time, or *now*."""
+        self._steps += 1
+        looks = stage not in self._spent and (now or self._steps % _STEPS == 0)
+        if looks and self._clock() - self._start >= self._seconds * stage.value:
+            self._spent.add(stage)
+        return stage in self._spent
+
+    def note(self, words: str) -> None:
+        """Note once how far something came."""
+        limit = f"the CPU time for one document is up ({self._seconds:g} s)"
+        finding = Finding("time-limit", f"{words}: {limit}")
+        if finding not in self.findings:
+            self.findings.append(finding)
+
+
+_current: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+@contextmanager
+def spending(budget: Budget | None) -> Iterator[None]:
+    """Let what is read and found meanwhile spend *budget*; none for as long as it takes."""
+    token = _current.set(budget)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current() -> Budget | None:
+    """Return the budget that is being spent, if any."""
+    return _current.get()
+
+
+def as_time_allows(items: Iterable[Item], of: str, *, each: bool = False) -> Iterator[Item]:
+    """Yield *items* until the time for reading is up, and note how many there were; *of* names one of them.
+
+    The clock is looked at before *each* where one may take long, such as a page of a PDF.
+
+    >>> list(as_time_allows("abc", "letter"))
+    ['a', 'b', 'c']
+    """
+    budget = _current.get()
+    if budget is None:
+        yield from items
+        return
+    for done, item in enumerate(items):
+        if budget.is_spent(Stage.READING, now=each):
+            budget.note(f"read as far as {of} {done:,}")
+            return
+        yield item
+
+
+def has_time(of: str) -> bool:
+    """Whether there is time left to read on; notes that *of* was not read to its end where there is none."""
+    budget = _current.get()
+    if budget is None or not budget.is_spent(Stage.READING):
+        return True
+    budget.note(f"{of} not read to its end")
+    return False
