@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from arkaudit import __version__
 from arkaudit.config_lines import line_of
 from arkaudit.schedules.moments import Schedule
 from arkaudit.seeds import relative_to
+from arkaudit.toml_files import TomlUnreadable, read_toml
 from crawler.addresses import AddressGuard, Routes
 from crawler.asking.controls import ENOUGH_NAMES
 from crawler.attempts import Patience
@@ -606,14 +606,9 @@ def _at(text: str, path: Path | None, keys: tuple[str, ...]) -> str:
 
 def _file_values(path: Path) -> tuple[str, dict[str, Any]]:
     try:
-        text = path.read_text("utf-8")
-        values = tomllib.loads(text)
-    except FileNotFoundError:
-        raise ConfigError(f"there is no configuration at {path}") from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise ConfigError(f"{path} can't be read: {problem}") from None
-    except tomllib.TOMLDecodeError as problem:
-        raise ConfigError(f"{path} is not TOML: {problem}") from None
+        text, values = read_toml(path, what="configuration")
+    except TomlUnreadable as problem:
+        raise ConfigError(str(problem)) from None
     audits = values.get("audits", {})
     named = [each for each in audits.values() if isinstance(each, dict)] if isinstance(audits, dict) else []
     for tables in (values, *named):

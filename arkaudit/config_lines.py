@@ -5,6 +5,9 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 
+#: The time grows with the square of this; in longer files no line is told.
+_MOST_LINES = 3000
+
 
 def line_of(text: str, keys: Sequence[str]) -> int | None:
     """The line, from 1, on which the value at *keys* begins, or the nearest table around it; None if there is none.
@@ -25,6 +28,8 @@ def line_of(text: str, keys: Sequence[str]) -> int | None:
 
 def _line_of(text: str, keys: Sequence[str]) -> int | None:
     lines = text.splitlines()
+    if len(lines) > _MOST_LINES:
+        return None
     begun = 1
     for number in range(1, len(lines) + 1):
         try:

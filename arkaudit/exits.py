@@ -122,7 +122,7 @@ def code_of(ending: BaseException) -> int:
     from arkaudit.rows import OutputClosed, OutputUnwritable
     from arkaudit.seeds import UserMistake
     from crawler.process import RunInterrupted
-    from crawler.storage.errors import StoreUnopenable, StoreUnwritable
+    from crawler.storage.errors import StoreDamaged, StoreUnopenable, StoreUnwritable
     from reports.exports import ReportUnwritable
     from reports.frames import StoreUnreadable
 
@@ -137,7 +137,7 @@ def code_of(ending: BaseException) -> int:
             return EXIT_MISTAKE
         case OSError(errno=number) if number in _OF_PATHS and ending.filename is not None:
             return EXIT_MISTAKE
-        case StoreUnwritable() | OutputUnwritable():
+        case StoreUnwritable() | StoreDamaged() | OutputUnwritable():
             return EXIT_UNFINISHED
         case OSError(errno=number) if number in _OF_DISKS:
             return EXIT_UNFINISHED
@@ -149,6 +149,8 @@ def code_of(ending: BaseException) -> int:
 def end_for(failure: Exception) -> NoReturn:
     """End with the exit code of a failure that has one; anything else is a bug, and shows where it is."""
     from arkaudit.rows import OutputClosed, OutputUnwritable
+    from crawler.storage.errors import StoreDamaged
+    from crawler.storage.soundness import damage_in_opened
 
     match code_of(failure):
         case 0 as code:
@@ -161,10 +163,15 @@ def end_for(failure: Exception) -> NoReturn:
             end(code, f"{os.fsdecode(failure.filename)}: {failure.strerror}")
         case code if code == EXIT_MISTAKE:
             end(code, str(failure))
+        case code if isinstance(failure, StoreDamaged):
+            end(code, f"{failure}; arkaudit store check tells more")
         case code if code == EXIT_UNFINISHED:
             end(code, f"the run could not finish: {failure}; what was observed until then is kept")
         case code if code == EXIT_INTERRUPTED:
             end(code, INTERRUPTED)
+    damage = damage_in_opened()
+    if damage:  # which whoever has met it took for anything
+        end(EXIT_UNFINISHED, f"{damage}; arkaudit store check tells more")
     logger.critical("this is a bug", exc_info=failure, extra={"is_shown": True})
     raise failure
 

@@ -8,24 +8,27 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
+from sqlalchemy import Connection
+
 from arkaudit.exits import EXIT_FINDING, say
 from arkaudit.seeds import UserMistake
-from crawler.history.integrity import problems
+from crawler.history.integrity import problems, unknown_words
+from crawler.storage.contents import unreadable_rows
+from crawler.storage.errors import StoreDamaged
 from crawler.storage.migrations import NotCopied, plain_copy
+from crawler.storage.soundness import is_damage, is_ours
 from crawler.storage.store import Store, bring_up_to_date
 from reports.display import escaped
-from reports.frames import StoreUnreadable, read
+from reports.frames import read
 from reports.words import counted
 
 
 def check_store(store_file: Path) -> None:
     """Tell what is wrong with a store; ends with 1 if anything is. Raises `reports.frames.StoreUnreadable`."""
-    bring_up_to_date(store_file)
     try:
-        found = read(store_file, lambda connection: list(problems(connection)))
-    except StoreUnreadable as failure:
-        if "malformed" not in str(failure):
-            raise
+        bring_up_to_date(store_file)
+        found = read(store_file, _problems)
+    except StoreDamaged as failure:
         found = [str(failure)]
     for problem in found:
         sys.stdout.write(escaped(problem) + "\n")
@@ -43,6 +46,7 @@ def export_store(store_file: Path, out: Path) -> None:
     bring_up_to_date(store_file)
     if out.exists() and not out.is_dir():
         raise ReportUnwritable(f"{out}: is not a folder")
+    require_readable(store_file)
     done = export(store_file, out)
     unended = f", {done.unended} not ended yet" if done.unended else ""
     say(f"{_runs(done.written)} written to {out}, {done.unchanged} there already{unended}")
@@ -62,15 +66,31 @@ def import_store(other: Path, store_file: Path) -> None:
         copy = folder / "other.db"
         plain_copy(other, copy)
         Store.open(copy).close()  # brings an older one up to date, refuses a foreign or a newer one
+        require_readable(copy, name=other)
         with Store.open(store_file) as store:
             done = store.bring_in(copy, at=datetime.now(UTC).isoformat(timespec="milliseconds"))
     except NotCopied as problem:
+        if is_ours(other) and is_damage(problem.__cause__):
+            raise StoreDamaged(f"{other}: can't be read: {problem.__cause__}") from None
         raise UserMistake(f"{other} can't be read: {problem}") from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     unended = f", {done.unended} not ended there and left out" if done.unended else ""
     decided = f", and {counted(done.decisions, 'decision')}" if done.decisions else ""
     say(f"{_runs(done.brought)} brought into {store_file}, {done.known} there already{unended}{decided}")
+
+
+def _problems(connection: Connection) -> list[str]:
+    """What is wrong with a store; its contradictions only where all of it can be read."""
+    unreadable = list(unreadable_rows(connection))
+    return [*unknown_words(connection), *unreadable] if unreadable else list(problems(connection))
+
+
+def require_readable(store_file: Path, *, name: Path | None = None) -> None:
+    """Raise `StoreDamaged` for a store that has a row which can't be read: it is not copied anywhere."""
+    found = read(store_file, lambda connection: next(unreadable_rows(connection), None))
+    if found:
+        raise StoreDamaged(f"{name or store_file}: {found}")
 
 
 def _runs(count: int) -> str:

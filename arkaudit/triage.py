@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
+from sqlalchemy import Connection
 
 from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.rows import whole, write
 from arkaudit.seeds import UserMistake
 from arkaudit.triage_file import TriageFile, load_triage, triage_text
+from crawler.history import triaging
 from crawler.history.standing import State
 from crawler.history.triage import Action, Decision, Kind, target_of
-from crawler.storage.store import Store
+from crawler.storage.store import Store, bring_up_to_date
 from reports.display import escaped
+from reports.frames import read
 from reports.words import counted
+
+Found = TypeVar("Found")
 
 #: What is said of a decision that has just been made.
 _DONE: Final[Mapping[Action, str]] = {
@@ -96,8 +101,7 @@ def triage_of(config: Config, *, now: datetime) -> TriageFile | None:
 
 def export(store_file: Path, out: Path | None) -> None:
     """Write all decisions as a file, or to standard output. Raises `UserMistake` and `StoreError`."""
-    with _opened(store_file) as store:
-        text = triage_text(store.decisions())
+    text = triage_text(_read(store_file, triaging.decisions))
     if out is None:
         write(text, sys.stdout)
         return
@@ -113,8 +117,7 @@ def export(store_file: Path, out: Path | None) -> None:
 
 def show(store_file: Path, form: str, *, now: datetime, console: Console) -> None:
     """Print what was decided, what it is about, and whether it is in force."""
-    with _opened(store_file) as store:
-        rows = [_row(each, store.touched_by([each]), now) for each in store.decisions()]
+    rows = _read(store_file, lambda connection: _rows(connection, now))
     if form == "json":
         write(json.dumps(rows, ensure_ascii=False, indent=2) + "\n", sys.stdout)
         return
@@ -129,6 +132,14 @@ def show(store_file: Path, form: str, *, now: datetime, console: Console) -> Non
         table.add_row(*(Text(escaped(str(cell) if cell is not None else "")) for cell in cells))
     with whole(console):
         console.print(table)
+
+
+def _rows(connection: Connection, now: datetime) -> list[dict[str, Any]]:
+    return [_row(each, _touched(connection, each), now) for each in triaging.decisions(connection)]
+
+
+def _touched(connection: Connection, decision: Decision) -> list[tuple[str, str, State]]:
+    return [(row.ark, row.request_url, State(row.state)) for row, _ in triaging.touched(connection, [decision])]
 
 
 def _row(decision: Decision, touched: Sequence[tuple[str, str, State]], now: datetime) -> dict[str, Any]:
@@ -160,6 +171,14 @@ def _targets(meant: Meant) -> list[tuple[Kind, str]]:
     if not found:
         raise UserMistake("nothing is named: give ARKs, --pattern, --host or --document")
     return list(dict.fromkeys(found))
+
+
+def _read(store_file: Path, work: Callable[[Connection], Found]) -> Found:
+    """What *work* makes of a store, which it may be that nobody can write to."""
+    if not store_file.is_file():
+        raise UserMistake(f"there is no store at {store_file}")
+    bring_up_to_date(store_file)
+    return read(store_file, work)
 
 
 def _opened(store_file: Path) -> Store:

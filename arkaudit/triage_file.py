@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -14,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from arkaudit.config import ConfigError
 from arkaudit.config_lines import line_of
+from arkaudit.toml_files import TomlUnreadable, read_toml
 from crawler.history.triage import Action, Decision, Kind, target_of
 
 
@@ -71,14 +71,9 @@ class TriageFile:
 def load_triage(path: Path, *, now: datetime) -> TriageFile:
     """The decisions in the file at *path*; those without a moment of their own are of *now*. Raises `ConfigError`."""
     try:
-        text = path.read_text("utf-8-sig")
-        values = tomllib.loads(text)
-    except FileNotFoundError:
-        raise ConfigError(f"there is no file of decisions at {path}") from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise ConfigError(f"{path} can't be read: {problem}") from None
-    except tomllib.TOMLDecodeError as problem:
-        raise ConfigError(f"{path} is not TOML: {problem}") from None
+        text, values = read_toml(path, what="file of decisions")
+    except TomlUnreadable as problem:
+        raise ConfigError(str(problem)) from None
     try:
         told = _File.model_validate(values)
     except ValidationError as problem:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from crawler.observations import HostTraffic
 from crawler.schema import APPLICATION_ID, SCHEMA_VERSION
-from crawler.storage.errors import NewerStore, NotOurStore, OlderStore
+from crawler.storage.errors import NewerStore, NotOurStore, OlderStore, StoreDamaged
+from crawler.storage.soundness import distrust, is_damage, is_ours, not_a_file, require_sound
 from extractors.ark import Ark
 
 _RUNS = """
@@ -46,19 +47,26 @@ def last_run(store: Path, seeds: Sequence[str]) -> PastRun | None:
 
     Raises `crawler.storage.errors.StoreUnopenable` for a file that is no store of this version.
     """
+    instead = not_a_file(store)
+    if instead:
+        raise NotOurStore(f"{store} is {instead}, not a store")
     if not store.is_file() or store.stat().st_size == 0:
         return None
     # Beside a store at rest, SQLite would make two files just to read it, unless it is told that it can't change.
     at_rest = "&immutable=1" if not Path(f"{store}-wal").exists() else ""
     try:
         with closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro{at_rest}", uri=True)) as connection:
+            distrust(connection)
             _check_format(connection, store)
+            require_sound(connection.execute, store)
             for run_id, command, started_at, run_seeds in connection.execute(_RUNS):
                 if json.loads(run_seeds) == list(seeds):
                     traffic = tuple(HostTraffic(*row) for row in connection.execute(_TRAFFIC, (run_id,)))
                     cited = connection.execute(_CITED, (run_id,)) if command == "crawl" else ()
                     return PastRun(run_id, started_at, traffic, tuple((Ark.parse(ark), url) for ark, url in cited))
-    except sqlite3.DatabaseError as problem:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as problem:
+        if is_ours(store) and is_damage(problem):
+            raise StoreDamaged(f"{store}: can't be read: {problem}") from problem
         raise NotOurStore(f"{store} can't be read as a store of arkaudit: {problem}") from problem
     return None
 

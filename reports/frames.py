@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import gc
 import json
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -49,6 +51,8 @@ from crawler.schema import (
     tls_probe,
     verdict,
 )
+from crawler.storage.errors import StoreDamaged
+from crawler.storage.soundness import damage_in, distrust, is_damage, is_ours, not_a_file, require_sound
 from extractors.documents import Role
 from extractors.naan import Registry
 from extractors.wraps.wrap import Confidence
@@ -429,7 +433,7 @@ def load_frames(
     own rows, without requests. *registry* tells who is behind a NAAN; by default what is built in. An *inventory* is
     as `reports.inventory_file.read_inventory` gives it. An empty store, or a run in which nothing has happened yet,
     gives empty frames of the same dtypes. Nothing is written, neither to the store nor beside it. Raises
-    `StoreUnreadable`.
+    `StoreUnreadable`, and `crawler.storage.errors.StoreDamaged`.
     """
     known = registry or Registry.builtin()
     listed = no_inventory() if inventory is None else inventory
@@ -439,7 +443,7 @@ def load_frames(
 def read(store: Path, work: Callable[[Connection], Found]) -> Found:
     """What *work* makes of one moment of *store*; nothing is written, neither to it nor beside it.
 
-    Raises `StoreUnreadable`.
+    Raises `StoreUnreadable`, and `crawler.storage.errors.StoreDamaged`.
     """
     with _without_collection():
         return _moment_of(store, work)
@@ -462,13 +466,28 @@ def _moment_of(store: Path, work: Callable[[Connection], Found]) -> Found:
     if before is not None:
         try:
             found = _read(store, work, access="mode=ro&immutable=1")
-        except StoreUnreadable:
+        except (StoreUnreadable, StoreDamaged):
             if _stamp(store) == before:
                 raise
         else:
             if _stamp(store) == before:
                 return found
-    return _read(store, work, access="mode=ro")
+    try:
+        return _read(store, work, access="mode=ro")
+    except StoreUnreadable as failure:
+        if not _is_unopenable(failure.__cause__):
+            raise
+    # SQLite can't make its files beside a log that a killed run has left in a folder which nobody may write to.
+    with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
+        copy = Path(folder) / store.name
+        for suffix in ("", "-wal"):
+            shutil.copyfile(f"{store}{suffix}", f"{copy}{suffix}")
+        return _read(copy, work, access="mode=ro", told=store)
+
+
+def _is_unopenable(problem: BaseException | None) -> bool:
+    code = getattr(getattr(problem, "orig", None), "sqlite_errorcode", 0)
+    return code & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 
 def _stamp(store: Path) -> tuple[int, int] | None:
@@ -483,8 +502,8 @@ def _stamp(store: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _read(store: Path, work: Callable[[Connection], Found], *, access: str) -> Found:
-    with _reading(store, access) as connection:
+def _read(store: Path, work: Callable[[Connection], Found], *, access: str, told: Path | None = None) -> Found:
+    with _reading(store, access, told or store) as connection:
         return work(connection)
 
 
@@ -532,27 +551,43 @@ def _unlisted() -> pd.DataFrame:
 
 
 @contextmanager
-def _reading(store: Path, access: str) -> Iterator[Connection]:
-    """A connection that can't write, in one transaction; whatever fails in it becomes `StoreUnreadable`."""
-    if not store.is_file():
-        raise StoreUnreadable(f"{store}: there is no such file")
+def _reading(store: Path, access: str, name: Path) -> Iterator[Connection]:
+    """A connection that can't write, in one transaction; whatever fails in it becomes `StoreUnreadable`.
+
+    Or `crawler.storage.errors.StoreDamaged`, when the store is ours. Messages call it by its *name*.
+    """
+    instead = not_a_file(store)
+    if instead or not store.is_file():
+        raise StoreUnreadable(f"{name}: {f'is {instead}, not a store' if instead else 'there is no such file'}")
     address = f"{store.resolve().as_uri()}?{access}"
     engine = create_engine(
         "sqlite://",
-        creator=lambda: sqlite3.connect(address, uri=True, isolation_level=None),
+        creator=lambda: _connected(address),
         poolclass=NullPool,
     )
     try:
         with engine.connect() as connection:
             connection.exec_driver_sql("BEGIN")
-            _check_format(connection, store)
+            _check_format(connection, name)
+            require_sound(connection.exec_driver_sql, store)
             yield connection
     except DBAPIError as error:
-        raise StoreUnreadable(f"{store}: can't be read as a store of arkaudit: {error.orig}") from error
-    except (UnknownWord, json.JSONDecodeError) as error:
-        raise StoreUnreadable(f"{store}: holds what this arkaudit can't read: {error}") from error
+        if is_ours(store) and is_damage(error.orig):
+            if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR and damage_in(store) is None:
+                raise  # the store is sound, so that it was asked wrongly
+            raise StoreDamaged(f"{name}: can't be read: {error.orig}") from error
+        raise StoreUnreadable(f"{name}: can't be read as a store of arkaudit: {error.orig}") from error
+    except (UnknownWord, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise StoreDamaged(f"{name}: holds what this arkaudit can't read: {error}") from error
     finally:
         engine.dispose()
+
+
+def _connected(address: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(address, uri=True, isolation_level=None)
+    distrust(connection)
+    connection.execute("PRAGMA temp_store=MEMORY")
+    return connection
 
 
 def _check_format(connection: Connection, store: Path) -> None:

@@ -125,7 +125,6 @@ def counting_verdicts(reported: Reported) -> Select[Any]:
 
 def kept(connection: Connection, name: str, numbers: Select[Any]) -> Select[Any]:
     """The same numbers, found once and kept in memory beside the store, for as long as the connection lasts."""
-    connection.exec_driver_sql("PRAGMA temp_store = MEMORY")
     statement = numbers.compile(connection, compile_kwargs={"literal_binds": True})
     connection.exec_driver_sql(f"DROP TABLE IF EXISTS temp.{name}")
     connection.exec_driver_sql(f"CREATE TEMP TABLE {name} (number INTEGER PRIMARY KEY)")

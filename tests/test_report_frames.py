@@ -26,6 +26,7 @@ from crawler.observations import (
     Question,
     TlsResult,
 )
+from crawler.storage.errors import StoreDamaged
 from crawler.storage.store import Store
 from crawler.verdicts.verdict import judge
 from extractors.documents import Finding
@@ -234,7 +235,7 @@ def test_a_missing_file_is_said_to_be_missing_and_is_not_made(tmp_path: Path) ->
 
 
 def test_a_folder_is_no_store(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnreadable, match="there is no such file"):
+    with pytest.raises(StoreUnreadable, match="is a folder, not a store"):
         load_frames(tmp_path)
 
 
@@ -279,7 +280,7 @@ def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
     [
         ("UPDATE verdict SET object = 'evaporated'", "'evaporated'"),
         ("UPDATE observation SET hops = '[{'", "can't be read"),
-        ("DROP TABLE tls_probe", "no such table"),
+        ("DROP TABLE tls_probe", "lacks its table tls_probe"),
     ],
     ids=["a word of a later version", "JSON that was cut", "a table that is gone"],
 )
@@ -289,7 +290,7 @@ def test_a_damaged_store_is_refused_in_one_clear_error(tmp_path: Path, statement
     with engine.begin() as connection:
         connection.exec_driver_sql(statement)
     engine.dispose()
-    with pytest.raises(StoreUnreadable, match=what):
+    with pytest.raises(StoreDamaged, match=what):
         load_frames(path)
 
 

@@ -40,7 +40,7 @@ def problems(connection: Connection) -> Iterator[str]:
     yield from _runs(connection)
     yield from _arks(connection)
     yield from _verdicts(connection)
-    unknown = list(_words(connection))
+    unknown = list(unknown_words(connection))
     yield from unknown
     if not unknown:
         yield from _history(connection)
@@ -80,7 +80,8 @@ def _arks(connection: Connection) -> Iterator[str]:
             yield f"ark row {row.ark_id}: {row.ark!r} is not the normal form of its parts"
 
 
-def _words(connection: Connection) -> Iterator[str]:
+def unknown_words(connection: Connection) -> Iterator[str]:
+    """The words in a store that stand in no vocabulary of ours."""
     for column, words in _WORDS:
         for word in connection.scalars(select(column).distinct()):
             if word not in set(words):

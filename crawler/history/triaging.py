@@ -58,7 +58,7 @@ def decisions(connection: Connection) -> list[Decision]:
     """Everything that has been decided, in the order of the actions, of what is meant, and of its name."""
     rows = connection.execute(select(schema.triage)).all()
     order = [*Action]
-    return sorted(map(_decision, rows), key=lambda each: (order.index(each.action), each.kind, each.target))
+    return sorted(map(decision_of, rows), key=lambda each: (order.index(each.action), each.kind, each.target))
 
 
 def keep(connection: Connection, decided: Iterable[Decision]) -> None:
@@ -116,7 +116,8 @@ def _values(decision: Decision) -> dict[str, Any]:
     }
 
 
-def _decision(row: Row[Any]) -> Decision:
+def decision_of(row: Row[Any]) -> Decision:
+    """The decision in a row."""
     return Decision(
         Action(row.action),
         Kind(row.kind),

@@ -29,3 +29,7 @@ class StoreBusy(StoreUnopenable):
 
 class StoreUnwritable(StoreError):
     """Raised when an open store can't be written any more, as when the disk is full; what it has, it keeps."""
+
+
+class StoreDamaged(StoreError):
+    """Raised on opening or reading a store of ours of which something can't be read, or is not as we make it."""

@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from crawler import schema
-from crawler.storage import migrations
-from crawler.storage.errors import NewerStore, NotOurStore, OlderStore, StoreBusy, StoreUnopenable
+from crawler.storage import migrations, soundness
+from crawler.storage.errors import NewerStore, NotOurStore, OlderStore, StoreBusy, StoreDamaged, StoreUnopenable
 
 
 def refuse_foreign(path: Path) -> int | None:
     """Look at a file before SQLite may write to it; returns its schema where that is an older one."""
-    if path.is_dir():
-        raise StoreUnopenable(f"{path} is a folder, not a store")
+    instead = soundness.not_a_file(path)
+    if instead:
+        raise NotOurStore(f"{path} is {instead}, not a store")
     if not path.exists():
         if not path.parent.is_dir():
             raise StoreUnopenable(f"there is no folder {path.parent} to keep {path.name} in")
         return None
-    if not path.is_file():
-        raise NotOurStore(f"{path} is not a file")
     if path.stat().st_size == 0:
         return None
     try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-        try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            soundness.distrust(connection)
             application = connection.execute("PRAGMA application_id").fetchone()[0]
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             is_begun = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
-        finally:
-            connection.close()
-    except sqlite3.DatabaseError as problem:
+            if application == schema.APPLICATION_ID and 0 < version <= schema.SCHEMA_VERSION:
+                soundness.require_sound(connection.execute, path, is_current=version == schema.SCHEMA_VERSION)
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as problem:
+        if soundness.is_ours(path):
+            kind = StoreDamaged if soundness.is_damage(problem) else StoreUnopenable
+            raise kind(f"{path} can't be read: {problem}") from problem
         raise NotOurStore(f"{path} is not a store of arkaudit: {problem}") from problem
     if (application, version, is_begun) == (0, 0, False):  # as a kill in the first moment leaves it
         return None

@@ -13,6 +13,7 @@ import sqlite3
 import struct
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from uuid import NAMESPACE_URL, uuid5
@@ -70,17 +71,33 @@ def plain_copy(path: Path, copy: Path) -> None:
         raise NotCopied(f"no copy could be made of it: {problem}") from problem
 
 
-def seems_older(path: Path) -> bool:
-    """Whether a file may be a store of an older schema, by its first bytes: SQLite leaves files where it opens."""
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the first bytes of a database say it is."""
+
+    version: int
+    application: int
+
+
+def head_of(path: Path) -> Head | None:
+    """What the first bytes of a file say; None for what is no database, or no file: a pipe is not waited for."""
     try:
+        if not path.is_file():
+            return None
         with path.open("rb") as file:
             head = file.read(_HEAD.size)
     except OSError:
-        return False
+        return None
     if len(head) < _HEAD.size:
-        return False
+        return None
     magic, version, application = _HEAD.unpack(head)
-    return bool(magic == _MAGIC and application == schema.APPLICATION_ID and version < schema.SCHEMA_VERSION)
+    return Head(version, application) if magic == _MAGIC else None
+
+
+def seems_older(path: Path) -> bool:
+    """Whether a file may be a store of an older schema, by its first bytes: SQLite leaves files where it opens."""
+    head = head_of(path)
+    return head is not None and head.application == schema.APPLICATION_ID and head.version < schema.SCHEMA_VERSION
 
 
 def migrate(connection: Connection, version: int) -> None:

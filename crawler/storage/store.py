@@ -62,11 +62,12 @@ from crawler.observations import (
 )
 from crawler.resolving import SUCCESSES
 from crawler.storage import migrations
-from crawler.storage.errors import OlderStore, StoreUnopenable, StoreUnwritable
+from crawler.storage.errors import OlderStore, StoreDamaged, StoreUnopenable, StoreUnwritable
 from crawler.storage.files import copy_first, locked, refuse_foreign
 from crawler.storage.frontier_rows import DOCUMENTS, Settled, add_leads, settle
 from crawler.storage.merging import Merged, merge
 from crawler.storage.rows import ark_values, document_values, observation_in, observation_values, tls_result_in
+from crawler.storage.soundness import distrust, is_damage, is_ours
 from extractors.ark import Ark
 from extractors.documents import Finding
 from extractors.mentions.mention import STANDS_WHOLE
@@ -133,8 +134,8 @@ class Store:
         """The store at *path*, created if it is not there; None is a store in memory, gone when it is closed.
 
         It is this process's alone until it is closed or the process ends, however it ends; others may read. An older
-        store is brought up to date, after a copy. Raises `StoreUnopenable`, or one of its kinds; nothing has been
-        written then.
+        store is brought up to date, after a copy. Raises `StoreUnopenable`, or one of its kinds, and `StoreDamaged`;
+        nothing has been written then.
         """
         lock = older = None
         if path is not None:
@@ -165,6 +166,8 @@ class Store:
                     migrations.migrate(connection, older)
         except StoreUnwritable as problem:
             store.close()
+            if path is not None and is_damage(getattr(problem.__cause__, "orig", None)) and is_ours(path):
+                raise StoreDamaged(str(problem)) from problem
             raise StoreUnopenable(f"the store can't be written: {problem}") from problem
         return store
 
@@ -743,6 +746,7 @@ def bring_up_to_date(path: Path) -> None:
 
 
 def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:
+    distrust(connection)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")

@@ -1,0 +1,161 @@
+"""What of a store's rows can't be read: each cell against its column, each row against what is made of it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import date, datetime
+from typing import Any, Final
+
+from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, Select, Table, select
+
+from crawler import schema
+from crawler.history import triaging
+from crawler.history.latest import standing_in
+from crawler.mention_rows import doubt_of, mention_of
+from crawler.observations import Hop
+from crawler.storage.rows import observation_in, tls_result_in
+
+#: So many rows are told of each table; the first tell enough.
+_MOST_ROWS: Final = 5
+_ROWS_AT_ONCE: Final = 500
+#: JSON that is a list; all other JSON is an object.
+_LISTS: Final = frozenset(
+    {
+        *("seeds", "hops", "object_evidence", "metadata_evidence", "commitment_evidence", "remarks", "rests_on"),
+        *("spans", "repairs", "alternatives"),
+    }
+)
+
+
+def unreadable_rows(connection: Connection) -> Iterator[str]:
+    """The rows that hold what can't be read, in words, each with its table and key."""
+    is_sound = True
+    for table in schema.tables.sorted_tables:
+        for problem in _bad_cells(connection, table):
+            is_sound = False
+            yield problem
+    if is_sound:
+        for name, query, read in _READERS:
+            yield from _bad_rows(connection, name, query, read)
+
+
+def _bad_cells(connection: Connection, table: Table) -> Iterator[str]:
+    key = next(iter(table.primary_key)).name
+    columns = list(table.columns)
+    told = ", ".join(f"typeof({each.name}), CAST({each.name} AS BLOB)" for each in columns)
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, sqlite3.Connection)
+    count = 0
+    with closing(raw.cursor()) as cursor:
+        for number, *cells in cursor.execute(f"SELECT {key}, {told} FROM {table.name}"):
+            for column, kind, data in zip(columns, cells[::2], cells[1::2], strict=True):
+                fault = _fault(column, kind, data)
+                if fault:
+                    yield f"{table.name} row {number}: {column.name} {fault}"
+                    count += 1
+            if count >= _MOST_ROWS:
+                return
+
+
+def _fault(column: Column[Any], kind: str, data: bytes | None) -> str:
+    """What is wrong with a cell, in words; empty where nothing is."""
+    if kind == "null" or data is None:
+        return "" if column.nullable else "is empty"
+    if isinstance(column.type, Integer | Boolean):
+        return "" if kind == "integer" else "is no number"
+    if isinstance(column.type, Float):
+        return "" if kind in ("integer", "real") else "is no number"
+    if column.foreign_keys and not isinstance(column.type, JSON) and kind == "integer":
+        return ""
+    if kind != "text":
+        return "is no text"
+    try:
+        text = data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return "is not UTF-8"
+    if isinstance(column.type, JSON):
+        return _json_fault(text, list if column.name in _LISTS else dict, is_needed=not column.nullable)
+    if column.name == "at" or column.name.endswith("_at"):
+        return "" if _is_moment(text) else "is no moment"
+    return ""
+
+
+def _json_fault(text: str, kind: type, *, is_needed: bool) -> str:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        return f"is no JSON: {problem}"
+    if isinstance(value, kind) or (value is None and not is_needed):
+        return ""
+    return f"is JSON of another shape: a {kind.__name__} was expected"
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        try:
+            return bool(date.fromisoformat(text))
+        except ValueError:
+            return False
+
+
+def _bad_rows(connection: Connection, name: str, query: Select[Any], read: Callable[[Any], object]) -> Iterator[str]:
+    count = 0
+    for row in connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
+        try:
+            read(row)
+        except Exception as problem:  # whatever it is: the row is what we could not have written
+            yield f"{name} row {row[0]}: can't be read: {type(problem).__name__}: {problem}"
+            count += 1
+            if count >= _MOST_ROWS:
+                return
+
+
+def _hops_of(row: Any) -> None:
+    for hop in row.hops:
+        Hop(**hop)
+
+
+def _lists_of_text(row: Any) -> None:
+    for told in (row.object_evidence, row.metadata_evidence, row.commitment_evidence, row.remarks, row.rests_on):
+        if not all(isinstance(each, str) for each in told):
+            raise ValueError("a list of texts was expected")
+
+
+def _mention(row: Any) -> None:
+    mention_of(row)
+    if row.doubt is not None:
+        doubt_of(row.doubt)
+
+
+_READERS: Final[tuple[tuple[str, Select[Any], Callable[[Any], object]], ...]] = (
+    ("document", select(schema.document), _hops_of),
+    (
+        "observation",
+        select(schema.observation, schema.ark.c.ark).join(
+            schema.ark, schema.ark.c.ark_id == schema.observation.c.ark_id
+        ),
+        observation_in,
+    ),
+    (
+        "mention",
+        select(schema.mention, schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier).join(
+            schema.ark, schema.ark.c.ark_id == schema.mention.c.ark_id
+        ),
+        _mention,
+    ),
+    ("verdict", select(schema.verdict), _lists_of_text),
+    (
+        "latest",
+        select(schema.latest, schema.verdict.c.object).join(
+            schema.verdict, schema.verdict.c.verdict_id == schema.latest.c.verdict_id
+        ),
+        standing_in,
+    ),
+    ("tls_probe", select(schema.tls_probe), tls_result_in),
+    ("triage", select(schema.triage), triaging.decision_of),
+)

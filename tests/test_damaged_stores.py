@@ -1,0 +1,323 @@
+"""Stores that are damaged, foreign or out of reach: one line and a documented exit code, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import socket
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from crawler.storage.contents import unreadable_rows
+from crawler.storage.errors import StoreDamaged
+from crawler.storage.soundness import LOOKED_THROUGH_BYTES, damage_in
+from crawler.storage.store import Store
+from reports.frames import load_frames, read
+from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
+from tests.read_only import read_only
+
+ARK = "ark:12148/x5"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The bytes of a store as a run leaves it, at rest."""
+    path = tmp_path_factory.mktemp("world") / "a.db"
+
+    def respond(target: str) -> bytes:
+        if target.startswith("/ark:"):
+            return reply(body=f"who: A\nwhat: B\nwhen: 2001\nwhere: {target}", **{"Content-Type": "text/plain"})
+        return reply(body="<title>T</title> <a href='/b'>b</a> see ark:/12148/x5, ark:/12148/x6 and ark:/12148/bpt6k1")
+
+    with RawServer(respond) as server:
+        resolver = f"{server.url}/"
+        for _ in range(2):
+            done = run_command("run", *ON_LOOPBACK, "--resolver", resolver, "--store", path, "--no-resume", resolver)
+            assert done.returncode == 0, done.stderr
+    assert told(VERBS["triage acknowledge"], path).returncode == 0
+    assert not path.with_name("a.db-wal").exists()
+    return path.read_bytes()
+
+
+@pytest.fixture
+def store(world: bytes, tmp_path: Path) -> Path:
+    path = tmp_path / "a.db"
+    path.write_bytes(world)
+    return path
+
+
+#: Every verb that reads a store; `{store}` and `{new}` are filled in.
+VERBS = {
+    "report": ("report", "--store", "{store}", "--out", "{new}"),
+    "history": ("history", ARK, "--store", "{store}"),
+    "triage list": ("triage", "list", "--store", "{store}"),
+    "triage export": ("triage", "export", "--store", "{store}"),
+    "triage acknowledge": ("triage", "acknowledge", "--store", "{store}", "--reason", "known", ARK),
+    "store export": ("store", "export", "--store", "{store}", "--out", "{new}"),
+    "store import": ("store", "import", "{store}", "--store", "{new}.db"),
+    "check --due": ("check", "--due", "--dry-run", "--store", "{store}"),
+}
+CHECK = ("store", "check", "--store", "{store}")
+
+
+def told(verb: tuple[str, ...], store: Path) -> subprocess.CompletedProcess[str]:
+    new = store.parent / "new"
+    return run_command(*(each.format(store=store, new=new) for each in verb))
+
+
+def change(store: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(store, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode=DELETE")
+        for statement in statements:
+            connection.execute(statement)
+
+
+#: What can be wrong with a row, and how `store check` names it.
+ROWS = {
+    "JSON that was cut": (
+        "UPDATE observation SET hops = substr(hops, 1, 20) WHERE observation_id = 1",
+        "observation row 1: hops is no JSON",
+    ),
+    "JSON of another shape": (
+        "UPDATE observation SET facts = '[]' WHERE observation_id = 1",
+        "observation row 1: facts is JSON of another shape",
+    ),
+    "a hop without its URL": (
+        "UPDATE observation SET hops = '[{\"uRl\": 1}]' WHERE observation_id = 1", "observation row 1: can't be read",
+    ),
+    "text that is not UTF-8": (
+        "UPDATE verdict SET final_url = CAST(x'ff80ff' AS TEXT) WHERE verdict_id = 1",
+        "verdict row 1: final_url is not UTF-8",
+    ),
+    "a number that is text": (
+        "UPDATE verdict SET hop_count = 'many' WHERE verdict_id = 1", "verdict row 1: hop_count is no number",
+    ),
+    "bytes in place of text": ("UPDATE ark SET name = x'00ff' WHERE ark_id = 1", "ark row 1: name is no text"),
+    "a moment that is none": (
+        "UPDATE run SET started_at = '2026-99-21' WHERE run_id = 2", "run row 2: started_at is no moment",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("statement", "words"), ROWS.values(), ids=ROWS.keys())
+def test_a_row_that_cant_be_read_is_named_and_copied_nowhere(statement: str, words: str, store: Path) -> None:
+    change(store, statement)
+    checked = told(CHECK, store)
+    assert (checked.returncode, words in checked.stdout) == (1, True), checked
+    for name, verb in VERBS.items():
+        done = told(verb, store)
+        assert done.returncode in (0, 3), (name, done.stderr)
+        assert "Traceback" not in done.stderr
+        if done.returncode == 3 or name.startswith("store"):
+            assert (done.returncode, done.stderr.count("\n")) == (3, 1), (name, done.stderr)
+    assert not any((store.parent / "new").rglob("*.parquet"))
+    new = store.parent / "new.db"
+    assert not new.exists() or read(new, lambda c: c.exec_driver_sql("SELECT count(*) FROM run").scalar()) == 0
+
+
+FOREIGN = {
+    "a trigger": ("CREATE TRIGGER t AFTER INSERT ON ark BEGIN DELETE FROM run; END",),
+    "a view in a table's place": ("ALTER TABLE pause RENAME TO p", "CREATE VIEW pause AS SELECT * FROM p"),
+    "a table that is gone": ("DROP TABLE pause",),
+    "a column that is gone": ("ALTER TABLE pause DROP COLUMN asked_s",),
+    "a column that is computed": (
+        "ALTER TABLE pause DROP COLUMN asked_s",
+        "ALTER TABLE pause ADD COLUMN asked_s FLOAT GENERATED ALWAYS AS (1.0)",
+    ),
+    "a virtual table": ("DROP TABLE pause", "CREATE VIRTUAL TABLE pause USING fts5(host)"),
+}
+
+
+@pytest.mark.parametrize("statements", FOREIGN.values(), ids=FOREIGN.keys())
+@pytest.mark.parametrize(
+    "verb", [*VERBS.values(), ("crawl", "http://127.0.0.1:9/", "--store", "{store}")], ids=[*VERBS, "crawl"]
+)
+def test_a_store_with_foreign_parts_is_refused(verb: tuple[str, ...], statements: tuple[str, ...], store: Path) -> None:
+    change(store, *statements)
+    before = store.read_bytes()
+    done = told(verb, store)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (3, "", 1), done.stderr
+    assert store.read_bytes() == before
+    assert told(CHECK, store).returncode == 1
+
+
+def test_what_others_have_added_for_themselves_is_none_of_our_business(store: Path) -> None:
+    change(
+        store, "CREATE TABLE notes (a)", "CREATE VIEW mine AS SELECT ark FROM ark", "CREATE INDEX i ON verdict (object)"
+    )
+    assert told(VERBS["report"], store).returncode == 0
+    assert told(CHECK, store).returncode == 0
+
+
+def test_a_schema_may_not_run_functions(store: Path) -> None:
+    with Store.open(store) as opened, opened.reading() as connection:
+        assert connection.exec_driver_sql("PRAGMA trusted_schema").scalar() == 0
+    assert read(store, lambda connection: connection.exec_driver_sql("PRAGMA trusted_schema").scalar()) == 0
+
+
+def _flip(data: bytearray, chance: random.Random) -> None:
+    for _ in range(chance.choice([1, 1, 2, 9, 99])):
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+
+
+def _flip_schema(data: bytearray, chance: random.Random) -> None:
+    for _ in range(chance.randrange(1, 5)):
+        data[chance.randrange(16, 12_000)] ^= 1 << chance.randrange(8)
+
+
+def _cut(data: bytearray, chance: random.Random) -> None:
+    del data[chance.randrange(100, len(data)) :]
+
+
+def _blank(data: bytearray, chance: random.Random) -> None:
+    start, size = chance.randrange(len(data)), chance.randrange(1, 9000)
+    data[start : start + size] = bytes(len(data[start : start + size]))
+
+
+def _retype(data: bytearray, chance: random.Random) -> None:
+    spots = [match.start() for match in re.finditer(rb'[\[\]{}":]|20\d\d-|[a-z]{5}', bytes(data))]
+    for _ in range(chance.randrange(1, 20)):
+        data[chance.choice(spots)] = chance.choice(b'\xff\x80\x00"[{}]xA9')
+
+
+DAMAGES: tuple[Callable[[bytearray, random.Random], None], ...] = (_flip, _flip_schema, _cut, _blank, _retype)
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_no_damage_gives_a_traceback(number: int, world: bytes, tmp_path: Path) -> None:
+    chance = random.Random(number)
+    data = bytearray(world)
+    DAMAGES[number % len(DAMAGES)](data, chance)
+    store = tmp_path / "a.db"
+    for name, verb in (VERBS | {"store check": CHECK}).items():
+        store.write_bytes(data)
+        done = told(verb, store)
+        assert "Traceback" not in done.stderr, name
+        assert done.returncode in ((0, 1, 2, 3) if name in ("store check", "history") else (0, 2, 3)), (
+            name,
+            done.stderr,
+        )
+        assert done.returncode < 2 or done.stderr.count("\n") == 1, (name, done.stderr)
+
+
+def test_a_damaged_head_is_no_store_and_a_damaged_body_is_a_damaged_one(store: Path, world: bytes) -> None:
+    store.write_bytes(b"SQLite format 4" + world[15:])
+    assert told(VERBS["report"], store).returncode == 2
+    store.write_bytes(world[:5000])
+    assert told(VERBS["report"], store).returncode == 3
+    assert damage_in(store)
+    with pytest.raises(StoreDamaged):
+        Store.open(store)
+    with pytest.raises(StoreDamaged):
+        load_frames(store)
+
+
+def test_a_large_store_is_not_looked_through_whole(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("crawler.storage.soundness.LOOKED_THROUGH_BYTES", 10)
+    read(store, lambda connection: asked.append("read"))
+    assert asked == ["read"]
+    assert LOOKED_THROUGH_BYTES >= 2**27
+
+
+def test_a_sound_store_has_no_rows_that_cant_be_read(store: Path) -> None:
+    assert read(store, lambda connection: list(unreadable_rows(connection))) == []
+    assert damage_in(store) is None
+
+
+# -- what is no file, and what can't be written
+
+
+@pytest.fixture(params=["pipe", "socket", "folder", "device"])
+def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "a.db"
+    match request.param:
+        case "pipe":
+            os.mkfifo(path)
+            yield path
+        case "socket":
+            with socket.socket(socket.AF_UNIX) as bound:
+                bound.bind(str(path))
+                yield path
+        case "folder":
+            path.mkdir()
+            yield path
+        case "device":
+            path.symlink_to("/dev/zero")
+            yield path
+
+
+@pytest.mark.parametrize("verb", [*VERBS.values(), CHECK, ("crawl", "http://127.0.0.1:9/", "--store", "{store}"),
+    ("check", "--store", "{store}", "ark:/12345/x"), ("run", "http://127.0.0.1:9/", "--dry-run", "--store", "{store}")],
+    ids=[*VERBS, "store check", "crawl", "check", "dry run"])  # fmt: skip
+def test_what_is_no_file_is_no_store(verb: tuple[str, ...], no_file: Path) -> None:
+    done = told(verb, no_file)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+
+
+@pytest.mark.parametrize("verb", ["report", "history", "triage list", "triage export", "store check"])
+def test_a_store_that_nobody_may_write_to_is_read(verb: str, store: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    shutil.move(store, folder / "a.db")
+    arguments = [
+        each.format(store=folder / "a.db", new=tmp_path / "out") for each in (VERBS | {"store check": CHECK})[verb]
+    ]
+    expected = run_command(*arguments)
+    assert expected.returncode == 0, expected.stderr
+    with read_only(folder):
+        done = run_command(*arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (0, expected.stdout, expected.stderr)
+    assert [each.name for each in folder.iterdir()] == ["a.db"]
+
+
+def test_a_store_with_a_log_that_a_kill_has_left_is_read_where_nobody_may_write(store: Path, tmp_path: Path) -> None:
+    change(store, "PRAGMA journal_mode=WAL")
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("UPDATE run SET version = 'of the log'")
+        connection.commit()
+        folder = tmp_path / "archive"
+        folder.mkdir()
+        for suffix in ("", "-wal"):
+            shutil.copyfile(f"{store}{suffix}", f"{folder / 'a.db'}{suffix}")
+    with read_only(folder):
+        assert set(load_frames(folder / "a.db").run["version"]) == {"of the log"}
+        assert told(VERBS["triage list"], folder / "a.db").returncode == 0
+
+
+# -- TOML
+
+
+DEEP = {
+    "lists": "seeds = " + "[" * 20_000 + "]" * 20_000,
+    "tables": "hosts = " + "{a = " * 20_000 + "1" + "}" * 20_000,
+    "dotted keys": ".".join("a" * 20_000) + " = 1",
+    "headings": f"[{'.'.join('a' * 20_000)}]\nx = 1",
+    "lists of tables": f"[[{'.'.join('a' * 20_000)}]]\nx = 1",
+    "a long number": "seeds = " + "9" * 5000,
+    "a table of audits": f"[audits.a.{'.'.join('a' * 20_000)}]\nx = 1",
+    "a byte that is no UTF-8": "seeds = ['\udcff']",
+}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP.keys())
+@pytest.mark.parametrize("verb", [
+    ("run", "-c", "{file}"), ("check", "-c", "{file}", "ark:/12345/x"), ("extract", "-c", "{file}", "-"),
+    ("report", "-c", "{file}"), ("triage", "apply", "{file}", "--store", "{store}"),
+    ("schedule", "list", "-c", "{file}"),
+    ("schedule", "due", "-c", "{file}"), ("schedule", "run", "-c", "{file}"), ("notify", "test", "-c", "{file}"),
+], ids=lambda verb: " ".join(verb[:2]))  # fmt: skip
+def test_toml_that_nobody_can_read_is_one_line(verb: tuple[str, ...], text: str, tmp_path: Path, world: bytes) -> None:
+    file, store = tmp_path / "a.toml", tmp_path / "a.db"
+    file.write_bytes(text.encode("utf-8", "surrogateescape"))
+    store.write_bytes(world)
+    done = run_command(*(each.format(file=file, store=store) for each in verb))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert len(done.stderr) < 600
