@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -37,7 +37,7 @@ from crawler.storage.errors import StoreUnwritable
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import ARKS, State
 from crawler.storage.store import FINISHED, Store
-from crawler.verdicts.readings import other_readings
+from crawler.verdicts.readings import Reading, other_readings
 from extractors.ark import Ark
 from extractors.extraction import extract_in_time
 from extractors.naan import Registry
@@ -81,6 +81,7 @@ def audit(
     command: str,
     seeds: Seeds | None = None,
     targets: Sequence[Target] | None = None,
+    readings: Mapping[str, Sequence[Reading]] | None = None,
     resolve: bool = True,
     decision: Decision | None = None,
     on_start: Callable[[Crawler], None] | None = None,
@@ -88,6 +89,8 @@ def audit(
     console: Console,
 ) -> int:
     """One run: the documents of *seeds* if given, then (with *resolve*) the ARKs they cite, or *targets*.
+
+    *readings* are what else targets may stand for, by the URLs that ask for them.
 
     It is a new one, or goes on with the one that *decision* names. Returns the run's number; its verdicts are in the
     store, and whoever wants to has *heard* each, in the order of the targets. Raises `AuditInterrupted`, or
@@ -117,8 +120,11 @@ def audit(
         cited = store.cited_arks(run_id, as_asked=as_asked)
         return sorted((ark, url) for ark, url in cited if not registry.names_only(ark))
 
+    def possible() -> dict[str, Sequence[Reading]]:
+        return {**other_readings(store.open_mentions(run_id)), **(readings or {})}
+
     def background() -> Background:
-        return Background(registry, other_readings(store.open_mentions(run_id)), config.closed_collections)
+        return Background(registry, possible(), config.closed_collections)
 
     try:
         with document_worker() as worker, source_worker() as sources, RunProgress(console) as progress:
@@ -148,7 +154,7 @@ def audit(
                     "run_id": run_id,
                     "probed_hosts": probed,
                     "targets": asked,
-                    "readings": other_readings(store.open_mentions(run_id)),
+                    "readings": possible(),
                     "registry": _with_dns(registry, asked) if config.resolve.maptr else registry,
                     "resolver": config.resolver,
                     "direct": config.resolve.direct,

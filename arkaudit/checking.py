@@ -24,6 +24,7 @@ from crawler.observations import Verdict
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.resolving import request_url
+from crawler.verdicts.readings import Reading, readings_of_mentions
 from crawler.verdicts.verdict import unasked
 from extractors.ark import Ark
 from extractors.documents import Block, Role
@@ -69,7 +70,8 @@ def checked(
     with opened("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
         targets = _targets(found, begun.config)
         try:
-            run_id = _judged(begun, list(dict.fromkeys(targets.values())), verdicts, console)
+            readings = readings_of_mentions((mention, url) for mention, (_, url) in targets.items())
+            run_id = _judged(begun, list(dict.fromkeys(targets.values())), verdicts, console, readings)
         except audits.AuditInterrupted as stopped:
             run_id, was_interrupted = stopped.run_id, True
         observed = Observed(begun.store.observations(run_id)) if explain else None
@@ -99,7 +101,13 @@ class _Verdicts(dict[tuple[str, str], Verdict]):
         self[verdict.ark, verdict.request_url] = verdict
 
 
-def _judged(begun: Begun, targets: Sequence[Target], verdicts: _Verdicts, console: Console) -> int:
+def _judged(
+    begun: Begun,
+    targets: Sequence[Target],
+    verdicts: _Verdicts,
+    console: Console,
+    readings: Mapping[str, Sequence[Reading]] | None = None,
+) -> int:
     """The run, whose *verdicts* are heard; of one that is finished, once more from what it observed."""
     store, run_id = begun.store, begun.finished
     if run_id is None:
@@ -108,11 +116,12 @@ def _judged(begun: Begun, targets: Sequence[Target], verdicts: _Verdicts, consol
             store,
             command="check",
             targets=targets,
+            readings=readings,
             decision=begun.decision,
             heard=verdicts.hear,
             console=console,
         )
-    background = Background(load_registry(cache_folder()), closed=begun.config.closed_collections)
+    background = Background(load_registry(cache_folder()), readings or {}, closed=begun.config.closed_collections)
     for verdict in verdicts_of_run(store, run_id, targets, background):
         verdicts.hear(verdict)
     return run_id

@@ -17,6 +17,7 @@ CONTROLS: Final = (Question.CONTROL, Question.CONTROL_INFO)
 
 _ASKED: Final[dict[Question, str]] = {
     Question.OBJECT: "We asked {host} for the object.",
+    Question.NO_SLASH: "We asked {host} again without the slash at the end, which should make no difference.",
     Question.HYPHENS: "We asked {host} again without the hyphens of the name, which should make no difference.",
     Question.OTHER_LABEL: "We asked {host} again with the label written the other way ({label}), which means the same.",
     Question.WELL_KNOWN: "We asked {host} under which of its addresses its resolver is.",

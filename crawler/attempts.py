@@ -17,6 +17,7 @@ _PASSING_ENDS = frozenset({ChainEnd.TIMEOUT, ChainEnd.RESET})
 _DECISIVE = frozenset(
     {
         Question.OBJECT,
+        Question.NO_SLASH,
         Question.HYPHENS,
         Question.OTHER_LABEL,
         Question.CONFIRMED,

@@ -60,6 +60,8 @@ class Question(StrEnum):
     SINGLE = "?"
     HYPHENS = "hyphens"
     """The object again, without the hyphens of its name: some resolvers take them for part of it."""
+    NO_SLASH = "no trailing slash"
+    """The object again, without the slash that its URL was written with: it makes no other ARK."""
     OTHER_LABEL = "other label form"
     """The object again, with ``ark:`` for ``ark:/`` or the other way round: some resolvers know only one of them."""
     WELL_KNOWN = "well-known"
@@ -89,6 +91,7 @@ class Question(StrEnum):
 #: Questions that ask for the object itself, the first that works deciding; the later ones only when it fails.
 ACCESS = (
     Question.OBJECT,
+    Question.NO_SLASH,
     Question.HYPHENS,
     Question.OTHER_LABEL,
     Question.CONFIRMED,

@@ -124,7 +124,11 @@ def asked_url(url: str, question: Question) -> str:
     'https://n2t.net/ark:12148/btv1b84?'
     >>> asked_url("https://my-resolver.org/ark:/12148/btv1-b84", Question.HYPHENS)
     'https://my-resolver.org/ark:/12148/btv1b84'
+    >>> asked_url("https://my-resolver.org/ark:/12148/btv1b84/", Question.NO_SLASH)
+    'https://my-resolver.org/ark:/12148/btv1b84'
     """
+    if question is Question.NO_SLASH:
+        return url.rstrip("/") if LABEL.search(url) else url
     if question is Question.HYPHENS:
         resolver = resolver_of(url)
         return resolver + url[len(resolver) :].replace("-", "")

@@ -401,3 +401,57 @@ def test_what_may_have_been_meant_is_asked_where_a_check_character_fails(tmp_pat
         assert "/ark:/12148/btv1b8449691v" in server.targets
     arks = observed(tmp_path / "a.db", "request_url, question")
     assert (f"{server.url}/ark:/12148/btv1b8449691v", "object") in arks
+
+
+# -- as it was written
+
+
+def paths(*known: str, page: bytes = PAGE) -> Callable[[str], bytes]:
+    """Answers for these paths as they are, whatever query they have."""
+    return lambda target: page if target.partition("?")[0] in known else reply("404 Not Found")
+
+
+@pytest.mark.parametrize(
+    ("written", "known", "asked", "outcome"),
+    [
+        ("ark:/12x45/x5/", "/ark:/12x45/x5/", ["/ark:/12x45/x5/"], "resolved"),
+        ("ark:/12x45/x5/", "/ark:/12x45/x5", ["/ark:/12x45/x5/", "/ark:/12x45/x5"], "resolved"),
+        ("ark:/12x45/x5", "/ark:/12x45/x5", ["/ark:/12x45/x5"], "resolved"),
+        ("ark:/12x45/x5/", "/ark:12x45/x5/", ["/ark:/12x45/x5/", "/ark:/12x45/x5", "/ark:12x45/x5/"], "resolved"),
+        ("ark:/12x45/x5/p3/", "/ark:/12x45/x5/p3/", ["/ark:/12x45/x5/p3/"], "resolved"),
+        ("ARK:/12x45/x5", "/ark:/12x45/x5", ["/ARK:/12x45/x5", "/ark:/12x45/x5"], "resolved"),
+    ],
+)
+def test_a_slash_at_the_end_of_a_url_is_sent_and_may_be_wrong(
+    written: str, known: str, asked: list[str], outcome: str
+) -> None:
+    with RawServer(paths(known)) as server:
+        [row] = check_rows(server.url + "/" + written)
+        objects = [target for target in server.targets if "?" not in target and "x5" in target]
+    assert row["object"]["outcome"] == outcome
+    assert objects[: len(asked)] == asked
+    assert row["ark"] == ("ark:12x45/x5/p3" if "p3" in written else "ark:12x45/x5")
+
+
+def test_a_name_that_cant_exist_is_asked_for_with_the_slash_that_the_others_have() -> None:
+    with RawServer(lambda target: PAGE if target.partition("?")[0].endswith("/") else reply("404 Not Found")) as server:
+        [row] = check_rows(server.url + "/ark:/12x45/x5/")
+    assert row["object"]["outcome"] == "undetermined", "everything that ends with a slash is answered alike"
+
+
+@pytest.mark.parametrize(
+    ("written", "lives", "meant"),
+    [
+        ("ARK:/12X45/CL010066723", "/ark:/12x45/cl010066723", "ark:12x45/cl010066723"),
+        ("ARK:12X45/CL-0100", "/ark:12x45/cl0100", "ark:12x45/cl0100"),
+        ("ARK:/12X45/CL010066723", "/ARK:/12X45/CL010066723", None),
+        ("ARK:/12X45/CL010066723", "/nothing", None),
+        ("ark:/12x45/CL010066723", "/ark:/12x45/cl010066723", None),
+    ],
+)
+def test_an_ark_in_capitals_is_asked_in_lower_case_too(written: str, lives: str, meant: str | None) -> None:
+    with RawServer(paths(lives)) as server:
+        [row] = check_rows(server.url + "/" + written)
+    told = row["did_you_mean"]
+    assert (told["ark"] if told else None) == meant
+    assert (row["object"]["outcome"] == "resolved") is (lives == "/" + written)

@@ -340,3 +340,20 @@ def seconds(text: str) -> float:
 )
 def test_what_follows_decides(right: str, joins: bool) -> None:
     assert decide(Wrap("ark:/67531/metadc10", right, hyphen=False), Evidence()).join is joins
+
+
+@pytest.mark.parametrize(
+    ("text", "role", "sent"),
+    [
+        ("https://r.example/ark:/12148/btv1b84/", Role.LINK_TARGET, "https://r.example/ark:/12148/btv1b84/"),
+        ("ark:/12148/btv1b84/", Role.LINK_TARGET, "ark:/12148/btv1b84/"),
+        ("(https://r.example/ark:/12148/btv1b84/).", Role.TEXT, "https://r.example/ark:/12148/btv1b84/"),
+        ("https://r.example/ark:/12148/btv1b84/?info", Role.TEXT, "https://r.example/ark:/12148/btv1b84/"),
+        ("see ark:/12148/btv1b84/ and", Role.TEXT, "ark:/12148/btv1b84"),
+        ("https://r.example/ark:/12148/btv1b84//", Role.LINK_TARGET, "https://r.example/ark:/12148/btv1b84"),
+        ("https://r.example/ark:/12148/btv1b84/{id}", Role.TEXT, "https://r.example/ark:/12148/btv1b84"),
+    ],
+)
+def test_the_slash_at_the_end_of_a_url_is_sent_and_makes_no_other_ark(text: str, role: Role, sent: str) -> None:
+    [mention] = (each for each in scan(Block(text, role), Evidence()) if isinstance(each, Mention))
+    assert (mention.repaired, str(mention.ark)) == (sent, "ark:12148/btv1b84")

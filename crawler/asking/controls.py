@@ -133,5 +133,6 @@ def control_url(url: str, ark: Ark, registry: Registry) -> str | None:
     invented = control_ark(ark, place_of(url))
     label = LABEL.search(url)
     if label is not None:
-        return f"{url[: label.end()]}{invented.naan}/{invented.name}"
+        slash = "/" if url.endswith("/") else ""  # some know no name without it, and would refuse any
+        return f"{url[: label.end()]}{invented.naan}/{invented.name}{slash}"
     return registry.target(invented) if url == registry.target(ark) else None

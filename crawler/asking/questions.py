@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -131,6 +132,8 @@ def _next_place(
     if not is_resolvers_own(asked) or not (is_unknown or is_failing(asked)):
         return None
     if is_unknown:
+        if Question.NO_SLASH not in answers and asked_url(first_url, Question.NO_SLASH) != first_url:
+            return Question.NO_SLASH
         if Question.HYPHENS not in answers and asked_url(first_url, Question.HYPHENS) != first_url:
             return Question.HYPHENS
         if Question.OTHER_LABEL not in answers and not known.takes_label and LABEL.search(first_url):
@@ -191,12 +194,20 @@ def question_url(
 
 
 def with_other_label(url: str) -> str:
-    """*url* with ``ark:`` for ``ark:/``, or the other way round.
+    """*url* with ``ark:`` for ``ark:/``, or the other way round; one in capitals with the same in lower case.
 
     >>> with_other_label("https://n2t.net/ark:/12148/x5"), with_other_label("https://n2t.net/ark:12148/x5")
     ('https://n2t.net/ark:12148/x5', 'https://n2t.net/ark:/12148/x5')
+    >>> with_other_label("https://n2t.net/ARK:/12148/x5")
+    'https://n2t.net/ark:/12148/x5'
     """
-    return LABEL.sub(lambda label: label[0].rstrip("/") + ("" if label[0].endswith("/") else "/"), url, count=1)
+
+    def other(label: re.Match[str]) -> str:
+        if label[0] != label[0].lower():
+            return label[0].lower()
+        return label[0].rstrip("/") + ("" if label[0].endswith("/") else "/")
+
+    return LABEL.sub(other, url, count=1)
 
 
 def reached(answers: Mapping[Question, Observation]) -> Observation | None:

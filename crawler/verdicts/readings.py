@@ -12,6 +12,7 @@ from crawler.verdicts.access import judge_object
 from crawler.verdicts.arbitration import Form, Standing, arbitrate, did_you_mean, next_form
 from crawler.verdicts.hyphenation import other_hyphenation
 from extractors.ark import Ark
+from extractors.mentions.mention import Mention
 from extractors.normalize import LABEL
 from extractors.suggestions import suggestions
 from extractors.wraps.evidence import Evidence
@@ -76,6 +77,16 @@ def other_readings(mentions: Iterable[KeptMention]) -> dict[str, tuple[Reading, 
     return {url: tuple(others) for url, others in found.items()}
 
 
+def readings_of_mentions(mentions: Iterable[tuple[Mention, str]]) -> dict[str, tuple[Reading, ...]]:
+    """What else ARKs that were given one by one may stand for, by the URL that asks for each."""
+    found = {
+        url: tuple(Reading(ark, _at(url, str(ark))) for ark in map(Ark.parse, mention.alternatives))
+        for mention, url in mentions
+        if LABEL.search(url) and not mention.ark.is_skipped
+    }
+    return {url: others for url, others in found.items() if others}
+
+
 def readings_of(ark: Ark, url: str, others: Iterable[Reading] = ()) -> tuple[Reading, ...]:
     """The readings of a mention, the likeliest, which is asked for at *url*, first; examples are none."""
     first = Reading(ark, url)
@@ -108,6 +119,8 @@ def _at(url: str, ark: str) -> str:
     'https://n2t.net/ark:/12148/x5'
     """
     there, here = LABEL.search(url), LABEL.search(ark)
+    if there and there[0].isupper() and ark == ark.lower():  # what was set in capitals was so with its label
+        return url[: there.start()] + there[0].lower() + ark[here.end() if here else 0 :]
     return url[: there.end() if there else len(url)] + ark[here.end() if here else 0 :]
 
 
@@ -163,7 +176,7 @@ def meant_instead(
     """The first ARK with a right check character that lives, where every reading of a mistyped one fails."""
     forms = _forms(readings, heard, controls)
     if any(form.standing is Standing.LIVES for form in forms[1:]):
-        return None
+        return _in_lower_case(readings, forms)
     candidates = _forms(meant, heard, controls)
     found = did_you_mean(forms[0], candidates)
     if found is None or found.answer is None:
@@ -171,6 +184,20 @@ def meant_instead(
     url = next(reading.url for reading, form in zip(meant, candidates, strict=True) if form is found)
     told = (f"the check character of {found.ark} is right", *judge_object(found.answer, found.control).evidence)
     return Meant(str(found.ark), url, told)
+
+
+def _in_lower_case(readings: Sequence[Reading], forms: Sequence[Form]) -> Meant | None:
+    """The lower-case form of an ARK that was set in capitals, where that one fails and this one lives."""
+    first = forms[0]
+    for reading, form in zip(readings[1:], forms[1:], strict=True):
+        is_it = str(reading.ark) == str(first.ark).lower() and form.standing is Standing.LIVES
+        if is_it and form.answer is not None and first.standing is Standing.FAILS:
+            told = (
+                "it is all in capitals, and names are case-sensitive",
+                *judge_object(form.answer, form.control).evidence,
+            )
+            return Meant(str(reading.ark), reading.url, told)
+    return None
 
 
 def _forms(readings: Sequence[Reading], heard: Answers, controls: Answers) -> list[Form]:

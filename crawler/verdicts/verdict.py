@@ -55,6 +55,7 @@ __all__ = [
 
 #: What the success of another way to ask means for the object, when the first way fails, and how it is told.
 WAYS: Mapping[Question, tuple[str, str]] = {
+    Question.NO_SLASH: ("without its trailing slash:", "the resolver takes a trailing slash for part of the name"),
     Question.HYPHENS: ("without its hyphens:", "the resolver takes hyphens for part of the name"),
     Question.OTHER_LABEL: ("with the other form of the label:", "the resolver knows only the other form of the label"),
     Question.CONFIRMED: ("at the global resolver:", "the registry's target does not know it, the global resolver does"),

@@ -49,6 +49,8 @@ _SPACED_LABEL = re.compile(rf"k[{_BLANKS}]:", re.IGNORECASE)
 _BLANK_BEHIND_COLON = re.compile(rf":[{_BLANKS}\n]")
 _MARKUP_RUN = "*_~$"
 _TAIL = "./-:,!"
+#: A slash at the end of a URL, perhaps with what ends the sentence.
+_SLASH = re.compile(r"/[.:,!]*")
 _CONTEXT_CHARS = 60
 
 
@@ -73,6 +75,8 @@ class Reader:
         self._notes = Notes()
         self._inflection = ""
         self._fragment = ""
+        self._slash = ""
+        """That of a URL at its end, which is sent with it."""
         at = label.start()
         self._written = WrittenResolver(None, at) if self._mapped else resolver_before(self._text, at)
         self._start = self._written.start
@@ -226,8 +230,25 @@ class Reader:
 
     def _drop_tail(self) -> None:
         """Drop what belongs to the prose around: final punctuation, and markup that also stands before."""
+        chars = self._pieces.chars
+        name = chars.rstrip(_TAIL)
+        if "/" in name and self._is_urls_slash(chars[len(name) :]):
+            is_target = self._block.role is Role.LINK_TARGET
+            if surplus := len(chars) - len(name) - is_target:
+                self._pieces.cut(surplus)
+            self._slash = "" if is_target else "/"  # in a text it may end a phrase, and marks no part of a name
+            return
         before = self._text[self._start - 1 : self._start] if self._start else ""
         self._pieces.strip(_TAIL + before if before and before in _MARKUP_RUN else _TAIL)
+
+    def _is_urls_slash(self, tail: str) -> bool:
+        """Whether a URL, or the target of a link, ends with the slash that *tail* begins with: it is sent, too.
+
+        It makes no other ARK (2023, 4.1), but some resolvers know no other URL.
+        """
+        is_url = self._written.url is not None or self._block.role is Role.LINK_TARGET
+        behind = self._text[self._pieces.end : self._pieces.end + 1]
+        return is_url and _SLASH.fullmatch(tail) is not None and behind not in ("{", "<", "[", "(", "%", "$")
 
     def _is_template(self, end: int) -> bool:
         """Whether a placeholder stands where a name should be: ``ark:/67531/{id}``, ``ark:/12148/xxxxx``."""
@@ -255,7 +276,7 @@ class Reader:
             ark=ark,
             as_written=self._block.text[start:end],
             spans=self._pieces.spans(self._start, self._label.end()),
-            repaired=(self._written.url or "") + self._written_label + chars,
+            repaired=(self._written.url or "") + self._written_label + chars + self._slash,
             resolver=self._written.url,
             inflection=self._inflection,
             role=self._block.role,
