@@ -468,3 +468,53 @@ def test_no_damage_raises(damage):
     for block in read_pdf(bytes(data)).blocks:
         assert all(0 <= anchor.start < anchor.end <= len(block.text) for anchor in block.anchors)
         assert all(0 < offset <= len(block.text) for offset, _ in block.rooms)
+
+
+def broken(*_, **__):
+    raise IndexError("list index out of range")
+
+
+CITING = typeset(
+    [(72, 700, "see ark:/12148/btv1b8449691v there"), (72, 686, "and so on to the end of the line"), (72, 672, "last")],
+    links=[(b"https://n2t.net/ark:/12345/x5", b"72 690 200 712")],
+    entries=b"",
+)
+
+
+@pytest.mark.parametrize(
+    ("part", "lost", "said"),
+    [
+        ("pages.lines_of", set(), "page 1: geometry: IndexError"),
+        ("pages.corrections", set(), "page 1: geometry: IndexError"),
+        ("pages.links_of", {Role.LINK_ANNOTATION}, "page 1: links: IndexError"),
+        ("pages.comments_of", set(), "page 1: comments: IndexError"),
+        ("pages._text", {Role.TEXT}, "page 1: text: IndexError"),
+        ("reader.info_values", set(), "Info dictionary: IndexError"),
+        ("reader.xmp_blocks", set(), "XMP: IndexError"),
+        ("reader.outline_titles", set(), "outline: IndexError"),
+        ("bodies._divided", set(), ""),
+    ],
+)
+def test_no_part_of_a_file_takes_the_others_with_it(part, lost, said, monkeypatch):
+    whole = {block.role for block in read_pdf(CITING).blocks}
+    assert {Role.TEXT, Role.LINK_ANNOTATION} <= whole
+    monkeypatch.setattr(f"extractors.readers.pdf.{part}", broken)
+    reading = read_pdf(CITING)
+    assert {block.role for block in reading.blocks} == whole - lost
+    assert [finding.detail for finding in reading.findings] == ([said] if said else [])
+    assert set(kinds(reading)) <= {"unreadable-part"}
+
+
+def test_pages_that_can_not_be_brought_together_are_read_one_by_one(monkeypatch):
+    data = typeset([(72, 80, "see https://n2t.net/ark:/12148/btv1b8449-")], [(72, 700, "691v there")])
+    monkeypatch.setattr("extractors.readers.pdf.bodies._divided", broken)
+    reading = read_pdf(data)
+    assert [page for page, _ in texts(reading)] == [1, 2]
+    assert [finding.detail for finding in reading.findings] == ["running heads: IndexError"]
+
+
+@pytest.mark.parametrize("matrix", ["-1 0 0 1", "1 0 0 -1", "-1 0 0 -1", "0 1 -1 0", "0 0 0 0", "1e-9 0 0 1e-9"])
+def test_text_that_is_mirrored_turned_or_without_width_is_read(matrix):
+    line = "BT /F 10 Tf {} 300 {} Tm (see ark:/12345/x{} and on) Tj ET\n"
+    content = "".join(line.format(matrix, 700 - 14 * row, row) for row in range(12))
+    assert kinds(read_pdf(pages(content.encode()))) == []

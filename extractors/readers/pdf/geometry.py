@@ -234,6 +234,8 @@ def _right_edge(lines: Lines, column: Sequence[int]) -> float | None:
     rights = [lines.rights[index] for index in column]
     chars = sum([lines.ends[index] - lines.starts[index] for index in column])
     width: float = (sum(rights) - sum([lines.lefts[index] for index in column])) / chars
+    if not width > 0:  # mirrored text, or what has no width: there is no edge to speak of
+        return None
     rights.sort()
     low = most = 0
     edge: float = rights[-1]

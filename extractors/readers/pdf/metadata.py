@@ -10,16 +10,19 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import pypdfium2.raw as pdfium
-from pypdfium2 import PdfDocument
+from pypdfium2 import PdfDocument, PdfiumError
 
 from extractors.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.xml import read_xml
-from extractors.readers.pdf.pages import DAMAGE
 from extractors.readers.pdf.repair import by_qpdf, content_of
 from extractors.readers.plain import decode, read_plain
 
 if TYPE_CHECKING:
     import pikepdf
+
+#: What PDFium and its bindings raise over damage: refusals, strings that aren't UTF-16, failed checks and recursion
+#: (one level for each leading character that has no meaning), which ctypes may wrap.
+DAMAGE = (PdfiumError, ValueError, AssertionError, RecursionError, ctypes.ArgumentError)
 
 #: Reads an attached file: its bytes and its name.
 AttachmentReader = Callable[[bytes, str], Reading]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import pypdfium2.raw as pdfium
 import regex
-from pypdfium2 import PdfDocument, PdfiumError, PdfTextPage
+from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
 from extractors.readers.markup.targets import may_hold_ark
 from extractors.readers.pdf.annotations import Link, comments_of, links_of
@@ -18,6 +18,8 @@ from extractors.readers.pdf.footnotes import notes_in_the_way
 from extractors.readers.pdf.geometry import NO_LINES, Glyphs, Lines, Rows, lines_of, rooms_of
 from extractors.readers.pdf.open_ends import open_lines
 from extractors.readers.pdf.spacing import corrections
+
+Part = TypeVar("Part")
 
 #: Where a label may end: its k, and a colon in one of its spellings.
 _LABEL = regex.compile(r"[kK\uFF2B\uFF4B](?=[^\p{L}\p{N}]{0,8}?(?:[:\uFF1A]|%3[aA]))")
@@ -29,11 +31,6 @@ _MOST_LABELS = 2_000
 
 MOST_OBJECTS = 300_000
 MOST_CHARS = 2_000_000
-
-
-#: What PDFium and its bindings raise over a damaged page: refusals, strings that aren't UTF-16, failed checks
-#: and recursion (one level for each leading character that has no meaning), which ctypes may wrap.
-DAMAGE = (PdfiumError, ValueError, AssertionError, RecursionError, ctypes.ArgumentError)
 
 
 class TooMuch(Exception):
@@ -57,35 +54,73 @@ class Page:
     font_sizes: tuple[float, ...] = ()
     """Of each line, where this page or the page before it may go on on the next."""
     may_go_on: bool = False
+    faults: tuple[str, ...] = ()
+    """Which parts of it could not be read, and why."""
+
+
+def plain(page: Page) -> Page:
+    """Return *page* as if nothing were known of where its text stands."""
+    return Page(page.number, page.text, tuple(link._replace(ranges=()) for link in page.links), page.comments)
+
+
+class _Parts:
+    """Reads the parts of a page, each on its own: what is wrong with one must not take the others with it."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+
+    def read(self, name: str, work: Callable[[], Part], without: Part) -> Part:
+        """What *work* gives, or *without* where it fails, for whatever reason. Raises `TooMuch` and MemoryError."""
+        try:
+            return work()
+        except (MemoryError, TooMuch):
+            raise
+        except Exception as error:
+            self.faults.append(f"{name}: {type(error).__name__}")
+            return without
 
 
 def read_page(document: PdfDocument, number: int, *, continues: bool) -> Page:
     """The page with this *number*, counted from 1; *continues* is whether the page before it may go on on it.
 
-    Raises what PDFium and its bindings raise, and `TooMuch`.
+    Raises what PDFium and its bindings raise over a page that can't be opened, and `TooMuch`.
     """
+    parts = _Parts()
     with closing(document[number - 1]) as page:
         if pdfium.FPDFPage_CountObjects(page) > MOST_OBJECTS:
             raise TooMuch(f"more than {MOST_OBJECTS} objects")
-        annotations = list(links_of(document, page))
-        comments = tuple(comments_of(page, len(annotations)))
+        nothing: list[Link] = []
+        annotations = parts.read("links", lambda: list(links_of(document, page)), nothing)
+        none: list[tuple[str, str]] = []
+        comments = parts.read("comments", lambda: list(comments_of(page, len(annotations))), none)
         links = tuple(link for link in annotations if link.uri.strip())
-        with closing(page.get_textpage()) as text_page:
-            text = _text(text_page)
-            read = Page(number, text, links, comments)
-            open_ends = open_lines(text)
-            labels = [found.start() for found in _LABEL.finditer(text)][:_MOST_LABELS]
-            ark_links = {link.uri for link in links if may_hold_ark(link.uri)}
-            if not (labels or ark_links or continues or open_ends):
-                return read
+        read = Page(number, "", links, tuple(comments))
+        read = parts.read("text", lambda: _with_text(page, read, parts, continues=continues), read)
+    return replace(read, faults=tuple(parts.faults))
+
+
+def _with_text(page: PdfPage, read: Page, parts: _Parts, *, continues: bool) -> Page:
+    """*read* with its text, and with geometry where that may matter and can be had."""
+    with closing(page.get_textpage()) as text_page:
+        text = _text(text_page)
+        read = replace(read, text=text)
+        open_ends = open_lines(text)
+        labels = [found.start() for found in _LABEL.finditer(text)][:_MOST_LABELS]
+        ark_links = {link.uri for link in read.links if may_hold_ark(link.uri)}
+        if not (labels or ark_links or continues or open_ends):
+            return read
+
+        def with_geometry() -> Page:
             glyphs = Glyphs.of(text_page, text)
             if glyphs is None:
                 return read
             lines = lines_of(text, glyphs)
             may_go_on = any(_may_end(lines, after) for after in open_ends)
             sizes = tuple(map(glyphs.font_size, lines.starts)) if continues or may_go_on else ()
-            read = replace(read, lines=lines, font_sizes=sizes, may_go_on=may_go_on)
-            return _with_geometry(read, labels, ark_links, glyphs)
+            placed = replace(read, lines=lines, font_sizes=sizes, may_go_on=may_go_on)
+            return _with_geometry(placed, labels, ark_links, glyphs)
+
+        return parts.read("geometry", with_geometry, read)
 
 
 def _may_end(lines: Lines, after: int) -> bool:

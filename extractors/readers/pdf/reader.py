@@ -7,8 +7,9 @@ which no `except` can catch: read the files of strangers through `extractors.wor
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfDocument
@@ -25,8 +26,10 @@ from extractors.readers.pdf.metadata import (
     read_text_only,
     xmp_blocks,
 )
-from extractors.readers.pdf.pages import DAMAGE, Page, TooMuch, read_page
+from extractors.readers.pdf.pages import Page, TooMuch, plain, read_page
 from extractors.readers.pdf.repair import repaired, salvaged
+
+Item = TypeVar("Item")
 
 MEDIA_TYPE = "application/pdf"
 
@@ -103,12 +106,28 @@ def _rescued(data: bytes, max_pages: int) -> tuple[Reading, bool] | None:
 
 def _reading(document: PdfDocument, data: bytes, max_pages: int) -> Reading:
     """What can be had from an open document."""
-    info = dict(info_values(document))
     findings: list[Finding] = []
+
+    def part(name: str, work: Callable[[], Iterable[Item]]) -> list[Item]:
+        """What *work* gives; where it fails, for whatever reason, it costs no other part."""
+        found: list[Item] = []
+        try:
+            found.extend(work())
+        except MemoryError:
+            raise
+        except Exception as error:
+            findings.append(Finding("unreadable-part", f"{name}: {type(error).__name__}"))
+        return found
+
+    info = dict(part("Info dictionary", lambda: info_values(document)))
     blocks = [Block(value, Role.METADATA, place=f"info/{key}") for key, value in info.items()]
-    blocks += xmp_blocks(data)
-    blocks += [Block(title, Role.METADATA, place="outline") for title in outline_titles(document)]
-    blocks += blocks_of(_pages(document, max_pages, findings))
+    blocks += part("XMP", lambda: xmp_blocks(data))
+    titles = part("outline", lambda: outline_titles(document))
+    blocks += [Block(title, Role.METADATA, place="outline") for title in titles]
+    pages = list(_pages(document, max_pages, findings))
+    known = len(findings)
+    bodies = part("running heads", lambda: blocks_of(pages))
+    blocks += bodies if len(findings) == known else blocks_of(map(plain, pages))
     return Reading(MEDIA_TYPE, tuple(blocks), _web_links(blocks), title=info.get("Title", ""), findings=tuple(findings))
 
 
@@ -127,13 +146,16 @@ def _pages(document: PdfDocument, max_pages: int, findings: list[Finding]) -> It
         except TooMuch as reason:
             page = None
             findings.append(Finding("size-limit", f"page {number}: {reason}"))
-        except DAMAGE as error:
+        except MemoryError:  # says something about this process, nothing about the document
+            raise
+        except Exception as error:
             page = None
             faults += 1
             if faults <= _MOST_PAGE_FINDINGS:
                 findings.append(Finding("unreadable-page", f"page {number}: {error or type(error).__name__}"))
         else:
             chars += len(page.text)
+            findings += [Finding("unreadable-part", f"page {number}: {fault}") for fault in page.faults]
             yield page
     if faults > _MOST_PAGE_FINDINGS:
         findings.append(Finding("unreadable-page", f"{faults - _MOST_PAGE_FINDINGS} pages more"))
