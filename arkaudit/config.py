@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
+import regex
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -35,6 +36,7 @@ from crawler.history.standing import Policy
 from crawler.politeness.pacing import Allowance, Allowances, is_own
 from crawler.scope import Extent
 from crawler.sources.oai_pmh import Selection
+from crawler.sources.patterns import LinkPatterns
 from crawler.verdicts.closed import ClosedCollection
 from crawler.wire.credentials import Credential, Credentials, Origin, names_user, of_proxy
 from extractors.normalize import NotAnArk
@@ -102,8 +104,8 @@ def _printable(text: str) -> str:
 
 def _pattern(text: str) -> str:
     try:
-        re.compile(text)
-    except re.error as fault:
+        LinkPatterns([text])
+    except (regex.error, RecursionError) as fault:
         raise ValueError(f"not a regular expression: {text!r} ({fault})") from None
     return text
 
@@ -283,14 +285,14 @@ class Crawl(_Section):
     oai: Harvest = Harvest()
 
     @property
-    def included(self) -> tuple[re.Pattern[str], ...]:
+    def included(self) -> LinkPatterns:
         """`include`, compiled."""
-        return tuple(map(re.compile, self.include))
+        return LinkPatterns(self.include)
 
     @property
-    def excluded(self) -> tuple[re.Pattern[str], ...]:
+    def excluded(self) -> LinkPatterns:
         """`exclude`, compiled."""
-        return tuple(map(re.compile, self.exclude))
+        return LinkPatterns(self.exclude)
 
 
 class Resolve(_Section):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from crawler.history.integrity import problems, unknown_words
 from crawler.storage.contents import unreadable_rows
 from crawler.storage.errors import StoreDamaged
 from crawler.storage.migrations import NotCopied, plain_copy
+from crawler.storage.scratch import scratch_beside
 from crawler.storage.soundness import is_damage, is_ours
 from crawler.storage.store import Store, bring_up_to_date
 from reports.display import escaped
@@ -61,20 +60,18 @@ def import_store(other: Path, store_file: Path) -> None:
         raise UserMistake(f"there is no store at {other}")
     if store_file.exists() and other.samefile(store_file):
         raise UserMistake(f"{other} is the store itself")
-    folder = Path(tempfile.mkdtemp(prefix=".arkaudit-", dir=store_file.absolute().parent))
     try:
-        copy = folder / "other.db"
-        plain_copy(other, copy)
-        Store.open(copy).close()  # brings an older one up to date, refuses a foreign or a newer one
-        require_readable(copy, name=other)
-        with Store.open(store_file) as store:
-            done = store.bring_in(copy, at=datetime.now(UTC).isoformat(timespec="milliseconds"))
+        with scratch_beside(store_file) as folder:
+            copy = folder / "other.db"
+            plain_copy(other, copy)
+            Store.open(copy).close()  # brings an older one up to date, refuses a foreign or a newer one
+            require_readable(copy, name=other)
+            with Store.open(store_file) as store:
+                done = store.bring_in(copy, at=datetime.now(UTC).isoformat(timespec="milliseconds"))
     except NotCopied as problem:
         if is_ours(other) and is_damage(problem.__cause__):
             raise StoreDamaged(f"{other}: can't be read: {problem.__cause__}") from None
         raise UserMistake(f"{other} can't be read: {problem}") from None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     unended = f", {done.unended} not ended there and left out" if done.unended else ""
     decided = f", and {counted(done.decisions, 'decision')}" if done.decisions else ""
     say(f"{_runs(done.brought)} brought into {store_file}, {done.known} there already{unended}{decided}")

@@ -26,8 +26,13 @@ _DECISIVE = frozenset(
         Question.AT_GLOBAL,
     }
 )
-_SECONDS = re.compile(r"[0-9]{1,9}\Z")
-_SPOKEN = re.compile(r"(?:(?P<h>[0-9]{1,6})\s*h)?\s*(?:(?P<m>[0-9]{1,6})\s*m)?\s*(?:(?P<s>[0-9]{1,9})\s*s)?\Z", re.I)
+_SECONDS = re.compile(r"(?P<whole>[0-9]+)(?:\s*,.*)?\Z", re.ASCII)
+_SPOKEN = re.compile(r"(?:(?P<h>[0-9]+)\s*h)?\s*(?:(?P<m>[0-9]+)\s*m)?\s*(?:(?P<s>[0-9]+)\s*s)?\Z", re.I)
+
+#: A year; whoever asks for more, or for more digits than a number has, wants not to be asked today.
+LONGEST_WISH_S = 366 * 86_400.0
+#: A date in a year that no calendar of Python has.
+_BEYOND_CALENDARS = re.compile(r"\b[A-Z][a-z]{2}[ -][0-9]{5,} [0-9]{2}:", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +101,8 @@ def may_pass(end: ChainEnd, status: int | None) -> bool:
 def retry_after_s(header: str | None, *, at: str) -> float | None:
     """The seconds that a Retry-After asks for, counted from the moment *at* (ISO 8601); None when it says nothing.
 
-    It is seconds or a date; ``3s``, ``1m`` and ``1m30s`` are seen as well.
+    It is seconds or a date; ``3s``, ``1m`` and ``1m30s`` are seen as well. However long it is, it is no more than
+    `LONGEST_WISH_S`.
 
     >>> [retry_after_s(text, at="2026-11-21T10:00:00+00:00") for text in ("120", "1m30s", "soon", None)]
     [120.0, 90.0, None, None]
@@ -104,15 +110,23 @@ def retry_after_s(header: str | None, *, at: str) -> float | None:
     20.0
     """
     text = (header or "").strip()
-    if _SECONDS.match(text):
-        return float(text)
+    if told := _SECONDS.match(text):
+        return _bounded(told["whole"])
     spoken = _SPOKEN.match(text) if text else None
     if spoken:
-        hours, minutes, seconds = (int(spoken[unit] or 0) for unit in "hms")
-        return float(hours * 3600 + minutes * 60 + seconds)
+        hours, minutes, seconds = (_bounded(spoken[unit] or "0") for unit in "hms")
+        return min(hours * 3600 + minutes * 60 + seconds, LONGEST_WISH_S)
+    if _BEYOND_CALENDARS.search(text):
+        return LONGEST_WISH_S
     try:
         date, moment = parsedate_to_datetime(text), datetime.fromisoformat(at)
         date = date if date.tzinfo else date.replace(tzinfo=UTC)
-        return max((date - moment).total_seconds(), 0.0)
+        return min(max((date - moment).total_seconds(), 0.0), LONGEST_WISH_S)
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def _bounded(digits: str) -> float:
+    """A number of seconds, however many digits it has."""
+    significant = digits.lstrip("0")
+    return min(float(significant or 0), LONGEST_WISH_S) if len(significant) < 20 else LONGEST_WISH_S

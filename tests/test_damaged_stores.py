@@ -9,6 +9,7 @@ import shutil
 import socket
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -290,6 +291,43 @@ def test_a_store_with_a_log_that_a_kill_has_left_is_read_where_nobody_may_write(
     with read_only(folder):
         assert set(load_frames(folder / "a.db").run["version"]) == {"of the log"}
         assert told(VERBS["triage list"], folder / "a.db").returncode == 0
+
+
+# -- what a kill leaves
+
+_HOLDING = """
+import sys, time
+from pathlib import Path
+from crawler.storage.scratch import scratch_beside
+with scratch_beside(Path(sys.argv[1])) as folder:
+    (folder / "other.db").write_bytes(bytes(1000))
+    print(folder, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_what_a_killed_import_has_left_is_cleared_and_what_is_held_is_not(store: Path) -> None:
+    held = subprocess.Popen([sys.executable, "-c", _HOLDING, store], stdout=subprocess.PIPE, text=True)
+    assert held.stdout is not None
+    folder = Path(held.stdout.readline().strip())
+    try:
+        assert told(VERBS["triage acknowledge"], store).returncode == 0
+        assert (folder / "other.db").exists()
+    finally:
+        held.kill()
+        held.wait()
+        held.stdout.close()
+    assert folder.parent == store.parent
+    assert folder.exists()
+    assert told(VERBS["triage acknowledge"], store).returncode == 0
+    assert not folder.exists()
+
+
+def test_an_import_leaves_nothing_beside_the_store(store: Path) -> None:
+    new = store.parent / "new.db"
+    for _ in range(2):
+        assert run_command("store", "import", store, "--store", new).returncode == 0
+    assert {each.name for each in store.parent.iterdir()} == {"a.db", "new.db"}
 
 
 # -- TOML

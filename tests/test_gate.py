@@ -17,6 +17,7 @@ from crawler.scope import Extent, Scope
 from crawler.sources.canonical import same_document
 from crawler.sources.gate import Gate, Passed, Rules
 from crawler.sources.listing import Item, SourceKind, SourceReading
+from crawler.sources.patterns import MOST_CUT_OFF, LinkPatterns, TooSlow
 from crawler.sources.targets import Headers
 from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, turns_page
 from extractors.documents import Reading
@@ -253,7 +254,7 @@ def test_links_marked_nofollow_are_counted_where_they_would_be_followed() -> Non
 
 
 def test_include_and_exclude_are_searched_in_the_url_and_spare_the_seed() -> None:
-    rules = Rules(include=(re.compile("/item/"),), exclude=(re.compile(r"[?&]lang="), re.compile("^http:")))
+    rules = Rules(include=LinkPatterns(["/item/"]), exclude=LinkPatterns([r"[?&]lang=", "^http:"]))
     html = "<a href='/item/1'>1</a><a href='/item/2?lang=fr'>2</a><a href='/about'>3</a><a href='http://www.library.example/item/3'>4</a>"
     passed = from_page(html, at=gate(rules=rules))
     assert (urls(passed), passed.findings) == (["item/1"], ())
@@ -357,3 +358,25 @@ def test_no_link_and_no_header_is_too_odd(links: list[str], header: str) -> None
     told = Headers((header,), (header,), (header,))
     passed = gate().page(Lead.to_page(HOME), reading, url=HOME, headers=told)
     assert all(lead.url.isascii() and lead.url.startswith(("http", "HTTP")) for lead in passed.leads)
+
+
+SLOW = r"(a|a|aa)+$"
+
+
+def test_a_pattern_that_takes_too_long_is_a_finding_and_no_hang() -> None:
+    page = "".join(f"<a href='/{'a' * 60}{n}!'>x</a>" for n in range(300)) + "<a href='/item/b'>b</a>"
+    for rules in (Rules(exclude=LinkPatterns([SLOW])), Rules(include=LinkPatterns([SLOW, "/item/"]))):
+        passed = from_page(page, at=gate(rules=rules))
+        kinds = {finding.kind: finding.detail for finding in passed.findings}
+        assert kinds["slow-pattern"].startswith("links not followed: 30")
+        assert "a pattern of --include or --exclude takes too long" in kinds["slow-pattern"]
+        assert [lead.url for lead in passed.leads] == ([f"{HOME}item/b"] if rules.include else [])
+
+
+def test_a_pattern_that_was_cut_off_some_times_is_searched_for_no_more() -> None:
+    patterns = LinkPatterns([SLOW])
+    for _ in range(MOST_CUT_OFF):
+        with pytest.raises(TooSlow):
+            patterns.is_found("https://a.example/" + "a" * 60 + "!")
+    with pytest.raises(TooSlow):
+        patterns.is_found("https://a.example/b")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import threading
 
+import brotli
 import pytest
 
 from tests.loopback import RawServer, check_rows, outcomes, reply
@@ -87,3 +90,40 @@ def test_rules_behind_a_redirect_count() -> None:
             [row] = check_rows(f"{server.url}/ark:/12x45/x5")
             assert server.targets == []
     assert outcomes([row]) == ["robots"]
+
+
+_RULES = "User-agent: *\nDisallow: /"
+_GZIP = "Content-Encoding: gzip\r\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        (_RULES.encode("utf-16"), ""), (codecs.BOM_UTF16_BE + _RULES.encode("utf-16-be"), ""),
+        (_RULES.encode("utf-16-le"), ""), (_RULES.encode("utf-16-be"), ""), (_RULES.encode("utf-32"), ""),
+        (_RULES.encode("utf-8-sig"), ""), (_RULES.encode(), _GZIP), (_RULES.encode("utf-16"), _GZIP),
+        (brotli.compress(_RULES.encode()), _GZIP.replace("gzip", "br")),
+        (gzip.compress(_RULES.encode("utf-16")), _GZIP),
+        (gzip.compress(_RULES.encode()), ""),
+    ],
+    ids=["UTF-16", "UTF-16, big first", "UTF-16 unmarked", "UTF-16 unmarked, big first", "UTF-32", "UTF-8, marked",
+         "gzip said, and not so", "UTF-16, gzip said, and not so", "Brotli", "UTF-16 in gzip", "gzip without a word"],
+)  # fmt: skip
+def test_rules_are_obeyed_however_they_are_encoded(body: bytes, lines: str) -> None:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n{lines}Connection: close\r\n\r\n"
+    with RawServer(lambda _: PAGE, robots=head.encode() + body) as server:
+        rows = check_rows(f"{server.url}/ark:/12x45/x5")
+        assert server.targets == []
+    assert outcomes(rows) == ["robots"]
+
+
+@pytest.mark.parametrize(
+    "status", ["301 Moved Permanently", "302 Found", "429 Too Many Requests", "503 Service Unavailable"]
+)
+@pytest.mark.parametrize("wish", ["9999999999", "9" * 400, "Fri, 31 Dec 99999 23:59:59 GMT"])
+def test_who_asks_to_be_left_alone_for_ever_is_left_alone(status: str, wish: str) -> None:
+    answer = reply(status, Retry_After=wish, **({"Location": "/landed"} if status[0] == "3" else {}))
+    with RawServer(lambda target: PAGE if target == "/landed" else answer) as server:
+        check_rows(f"{server.url}/ark:/12x45/x5", f"{server.url}/ark:/12x45/x6")
+        assert len(server.targets) == 1
+        assert "/landed" not in server.targets

@@ -7,7 +7,6 @@ where the link stands has a finding for each of them.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from crawler.leads import Lead, Reach
 from crawler.resolving import names_skipped_ark
 from crawler.scope import Scope, site_of
 from crawler.sources.listing import SourceKind, SourceReading
+from crawler.sources.patterns import LinkPatterns, TooSlow
 from crawler.sources.targets import Headers, Target, absolute, forbids_following, forbids_indexing, page_targets
 from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, told, turns_page
 from extractors.archives.members import names_no_document
@@ -53,9 +53,9 @@ class Rules:
 
     depth: int | None = None
     """Steps from a seed; None for the limit that keeps from traps."""
-    include: tuple[re.Pattern[str], ...] = ()
+    include: LinkPatterns = field(default_factory=LinkPatterns)
     """A link is followed only if one of these is found in its URL; none lets all through."""
-    exclude: tuple[re.Pattern[str], ...] = ()
+    exclude: LinkPatterns = field(default_factory=LinkPatterns)
     """A link is not followed if one of these is found in its URL."""
     follows_nofollow: bool = False
     """Whether pages and links that ask not to be followed are followed: for one's own sites."""
@@ -103,6 +103,8 @@ class Gate:
         self._let_through: set[str] = set()
         self._reach_in_site = lru_cache(maxsize=MOST_KNOWN)(self._reach_of_site)
         """How far a link of a page of the site leads, which doesn't depend on the page: most pages link to the same."""
+        self._untold: list[str] = []
+        """Links of the page at hand of which a pattern took too long to tell whether they are wanted."""
         self.left_out: Counter[str] = Counter()
         """Links that were not followed, by the kind of the finding that tells so."""
 
@@ -144,6 +146,7 @@ class Gate:
             findings.append(Finding("nofollow-page", f"{words}; --ignore-nofollow is for one's own sites"))
             self.left_out["nofollow-page"] += len(found)
         leads, refused = self._followed(lead, [] if nofollow else found, url)
+        self._tell_of_untold(refused)
         self.left_out.update(refused.counts)
         return Passed(tuple(_leads(leads)), (*findings, *refused.findings()))
 
@@ -169,6 +172,7 @@ class Gate:
             is_in_reach = (reach is Reach.ITEM and item.is_elsewhere) or self._is_near(item.url)
             if is_in_reach and self._is_wanted(item.url) and not self._is_refused(item.url, refused):
                 leads.append((item.url, item.found_on or lead.url, lead.depth + 1, reach, None, 0))
+        self._tell_of_untold(refused)
         self.left_out.update(refused.counts)
         return Passed(tuple(_leads(leads)), (*findings, *refused.findings()), listed)
 
@@ -239,11 +243,19 @@ class Gate:
     def _is_wanted(self, url: str) -> bool:
         """Whether *url* may lead to a document, and to one that the user wants."""
         rules = self._rules
-        if rules.include and not any(pattern.search(url) for pattern in rules.include):
+        try:
+            is_meant = (not rules.include or rules.include.is_found(url)) and not rules.exclude.is_found(url)
+        except TooSlow:
+            self._untold.append(url)
             return False
-        if any(pattern.search(url) for pattern in rules.exclude):
+        if not is_meant:
             return False
         return not is_no_document(url) and not _is_skipped(url)
+
+    def _tell_of_untold(self, refused: _Refused) -> None:
+        for url in self._untold:
+            refused.add(Rule.PATTERN, url)
+        self._untold.clear()
 
     def _is_refused(self, url: str, refused: _Refused) -> bool:
         """Whether a rule refuses *url*, and then counted; what is not refused is remembered."""

@@ -32,6 +32,8 @@ class Rule(StrEnum):
     LINKS = "trap-links"
     """Links of one page beyond the number that is read."""
     NOFOLLOW = "nofollow"
+    PATTERN = "slow-pattern"
+    """Nobody knows whether the user wants it: a pattern of `--include` or `--exclude` takes too long."""
 
 
 #: What each rule says of the links that it refuses.
@@ -46,6 +48,7 @@ WORDS = {
     Rule.DEPTH: "more than 50 steps from the seed; give --depth to go on",
     Rule.LINKS: "behind the first 20,000 links of the page",
     Rule.NOFOLLOW: "marked nofollow",
+    Rule.PATTERN: "a pattern of --include or --exclude takes too long to tell whether they are wanted",
 }
 
 

@@ -67,6 +67,7 @@ from crawler.storage.files import copy_first, locked, refuse_foreign
 from crawler.storage.frontier_rows import DOCUMENTS, Settled, add_leads, settle
 from crawler.storage.merging import Merged, merge
 from crawler.storage.rows import ark_values, document_values, observation_in, observation_values, tls_result_in
+from crawler.storage.scratch import clear_scratch_beside
 from crawler.storage.soundness import distrust, is_damage, is_ours
 from extractors.ark import Ark
 from extractors.documents import Finding
@@ -141,6 +142,7 @@ class Store:
         if path is not None:
             older = refuse_foreign(path)
             lock = locked(path)
+            clear_scratch_beside(path)
             if older is not None:
                 try:
                     copy_first(path, older)

@@ -96,7 +96,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             if response.status == _PROXY_AUTHENTICATION_REQUIRED and proxy:
                 raise ProxyFailed(f"the proxy {proxy} wants to know who asks")
             header = (response.headers.get("Retry-After") or b"").decode("latin-1")
-            is_wish = response.status == 429 or response.status >= 500
+            is_wish = response.status == 429 or response.status >= 500 or 300 <= response.status < 400
             wish_s = retry_after_s(header, at=datetime.now(UTC).isoformat()) if is_wish else None
             turn.answered(response.status, wish_s)
             return response

@@ -217,7 +217,10 @@ class BoundedCompression(HttpCompressionMiddleware):
         limit = min(self._most, GROWTH * int(request.meta.get("body_limit", ROBOTS_LIMIT)))
         if len(response.body) > _UNPACKED_AT_ONCE:
             return self._unpacked_apart(response, codings, limit)
-        return _unpacked(response, content(response.body, codings, limit=limit))
+        found = content(response.body, codings, limit=limit)
+        if found.fault and not found.data and request.meta.get("dont_obey_robotstxt"):
+            return response  # rules that only say that they are compressed are obeyed all the same
+        return _unpacked(response, found)
 
     async def _unpacked_apart(self, response: Response, codings: Sequence[str], limit: int) -> Response:
         return _unpacked(response, await asyncio.to_thread(content, response.body, codings, limit=limit))

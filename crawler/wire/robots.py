@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import math
 import re
 from collections import defaultdict
@@ -20,6 +21,7 @@ from crawler.attempts import PASSING_STATUSES, Patience, wait_s
 from crawler.politeness.governor import NotAsked, governor_of
 from crawler.politeness.pacing import host_of
 from crawler.wire.agents import NoAnswerInTime
+from crawler.wire.codings import content
 from crawler.wire.flags import BODY_TIMEOUT
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
 
 
+#: What is read of rules that are packed; as much as of others (RFC 9309, 2.5).
+_MOST_BYTES = 500 * 2**10
 #: A line that names us with more than the name: who copies it from a log adds the version, and all that is behind it.
 _NAMED_AT_LENGTH = re.compile(
     rb"^(?P<name>(?:\xef\xbb\xbf)?[ \t]*user[- ]?agent[ \t]*:[ \t]*arkaudit)(?![\w-])[^\r\n]*",
@@ -104,7 +108,7 @@ class ObeyRobots(RobotsTxtMiddleware):
         while True:
             response = await self._answer(url)
             if response.status < 500 and response.status != 429:
-                body = _with_our_name(response.body) if 200 <= response.status < 300 else b""
+                body = _with_our_name(rules_text(response.body)) if 200 <= response.status < 300 else b""
                 parser: RobotParser = build_from_crawler(self._parserimpl, self.crawler, body)
                 await self.crawler.signals.send_catch_log_async(
                     signals.robots_parsed, robotparser=parser, request=Request(url)
@@ -141,6 +145,31 @@ class ObeyRobots(RobotsTxtMiddleware):
             return None
         header = (response.headers.get("Retry-After") or b"").decode("latin-1")
         return wait_s(header, attempt, self._patience, at=datetime.now(UTC).isoformat())
+
+
+def rules_text(body: bytes) -> bytes:
+    r"""Rules in UTF-8, which is what they should be in (RFC 9309, 2.3): from UTF-16 or UTF-32, or packed.
+
+    >>> rules_text("\ufeffDisallow: /".encode("utf-16-le")), rules_text(b"\xef\xbb\xbfDisallow: /")
+    (b'Disallow: /', b'Disallow: /')
+    """
+    if body.startswith(b"\x1f\x8b"):
+        body = content(body, ["gzip"], limit=_MOST_BYTES).data
+    for mark, charset in _BYTE_ORDER_MARKS:
+        if body.startswith(mark):
+            return body[len(mark) :].decode(charset, "replace").encode()
+    if 2 * body[:400].count(0) >= len(body[:400]) > 0:  # every other byte, for rules are ASCII
+        return body.decode("utf-16-le" if body[1:2] == b"\0" else "utf-16-be", "replace").encode()
+    return body
+
+
+_BYTE_ORDER_MARKS = (  # the longer ones first: that of UTF-16 begins like that of UTF-32
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
 
 
 def _with_our_name(rules: bytes) -> bytes:
