@@ -101,6 +101,9 @@ def audit(
         say("hosts can't tell who asks: give --contact, so that an operator can write to you")
     store.keep_standing_by(config.recheck.standing)
     run_id = _begun(config, store, command, seeds, decision)
+    for folder, finding in seeds.hidden.items() if seeds is not None else ():
+        store.record_findings(run_id, document_name(folder), [finding])
+        say(f"{document_name(folder)}: {finding.kind}: {finding.detail}")
     registry = load_registry(cache_folder())
     probed = {(result.host, result.port) for result in store.tls_results(run_id)}
     is_read = targets is not None

@@ -121,6 +121,8 @@ def _read(seeds: Seeds, *, standard_input: bool, config: Config, console: Consol
                 yield Document.of(document.name, read_member(worker, document))
             else:
                 yield document
+    for folder, finding in seeds.hidden.items():
+        yield Document(document_name(folder), (), (finding,))
     if seeds.urls:
         yield from _fetched(Seeds(seeds.urls, (), seeds.orders), config, console)
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from crawler.sources.listing import SourceKind
 from crawler.wire.credentials import masked, names_user
+from extractors.documents import Finding
+
+#: Hidden files of a folder that are named one by one.
+_MOST_NAMES = 5
 
 
 class UserMistake(Exception):
@@ -26,6 +30,8 @@ class Seeds:
     """How seeds are to be read, by URL or path, where a prefix says so (``oai:https://…``)."""
     named_files: frozenset[Path] = frozenset()
     """Files that were named themselves, and not a folder that holds them."""
+    hidden: Mapping[Path, Finding] = field(default_factory=dict)
+    """What was passed over in a folder that was named, since its name begins with a dot."""
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Seeds:
@@ -34,6 +40,7 @@ class Seeds:
         files: list[Path] = []
         orders: dict[str, SourceKind] = {}
         named: list[Path] = []
+        hidden: dict[Path, Finding] = {}
         for text in texts:
             order, place = ordered(text)
             if place.lower().startswith(("http://", "https://")):
@@ -42,14 +49,17 @@ class Seeds:
             elif not place.strip():  # as of a shell's variable that isn't set; a path would be the current folder
                 raise UserMistake(f"a seed that names nothing: {text!r}")
             elif (path := Path(place)).is_dir() and order is None:
-                files += sorted(_files_in(path))
+                passed_over: list[str] = []
+                files += sorted(_files_in(path, passed_over))
+                if passed_over:
+                    hidden[path] = _hidden(passed_over)
             elif path.exists() and not path.is_dir():
                 files.append(path)
                 named.append(path)
                 orders |= {str(path): order} if order else {}
             else:
                 raise UserMistake(f"neither an http(s) URL nor an existing file or folder: {place!r}")
-        return cls(tuple(urls), tuple(files), orders, frozenset(named))
+        return cls(tuple(urls), tuple(files), orders, frozenset(named), hidden)
 
 
 def ordered(text: str) -> tuple[SourceKind | None, str]:
@@ -89,13 +99,27 @@ def _checked_url(text: str) -> str:
     raise UserMistake(f"not a URL that can be asked for: {text!r}")
 
 
-def _files_in(folder: Path) -> Iterator[Path]:
-    """The files in a folder and below it, but for hidden ones; a folder below that can't be read stands for its own.
+def _hidden(names: Sequence[str]) -> Finding:
+    """The finding about hidden files and folders.
+
+    >>> _hidden([".git", ".a", ".b", ".c", ".d", ".e"]).detail
+    'hidden, and not read unless they are named: .a, .b, .c, .d, .e and 1 more'
+    """
+    first = sorted(names)[:_MOST_NAMES]
+    more = f" and {len(names) - len(first)} more" if len(names) > len(first) else ""
+    return Finding("members-skipped", f"hidden, and not read unless they are named: {', '.join(first)}{more}")
+
+
+def _files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
+    """The files in a folder and below it; a folder below that can't be read stands for its own.
+
+    Those whose names begin with a dot, and what is in such folders, are not among them, but go to *hidden*.
 
     Raises `UserMistake` when *folder* itself can't be read.
     """
     unreadable: list[OSError] = []
     for place, folders, names in os.walk(folder, onerror=unreadable.append):
+        hidden += [os.path.relpath(Path(place, name), folder) for name in (*folders, *names) if name.startswith(".")]
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield from (path for name in names if not name.startswith(".") and _may_be_file(path := Path(place, name)))
     for problem in unreadable:

@@ -104,6 +104,28 @@ def locked(tmp_path: Path) -> Iterator[Path]:
         (tmp_path / name).chmod(0o755)
 
 
+def test_what_is_hidden_in_a_folder_is_told_and_read_where_it_is_named(tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    for name in (".hidden.txt", ".git/x.txt", "deep/.cache/y.txt", "a.txt", "deep/b.txt"):
+        (papers / name).parent.mkdir(parents=True, exist_ok=True)
+        (papers / name).write_text("ark:/67531/metadc2846")
+    done = run_command("extract", papers, "--findings", tmp_path / "findings.jsonl")
+    assert sorted(Path(row["document"]).name for row in json_lines(done.stdout)) == ["a.txt", "b.txt"]
+    [finding] = json_lines((tmp_path / "findings.jsonl").read_text())
+    assert (finding["document"], finding["kind"]) == (str(papers), "members-skipped")
+    assert finding["detail"].endswith(": .git, .hidden.txt, deep/.cache")
+    named = run_command("extract", papers / ".hidden.txt", papers / ".git", papers / "deep" / ".cache")
+    assert (named.returncode, named.stdout.count("\n"), "hidden" in named.stderr.replace(".hidden", "")) == (
+        0,
+        3,
+        False,
+    )
+    crawled = run_command("crawl", papers, "--store", tmp_path / "a.db")
+    assert "members-skipped: hidden" in crawled.stderr
+    with sqlite3.connect(tmp_path / "a.db") as raw:
+        assert raw.execute("select subject, kind from finding").fetchall() == [(str(papers), "members-skipped")]
+
+
 def test_what_can_not_be_read_in_a_folder_is_told_and_not_passed_over(locked: Path) -> None:
     done = arkaudit_as_anybody(locked, "extract", "--findings", "findings.jsonl", ".")
     assert [row["document"] for row in json_lines(done.stdout)] == ["a.txt"]

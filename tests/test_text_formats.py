@@ -257,3 +257,16 @@ def test_no_bytes_raise_and_what_is_read_holds_together(suffix, data):
 
 def joined(pieces):
     return "".join(pieces).encode("utf-8", "surrogatepass")
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~~", "   ```"])
+def test_the_line_that_opens_a_fence_is_read(fence):
+    source = (
+        f'Text\n\n{fence}{{.python ref="ark:/13030/c7abc"}} see ark:/12148/btv1b8\nark:/13030/x5\n{fence.strip()}\n'
+    )
+    read = extract(source.encode(), name="a.md")
+    assert [(str(mention.ark), mention.place) for mention in read.mentions] == [
+        ("ark:13030/c7abc", "fence"),
+        ("ark:12148/btv1b8", "fence"),
+        ("ark:13030/x5", "pre"),
+    ]

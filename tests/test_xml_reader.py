@@ -190,3 +190,18 @@ def test_of_a_document_that_is_cut_off_no_half_ark_is_taken(markup, whole, encod
 def test_the_end_of_a_long_word_is_found_at_once():
     assert read_xml(b"<a><p>one " + b"x" * 10**6).blocks[0].text == "one" + " " + "x" * (10**6 - 8192)
     read_xml(b"<a>" + b"<hi>" * 3000 + b"x")
+
+
+def test_comments_are_read_and_are_no_part_of_the_sentence_around_them():
+    source = (
+        b"<?xml version='1.0'?><!-- first: ark:/12345/x1 --><TEI><!-- was ark:/12345/x2 -->"
+        b"<p>See ark:/12345/<!-- not ark:/12345/x3, I think -->x4 there<!-- nothing --></p></TEI><!--ark:/12345/x5-->"
+    )
+    told = [(block.place, block.text.strip()) for block in read_xml(source).blocks]
+    assert told == [
+        ("comment", "first: ark:/12345/x1"),
+        ("comment", "was ark:/12345/x2"),
+        ("comment", "not ark:/12345/x3, I think"),
+        ("p", "See ark:/12345/x4 there"),
+        ("comment", "ark:/12345/x5"),
+    ]

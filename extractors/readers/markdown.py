@@ -13,6 +13,7 @@ from markdown_it.token import Token
 from extractors.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.html import read_html
 from extractors.readers.plain import decode, read_plain
+from extractors.readers.values import may_name_ark
 
 MEDIA_TYPE = "text/markdown"
 #: A parser in Python: half a megabyte a second, and a tenth of it where a stranger wants it so.
@@ -45,6 +46,7 @@ def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
     if _attribute_chars(tokens) > MOST_BYTES:
         findings.append(Finding("size-limit", "references would make the page too big; read as text"))
         return Reading(MEDIA_TYPE, (*blocks, Block(markdown)), findings=tuple(findings))
+    blocks += _fence_lines(tokens)
     page = read_html(parser.renderer.render(tokens, parser.options, references).encode(), charset="utf-8")
     blocks += page.blocks
     blocks += _unused_references(references, blocks)
@@ -58,6 +60,16 @@ def _parser() -> MarkdownIt:
     parser.normalizeLink = parser.normalizeLinkText = str  # type: ignore[method-assign, assignment]
     parser.validateLink = lambda url: True  # type: ignore[method-assign]
     return parser
+
+
+def _fence_lines(tokens: list[Token]) -> list[Block]:
+    """What stands behind the opening of a fence, of which a page shows nothing; it is taken from the tokens."""
+    lines = []
+    for token in tokens:
+        if token.type == "fence" and may_name_ark(token.info):
+            lines.append(Block(token.info.strip(), place="fence"))
+            token.info = ""
+    return lines
 
 
 def _first_heading(tokens: list[Token]) -> str:

@@ -75,7 +75,7 @@ def read_xml(data: bytes) -> Reading:
         no_network=True,
         huge_tree=False,
         recover=True,
-        remove_comments=True,
+        remove_comments=False,
         remove_pis=True,
         collect_ids=False,
     )
@@ -150,7 +150,11 @@ class _Document:
         self._unit = ""
         """The element whose text is being gathered; empty between such elements."""
         self._run = Run()
+        for before in reversed(list(root.itersiblings(etree.Comment, preceding=True))):
+            self._read_comment(before)
         self._read(root, None)
+        for behind in root.itersiblings(etree.Comment):
+            self._read_comment(behind)
 
     def blocks(self) -> Iterator[Block]:
         """All blocks in order. Targets that no text links to are passed over if they only name a file."""
@@ -182,6 +186,8 @@ class _Document:
                 break
             if child.tag is etree.Entity:
                 self._run.write(self._entities.get(child.name) or html.unescape(child.text))
+            elif child.tag is etree.Comment:
+                self._read_comment(child)
             else:
                 self._read(child, inner_link)
             self._run.write(child.tail or "")
@@ -191,6 +197,12 @@ class _Document:
         self._run.element()
         if inner_link != link:
             self._run.link(link)
+
+    def _read_comment(self, comment: Element) -> None:
+        """Read what an editor has noted; it is no part of the sentence in which it stands."""
+        text = comment.text or ""
+        if may_hold_ark(text):
+            self._blocks.append(Block(text, place="comment"))
 
     def _end_run(self) -> None:
         name = self._unit.lower()
