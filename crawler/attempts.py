@@ -12,6 +12,11 @@ from crawler.observations import ChainEnd, Hop, Observation, Question
 
 #: Statuses that speak of this moment, and not of what was asked for.
 PASSING_STATUSES = frozenset({429, 502, 503, 504})
+#: How the failures of a look-up that took too long are told: the next one may be in time, as an address may be known.
+SLOW_LOOK_UPS = (
+    "the name could not be looked up in time",
+    "our own machine did not get to looking the name up, which says nothing of the host",
+)
 _PASSING_ENDS = frozenset({ChainEnd.TIMEOUT, ChainEnd.RESET})
 #: Questions on which a verdict about the object rests; the others are asked twice at most.
 _DECISIVE = frozenset(
@@ -77,9 +82,14 @@ def next_fetch(
     """
     last = hops[-1] if hops else None
     has_had_enough = attempt >= (patience.attempts if most is None else most)
-    if last is None or not last.sent or has_had_enough or not may_pass(end, last.status):
+    if last is None or not last.sent or has_had_enough or not (may_pass(end, last.status) or _is_slow(last)):
         return None
     return wait_s(last.headers.get("Retry-After"), attempt, patience, at=last.at)
+
+
+def _is_slow(hop: Hop) -> bool:
+    """Whether a look-up took too long, by what was kept of it."""
+    return hop.status is None and (hop.error or "").startswith(SLOW_LOOK_UPS)
 
 
 def wait_s(retry_after: str | None, attempt: int, patience: Patience, *, at: str) -> float | None:

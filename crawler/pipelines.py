@@ -14,12 +14,16 @@ from crawler.observations import ChainEnd, DocumentRecord, ObjectOutcome, Observ
 from crawler.politeness.governor import NotAsked, governor_of
 from crawler.storage.store import Recordable
 from crawler.wire.middlewares import RunStopped
-from crawler.wire.tls import means, not_probed, probe
+from crawler.wire.tls import is_late, means, not_probed, probe
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawler.spiders.auditing import AuditSpider
+
+
+#: So often a certificate is looked for that was not seen in time.
+PROBES = 3
 
 
 class StorePipeline:
@@ -74,8 +78,17 @@ class TlsProbePipeline:
             seen_by = means(host, port, routes=self._routes, ca_file=self._ca_file)
             today = datetime.now(UTC).date().isoformat()
             known = spider.store.tls_result_of_day(host, port, day=today, means=seen_by)
-            spider.record(known or await self._probed(host, port))
+            spider.record(known or await self._seen(host, port))
         return item
+
+    async def _seen(self, host: str, port: int) -> TlsResult:
+        """What a probe gave, repeated where it was late: that may have been our own slowness."""
+        result = await self._probed(host, port)
+        for _ in range(PROBES - 1):
+            if not is_late(result) or cast("AuditSpider", self._crawler.spider).is_stopping:
+                break
+            result = await self._probed(host, port)
+        return result
 
     async def _probed(self, host: str, port: int) -> TlsResult:
         """What the probe gave; it connects to the host as everything does, when it is its turn."""

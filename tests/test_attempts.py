@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.attempts import LONGEST_WISH_S, Patience, next_attempt, retry_after_s
-from crawler.observations import ChainEnd, Hop, Observation, Question
+from crawler.observations import ChainEnd, Hop, Observation, Question, TlsResult
+from crawler.pipelines import TlsProbePipeline
+from crawler.verdicts.remarks import tls_remarks
+from crawler.wire.endpoints import _AllowedAddresses
+from crawler.wire.failures import failure_kind, failure_text
+from crawler.wire.middlewares import exception_names, failure_words
+from crawler.wire.names import LookUpNotBegun, NameNotFound, NameServerSilent
+from crawler.wire.tls import NOT_IN_TIME, not_probed
 from tests.vectors import vectors
 
 NOON = "2026-11-21T12:00:00.000+00:00"
@@ -70,3 +79,70 @@ def test_no_retry_after_is_too_odd(header: str) -> None:
 def test_the_waits_of_one_question_are_bounded() -> None:
     waits = [next_attempt(answer(503, attempt, None, "object"), Patience(10, 2.0, 60.0)) for attempt in range(1, 11)]
     assert waits == [2, 4, 8, 16, 32, None, None, None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("failure", "wait_s"),
+    [(NameServerSilent("25 seconds"), 2.0), (LookUpNotBegun("25 seconds"), 2.0), (NameNotFound("r.example"), None)],
+)
+def test_a_look_up_that_took_too_long_is_repeated(failure: Exception, wait_s: float | None) -> None:
+    kind = failure_kind(list(exception_names(failure)))
+    hop = Hop(URL, "GET", NOON, error=failure_text(kind, failure_words(failure)))
+    seen = Observation("ark:12x45/x5", URL, Question.OBJECT, URL, (hop,), kind.end)
+    assert next_attempt(seen, PATIENCE) == wait_s
+    assert (kind.end is ChainEnd.UNDETERMINED) is isinstance(failure, LookUpNotBegun)
+
+
+def test_an_address_is_no_name_to_look_up() -> None:
+    class NoNames:
+        @property
+        def nameResolver(self) -> Any:
+            raise AssertionError("an address was looked up")
+
+    class Heard:
+        told: ClassVar[list[Any]] = []
+
+        def resolutionBegan(self, resolution: Any) -> None:
+            self.told.append("begun")
+
+        def addressResolved(self, address: Any) -> None:
+            self.told.append((address.host, address.port))
+
+        def resolutionComplete(self) -> None:
+            self.told.append("complete")
+
+    names = _AllowedAddresses(NoNames(), lambda address: None)
+    for literal in ("192.0.2.7", "2001:db8::7"):
+        Heard.told.clear()
+        names.resolveHostName(Heard(), literal, portNumber=80)
+        assert Heard.told == ["begun", (literal, 80), "complete"]
+    with pytest.raises(AssertionError):
+        names.resolveHostName(Heard(), "0x7f.1", portNumber=80)
+
+
+@pytest.mark.parametrize(("late", "probes", "trusted"), [(0, 1, True), (1, 2, True), (2, 3, True), (9, 3, None)])
+def test_a_certificate_that_was_not_seen_in_time_is_looked_at_again(
+    late: int, probes: int, trusted: bool | None
+) -> None:
+    results = [not_probed("r.example", 443, NOT_IN_TIME)] * late + [TlsResult("r.example", 443, True, "ok", NOON)]
+
+    class Late(TlsProbePipeline):
+        def __init__(self) -> None:
+            self.probes = 0
+            self._crawler: Any = SimpleNamespace(spider=SimpleNamespace(is_stopping=False))
+
+        async def _probed(self, host: str, port: int) -> TlsResult:
+            self.probes += 1
+            return results[self.probes - 1]
+
+    pipeline = Late()
+    assert asyncio.run(pipeline._seen("r.example", 443)).trusted is trusted
+    assert pipeline.probes == probes
+
+
+def test_a_certificate_that_was_never_seen_in_time_is_said() -> None:
+    hops = [Hop("https://r.example/x", "GET", NOON, 200)]
+    late = not_probed("r.example", 443, NOT_IN_TIME)
+    [remark] = tls_remarks(hops, {("r.example", 443): late})
+    assert remark.startswith("certificate not probed")
+    assert not list(tls_remarks(hops, {("r.example", 443): not_probed("r.example", 443, "the name has no route")}))

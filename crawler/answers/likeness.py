@@ -26,6 +26,9 @@ SKETCH_HASHES = 32
 _PHRASE_WORDS = 3
 #: Words of what two pages have in common that may belong to their own sentences.
 _KEPT_WORDS = 6
+#: Words at the end of a text that was cut off which may be cut, too; and so many before them tell something.
+_CUT_WORDS = 2
+_TELLING_WORDS = 3
 #: Sketches this alike are of the same page; one hash in thirty-two may differ.
 SAME_SKETCH = 0.96
 
@@ -151,11 +154,27 @@ def same_answer(one: Observation, other: Observation) -> bool:
         return True
     if one.text is None or other.text is None:
         return _same_unread(one, other)
+    names = (one.asked_url, other.asked_url, last_part(one.asked_url), last_part(other.asked_url))
+    if not (one.body_complete and other.body_complete) and same_beginning(one, other, *names):
+        return True
     if min(len(one.text), len(other.text)) >= TEXT_LIMIT:
         sketches = (one.similarity, other.similarity)
         return None not in sketches and likeness(*map(str, sketches)) >= SAME_SKETCH
-    names = (one.asked_url, other.asked_url, last_part(one.asked_url), last_part(other.asked_url))
     return same_page(one.text, other.text, *names)
+
+
+def same_beginning(one: Observation, other: Observation, *names: str) -> bool:
+    """Whether two answers, of which one at least was cut off, are the same as far as both came; but for their names.
+
+    The last words of the shorter one may be cut, too.
+    """
+    texts = sorted((_without_names(each.text or "", names).split() for each in (one, other)), key=len)
+    is_cut = [each for each in (one, other) if not each.body_complete]
+    shorter, longer = texts
+    if len(is_cut) == 1 and len(_without_names(is_cut[0].text or "", names).split()) > len(shorter):
+        return False  # the whole one is the shorter: it ends where the other goes on
+    kept = shorter[: len(shorter) - _CUT_WORDS]
+    return len(kept) >= _TELLING_WORDS and longer[: len(kept)] == kept
 
 
 def same_place(one: Observation, other: Observation) -> bool:

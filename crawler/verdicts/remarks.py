@@ -22,6 +22,8 @@ _TLS_WORDS: Mapping[str, str] = {
 #: NAANs of terms and agents: they are expected to resolve to a definition (2023, table 2).
 EXPECTED_TO_RESOLVE = frozenset({"99152", "99166"})
 
+_LATE = "not probed: not in time"
+
 TlsResults = Mapping[tuple[str, int], TlsResult]
 
 
@@ -50,6 +52,9 @@ def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
             continue
         host = (_host(hop.url), _port(hop.url) or 443)
         result = tls.get(host)
+        if result is not None and result.trusted is None and result.reason == _LATE and host not in told:
+            told.add(host)
+            yield f"certificate not probed: that of {host[0]} was not seen in time, which says nothing of it"
         if result is not None and result.trusted is False and host not in told:
             told.add(host)
             yield f"the certificate of {host[0]} {_TLS_WORDS.get(result.reason, 'does not hold')} ({result.reason})"

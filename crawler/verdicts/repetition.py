@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crawler.answers.answer import is_textual
-from crawler.answers.likeness import likeness, same_answer, same_page
+from crawler.answers.likeness import likeness, same_answer, same_beginning, same_page
 from crawler.observations import Observation
 
 #: A page at the object's own place is the object's when so much of its text is.
@@ -31,6 +31,9 @@ def is_object_again(answer: Observation, object_answer: Observation) -> bool:
         is_unread = not is_textual(answer.media_type) and answer.media_type == object_answer.media_type
         return is_unread and is_at_its_place
     without_query = (answer.asked_url, answer.asked_url.partition("?")[0])
+    is_cut = not (answer.body_complete and object_answer.body_complete)
+    if is_at_its_place and is_cut and same_beginning(answer, object_answer, *without_query):
+        return True
     if is_at_its_place and _likewise(answer, object_answer):
         return True
     return bool(answer.text) and same_page(answer.text, object_answer.text, *without_query)

@@ -23,6 +23,8 @@ from extractors.normalize import NotAnArk
 
 #: Who, what, when: a page that answers so many of them under their labels is no page for what is not there.
 TELLING = 2
+#: Of a page that was cut off so soon nobody knows whether it is another one.
+_FEW_CAME = 12
 #: So many other ARKs that land on one URL are a sign, though never a proof: one page may stand for many objects.
 MANY_NEIGHBOURS = 2
 
@@ -174,7 +176,8 @@ def _is_answered_alike(answer: Observation, control: Observation) -> bool:
 
 def _could_not_be_read(answer: Observation) -> bool:
     """Whether nothing is known of a page that was sent: nobody can tell whether it is the same as another."""
-    return not answer.body_complete and not answer.text and is_textual(answer.media_type)
+    is_little = len((answer.text or "").split()) < _FEW_CAME
+    return not answer.body_complete and is_little and is_textual(answer.media_type)
 
 
 def _path(answer: Observation) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, cast
 
+from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.endpoints import HostnameEndpoint
 from twisted.internet.error import DNSLookupError
 from twisted.internet.interfaces import (
     IHostnameResolver,
+    IHostResolution,
     IReactorPluggableNameResolver,
     IResolutionReceiver,
     IStreamClientEndpoint,
@@ -18,8 +21,12 @@ from crawler.addresses import AddressGuard, Routes, is_literal
 
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
-    from twisted.internet.interfaces import IAddress, IHostResolution
+    from twisted.internet.interfaces import IAddress
     from twisted.python.failure import Failure
+
+
+#: An address in its usual notation; in any other it is left to who looks names up.
+_ADDRESS = re.compile(r"(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\Z)|\Z)){4}|(?=.*:.*:)[0-9a-fA-F:]{2,39}")
 
 
 class AddressRefused(Exception):
@@ -101,7 +108,31 @@ class _AllowedAddresses:
 
     def resolveHostName(self, receiver: Any, *args: Any, **kwargs: Any) -> Any:
         sieve = _Sieve(receiver, self._refusal)
+        name = args[0] if args else kwargs["hostName"]
+        if _ADDRESS.fullmatch(name):  # nothing to look up, and no look-up to wait for
+            return _told_at_once(sieve, name, args[1] if len(args) > 1 else kwargs.get("portNumber", 0))
         return self._reactor.nameResolver.resolveHostName(sieve, *args, **kwargs)
+
+
+@implementer(IHostResolution)
+class _Literal:
+    """The resolution of what is an address already."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def cancel(self) -> None:
+        """It is over before anybody could."""
+
+
+def _told_at_once(receiver: _Sieve, address: str, port: int) -> IHostResolution:
+    """Tell an address as its own only address."""
+    resolution: Any = _Literal(address)
+    told: Any = IPv6Address("TCP", address, port) if ":" in address else IPv4Address("TCP", address, port)
+    receiver.resolutionBegan(resolution)
+    receiver.addressResolved(told)
+    receiver.resolutionComplete()
+    return cast("IHostResolution", resolution)
 
 
 @implementer(IResolutionReceiver)

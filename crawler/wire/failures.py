@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from crawler.attempts import SLOW_LOOK_UPS
 from crawler.observations import ChainEnd
 
 
@@ -31,7 +32,8 @@ FAILURES: Mapping[str, Kind] = {
     "UnusableUrl": Kind(ChainEnd.PROTOCOL_ERROR, "no request can be made of this URL"),
     "NameNotFound": Kind(ChainEnd.DNS, "there is no such name"),
     "NameServerFailed": Kind(ChainEnd.DNS, "the name could not be looked up: its name server failed"),
-    "NameServerSilent": Kind(ChainEnd.DNS, "the name could not be looked up in time"),
+    "NameServerSilent": Kind(ChainEnd.DNS, SLOW_LOOK_UPS[0]),
+    "LookUpNotBegun": Kind(ChainEnd.UNDETERMINED, SLOW_LOOK_UPS[1]),
     "CannotResolveHostError": Kind(ChainEnd.DNS, "the name has no address"),
     "DNSLookupError": Kind(ChainEnd.DNS, "the name has no address"),
     "DownloadConnectionRefusedError": Kind(ChainEnd.REFUSED, "the host refused the connection"),

@@ -24,7 +24,7 @@ from crawler.wire.agents import BoundedFactory, ExactScrapyAgent, NotConnectedIn
 from crawler.wire.endpoints import refused_unasked
 from crawler.wire.failures import failure_kind, failure_text
 from crawler.wire.middlewares import RunStopped, exception_names, failure_words
-from crawler.wire.names import TellingResolver
+from crawler.wire.names import LookUpNotBegun, NameServerSilent, TellingResolver
 from crawler.wire.sending import Sending
 
 if TYPE_CHECKING:
@@ -139,11 +139,14 @@ def _told(failure: Exception, request: Request) -> Exception:
         if urlsplit(request.url).scheme == "http":  # no tunnel: whatever is spoken is spoken with the proxy
             is_proxys |= failure_kind(list(exception_names(failure))).end not in _NOT_A_PROXYS
         return ProxyFailed(f"the proxy {proxy}: {failure}") if is_proxys else failure
-    if isinstance(failure, CannotResolveHostError):
+    if isinstance(failure, CannotResolveHostError | NameServerSilent):
         from twisted.internet import reactor
 
         resolver = reactor.nameResolver
         host = urlsplit(request.url).hostname or ""
+        if isinstance(failure, NameServerSilent):
+            has_begun = not isinstance(resolver, TellingResolver) or resolver.is_looking_up(host)
+            return failure if has_begun else LookUpNotBegun(str(failure))
         if isinstance(resolver, TellingResolver):
             return resolver.failure(host) or failure
     return failure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from scrapy.resolver import CachingHostnameResolver
@@ -34,6 +35,10 @@ class NameServerSilent(NameFailure):
     """Raised when no name server answered in time."""
 
 
+class LookUpNotBegun(NameFailure):
+    """Raised when the time was up before we had got to looking a name up: that is our own slowness."""
+
+
 class TellingResolver(CachingHostnameResolver):
     """Scrapy's caching resolver, which can be asked afterwards why a name had no address."""
 
@@ -47,14 +52,21 @@ class TellingResolver(CachingHostnameResolver):
         self.original_resolver = resolver
         self._getaddrinfo = getaddrinfo
         self._failures: dict[str, NameFailure] = {}
+        self._under_way: Counter[str] = Counter()
+        """How many threads look each name up just now."""
 
     def failure(self, host: str) -> NameFailure | None:
         """Why the last look-up of *host* found no address; None when nothing is known of it."""
         return self._failures.get(host.lower())
 
+    def is_looking_up(self, host: str) -> bool:
+        """Whether a name server has been asked for *host*, and has not answered yet."""
+        return self._under_way[host.lower()] > 0
+
     def _look_up(self, host: str, *arguments: Any) -> Any:
         """`socket.getaddrinfo`, called in a thread."""
         begun = time.monotonic()
+        self._under_way[host.lower()] += 1
         try:
             found = self._getaddrinfo(host, *arguments)
         except socket.gaierror as problem:
@@ -63,6 +75,8 @@ class TellingResolver(CachingHostnameResolver):
         except UnicodeError as problem:  # a label too long, or an empty one
             self._failures[host.lower()] = NameNotFound(host)
             raise socket.gaierror(socket.EAI_NONAME, str(problem)) from problem
+        finally:
+            self._under_way[host.lower()] -= 1
         self._failures.pop(host.lower(), None)
         return found
 

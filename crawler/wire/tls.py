@@ -28,6 +28,15 @@ REASONS = {
 }
 
 
+#: Why a certificate was not seen, where it was a question of time: asked again, it may be seen.
+NOT_IN_TIME = "not in time"
+
+
+def is_late(result: TlsResult) -> bool:
+    """Whether a certificate was not seen for want of time."""
+    return result.trusted is None and result.reason == f"not probed: {NOT_IN_TIME}"
+
+
 async def probe(
     host: str,
     port: int,
@@ -48,7 +57,9 @@ async def probe(
         if not may_be_proxied or "https" not in getproxies() or proxy_bypass(host):
             async with asyncio.timeout(timeout_s):
                 trusted, reason = await _handshake(host, port, guard, routes, ca_file, on_connected)
-    except (OSError, TimeoutError, ValueError) as problem:
+    except TimeoutError:
+        return not_probed(host, port, NOT_IN_TIME)
+    except (OSError, ValueError) as problem:
         return not_probed(host, port, f"{type(problem).__name__}: {problem}".strip(": "))
     return TlsResult(host, port, trusted, reason, _now(), means(host, port, routes=routes, ca_file=ca_file))
 
