@@ -65,6 +65,7 @@ def doubt_of(kept: Mapping[str, Any]) -> Doubt:
         link=window["link"],
         anchors=tuple(Anchor(**anchor) for anchor in window["anchors"]),
         rooms=tuple((at, room) for at, room in window["rooms"]),
+        seams=tuple(window.get("seams", ())),
         page_breaks=tuple(window["page_breaks"]),
     )
     return Doubt(kept["index"], block, kept["offset"], Cutting(kept["cutting"]))

@@ -49,6 +49,10 @@ class Block:
     rooms: tuple[tuple[int, float], ...] = ()
     """Where geometry is known: the offset at which a line of the text ends (the first character of its line break, or
     PDFium's U+FFFE), and the room that was left in that line, in widths of an average character of it; in order."""
+    seams: tuple[int, ...] = ()
+    """Offsets, in order, at which the gaps on a page or its base lines spoke against the text: where a blank was taken
+    out, as from letterspaced words; a blank that stands though the gap is hardly one; what was parted by a blank from
+    the text before, such as a raised mark. What is found there is never certain by itself."""
     page_breaks: tuple[int, ...] = ()
     """Offsets at which further pages begin, in a text that runs on over them; `page` is that of its first character."""
 

@@ -1,5 +1,6 @@
 """PDF: small files made by hand, with what is good in PDFs, and what is evil."""
 
+import re
 import zlib
 from io import BytesIO
 from pathlib import Path
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractors.documents import Reading, Role
+from extractors.extraction import extract
 from extractors.readers.pdf.reader import read_pdf
 from extractors.readers.pdf.repair import salvaged
 from extractors.worker import Worker, WorkerDied
@@ -252,6 +254,64 @@ def test_a_raised_footnote_mark_is_parted_from_the_ark_before_it():
     flat = b"BT /F 10 Tf 72 688 Td (and ark:/12345/x54) Tj /F 10 Tf (12) Tj ET\n"
     [text] = read_pdf(pages(line + flat)).blocks
     assert text.text.splitlines() == ["see ark:/12345/x54 12", "and ark:/12345/x5412"]
+
+
+def placed(*shown, x=72, y=700, font=b"/F 10 Tf"):
+    """A line whose pieces stand each where the one before it ended, with a font and a rise of their own."""
+    pieces = b"".join(b"%s %d Ts (%s) Tj " % (size, rise, text) for text, size, rise in shown)
+    return b"BT %d %d Td %sET\n" % (x, y, pieces)
+
+
+BODY, SMALL = b"/F 10 Tf", b"/F 6 Tf"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "text"),
+    [
+        pytest.param([(b"a", SMALL, 4)], "see ark:/12345/x54 a", id="a letter"),
+        pytest.param([(b"*", SMALL, 4)], "see ark:/12345/x54 *", id="a star"),
+        pytest.param([(b"2,3", SMALL, 4)], "see ark:/12345/x54 2,3", id="two numbers"),
+        pytest.param([(b"2-4", SMALL, 4)], "see ark:/12345/x54 2-4", id="a range"),
+        pytest.param([(b"[2]", SMALL, 4)], "see ark:/12345/x54 [2]", id="in brackets"),
+        pytest.param([(b"2", BODY, 4)], "see ark:/12345/x54 2", id="as large as the text"),
+        pytest.param(
+            [(b"2", SMALL, 4), (b".", BODY, 0)], "see ark:/12345/x54 2\r\n.", id="before the end of the sentence"
+        ),
+        pytest.param([(b"2", SMALL, 0)], "see ark:/12345/x542", id="small, but on the line"),
+        pytest.param([(b"2", SMALL, -2)], "see ark:/12345/x542", id="below the line"),
+    ],
+)
+def test_a_raised_mark_of_any_kind_is_parted_from_the_ark(pieces, text):
+    [block] = read_pdf(pages(placed((b"see ark:/12345/x54", BODY, 0), *pieces))).blocks
+    assert block.text == text
+    assert block.seams == ((19,) if " " in text[12:] else ())
+
+
+def test_beside_a_raised_mark_nothing_is_certain_unless_its_check_character_says_so():
+    line = placed((b"see ark:/12345/x54", BODY, 0), (b"2", SMALL, 4), (b" and", BODY, 0))
+    checked = placed((b"see ark:/12148/bpt6k107371t", BODY, 0), (b"2", SMALL, 4), (b" and", BODY, 0), y=680)
+    mentions = extract(pages(line + checked), name="a.pdf").mentions
+    assert [(str(mention.ark), mention.confidence.token, mention.reason) for mention in mentions] == [
+        ("ark:12345/x54", "likely", "the gaps on the page"),
+        ("ark:12148/bpt6k107371t", "certain", "check character"),
+    ]
+
+
+@pytest.mark.parametrize("spacing", [1.5, 2.5, 4.0])
+@pytest.mark.parametrize(
+    "after", [pytest.param(" and more", id="a word"), pytest.param(") is", id="a bracket"), pytest.param(".", id="end")]
+)
+def test_letterspaced_words_are_whole(spacing, after):
+    wide = "https://n2t.net/ark:/12345/x54xz321"
+    shown = f"BT /F 10 Tf 72 700 Td (see ) Tj {spacing} Tc ({wide}) Tj 0 Tc ({after.replace(')', chr(92) + ')')}) Tj ET"
+    [block] = read_pdf(pages(shown.encode())).blocks
+    assert re.sub(r" (?=[).]|$)", "", block.text) == f"see {wide}{after}"
+
+
+def test_letterspaced_words_go_on_over_lines():
+    wide = b"BT /F 10 Tf 3 Tc 72 700 Td (see ark:/12345/x54) Tj 0 -12 Td (xz321) Tj 0 Tc ( and more) Tj ET"
+    [block] = read_pdf(pages(wide)).blocks
+    assert block.text.splitlines()[1].startswith("xz321 and")
 
 
 def test_comments_and_forms_are_text():

@@ -13,9 +13,13 @@ from extractors.ark import Ark
 from extractors.documents import Anchor, Block
 from extractors.find import scan
 from extractors.mentions.mention import Mention
+from extractors.wraps.by_names import ANOTHER_BEGINS, NOTHING_FOLLOWS
 from extractors.wraps.evidence import Cutting, Evidence
 from extractors.wraps.layout import NEAR_CHARS
 from extractors.wraps.wrap import Confidence
+
+#: Rules that no evidence overrules: an ARK ends where nothing follows that could be part of it.
+_PLAIN = frozenset({ANOTHER_BEGINS, NOTHING_FOLLOWS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class Doubt:
 def doubts(blocks: Sequence[Block], mentions: Sequence[tuple[int, Mention]], cutting: Cutting) -> Iterator[Doubt]:
     """The doubts about *mentions*, each with the index of its block."""
     for index, (block_index, mention) in enumerate(mentions):
-        if mention.confidence is not Confidence.CERTAIN:
+        if mention.confidence is not Confidence.CERTAIN and mention.reason not in _PLAIN:
             start = max(0, mention.spans[0][0] - NEAR_CHARS)
             window = _window(blocks[block_index], start, mention.spans[-1][1] + NEAR_CHARS)
             yield Doubt(index, window, start, cutting)
@@ -65,5 +69,6 @@ def _window(block: Block, start: int, end: int) -> Block:
             if anchor.end > start and anchor.start < end
         ),
         rooms=tuple((at - start, room) for at, room in block.rooms if start <= at < end),
+        seams=tuple(at - start for at in block.seams if start <= at < end),
         page_breaks=tuple(at - start for at in block.page_breaks if start < at < end),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from urllib.parse import unquote
 
@@ -21,6 +21,7 @@ from extractors.mentions.resolver import WrittenResolver, resolver_before
 from extractors.normalize import NotAnArk
 from extractors.repair import ODD_BLANK, UNSPACED, WRAP, Tape
 from extractors.suggestions import lower_case_form
+from extractors.wraps.by_names import CHECK_CHARACTER, LINK_ENDS, WHOLE_ELSEWHERE
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.wrap import Confidence, Decision
 
@@ -64,6 +65,7 @@ class Reader:
         self._block = block
         self._tape = tape
         self._text = tape.text
+        self._evidence = evidence
         self._zones = evidence.zones
         self._label = label
         colon, slashes = label["colon"] or ":", label["slashes"] or ""
@@ -81,8 +83,8 @@ class Reader:
         self._written = WrittenResolver(None, at) if self._mapped else resolver_before(self._text, at)
         self._start = self._written.start
         self._link = self._link_at(tape.source_offset(at))
-        target = linked.get(self._link) if self._link is not None else None
-        self._gaps = Gaps(block, tape, evidence, target, self._notes, is_encoded=self._is_encoded)
+        self._linked = linked.get(self._link) if self._link is not None else None
+        self._gaps = Gaps(block, tape, evidence, self._linked, self._notes, is_encoded=self._is_encoded)
         if self._written.wrapped:
             self._notes.repaired("line wrap")
 
@@ -138,7 +140,7 @@ class Reader:
                 self._notes.repaired("blank before a colon")
                 pos += 1
                 continue
-            if char in (WRAP, ODD_BLANK):
+            if char in (WRAP, ODD_BLANK) or (char == " " and self._is_seam(pos)):
                 if char == ODD_BLANK and self._is_escaped_blank(pos):
                     self._pieces.add("%20", pos, pos + 1)
                 elif not self._gaps.goes_on(self._written_label, self._pieces, pos):
@@ -212,7 +214,7 @@ class Reader:
         if found:
             self._inflection = found[0]
             if self._block.role is Role.TEXT and found[0] == "??":
-                self._notes.decisions.append(Decision(False, "two question marks in prose", Confidence.LIKELY))
+                self._notes.doubted("two question marks in prose")
         fragment = _FRAGMENT.match(self._text, pos)
         if fragment:
             self._fragment = fragment["fragment"].rstrip(".,;:!?)]'")
@@ -223,7 +225,7 @@ class Reader:
         self._pieces.found = mapped_ark(self._text, self._label.end(), is_file_name=is_file_name)
         self._written_label = "ark:/"
         self._notes.repaired("file name" if is_file_name else "pairtree")
-        self._notes.decisions.append(Decision(True, "an ARK mapped to a file name", Confidence.LIKELY))
+        self._notes.doubted("an ARK mapped to a file name")
         return self._pieces.end if self._pieces.found else int(self._label.end())
 
     # -- what was read
@@ -272,6 +274,11 @@ class Reader:
                 self._notes.repaired(repair)
         chars = self._pieces.chars
         self._note_doubts(chars, ark)
+        if self._block.seams and self._is_on_seam(start, end):
+            self._notes.decisions.append(Decision(False, "the gaps on the page", Confidence.LIKELY))
+            self._notes.is_beyond_name |= bool(ark.qualifier)
+        is_open = self._notes.confidence is Confidence.LIKELY and not self._notes.is_odd
+        borne_out = self._borne_out(ark) if is_open else ""
         return Mention(
             ark=ark,
             as_written=self._block.text[start:end],
@@ -284,12 +291,35 @@ class Reader:
             place=self._block.place,
             context=self._context(start, end),
             repairs=tuple(self._notes.repairs),
-            confidence=self._notes.confidence,
-            reason=self._notes.reason,
-            alternatives=tuple(form for form in self._notes.alternatives if form != str(ark)),
+            confidence=Confidence.CERTAIN if borne_out else self._notes.confidence,
+            reason=borne_out or self._notes.reason,
+            alternatives=() if borne_out else tuple(form for form in self._notes.alternatives if form != str(ark)),
             fragment=self._fragment,
             link=self._link,
         )
+
+    def _is_seam(self, pos: int) -> bool:
+        """Whether the blank at *pos* may be none, by the gaps on the page."""
+        at = self._tape.source_offset(pos)
+        index = bisect_left(self._block.seams, at)
+        return index < len(self._block.seams) and self._block.seams[index] == at
+
+    def _is_on_seam(self, start: int, end: int) -> bool:
+        """Whether blanks were put right, or are doubtful, within the mention or directly behind it."""
+        seams = self._block.seams
+        return bisect_left(seams, start) < bisect_right(seams, end + 1)
+
+    def _borne_out(self, ark: Ark) -> str:
+        """What bears *ark* out where what stands around it leaves it only likely; empty if nothing does."""
+        form = str(ark)
+        if self._linked == ark:
+            return LINK_ENDS
+        if self._evidence.holds(form) and not any(map(self._evidence.holds, self._notes.alternatives)):
+            return WHOLE_ELSEWHERE
+        if self._notes.is_beyond_name or self._zones.check(ark) is not Check.PASSES:
+            return ""
+        others = map(Ark.parse, self._notes.alternatives)
+        return "" if any(self._zones.check(other) is Check.PASSES for other in others) else CHECK_CHARACTER
 
     def _note_label_repairs(self) -> None:
         label = self._label[0]
@@ -305,12 +335,12 @@ class Reader:
     def _note_doubts(self, chars: str, ark: Ark) -> None:
         """What else it may be: markup behind a name, or a name that lost its case (draft-kunze-ark-38, 3.1)."""
         if chars[-1] in _MARKUP_RUN and self._block.role is Role.TEXT:
-            self._notes.decisions.append(Decision(True, "its last character may be markup", Confidence.LIKELY))
+            self._notes.doubted("its last character may be markup")
             self._notes.may_be(self._written_label + chars.rstrip(_MARKUP_RUN))
         if _BLANK_BEHIND_COLON.search(self._label[0]) and not self._label["slashes"]:
-            self._notes.decisions.append(Decision(True, "a blank behind the label", Confidence.LIKELY))
+            self._notes.doubted("a blank behind the label")
         if self._written_label.isupper() and lower_case_form(self._written_label + chars, ark):
-            self._notes.decisions.append(Decision(True, "all in capitals", Confidence.LIKELY))
+            self._notes.doubted("all in capitals")
             self._notes.may_be(str(ark).lower())
 
     def _page(self, start: int) -> int | None:

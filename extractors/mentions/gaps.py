@@ -14,6 +14,7 @@ from extractors.mentions.notes import Notes
 from extractors.mentions.pieces import Pieces
 from extractors.repair import ODD_BLANK, WRAP, Tape
 from extractors.wraps.by_names import (
+    NOTHING_FOLLOWS,
     another_identifier,
     check_character_decides,
     link_decides,
@@ -47,6 +48,8 @@ _DASH_RULES = (
     word_follows,
 )
 _FULL = LineEnd(room=0)
+#: Behind a blank that may be typography, what may be the rest of a name.
+_RESTS = regex.compile(r"(?=[^\s]*\d)[\p{L}\d/=_.-]")
 #: No typesetter breaks an identifier over more lines; a text that seems to is not one.
 _MOST_GAPS = 8
 
@@ -72,10 +75,13 @@ class Gaps:
             return False
         is_wrap = self._tape.text[pos] == WRAP
         wrap = self._wrap(label, pieces, pos)
-        decision = self._over_wrap(wrap, pos) if is_wrap else self._by(_BLANK_RULES, wrap) or Decision(False, "a blank")
+        decision = self._over_wrap(wrap, pos) if is_wrap else self._over_blank(wrap, pos)
+        self._notes.is_beyond_name |= wrap.is_beyond_name and decision.rule != NOTHING_FOLLOWS
         self._notes.decided(decision, otherwise=wrap.left if decision.join else wrap.left + wrap.right)
         if decision.join:
-            self._notes.repaired("line wrap" if is_wrap else "no-break space")
+            self._notes.repaired(
+                "line wrap" if is_wrap else "blank" if self._tape.text[pos] == " " else "no-break space"
+            )
             if wrap.hyphen and "-" not in pieces.name[:-1]:  # names such as UUIDs that have others keep theirs
                 pieces.cut(1)
                 self._notes.repaired("hyphen at line wrap")
@@ -101,6 +107,7 @@ class Gaps:
             left = label + pieces.chars + text[start:at]
             right = _TOKEN.match(text, at + 1, at + _LONGEST_WORD)[0]
             wrap = Wrap(left, right, hyphen=False, linked=self._linked, around=self._around(at), line=_FULL)
+            self._notes.is_beyond_name |= wrap.is_beyond_name
             decision = self._by(_DASH_RULES, wrap) or Decision(True, "a dash for a hyphen", Confidence.LIKELY)
             if not (decision.join and decision.confidence is Confidence.CERTAIN):
                 self._notes.decided(decision, otherwise=left if decision.join else left + right)
@@ -132,6 +139,16 @@ class Gaps:
         decision = self._by((link_decides, whole_elsewhere, check_character_decides, word_follows), wrap)
         return decision if decision is not None and not decision.join else None
 
+    def _over_blank(self, wrap: Wrap, pos: int) -> Decision:
+        is_odd = self._tape.text[pos] == ODD_BLANK
+        is_clear = is_odd and (not _RESTS.match(wrap.right) or "\t" in self._tape.written(pos))
+        ended = Decision(False, "a blank", Confidence.CERTAIN if is_clear else Confidence.LIKELY)
+        if is_odd:
+            return self._by(_BLANK_RULES, wrap) or ended
+        decided = self._by((*_BLANK_RULES, shape_decides, measure_follows, word_follows), wrap)
+        goes_on = bool(_RESTS.match(wrap.right) or wrap.hyphen)
+        return decided or Decision(goes_on, "a gap that is hardly one", Confidence.AMBIGUOUS)
+
     def _over_wrap(self, wrap: Wrap, pos: int) -> Decision:
         if self._block.role in (Role.LINK_TARGET, Role.LINK_ANNOTATION):
             ended = self._by((nothing_follows, another_identifier), wrap)
@@ -155,6 +172,7 @@ class Gaps:
             linked=self._linked,
             beyond=text[token.end() : token.end() + _BEYOND_CHARS],
             around=self._around(pos),
+            is_paged=self._block.page is not None,
         )
 
     def _line_end(self, at: int) -> LineEnd:

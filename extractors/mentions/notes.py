@@ -17,12 +17,21 @@ class Notes:
     decisions: list[Decision] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
     alternatives: list[str] = field(default_factory=list)
+    is_beyond_name: bool = False
+    """Whether it was doubtful what belongs to the qualifier: no check character covers that."""
+    is_odd: bool = False
+    """Whether something else is doubtful than where it ends, such as its form."""
 
     def decided(self, decision: Decision, *, otherwise: str) -> None:
         """Something was decided; had it gone the other way, the mention would read *otherwise*."""
         self.decisions.append(decision)
         if decision.confidence is not Confidence.CERTAIN:
             self.may_be(otherwise)
+
+    def doubted(self, rule: str) -> None:
+        """What is read is likely only, by *rule*, however sure it is where it ends."""
+        self.decisions.append(Decision(True, rule, Confidence.LIKELY))
+        self.is_odd = True
 
     def repaired(self, repair: str) -> None:
         """*repair* was made, here or already elsewhere in the mention."""

@@ -12,7 +12,7 @@ def blanks_decide(wrap: Wrap, _: Evidence) -> Decision | None:
     if wrap.line.habit not in (Habit.COLUMN, Habit.KEEPS_BLANKS):
         return None
     if wrap.line.blank:
-        return Decision(False, "a blank stands beside the line break")
+        return Decision(False, "a blank stands beside the line break", Confidence.LIKELY)
     return Decision(wrap.is_full, "lines are cut at a column, or behind a blank", Confidence.LIKELY)
 
 

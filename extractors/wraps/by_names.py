@@ -10,7 +10,18 @@ from extractors.wraps.qualifiers import completes_word
 from extractors.wraps.shapes import Fit, kind_of
 from extractors.wraps.wrap import Confidence, Decision, Wrap
 
+#: The rules whose names others ask for.
+ANOTHER_BEGINS = "another identifier begins"
+CHECK_CHARACTER = "check character"
+LINK_ENDS = "its own link ends here"
+LINK_GOES_ON = "its own link goes on"
+NO_NAME_YET = "no name yet"
+NOTHING_FOLLOWS = "nothing that an ARK could hold follows"
+SHAPE = "the shape of its kind"
+WHOLE_ELSEWHERE = "stands whole elsewhere"
+
 _ARK_LIKE = regex.compile(r"[\p{L}\p{Nd}/.=_~%+@$*?-]|:[\p{L}\p{Nd}]")
+_LIST_MARK = regex.compile(r"[-*\p{Pd}\N{BULLET}\N{MIDDLE DOT}]+\Z")
 _ALPHANUMERIC = regex.compile(r"[\p{L}\p{Nd}]")
 _NEW_IDENTIFIER = regex.compile(
     r"(?:\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|www\.|10\.\d{4,}/)", regex.IGNORECASE
@@ -21,13 +32,14 @@ _WRITTEN_PARTS = regex.compile(r"ark:/*[^/]*/+[^/.]*(?P<qualifier>.*)\Z", regex.
 
 def nothing_follows(wrap: Wrap, _: Evidence) -> Decision | None:
     if not wrap.right or not _ARK_LIKE.match(wrap.right) or not _ALPHANUMERIC.search(wrap.right):
-        return Decision(False, "nothing that an ARK could hold follows")
+        is_clear = not wrap.is_paged and (_LIST_MARK.match(wrap.right) or not (wrap.right or wrap.beyond))
+        return Decision(False, NOTHING_FOLLOWS, Confidence.CERTAIN if is_clear else Confidence.LIKELY)
     return None
 
 
 def another_identifier(wrap: Wrap, _: Evidence) -> Decision | None:
     if _NEW_IDENTIFIER.match(wrap.right):
-        return Decision(False, "another identifier begins")
+        return Decision(False, ANOTHER_BEGINS, Confidence.LIKELY if wrap.is_paged else Confidence.CERTAIN)
     return None
 
 
@@ -35,10 +47,10 @@ def no_name_yet(wrap: Wrap, evidence: Evidence) -> Decision | None:
     if wrap.ark:
         return None
     if wrap.joined is not None and evidence.holds(str(wrap.joined)):
-        return Decision(True, "stands whole elsewhere")
+        return Decision(True, WHOLE_ELSEWHERE)
     if _WORD.match(wrap.right) and not wrap.hyphen:
         return Decision(False, "no name, and a word follows", Confidence.LIKELY)
-    return Decision(True, "no name yet")
+    return Decision(True, NO_NAME_YET, Confidence.LIKELY)
 
 
 def link_decides(wrap: Wrap, _: Evidence) -> Decision | None:
@@ -47,9 +59,9 @@ def link_decides(wrap: Wrap, _: Evidence) -> Decision | None:
     linked = str(wrap.linked)
     left, joined = wrap.ark, wrap.joined
     if joined is not None and str(joined) != str(left) and (joined == wrap.linked or _may_go_on(wrap, linked)):
-        return Decision(True, "its own link goes on")
+        return Decision(True, LINK_GOES_ON)
     if left is not None and linked.startswith(str(left)):
-        return Decision(False, "its own link ends here" if left == wrap.linked else "its own link goes on otherwise")
+        return Decision(False, LINK_ENDS if left == wrap.linked else "its own link goes on otherwise")
     return None
 
 
@@ -66,9 +78,9 @@ def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> Decision | None:
     if ends and goes_on:  # both stand whole elsewhere: other evidence decides
         return None
     if goes_on or (joined != left and not ends and wrap.is_wrapped_again and evidence.begins_one(str(joined))):
-        return Decision(True, "stands whole elsewhere")
+        return Decision(True, WHOLE_ELSEWHERE)
     if ends and not wrap.is_at_delimiter:
-        return Decision(False, "stands whole elsewhere")
+        return Decision(False, WHOLE_ELSEWHERE)
     return None
 
 
@@ -78,9 +90,9 @@ def check_character_decides(wrap: Wrap, evidence: Evidence) -> Decision | None:
         return None
     match evidence.zones.check(left), evidence.zones.check(joined):
         case Check.FAILS, Check.PASSES:
-            return Decision(True, "check character")
+            return Decision(True, CHECK_CHARACTER)
         case Check.PASSES, Check.FAILS if not wrap.hyphen:
-            return Decision(False, "check character")
+            return Decision(False, CHECK_CHARACTER)
     return None
 
 
@@ -90,9 +102,9 @@ def shape_decides(wrap: Wrap, evidence: Evidence) -> Decision | None:
         return None
     match evidence.shapes.fit(left, kind=kind_of(joined)), evidence.shapes.fit(joined):
         case Fit.TOO_SHORT, Fit.FITS:
-            return Decision(True, "the shape of its kind", Confidence.LIKELY)
+            return Decision(True, SHAPE, Confidence.LIKELY)
         case Fit.FITS, Fit.TOO_LONG | Fit.STRANGE if not wrap.hyphen:
-            return Decision(False, "the shape of its kind", Confidence.LIKELY)
+            return Decision(False, SHAPE, Confidence.LIKELY)
     return None
 
 

@@ -8,6 +8,7 @@ import regex
 
 from extractors.documents import Role
 from extractors.mentions.mention import Mention
+from extractors.wraps.by_names import CHECK_CHARACTER, LINK_GOES_ON, NO_NAME_YET, WHOLE_ELSEWHERE
 from extractors.wraps.evidence import Cutting
 from extractors.wraps.wrap import Confidence
 
@@ -19,6 +20,8 @@ _CUT = regex.compile(
     r"(?P<before>[^\s>])(?P<hyphen>[-\p{Pd}\N{SOFT HYPHEN}]?)[ \t>]*(?:\r\n|[\n\r\v\f])[\s>]*(?P<behind>\S)"
 )
 _DELIMITERS = "/.:=?&_-~%"
+#: Rules that leave little doubt, and don't look at other cuts.
+_SURE = frozenset({CHECK_CHARACTER, LINK_GOES_ON, NO_NAME_YET, WHOLE_ELSEWHERE})
 
 
 def cutting_of(mentions: Iterable[Mention]) -> Cutting:
@@ -33,7 +36,7 @@ def cutting_of(mentions: Iterable[Mention]) -> Cutting:
         if mention.role is not Role.TEXT:
             continue
         seen += 1
-        if mention.confidence is Confidence.CERTAIN:
+        if mention.confidence is Confidence.CERTAIN or mention.reason in _SURE:
             for cut in _CUT.finditer(mention.as_written):
                 if cut["hyphen"]:
                     continue

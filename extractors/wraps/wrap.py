@@ -50,6 +50,8 @@ class Wrap:
     """What stands behind the next token."""
     around: str = ""
     """The text around: it tells the language."""
+    is_paged: bool = False
+    """Whether it stands on a page, where what follows in the text need not be what follows for the eye."""
 
     @property
     def lead(self) -> str:
@@ -69,6 +71,12 @@ class Wrap:
     def joined(self) -> Ark | None:
         """The ARK, if it goes on."""
         return _ark_of(self.left + self.lead)
+
+    @property
+    def is_beyond_name(self) -> bool:
+        """Whether the ARK has its whole name either way."""
+        left, joined = self.ark, self.joined
+        return left is not None and joined is not None and left.name == joined.name
 
     @property
     def is_wrapped_again(self) -> bool:

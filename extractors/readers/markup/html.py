@@ -19,7 +19,7 @@ from extractors.readers.markup.following import Following, unfollowed_links
 from extractors.readers.markup.html_source import CONTROLS, flat, parseable, with_controls_spelled
 from extractors.readers.markup.page import Page, plain
 from extractors.readers.markup.scripts import script_blocks
-from extractors.readers.markup.targets import leads_to_document
+from extractors.readers.markup.targets import leads_to_document, may_hold_ark
 from extractors.readers.plain import decode
 
 MEDIA_TYPE = "text/html"
@@ -35,6 +35,16 @@ _UNSEEN = ("iframe", "noembed", "script", "style", "template")
 _ATTRIBUTES = r'(?: =?[^ =]*="[^"]*")*?'
 _LINK = re.compile(rf'<a(?:rea)?{_ATTRIBUTES} href="([^"]*)"')
 _LINK_OR_FRAME = re.compile(rf'<(?:a(?:rea)?{_ATTRIBUTES} href|i?frame{_ATTRIBUTES} src)="([^"]*)"')
+
+#: What raises text, as `sup` does; in a style sheet, with the class that has it.
+_RAISE = (
+    r"(?:vertical-align\s*:\s*(?:super|text-top|\+?(?!0)[0-9.]+(?:em|ex|px|pt|%))|font-variant-position\s*:\s*super)"
+)
+_RAISED_STYLE = re.compile(_RAISE, re.IGNORECASE)
+_RAISED_CLASS = re.compile(rf"\.([\w-]+)\s*\{{[^{{}}]*{_RAISE}", re.IGNORECASE)
+_SPEAKS_OF_RAISING = re.compile("vertical-align|font-variant-position", re.IGNORECASE)
+_INLINE = frozenset({"a", "b", "em", "font", "i", "small", "span", "strong"})
+_MOST_STYLE_CHARS = 2**20
 
 #: How libxml2 writes a character that XML can't spell.
 _UNSPELLABLE = "&#xFFFD;"
@@ -65,7 +75,7 @@ def read_html(data: bytes, *, charset: str | None = None) -> Reading:
         tree = _parsed(markup)
     if tree.root is None:
         return Reading(MEDIA_TYPE, source.left_out, findings=tuple(findings))
-    beside = _beside_the_text(tree.root)
+    beside = _beside_the_text(tree.root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None)
     page = Page(_well_formed(tree.root, markup))
     targets = dict.fromkeys((_LINK_OR_FRAME if beside.has_frames else _LINK).findall(page.markup))
     following = beside.following
@@ -122,9 +132,22 @@ class _Beside:
     following: Following = field(default_factory=Following)
 
 
-def _beside_the_text(root: Element) -> _Beside:
+def _mark_raised(root: Element) -> None:
+    """Make `sup` of what a style raises: a raised 3 behind an ARK is a footnote mark, not its last character."""
+    sheets = "".join(element.text or "" for element in root.iter("style"))[:_MOST_STYLE_CHARS]
+    raised = set(_RAISED_CLASS.findall(sheets))
+    for element in root.xpath("//*[@style or @class]"):
+        is_raised = not raised.isdisjoint(element.get("class", "").split())
+        is_raised = is_raised or _RAISED_STYLE.search(element.get("style", "")) is not None
+        if is_raised and element.tag in _INLINE and not may_hold_ark(element.get("href", "")):
+            element.tag = "sup"
+
+
+def _beside_the_text(root: Element, *, speaks_of_raising: bool) -> _Beside:
     """Title, base and what stands in scripts; what isn't seen of the page is taken out of the tree."""
     found = _Beside()
+    if speaks_of_raising:
+        _mark_raised(root)
     for element in root.iter("title", "base", "embed", "frame", "link", "meta", "object", *_UNSEEN):
         if element.tag == "title":
             found.title = found.title or " ".join("".join(element.itertext()).split())
@@ -151,7 +174,7 @@ def _well_formed(root: Element, markup: str) -> str:
     tree = _parsed(with_controls_spelled(markup))
     if tree.root is None or tree.is_cut_short:
         return written
-    _beside_the_text(tree.root)
+    _beside_the_text(tree.root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None)
     return _written(tree.root).translate(CONTROLS)
 
 

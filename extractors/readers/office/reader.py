@@ -10,14 +10,14 @@ read as events of lxml (`xml_events`).
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from extractors.documents import Finding, Reading
 from extractors.readers.office import opc
 from extractors.readers.office.opendocument import Manifest, OpenDocumentPart
 from extractors.readers.office.package import NEEDS_PASSWORD, Package
 from extractors.readers.office.spreadsheet import SharedStrings, SheetPart, Sheets
-from extractors.readers.office.wordprocessing import MarkupPart
+from extractors.readers.office.wordprocessing import MarkupPart, RaisedStyles
 from extractors.readers.office.xml_events import send_events
 from extractors.readers.running_text import RunningText
 
@@ -109,18 +109,22 @@ def _read_markup(data: bytes, media_type: str, places: Mapping[str, str]) -> Rea
     roots = opc.parts_by_root(package)
     properties = opc.read_properties(package, text, roots)
     main = next(iter(places))
+    styles = RaisedStyles()
+    for name in _with_root(roots, "styles"):
+        package.parse(name, styles)
     for root, place in places.items():
         for name in _with_root(roots, root):
-            _read_markup_part(package, text, name, place if root in _ONLY_ONE else place + opc.number_of(name))
+            called = place if root in _ONLY_ONE else place + opc.number_of(name)
+            _read_markup_part(package, text, name, called, styles.found)
     opc.read_custom_xml(package, text, roots)
     if main not in roots.values():
         _note_missing(package, "it has no body" if main == "document" else "it has no slides")
     return _reading(media_type, package, text, properties)
 
 
-def _read_markup_part(package: Package, text: RunningText, name: str, place: str) -> None:
+def _read_markup_part(package: Package, text: RunningText, name: str, place: str, raised: Collection[str] = ()) -> None:
     relations = opc.relations_of(package, name)
-    part = MarkupPart(text, place, relations)
+    part = MarkupPart(text, place, relations, raised)
     package.parse(name, part)
     opc.add_unused_targets(text, relations, part.used, place)
 

@@ -33,6 +33,11 @@ def column_letters(column: int) -> str:
     return letters
 
 
+def _is_raised(name: str, attributes: Mapping[str, str]) -> bool:
+    """Whether an element raises the text that follows: a raised 3 behind an ARK is none of its characters."""
+    return name == "vertAlign" and by_local_name(attributes).get("val") == "superscript"
+
+
 class SharedStrings(Target):
     """Takes the events of the table of strings to which the cells of all sheets refer."""
 
@@ -47,6 +52,8 @@ class SharedStrings(Target):
         name = local_name(tag)
         self._is_text = name == "t" and not self._readings
         self._readings += name == "rPh"
+        if _is_raised(name, attributes):
+            self._pieces.append(" ")
 
     def data(self, text: str) -> None:
         """Text, in pieces as the parser likes."""
@@ -115,6 +122,8 @@ class SheetPart(Target):
         elif name in _HEADERS:
             self._pieces.clear()
             self._element = "t"
+        elif _is_raised(name, attributes):
+            self._pieces.setdefault("t", []).append(" ")
         elif name == "rPh":
             self._readings += 1
         elif name in _TEXTS and not self._readings:

@@ -5,7 +5,7 @@ Elements go by their local names: the strict and the transitional edition differ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from extractors.documents import Role
@@ -47,15 +47,45 @@ class _Field:
     link: int | None = None
 
 
+class RaisedStyles(Target):
+    """Takes the events of the styles part: which styles of characters raise them."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+        self._style = ""
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins; what a style is based on is not followed."""
+        name = local_name(tag)
+        if name == "style":
+            self._style = by_local_name(attributes).get("styleId", "")
+        elif self._style and _raises(name, by_local_name(attributes)):
+            self.found.add(self._style)
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        if local_name(tag) == "style":
+            self._style = ""
+
+
+def _raises(name: str, attributes: Mapping[str, str]) -> bool:
+    """Whether an element of run properties raises the run: as superscript, or by half points."""
+    value = attributes.get("val", "")
+    return value == "superscript" if name == "vertAlign" else name == "position" and value.isdigit() and value != "0"
+
+
 class MarkupPart(Target):
     """Takes the events of one part, and writes what a reader sees to a `RunningText`."""
 
-    def __init__(self, text: RunningText, place: str, relations: Mapping[str, Relation]) -> None:
+    def __init__(
+        self, text: RunningText, place: str, relations: Mapping[str, Relation], raised: Collection[str] = ()
+    ) -> None:
         self.used: set[str] = set()
         """The relations that a link of this part has."""
         self._text = text
         self._story = self._place = place
         self._relations = relations
+        self._raised = raised
         self._passed_over = 0
         self._content = ""
         """The element whose text counts, while it is open: ``t`` or ``instrText``."""
@@ -74,7 +104,9 @@ class MarkupPart(Target):
             "hlinkClick": self._run_link,
             "hyperlink": self._start_hyperlink,
             "p": self._start_paragraph,
+            "position": self._position,
             "rPr": self._run_properties,
+            "rStyle": self._run_style,
             "sym": self._symbol,
             "vertAlign": self._vertical_alignment,
         }
@@ -186,7 +218,15 @@ class MarkupPart(Target):
             self._stand_apart()
 
     def _vertical_alignment(self, attributes: dict[str, str]) -> None:
-        if attributes.get("val") == "superscript":
+        if _raises("vertAlign", attributes):
+            self._stand_apart()
+
+    def _position(self, attributes: dict[str, str]) -> None:
+        if _raises("position", attributes):
+            self._stand_apart()
+
+    def _run_style(self, attributes: dict[str, str]) -> None:
+        if attributes.get("val") in self._raised:
             self._stand_apart()
 
     def _stand_apart(self) -> None:

@@ -224,10 +224,13 @@ class _Text:
     def block(self) -> Block:
         """The text with what is known of it."""
         rooms: list[tuple[int, float]] = []
+        seams: list[int] = []
         for part, start in self._parts.values():
             if start == 0 and part.is_whole:
                 rooms += part.page.rooms
+                seams += part.page.seams
                 continue
+            seams += [start + at for at in map(part.moved, part.page.seams) if at is not None]
             moved = ((part.moved(offset), room) for offset, room in part.page.rooms)
             rooms += [(start + offset, room) for offset, room in moved if offset is not None]
         first, *further = self._parts.items()
@@ -236,5 +239,6 @@ class _Text:
             page=first[0],
             anchors=tuple(sorted(self._anchors, key=lambda anchor: anchor.start)),
             rooms=tuple(rooms),
+            seams=tuple(seams),
             page_breaks=tuple(start for _, (_, start) in further),
         )

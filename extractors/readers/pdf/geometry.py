@@ -43,6 +43,7 @@ def called_fast(function: Any, result_type: Any, *argument_types: Any) -> Callab
 _PAGE, _INDEX, _RECTANGLE_ADDRESS = ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p
 _char_box = called_fast(pdfium.FPDFText_GetLooseCharBox, ctypes.c_int, _PAGE, _INDEX, _RECTANGLE_ADDRESS)
 _is_generated = called_fast(pdfium.FPDFText_IsGenerated, ctypes.c_int, _PAGE, _INDEX)
+_ink_box = called_fast(pdfium.FPDFText_GetCharBox, ctypes.c_int, _PAGE, _INDEX, *[ctypes.c_void_p] * 4)
 _font_size = called_fast(pdfium.FPDFText_GetFontSize, ctypes.c_double, _PAGE, _INDEX)
 
 
@@ -120,6 +121,8 @@ class Glyphs:
         self._char_index = char_index
         self._buffer = ctypes.create_string_buffer(_RECTANGLE.size)
         self._buffer_address = ctypes.addressof(self._buffer)
+        self._ink = [ctypes.c_double() for _ in range(4)]  # left, right, bottom, top
+        self._ink_addresses = [ctypes.addressof(corner) for corner in self._ink]
 
     @classmethod
     def of(cls, text_page: PdfTextPage, text: str) -> Self | None:
@@ -148,6 +151,17 @@ class Glyphs:
             address += size
         corners = values[:]
         return corners[0::4], corners[1::4], corners[2::4], corners[3::4]
+
+    def feet(self, offsets: Sequence[int]) -> list[float]:
+        """The lowest points of the letters at *offsets*: most stand on the base line of their line."""
+        indexes = offsets if self._char_index is None else list(map(self._char_index, offsets))
+        page, foot = self._page, self._ink[2]
+        left, right, bottom, top = self._ink_addresses
+        feet = []
+        for index in indexes:
+            _ink_box(page, index, left, right, bottom, top)
+            feet.append(foot.value)
+        return feet
 
     def center(self, offset: int) -> float:
         """Where between left and right a character stands."""

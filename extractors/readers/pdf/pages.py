@@ -49,6 +49,8 @@ class Page:
     lines: Lines = NO_LINES
     """Only where they may matter: around labels, and behind a page that may go on."""
     rooms: tuple[tuple[int, float], ...] = ()
+    seams: tuple[int, ...] = ()
+    """Where spaces were put right, or are doubtful."""
     notes: tuple[range, ...] = ()
     """The lines, by index, of footnotes that stand in the way of what goes on in the next column."""
     font_sizes: tuple[float, ...] = ()
@@ -149,7 +151,7 @@ def _with_geometry(page: Page, labels: Sequence[int], ark_links: set[str], glyph
         text, lines, labels = wrong.applied(text), lines.moved(moved), [moved(label) for label in labels]
         links = tuple(link._replace(ranges=tuple((moved(a), moved(b)) for a, b in link.ranges)) for link in links)
     rooms = rooms_of(lines, _near(text, labels, lines))
-    return replace(page, text=text, links=links, lines=lines, rooms=rooms, notes=notes)
+    return replace(page, text=text, links=links, lines=lines, rooms=rooms, seams=wrong.seams, notes=notes)
 
 
 def _near(text: str, labels: Iterable[int], lines: Lines) -> list[bool]:

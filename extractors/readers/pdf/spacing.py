@@ -1,6 +1,6 @@
 """Spaces that PDFium sees where letters are set wide, and those that it misses before a raised footnote mark.
 
-Only words around a label are looked at, and only gaps decide: nothing here knows what an ARK looks like.
+Only words around a label are looked at, and only gaps and base lines decide: nothing here knows what an ARK looks like.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import inf
 from statistics import median
 
 from extractors.readers.pdf.geometry import Glyphs, Lines
@@ -25,8 +26,24 @@ _UNUSUAL = 0.75
 _PROBES = 9  # of a page, for what is usual
 _MOST_LINES = 8
 _MOST_SPACES = 100  # of a line
+
+#: Letterspacing, in heights of the font: the least that PDFium takes for spaces, how much of it kerning may take away,
+#: and by how much at least the space between two words is wider.
+_WIDE = 0.08
+_KERNED = 0.3
+_UNEVEN = 0.1
+_WORD_SPACE = 0.12
+_FEW = 4
+_LAST, _SHORT = 12, 8
+_NEAR = 6  # characters from a label to the gaps around it
+_PRINTED = re.compile("[^ \N{ZERO WIDTH SPACE}]\N{ZERO WIDTH SPACE}*")
+
 _RAISED = 0.15  # of the height of the font
 _SMALLER = 0.9
+#: Characters that stand on the base line in every face; some digits don't, where they are of the old style.
+_STANDING = frozenset("abcdefhiklmnorstuvwxzABCDEFGHIKLMNOPRSTUVWXYZ01268")
+_MARKS = frozenset("*\N{DAGGER}\N{DOUBLE DAGGER}\N{SECTION SIGN}\N{PILCROW SIGN}")
+_HANGING = frozenset("gjpqyJQ,;()[]{}/@_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +54,8 @@ class Corrections:
     """The places of spaces that are none, in order."""
     inserted: tuple[int, ...] = ()
     """Before which characters a space is missing, in order."""
+    doubtful: tuple[int, ...] = ()
+    """The places of spaces that may be none, in order."""
 
     def __bool__(self) -> bool:
         return bool(self.removed or self.inserted)
@@ -56,8 +75,19 @@ class Corrections:
         return "".join((*pieces, text[done:]))
 
     def moved(self, offset: int) -> int:
-        """Where the character at *offset* stands afterwards."""
+        """Where the character at *offset* stands afterwards; where a space was put in before it, that space."""
         return offset - bisect_left(self.removed, offset) + bisect_left(self.inserted, offset)
+
+    @property
+    def seams(self) -> tuple[int, ...]:
+        """Where, afterwards, a space was taken out or may be none, and where letters stand before which one was put in.
+
+        >>> Corrections(removed=(2,), inserted=(7,)).seams
+        (2, 7)
+        """
+        blanks = set(map(self.moved, self.inserted))
+        others = set(map(self.moved, (*self.removed, *self.doubtful))) - blanks
+        return tuple(sorted(others.union(blank + 1 for blank in blanks)))
 
 
 def corrections(text: str, labels: Sequence[int], lines: Lines, glyphs: Glyphs) -> Corrections:
@@ -76,23 +106,34 @@ class _Spacing:
         self._gaps_of_line: dict[int, list[float]] = {}
         self._usual = self._usual_gap()
         self._real = self._real_spaces() if self._usual else frozenset[int]()
+        self._spread: set[int] = set()
 
     def corrections(self) -> Corrections:
         """What is wrong around all labels."""
         removed: set[int] = set()
         inserted: set[int] = set()
+        doubtful: set[int] = set()
         done = 0
         for label in self._labels:
             at = bisect_right(self._lines.starts, label) - 1
             if at < 0 or label < done:
                 continue
+            self._spread.update(self._letterspaced(label, at))
             if self._usual:
                 removed.update(self._false_before(label, at))
+            base: float | None
+            base, height = self._base_line(label)
             for start, done, false in self._pieces_after(label, at):
                 removed.update(false)
-                if self._text[done - 1].isdecimal():
-                    inserted.update(self._raised_mark(start, done))
-        return Corrections(tuple(sorted(removed)), tuple(sorted(inserted)))
+                mark = self._raised_mark(start, done, base, height)
+                if mark is not None:
+                    inserted.add(mark)
+                    break
+                base = None
+            if self._is_doubtful(done):
+                doubtful.add(done)
+        removed |= self._spread
+        return Corrections(*(tuple(sorted(places)) for places in (removed, inserted, doubtful)))
 
     def _usual_gap(self) -> float:
         """The gap at a space of this page; 0 if spaces are characters here, as most programs write them."""
@@ -117,6 +158,78 @@ class _Spacing:
         return [
             (left - right) / (top - bottom) if top > bottom else _SURE_SPACE for left, top, right, bottom in corners
         ]
+
+    # -- letterspaced words
+
+    def _letterspaced(self, label: int, at: int) -> Iterator[int]:
+        """The gaps in the letterspaced words around *label* that were taken for spaces, over the lines around *at*."""
+        starts, ends = self._lines.starts, self._lines.ends
+        before = self._text.rfind(" ", max(starts[at], label - _NEAR), label)
+        if before < 0 or label in self._spread or self._text.find(" ", label, min(ends[at], label + _NEAR)) < 0:
+            return
+        letters, gaps = self._letters(starts[at], ends[at])
+        middle = bisect_left(letters, label)
+        usual = median(gaps[max(0, middle - _NEAR) : middle + _NEAR] or [0.0])
+        if usual < _WIDE:
+            return
+        first = self._spread_from(middle, letters, gaps, usual, -1)
+        last = self._spread_from(middle, letters, gaps, usual, 1)
+        yield from self._spaces(letters[first], letters[last])
+        if first == 0:
+            yield from self._spread_lines(range(at - 1, max(-1, at - _MOST_LINES), -1), usual)
+        if last == len(letters) - 1:
+            yield from self._spread_lines(range(at + 1, min(len(starts), at + _MOST_LINES)), usual)
+
+    def _spread_lines(self, indexes: range, usual: float) -> Iterator[int]:
+        """The same in the lines of these *indexes*, as far as one letterspaced word goes on over them."""
+        for index in indexes:
+            letters, gaps = self._letters(self._lines.starts[index], self._lines.ends[index])
+            edge = 0 if indexes.step > 0 else len(letters) - 1
+            reached = self._spread_from(edge, letters, gaps, usual, indexes.step)
+            yield from self._spaces(letters[min(edge, reached)], letters[max(edge, reached)])
+            if reached not in (0, len(letters) - 1) or reached == edge:
+                return
+
+    def _letters(self, start: int, end: int) -> tuple[list[int], list[float]]:
+        """The offsets of what is printed between two offsets, and the gap behind each, in heights of the font."""
+        printed = list(_PRINTED.finditer(self._text, start, end))
+        letters = [found.start() for found in printed]
+        lefts, tops, rights, bottoms = self._glyphs.all_corners(letters)
+        _, _, ends, _ = self._glyphs.all_corners([found.end() - 1 for found in printed])
+        rights = list(map(max, rights, ends))
+        height = max(top - bottom for top, bottom in zip(tops, bottoms, strict=True)) or 1.0
+        return letters, [(left - right) / height for left, right in zip(lefts[1:], rights, strict=False)]
+
+    def _spread_from(self, index: int, letters: list[int], gaps: list[float], usual: float, step: int) -> int:
+        """The index of the last letter, going on from *index* by *step*, with the *usual* gap before it.
+
+        Where two letters stand close together, the first of them already belongs to a word that isn't letterspaced.
+        """
+        while 0 <= index + step < len(letters):
+            gap = gaps[min(index, index + step)]
+            if gap < _KERNED * usual:
+                is_first = not 0 <= index - step < len(letters) or self._touch(letters, index, index - step)
+                last_gap = usual if is_first else gaps[min(index, index - step)]
+                is_word = self._text[letters[index + step]].isalnum() or abs(last_gap - usual) > _UNEVEN * usual
+                return index if is_first or not is_word else index - step
+            between = range(*sorted((letters[index], letters[index + step])))
+            if gap > usual + _WORD_SPACE or any(self._is_real(offset) for offset in between):
+                return index
+            index += step
+        return index
+
+    def _touch(self, letters: list[int], index: int, other: int) -> bool:
+        """Whether nothing stands between two letters that PDFium took for a space."""
+        start, end = sorted((letters[index], letters[other]))
+        return " " not in self._text[start:end]
+
+    def _is_real(self, offset: int) -> bool:
+        return self._text[offset] == " " and not self._glyphs.is_generated(offset)
+
+    def _spaces(self, start: int, end: int) -> Iterator[int]:
+        return (start + found.start() for found in re.finditer(" ", self._text[start:end]))
+
+    # -- false spaces in words that are set a little wide
 
     def _false_before(self, label: int, at: int) -> Iterator[int]:
         """The false spaces of the word that leads up to *label* in the line *at*, such as a resolver."""
@@ -144,6 +257,8 @@ class _Spacing:
 
     def _is_false(self, space: int, index: int) -> bool:
         """Whether no space stands at *space*, in the line with this *index*, but only wide letter spacing."""
+        if space in self._spread:
+            return True
         if not self._usual or space in self._real or not self._glyphs.is_generated(space):
             return False
         [gap] = self._gaps_at([space])
@@ -152,7 +267,28 @@ class _Spacing:
         if gap < _NO_SPACE:
             return True
         wider = [other for other in self._gaps(index) if other > 1.3 * gap]
-        return bool(wider) and wider[0] > _CONTRAST * gap
+        return (bool(wider) and wider[0] > _CONTRAST * gap) or gap < _CONTRAST * self._letter_gap(space)
+
+    def _letter_gap(self, space: int) -> float:
+        """The gap between the letters before *space*: a line that is filled by force has wide ones."""
+        offsets = range(max(self._text.rfind(" ", 0, space), space - _NEAR) + 1, space)
+        lefts, tops, rights, bottoms = self._glyphs.all_corners(offsets)
+        gaps = [left - right for left, right in zip(lefts[1:], rights, strict=False)]
+        return median(gaps) / (tops[0] - bottoms[0] or 1.0) if len(gaps) > 1 else 0.0
+
+    def _is_doubtful(self, space: int) -> bool:
+        """Whether the space at *space* is so narrow that it may be none."""
+        if self._text[space : space + 1] != " " or not self._glyphs.is_generated(space):
+            return False
+        [gap] = self._gaps_at([space])
+        if not 0 < gap < _SURE_SPACE:
+            return False
+        _, tops, _, bottoms = self._glyphs.all_corners([space - 1, space + 1])
+        if abs(bottoms[0] - bottoms[1]) > _RAISED * (tops[0] - bottoms[0]):  # of another line, or raised
+            return False
+        others = self._gaps(bisect_right(self._lines.starts, space) - 1)
+        usual = median(others) if len(others) > _FEW else self._usual
+        return not usual or gap < _UNUSUAL * usual
 
     def _gaps(self, index: int) -> list[float]:
         """The gaps at the spaces of a line that PDFium made, in order of size."""
@@ -163,14 +299,37 @@ class _Spacing:
             self._gaps_of_line[index] = sorted(self._gaps_at(generated))
         return self._gaps_of_line[index]
 
-    def _raised_mark(self, start: int, end: int) -> Iterator[int]:
-        """Where in the word from *start* to *end* a footnote mark begins: it stands higher, and is smaller."""
-        _, top, _, bottom = self._glyphs.corners(start)
-        raised = bottom + _RAISED * (top - bottom)
-        _, mark_top, _, mark_bottom = self._glyphs.corners(end - 1)
-        if mark_bottom < raised or mark_top - mark_bottom > _SMALLER * (top - bottom):
-            return
-        at = end - 1
-        while at - 1 > start and self._text[at - 1].isdecimal() and self._glyphs.corners(at - 1)[3] >= raised:
-            at -= 1
-        yield at
+    # -- footnote marks
+
+    def _base_line(self, label: int) -> tuple[float, float]:
+        """The base line on which the letter at *label* stands, and the height of its font."""
+        [foot] = self._glyphs.feet([label])
+        _, top, _, bottom = self._glyphs.corners(label)
+        return foot, top - bottom
+
+    def _raised_mark(self, start: int, end: int, base: float | None, height: float) -> int | None:
+        """Where in the word from *start* to *end* a footnote mark begins, on the *base* line if that is known.
+
+        Its font is smaller and raised; or its letters stand higher, for some faces have raised digits of their own.
+        """
+        text = self._text
+        first = max(start, end - _LAST)  # no mark is longer, with what may follow it before the next space
+        offsets = [offset for offset in range(first, end) if text[offset] != " "]
+        _, tops, _, bottoms = self._glyphs.all_corners(offsets)
+        if min(bottoms) == max(bottoms):  # all of one font: only digits of its own can be raised
+            offsets, tops, bottoms = offsets[-_SHORT:], tops[-_SHORT:], bottoms[-_SHORT:]
+        feet = self._glyphs.feet(offsets)
+        if base is None:
+            standing = (foot for offset, foot in zip(offsets, feet, strict=True) if text[offset] in _STANDING)
+            base = min(standing, default=inf)
+        not_hanging = zip(offsets, bottoms, strict=True)
+        floor = min((bottom for offset, bottom in not_hanging if text[offset] not in _HANGING), default=inf)
+        rise = _RAISED * height
+        for offset, foot, top, bottom in zip(offsets, feet, tops, bottoms, strict=True):
+            char = text[offset]
+            is_smaller = top - bottom <= _SMALLER * height and bottom < foot  # else half of a ligature
+            if bottom > floor + rise and (char in _MARKS or (is_smaller and (char.isalnum() or char in "[("))):
+                return offset
+            if foot > base + rise and char.isalnum():
+                return offset
+        return None
