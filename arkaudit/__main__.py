@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+from arkaudit.interrupts import EXIT_INTERRUPTED, INTERRUPTED, heed_at_once
+
 #: How a process of our own is begun: -P, since a folder named like a package of ours may lie in the working directory.
 OWN_PROCESS = (sys.executable, "-P", "-m", "arkaudit")
 
@@ -10,10 +12,13 @@ OWN_PROCESS = (sys.executable, "-P", "-m", "arkaudit")
 def main() -> None:
     """Run the command; interrupted while it is still being read, it ends as at any other moment."""
     try:
+        heed_at_once()  # before anything else is imported, which takes a second
         from arkaudit.cli import main as command
-    except KeyboardInterrupt:
-        sys.exit(130)
-    command()
+
+        command()
+    except KeyboardInterrupt:  # between two imports
+        sys.stderr.write(f"arkaudit: {INTERRUPTED}\n")
+        sys.exit(EXIT_INTERRUPTED)
 
 
 if __name__ == "__main__":

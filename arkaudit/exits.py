@@ -13,6 +13,9 @@ from typing import NoReturn, TextIO
 
 from rich.console import Console
 
+from arkaudit.interrupts import EXIT_INTERRUPTED as EXIT_INTERRUPTED
+from arkaudit.interrupts import INTERRUPTED as INTERRUPTED
+from arkaudit.interrupts import interrupted
 from reports.display import escaped
 from reports.gravity import is_reached
 
@@ -21,7 +24,6 @@ logger.addHandler(logging.NullHandler())  # before it is known where the log goe
 
 EXIT_FINDING, EXIT_MISTAKE, EXIT_UNFINISHED = 1, 2, 3
 NEVER = "never"  # the word of --fail-on for what nothing is as grave as
-EXIT_INTERRUPTED = 130  # what shells report of a program that Ctrl-C has ended
 
 #: Of how many documents it is said in one line why they could not be read.
 _MOST_REASONS = 3
@@ -30,8 +32,6 @@ _MOST_REASONS = 3
 _OF_DISKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 #: What is wrong with a path that a user has named, likewise.
 _OF_PATHS = frozenset({errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP})
-
-INTERRUPTED = "interrupted; what was observed until then is kept"
 
 errors = Console(stderr=True, soft_wrap=True)
 """Everything but results goes here."""
@@ -79,7 +79,7 @@ def open_streams() -> None:
 
 def heed_signals() -> None:
     """Let what a service manager sends, and a terminal that is closed, end the command in good order, like Ctrl-C."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, interrupted)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # `nohup` has it ignored
         signal.signal(signal.SIGHUP, _hung_up)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
 import subprocess
@@ -149,3 +150,52 @@ def test_a_loop_that_is_stopped_leaves_no_thread_that_keeps_the_process_waiting(
         finally:
             is_over.set()
     assert (done.returncode, "a thread has begun" in done.stdout) == (130, True), done.stderr
+
+
+#: Sends a signal to its own process when a module begins to be imported.
+_SIGNALLING = """
+import os, sys
+class _Signalling:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ.get("SIGNALLED_AT"):
+            os.kill(os.getpid(), int(os.environ["SIGNALLED_WITH"]))
+        return None
+sys.meta_path.insert(0, _Signalling())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("module", "verb"),
+    [
+        ("arkaudit.cli", "--version"), ("click", "--help"), ("arkaudit.config", "check"), ("pydantic", "check"),
+        ("scrapy", "crawl"), ("twisted.internet.asyncioreactor", "check"), ("sqlalchemy", "history"),
+        ("pandas", "report"),
+        ("crawler.spiders.arks", "run"), ("lxml", "extract"), ("reports.exports", "report"), ("rich.console", "triage"),
+        ("arkaudit.schedules.running", "schedule"), ("arkaudit.storing", "store"), ("arkaudit.demo.show", "demo"),
+        ("arkaudit.naan_registry", "registry"), ("arkaudit.notify.sending", "notify"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("command", [["-m", "arkaudit"], ["-c", "from arkaudit.__main__ import main; main()"]])
+def test_a_signal_while_modules_are_imported_ends_the_command_in_one_line(
+    command: list[str], module: str, verb: str, number: signal.Signals, tmp_path: Path
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(_SIGNALLING)
+    arguments = {
+        "check": ["ark:/12345/x"], "crawl": ["http://127.0.0.1:9/"], "run": ["http://127.0.0.1:9/"], "extract": ["-"],
+        "history": ["ark:/12345/x"], "triage": ["list"], "schedule": ["list", "-c", "a.toml"], "store": ["check"],
+        "registry": ["show", "12148"], "notify": ["-c", "a.toml"],
+    }.get(verb, [])  # fmt: skip
+    (tmp_path / "a.toml").write_text('[audits.a]\nschedule = "0 3 * * *"\nseeds = ["http://127.0.0.1:9/"]\n')
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{tmp_path}",
+        "SIGNALLED_AT": module,
+        "SIGNALLED_WITH": str(int(number)),
+    }
+    done = subprocess.run(
+        [sys.executable, *command, verb, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True,
+        stdin=subprocess.DEVNULL, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (130, ""), done.stderr
+    assert done.stderr == "arkaudit: interrupted; what was observed until then is kept\n"
