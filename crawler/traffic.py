@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Self, cast
 
 from scrapy import signals
@@ -19,17 +18,17 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 
-#: What went to hosts is recorded this often: so much of it is lost when a run is killed.
-EVERY_S = 2.0
-
-
 class TrafficRecorder:
-    """Takes what a governor remembers into the store: pauses when they are asked for, the rest every few seconds."""
+    """Takes what a governor remembers into the store: pauses when they are asked for, the rest with what is recorded.
+
+    A turn is counted before anything is sent. It is on record in a moment (`crawler.storage.recording.COMMIT_AFTER_S`),
+    also where no answer comes, and never later than its answer: so much may be lost when a run is killed.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._governor = governor_of(crawler)
-        self._recorded_at = time.monotonic()
+        crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(self.response_downloaded, signal=signals.response_downloaded)
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
 
@@ -39,13 +38,16 @@ class TrafficRecorder:
             raise NotConfigured("this spider has no store")
         return cls(crawler)
 
+    def spider_opened(self) -> None:
+        spider = cast(AuditSpider, self._crawler.spider)
+        spider.recorder.beside = lambda: [spider.withheld(each) for each in self._governor.take_traffic()]
+        self._governor.on_turn = spider.recorder.add
+
     def response_downloaded(self) -> None:
-        is_time = time.monotonic() - self._recorded_at >= EVERY_S
-        self._record([*self._governor.take_pauses(), *(self._governor.take_traffic() if is_time else ())])
-        if is_time:
-            self._recorded_at = time.monotonic()
+        self._record(self._governor.take_pauses())
 
     def spider_closed(self) -> None:
+        self._governor.on_turn = lambda: None
         self._record([*self._governor.take_pauses(), *self._governor.take_traffic()])
 
     def _record(self, records: Sequence[Pause | HostTraffic]) -> None:

@@ -65,9 +65,12 @@ def hosts(frames: Frames) -> pd.DataFrame:
         mean_s=("elapsed_s", "mean"),
     )
     rows = rows.assign(mean_s=rows["mean_s"].astype("Float64").round(3))
-    rows = rows.merge(_kept_pauses(frames), on="host", how="left").merge(_treatment(frames), on="host", how="left")
-    rows = rows.assign(**{name: rows[name].fillna(0) for name in ("pauses_kept", "paused_s")})
-    # What went out in the last moments before a kill was counted nowhere else.
+    # A host that was only asked for its robots.txt, or looked at for its certificate, was asked as well.
+    rows = rows.merge(_treatment(frames), on="host", how="outer")
+    rows = rows.merge(_kept_pauses(frames), on="host", how="left")
+    told = [column.name for column in HOSTS.columns if column.type is COUNT and column.name != "all_requests"]
+    rows = rows.assign(**{name: rows[name].fillna(0) for name in (*told, "paused_s")})
+    # Stores of before 0.1 counted nothing else, and a kill may have cost what was counted in the last moment.
     rows = rows.assign(all_requests=rows[["all_requests", "requests"]].astype("Int64").max(axis=1))
     ordered = rows.sort_values(["requests", "host"], ascending=[False, True], ignore_index=True)
     counts = {column.name: "Int64" for column in HOSTS.columns if column.type is COUNT}
@@ -83,7 +86,12 @@ def _kept_pauses(frames: Frames) -> pd.DataFrame:
 
 def _treatment(frames: Frames) -> pd.DataFrame:
     """One row a host: everything that went there, the intervals that were kept, and why it was given up, if it was."""
-    rows = frames.traffic.assign(host=frames.traffic["host"].map(host).astype("str")).groupby("host", as_index=False)
+    was_asked = frames.traffic["requests"].fillna(0).gt(0) | frames.traffic["given_up"].notna()
+    rows = (
+        frames.traffic[was_asked]
+        .assign(host=frames.traffic["host"].map(host).astype("str"))
+        .groupby("host", as_index=False)
+    )
     return rows.agg(
         all_requests=("requests", "sum"),
         interval_s=("interval_s", "max"),
@@ -208,8 +216,8 @@ def _refused_links(frames: Frames) -> pd.DataFrame:
 HOSTS: Final = TableDefinition(
     "hosts",
     "What hosts were asked",
-    "One row a host: how many requests it got, redirects included, and what for; how it was treated, and how it "
-    "answered.",
+    "One row a host that anything was sent to: how many requests it got, redirects included, and what for; how it was "
+    "treated, and how it answered.",
     hosts,
     (
         Column("host", TEXT, "host that was asked, with its port unless that goes without saying"),
@@ -241,7 +249,7 @@ HOSTS: Final = TableDefinition(
         Column(
             "all_requests",
             COUNT,
-            "everything that went there, robots.txt, documents and the look at its certificate included",
+            "all that went there, also for robots.txt and its certificate, and by a process that was killed",
             "requests",
             varies=True,
         ),

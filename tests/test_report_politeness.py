@@ -109,8 +109,8 @@ def test_a_run_of_before_these_were_kept_has_none(frames: Frames) -> None:
 
 
 def load_empty(frames: Frames) -> Frames:
-
-    return replace(frames, hops=frames.hops.head(0), fetches=frames.fetches.head(0), pauses=frames.pauses.head(0))
+    nothing = {name: getattr(frames, name).head(0) for name in ("hops", "fetches", "pauses", "traffic")}
+    return replace(frames, **nothing)
 
 
 @pytest.mark.parametrize("rule", list(Rule))

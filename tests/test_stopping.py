@@ -9,10 +9,13 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from reports.frames import load_frames
+from reports.politeness import hosts
 from tests.loopback import ON_LOOPBACK, RawServer, reply
 
 PAGE = reply(body="<title>An object</title>")
@@ -199,3 +202,48 @@ def test_a_signal_while_modules_are_imported_ends_the_command_in_one_line(
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (130, ""), done.stderr
     assert done.stderr == "arkaudit: interrupted; what was observed until then is kept\n"
+
+
+def test_what_went_to_a_host_is_counted_also_for_its_rules_and_by_a_process_that_was_killed(tmp_path: Path) -> None:
+    """Everything that two servers saw stands in the report, though the first process was killed in mid-air."""
+    is_slow = threading.Event()
+    is_slow.set()
+
+    def respond(target: str) -> bytes | None:
+        if is_slow.is_set() and target.endswith("/slow"):
+            time.sleep(30)
+        return reply(body=f"<title>{target}</title>")
+
+    forbidding = reply(body="User-agent: *\nDisallow: /", media_type="text/plain")
+    with RawServer(respond) as server, RawServer(respond, robots=forbidding) as silent:
+        lines = [f"{server.url}/ark:/12x45/{name}" for name in ("x5", "x6", "slow")]
+        command = [
+            sys.executable,
+            "-m",
+            "arkaudit",
+            "check",
+            *ON_LOOPBACK,
+            "--timeout",
+            "60",
+            "--store",
+            tmp_path / "a.db",
+        ]
+        command += [*lines, f"{silent.url}/ark:/12x45/x7"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+            while not any(target.endswith("/slow") for target in server.targets):
+                time.sleep(0.02)
+            with closing(sqlite3.connect(tmp_path / "a.db")) as raw:
+                while (raw.execute("select sum(requests) from host_traffic").fetchone()[0] or 0) < len(
+                    server.request_lines + silent.request_lines
+                ):
+                    time.sleep(0.02)  # a moment after it was sent, it is on record
+            running.kill()
+            running.communicate(timeout=60)
+        is_slow.clear()
+        done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stderr
+        asked = {f"127.0.0.1:{each.port}": len(each.request_lines) for each in (server, silent)}
+    frame = hosts(load_frames(tmp_path / "a.db")).set_index("host")
+    assert frame["all_requests"].to_dict() == asked
+    assert frame.loc[f"127.0.0.1:{silent.port}", "requests"] == 0
+    assert silent.targets == []

@@ -101,6 +101,8 @@ class Governor:
         self._end_timer: asyncio.TimerHandle | None = None
         self._has_warned_of_interval = False
         self._pauses: list[Pause] = []
+        self.on_turn: Callable[[], object] = lambda: None
+        """Told of each turn, before anything is sent."""
         self.rules: dict[str, asyncio.Task[RobotParser | None]] = {}
         """What the robots.txt of each host says: asked for once a run."""
 
@@ -230,6 +232,7 @@ class Governor:
                 break
             host.pace = host.pace.started(self._clock())
             host.requests += 1
+            self.on_turn()
             self._turns += 1
             host.waiting.popleft().set_result(claim if isinstance(claim, Claim) else None)
         else:

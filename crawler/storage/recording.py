@@ -32,9 +32,11 @@ class Recorder:
         self._timer: asyncio.TimerHandle | None = None
         self.on_commit: Callable[[Sequence[Recordable]], None] = lambda items: None
         """Told what a transaction has just recorded."""
+        self.beside: Callable[[], Sequence[Recordable]] = tuple
+        """What is to be recorded in the same transaction as whatever else is."""
 
     def add(self, *items: Recordable) -> None:
-        """Record *items* in one transaction, at once or in a moment."""
+        """Record *items* in one transaction, at once or in a moment; and with none, what is `beside` in a moment."""
         self._pending += items
         if len(self._pending) >= COMMIT_AT_ITEMS:
             self.commit()
@@ -46,7 +48,7 @@ class Recorder:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        items, self._pending = self._pending, []
+        items, self._pending = [*self._pending, *self.beside()], []
         if not items or self._has_failed:
             return False
         try:
