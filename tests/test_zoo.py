@@ -5,67 +5,26 @@ from __future__ import annotations
 import csv
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import trustme
 
 from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
-from tests.loopback import json_lines, run_command
-from tests.zoo import Animal, Asked, Zoo, animals
+from tests.loopback import run_command
+from tests.zoo import Animal, animals
+from tests.zoo_visit import RUNS, SERVICES, Visit, visited
 
 ANIMALS = animals()
-SERVICES = ("object", "metadata", "commitment")
 #: Outcomes that no server on loopback can bring about.
 NOT_OF_A_SERVER = {ObjectOutcome.INVALID, ObjectOutcome.TIMEOUT}
 
 
-#: Who is waited for in vain gets little time, and all others more than a busy machine needs. A name that leads nowhere
-#: must be looked up to be missed; nothing else may be.
-RUNS = {
-    "quick": ("--timeout", "25", "--only-routed"),
-    "never done": ("--timeout", "3", "--only-routed"),
-    "nowhere": ("--timeout", "25"),
-}
-
-
-def _run_of(animal: Animal) -> str:
-    faults = {answer.fault for answers in animal.on.values() for answer in answers}
-    if animal.place == "nowhere":
-        return "nowhere"
-    return "never done" if faults & {"hang", "trickle", "trickled-head"} else "quick"
-
-
-@dataclass(frozen=True)
-class Visit:
-    """One run over the whole zoo: what was printed, what was kept, and what the servers saw."""
-
-    rows: dict[str, dict[str, Any]]
-    store: Path
-    requests: list[Asked]
-
-
 @pytest.fixture(scope="module")
 def visit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
-    folder = tmp_path_factory.mktemp("zoo")
-    authority = trustme.CA()
-    authority.cert_pem.write_to_path(str(folder / "ca.pem"))
-    with Zoo(ANIMALS, authority) as zoo:
-        common = [
-            "check", "--from", "-", "--store", folder / "zoo.db", "--delay", "0", "--backoff", "0.2",
-            "--allow-address", "127.0.0.0/8", "--allow-address", "::1/128", "--ca-file", folder / "ca.pem",
-            "--resolver", "http://global.example/", *(f"--connect-to={route}" for route in zoo.routes),
-        ]  # fmt: skip
-        rows: dict[str, dict[str, Any]] = {}
-        for kind, options in RUNS.items():
-            asked = [animal.url for animal in ANIMALS if _run_of(animal) == kind]
-            done = run_command(*common, *options, stdin="\n".join(asked))
-            assert done.returncode == 0, done.stderr
-            rows |= {row["asked"]: row for row in json_lines(done.stdout)}
-        yield Visit(rows, folder / "zoo.db", zoo.requests)
+    with visited(ANIMALS, tmp_path_factory.mktemp("zoo")) as visit:
+        yield visit
 
 
 def deserved(animal: Animal) -> Any:

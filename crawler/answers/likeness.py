@@ -105,7 +105,12 @@ def own_words(answer: Observation, control: Observation | None) -> str:
     mine, theirs = text.split(), other.split()
     before = _common_beginning(mine, theirs)
     after = _common_beginning(mine[before:][::-1], theirs[before:][::-1])
-    return " ".join(mine[max(0, before - _KEPT_WORDS) : len(mine) - max(0, after - _KEPT_WORDS)])
+    end = len(mine) - max(0, after - _KEPT_WORDS)
+    kept, own = mine[max(0, before - _KEPT_WORDS) : before], mine[before:end]
+    parts = (
+        [*kept, "."] if kept and own and own[0][:1].isupper() else kept
+    )  # where the site's part ends, a sentence does
+    return " ".join([*parts, *own])
 
 
 def has_nothing_of_its_own(answer: Observation, control: Observation, again: Iterable[Observation]) -> bool:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from crawler.answers.likeness import own_words
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, Found, Phrases, plain, quirks
 from crawler.answers.subject import own_places
-from crawler.answers.withdrawals import Withdrawal, withdrawals_in
+from crawler.answers.withdrawals import Withdrawal, is_one_of_several, withdrawals_in
 from crawler.observations import Observation
 from extractors.ark import Ark
 
@@ -361,6 +361,7 @@ def _sure(phrases: Phrases, text: str, control: Observation | None) -> str | Non
     for found in phrases.all_in(told):
         before = plain(told[max(0, found.start - _GUESS_CHARS) : found.start]) + " "
         is_guess = any(before[guess.end] == " " for guess in quirks().unsure.all_in(before))
+        is_guess = is_guess or is_one_of_several(told[found.end :])
         if found.words not in to_control and not is_guess:
             return found.words
     return None

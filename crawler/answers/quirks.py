@@ -194,7 +194,7 @@ def quirks() -> Quirks:
         saying=Phrases.of(
             [
                 *told["this_object"]["saying"],
-                *(word for key in ("aux", "this", "the") for word in told["withdrawal"][key]),
+                *(word for key in ("aux", "this", "the", "noun") for word in told["withdrawal"][key]),
             ]
         ),
         unsure=Phrases.of(told["unsure"]["before"]),

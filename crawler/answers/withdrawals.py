@@ -49,6 +49,8 @@ _OF = re.compile(
 _STATUS = re.compile(
     r"\A(?:\w+\s){0,2}(?:status|state|zustand|statut|estado|estat|stato|reason|grund|motif|raison|motivo|reden|toestand)[^:]{0,20}:\s*\Z"
 )
+#: Somebody has withdrawn what is named behind.
+_HAVING = re.compile(r"\b(?:have|has|had|avons|a|hemos|ha|abbiamo|he|heeft|hebben)\s(?:\w+\s)?\Z")
 _BY_SOMEBODY = re.compile(
     r"\b(?:by|request|due|because|durch|wunsch|par|demande|por|peticion|pedido|richiesta|verzoek)\b"
 )
@@ -106,8 +108,10 @@ def _said_in(sentence: str, names: Sequence[str]) -> _Said | None:
     told, words = bare(shown), _words()
     for found in words.gone.finditer(told):
         lead, rest = told[: found.start()], told[found.end() :]
-        if _NO_FACT.search(lead) or (_ALTERNATIVE.match(rest) and not _BY_SOMEBODY.search(rest[:40])):
+        if _NO_FACT.search(lead) or is_one_of_several(rest):
             continue
+        if _HAVING.search(lead) and (object_ := words.at_once.match(rest)):
+            return _Said(shown[found.start() : found.end() + object_.end()], names_object=bool(object_["this"]))
         if _TO_A_PLACE.match(capitals[found.end() :]) or words.elsewhere.search(
             lead[-_BETWEEN_CHARS:] + found[0] + rest[:40]
         ):
@@ -127,6 +131,17 @@ def _said_in(sentence: str, names: Sequence[str]) -> _Said | None:
             continue
         return _Said(shown[start : found.end()].replace("@@", "it"), is_certain)
     return None
+
+
+def is_one_of_several(rest: str) -> bool:
+    """Whether what stands behind words of withdrawal makes them one guess of several: "deleted or moved".
+
+    >>> is_one_of_several(", had its name changed, or is unavailable"), is_one_of_several(" by the author or an heir")
+    (True, False)
+    """
+    told = bare(plain(rest[:80]))
+    told = told if rest[:1].strip() else f" {told}"
+    return bool(_ALTERNATIVE.match(told)) and not _BY_SOMEBODY.search(told[:40])
 
 
 def _named(sentence: str, names: Sequence[str]) -> str:
@@ -158,6 +173,8 @@ class _Words:
     """That it was taken out of a place in the world, as an altar from its church."""
     goes_on: re.Pattern[str]
     noun_at_once: re.Pattern[str]
+    at_once: re.Pattern[str]
+    """The object right behind: "have removed this item"."""
     some: frozenset[str]
 
 
@@ -189,6 +206,7 @@ def _words() -> _Words:
         ),
         goes_on=re.compile(rf"\A\W*(?:\Z|@|\d|[.:;,(\u2013-]|(?:{behind})\b)"),
         noun_at_once=re.compile(rf"\A\s(?:{nouns}|page|notice|seite)\w{{0,3}}\s*\Z"),
+        at_once=re.compile(rf"\A\s(?:{this}|{the})"),
         some=frozenset(_flat(told["some"])),
     )
 

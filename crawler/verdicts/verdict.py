@@ -33,6 +33,7 @@ from crawler.verdicts.inflection import judge_metadata
 from crawler.verdicts.remarks import (
     EXPECTED_TO_RESOLVE,
     TlsResults,
+    another_remarks,
     chain_remarks,
     metadata_remarks,
     plain_remarks,
@@ -292,6 +293,7 @@ def _remarks(
     if access.way in WAYS:
         yield WAYS[access.way][1]
     yield from chain_remarks(access.answer)
+    yield from another_remarks(access.answer)
     yield from plain_remarks(access.answer.hops, around.tls)
     yield from tls_remarks(answers[Question.OBJECT].hops, around.tls)
     if access.way is not Question.OBJECT:
