@@ -199,5 +199,5 @@ def _one_mention(text: str) -> Mention | str:
     if mention is not None:
         return mention
     if any(isinstance(each, NamespaceMention) for each in found):
-        return "names a NAAN, not an object"
+        return "names a NAAN or shoulder, not an object"
     return "holds no ARK"

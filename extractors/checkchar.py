@@ -112,6 +112,8 @@ KNOWN_CLAIMS: Mapping[Key, Claim] = {
     ("13030", "ft"): Claim(Zone.NAAN_AND_NAME, 11, 11),
     ("13030", "tf"): Claim(Zone.NAAN_AND_NAME, 24, 24),
 }
+#: Shoulders of which nothing is known about check characters, or that their names have none.
+SHOULDERS = frozenset({("13030", "qt"), ("13030", "hb"), ("13030", "d3"), ("99152", "p0"), ("99152", "h4")})
 KNOWN_ZONES: Mapping[Key, Zone] = {key: claim.zone for key, claim in KNOWN_CLAIMS.items() if claim.zone is not None}
 
 _ORDINALS = {alphabet: {char: at for at, char in enumerate(alphabet)} for alphabet in (BETANUMERIC, UPPER_CASE)}
@@ -254,10 +256,19 @@ class Zones:
         claim = self.claim(naan, name)
         return claim.zone if claim else None
 
+    def names_shoulder(self, ark: Ark) -> bool:
+        """Whether *ark* is wholly a shoulder under which names are known to be assigned, and so names no object.
+
+        >>> Zones().names_shoulder(Ark.parse("ark:/13030/c7")), Zones().names_shoulder(Ark.parse("ark:/13030/c7x5"))
+        (True, False)
+        """
+        key = ark.naan, ark.name
+        return not ark.qualifier and (key in SHOULDERS or key in self.known or key in self.learned)
+
     def check(self, ark: Ark) -> Check:
         """Whether the base name's last character is its check character, where a claim allows to tell."""
         claim = self.claim(ark.naan, ark.name)
-        if claim is None or len(ark.name) < 2:
+        if claim is None or len(ark.name) < 2 or self.names_shoulder(Ark(ark.naan, ark.name)):
             return Check.UNKNOWN
         if claim.zone is None:
             return Check.NONE

@@ -48,6 +48,7 @@ class Remark(StrEnum):
     MISPLACED_SUFFIX = "misplaced-suffix"
     RESERVED_EXTENSION = "reserved-extension"
     OVER_LONG = "over-long"
+    URL_GOES_ON = "url-goes-on"
 
     @property
     def explanation(self) -> str:
@@ -79,6 +80,7 @@ EXPLANATIONS: Mapping[Remark, str] = {
     Remark.MISPLACED_SUFFIX: "A .suffix stands left of a /component, and counts as standing at the end (3.2).",
     Remark.RESERVED_EXTENSION: "A part of the qualifier begins with a digit or underscore, which is reserved (4.7).",
     Remark.OVER_LONG: "It is longer than what every implementation must support (3.1; 2005: 2.6; 2020: 4, 7.1.1).",
+    Remark.URL_GOES_ON: "It is escaped in a URL that goes on behind; what is escaped is the ARK (IIIF Image API, 9).",
 }
 
 #: The characters that need no escape beside letters and digits, as they come unescaped (3.1; 2005: 2.6; 2020: 4).
@@ -108,6 +110,7 @@ class _Case:
     ark: Ark
     registry: KnowsNaans | None
     profile: Profile
+    url_goes_on: bool = False
 
     @property
     def naan_and_name(self) -> tuple[str, str]:
@@ -120,11 +123,17 @@ class _Case:
 
 
 def remarks(
-    written: str, ark: Ark, registry: KnowsNaans | None = None, *, profile: Profile = Profile.DRAFT_2023
+    written: str,
+    ark: Ark,
+    registry: KnowsNaans | None = None,
+    *,
+    profile: Profile = Profile.DRAFT_2023,
+    url_goes_on: bool = False,
 ) -> tuple[Remark, ...]:
     """What is to be said about *ark* as it was *written* (whole again, with resolver and hyphens), in a fixed order.
 
-    Whether the NAAN is registered is only said with a *registry*.
+    Whether the NAAN is registered is only said with a *registry*; that the URL around it goes on behind it, only where
+    its reader has seen that.
 
     >>> written = "http://www.familysearch.org/ark:/61903/1:1:C4H8-2DW2"
     >>> [remark.value for remark in remarks(written, Ark.parse(written))]
@@ -132,7 +141,7 @@ def remarks(
     """
     parts = Written.of(written) or Written.of(str(ark))
     assert parts is not None, "an ARK in normal form begins with its label"
-    case = _Case(parts, ark, registry, profile)
+    case = _Case(parts, ark, registry, profile, url_goes_on)
     return tuple(remark for remark, applies in RULES.items() if applies(case))
 
 
@@ -202,6 +211,7 @@ RULES: Mapping[Remark, Callable[[_Case], bool]] = {
     Remark.MISPLACED_SUFFIX: _has_misplaced_suffix,
     Remark.RESERVED_EXTENSION: lambda case: _RESERVED_PART.search(case.ark.qualifier) is not None,
     Remark.OVER_LONG: _is_over_long,
+    Remark.URL_GOES_ON: lambda case: case.url_goes_on,
 }
 
 

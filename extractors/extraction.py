@@ -8,14 +8,20 @@ from dataclasses import dataclass, replace
 from extractors.ark import Ark
 from extractors.budget import Budget, Stage, current, spending
 from extractors.checkchar import Check
-from extractors.conformance import remarks
+from extractors.conformance import Remark, remarks
 from extractors.documents import Block, Finding, Reading, Role
 from extractors.find import scan
 from extractors.formats import read_document
-from extractors.mentions.citations import citation_findings, completed, linked_arks, numbered
+from extractors.mentions.citations import (
+    citation_findings,
+    completed,
+    linked_arks,
+    malformed_findings,
+    numbered,
+)
 from extractors.mentions.doubts import Doubt, decided_again, doubts
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
-from extractors.suggestions import suggestions
+from extractors.suggestions import Suggestion, suggestions
 from extractors.wraps.cutting import cutting_of
 from extractors.wraps.evidence import Evidence
 
@@ -53,8 +59,9 @@ def extract(data: bytes, *, media_type: str | None = None, name: str = "", chars
     budget = current()
     blocks = reading.blocks
     found, evidence = _scan_all(blocks)
+    no_object = "names a NAAN or shoulder, not an object"
     namespaces = {
-        Finding("namespace-mention", f"{namespace.as_written!r} names a NAAN, not an object: {namespace.context}")
+        Finding("namespace-mention", f"{namespace.as_written!r} {no_object}: {namespace.context}")
         for in_block in found
         for namespace in in_block
         if isinstance(namespace, NamespaceMention)
@@ -63,6 +70,7 @@ def extract(data: bytes, *, media_type: str | None = None, name: str = "", chars
     mentions = _finished([mention for _, mention in placed], evidence)
     limits = budget.findings if budget is not None else ()
     findings = (*reading.findings, *limits, *sorted(namespaces), *citation_findings(mentions, blocks))
+    findings = (*findings, *malformed_findings(reading, mentions))
     return Extraction(replace(reading, findings=findings), mentions, tuple(doubts(blocks, placed, evidence.cutting)))
 
 
@@ -98,13 +106,14 @@ def described(mention: Mention, evidence: Evidence) -> Mention:
     """*mention* with what its check character and its spelling say."""
     ark = mention.ark
     check = evidence.zones.check(ark)
-    is_asked = check is Check.FAILS and _has_time_for_suggestions()
-    meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows) if is_asked else ()
+    meant: tuple[Suggestion, ...] = ()
+    if check is Check.FAILS and _has_time_for_suggestions():
+        meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
     return replace(
         mention,
         check=check,
         suggestions=tuple(str(suggestion.ark) for suggestion in meant),
-        remarks=remarks(mention.repaired, ark),
+        remarks=remarks(mention.repaired, ark, url_goes_on=Remark.URL_GOES_ON in mention.remarks),
     )
 
 

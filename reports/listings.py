@@ -87,13 +87,12 @@ def checks_of(frames: Frames) -> Mapping[str, tuple[str, str]]:
     zones = Zones.of(parsed.values())
     checks = {form: zones.check(ark) for form, ark in parsed.items()}
     shapes = Shapes.learned(parsed.values()) if Check.FAILS in checks.values() else Shapes()
-    return {form: (check.value, _meant_by(parsed[form], check, zones, shapes)) for form, check in checks.items()}
 
+    def meant_by(form: str) -> str:
+        found = suggestions(parsed[form], zones=zones, fits=shapes.allows, is_seen=parsed.__contains__)
+        return JOINT.join(str(suggestion.ark) for suggestion in found)
 
-def _meant_by(ark: Ark, check: Check, zones: Zones, shapes: Shapes) -> str:
-    if check is not Check.FAILS:
-        return ""
-    return JOINT.join(str(suggestion.ark) for suggestion in suggestions(ark, zones=zones, fits=shapes.allows))
+    return {form: (check.value, meant_by(form) if check is Check.FAILS else "") for form, check in checks.items()}
 
 
 def _permanence(promise: Any) -> str | None:

@@ -492,7 +492,7 @@ def test_a_line_without_an_ark_is_said_and_if_there_is_no_other_a_mistake(tmp_pa
     assert (done.returncode, outcomes(json_lines(done.stdout))) == (0, ["invalid", "skipped", "invalid"])
     assert done.stderr.splitlines()[:2] == [
         "arkaudit: 'nothing' holds no ARK",
-        "arkaudit: 'ark:/12148/' names a NAAN, not an object",
+        "arkaudit: 'ark:/12148/' names a NAAN or shoulder, not an object",
     ]
     for lines in (["nothing"], ["ark:/12148/", "x"]):
         (tmp_path / "arks.txt").write_text("\n".join(lines))

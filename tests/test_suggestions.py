@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.ark import BETANUMERIC, Ark
+from extractors.ark import BETANUMERIC, Ark, shoulder_of
 from extractors.checkchar import Check, Zone, Zones, check
 from extractors.suggestions import LONGEST_NAME, Edit, Suggestion, lower_case_form, suggestions
 from tests.test_checkchar import checked, minted
@@ -19,7 +19,12 @@ stems = st.text(BETANUMERIC, min_size=6, max_size=14)
 
 @pytest.mark.parametrize("vector", vectors("suggestions"))
 def test_the_first_suggestion(vector: dict[str, Any]) -> None:
-    first, *_ = suggestions(Ark.parse(vector["ark"]))
+    length, seen = vector.get("length"), vector.get("seen", [])
+    first, *_ = suggestions(
+        Ark.parse(vector["ark"]),
+        fits=lambda ark: length is None or len(ark.name) == length,
+        is_seen=lambda form: form in seen,
+    )
     assert first == Suggestion(Ark.parse(vector["first"]), Edit(vector["edit"]))
 
 
@@ -42,7 +47,16 @@ def test_what_was_meant_is_among_the_suggestions(naan: str, stem: str, data: st.
     meant = checked(zone, naan, stem)
     written = Ark(naan, data.draw(edits(meant.name, zone.alphabet)), "/f1")
     found = {suggestion.ark.base for suggestion in suggestions(written, limit=1000)}
-    assert (meant in found) is (check(written) is Check.FAILS)
+    keeps_shoulder = shoulder_of(written.name.lower()) in (None, shoulder_of(meant.name))
+    assert (meant in found) is (check(written) is Check.FAILS and keeps_shoulder)
+
+
+@given(st.sampled_from(["12148", "13960", "13030"]), stems)
+def test_no_suggestion_is_of_another_shoulder(naan: str, stem: str) -> None:
+    written = Ark(naan, f"kt{stem}" if naan == "13030" else stem)
+    shoulder = shoulder_of(written.name)
+    for suggestion in suggestions(written, limit=1000):
+        assert shoulder is None or shoulder_of(suggestion.ark.name) == shoulder
 
 
 @given(st.text(BETANUMERIC + "AB()_", min_size=2, max_size=LONGEST_NAME), st.integers(0, 8))
@@ -60,7 +74,7 @@ def test_a_missing_character_is_found_by_the_length_of_the_names() -> None:
     written = Ark.parse("ark:/12148/btv1b449691v")
     found = suggestions(written, limit=50, fits=lambda ark: len(ark.name) == len("btv1b8449691v"))
     assert Suggestion(Ark.parse("ark:/12148/btv1b8449691v"), Edit.MISSING_CHARACTER) in found
-    assert {suggestion.edit for suggestion in found} == {Edit.MISSING_CHARACTER}
+    assert {suggestion.edit for suggestion in found} == {Edit.MISSING_CHECK_CHARACTER, Edit.MISSING_CHARACTER}
 
 
 def test_a_wrong_digit_is_looked_for_among_digits_first() -> None:

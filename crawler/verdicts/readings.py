@@ -104,11 +104,12 @@ def meant_by(reading: Reading, evidence: Evidence) -> tuple[Reading, ...]:
 
     >>> [each.url for each in meant_by(Reading(Ark("12148", "btv1b8449961v"), "https://r.example/ark:/12148/btv1b8449961v"),
     ...                                Evidence())]
-    ['https://r.example/ark:/12148/btv1b8449691v', 'https://r.example/ark:/12148/btv1z8449961v']
+    ['https://r.example/ark:/12148/btv1b8449961vz', 'https://r.example/ark:/12148/btv1b8449691v']
     """
     if LABEL.search(reading.url) is None:
         return ()
-    found = suggestions(reading.ark, zones=evidence.zones, fits=evidence.shapes.allows, limit=MEANT)
+    shapes = evidence.shapes
+    found = suggestions(reading.ark, zones=evidence.zones, fits=shapes.allows, is_seen=evidence.holds, limit=MEANT)
     return tuple(Reading(each.ark, _at(reading.url, str(each.ark))) for each in found)
 
 

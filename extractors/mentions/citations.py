@@ -14,11 +14,22 @@ from itertools import count
 import regex
 
 from extractors.ark import Ark
-from extractors.documents import Block, Finding, Role
+from extractors.documents import Block, Finding, Reading, Role
 from extractors.mentions.mention import Mention
 from extractors.wraps.wrap import Confidence
 
 _TARGETS = (Role.LINK_TARGET, Role.LINK_ANNOTATION)
+#: Hosts that resolve ARKs under ``/ark:``, of which no document need tell.
+_RESOLVERS = frozenset(
+    """
+    n2t.net arks.org ark.bnf.fr catalogue.bnf.fr data.bnf.fr gallica.bnf.fr archive.org digital.library.unt.edu
+    texashistory.unt.edu familysearch.org collections.louvre.fr
+    """.split()  # noqa: SIM905
+)
+_NO_COLON_HINT = "/ark/"
+_NO_COLON = regex.compile(
+    r"(?P<resolver>https?://[^\s/<>\"']+/(?:[\w.~-]+/)*?)ark/(?P<naan>[0-9]{5})/(?P<name>[0-9A-Za-z][\w=~*+@$/-]*(?:\.\w+)*)"
+)
 #: A link that only says ``ark:…``: no browser knows what to do with it.
 _BARE_SCHEME = regex.compile(r"\s*ark:", regex.IGNORECASE)
 
@@ -96,6 +107,32 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
             if mention.role is Role.TEXT and mention.link is None and mention.resolver is None
         }
     return tuple(sorted(findings))
+
+
+def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[Finding, ...]:
+    """Findings about URLs at a resolver that would be ARKs, but for the colon behind the label.
+
+    A resolver is known, or one that an ARK of the document names. Other sites have folders of that name.
+
+    >>> malformed_findings(Reading("", (Block("see https://n2t.net/ark/12148/bpt6k107371t."),)), ())[0].detail
+    'https://n2t.net/ark/12148/bpt6k107371t has no colon behind its label; https://n2t.net/ark:12148/bpt6k107371t?'
+    """
+    texts = [text for text in (*(block.text for block in reading.blocks), *reading.links) if _NO_COLON_HINT in text]
+    if not texts:
+        return ()
+    known = _RESOLVERS | {_host(mention.resolver) for mention in mentions if mention.resolver is not None}
+    details = {
+        f"{found[0]} has no colon behind its label; {found['resolver']}ark:{found['naan']}/{found['name']}?"
+        for text in texts
+        for found in _NO_COLON.finditer(text)
+        if _host(found["resolver"]) in known
+    }
+    return tuple(Finding("malformed-ark", detail) for detail in sorted(details))
+
+
+def _host(url: str) -> str:
+    """The host of a URL, without ``www.``."""
+    return url.partition("://")[2].partition("/")[0].lower().removeprefix("www.")
 
 
 def _differ(shown: Ark, target: Ark) -> bool:

@@ -11,6 +11,7 @@ import regex
 
 from extractors.ark import Ark
 from extractors.checkchar import Check
+from extractors.conformance import Remark
 from extractors.documents import Block, Role
 from extractors.mentions.gaps import Gaps
 from extractors.mentions.mapped import mapped_ark
@@ -44,6 +45,12 @@ _LEADS_TO_LABEL = regex.compile(r"(?:(?<![\p{L}\p{N}])ark|https?)\Z", regex.IGNO
 _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
 _LONGEST_PLACEHOLDER = 24
 _PLACEHOLDER = re.compile(r"/(?:[xX]{3,}|[nN]{4,}|NAME|Name|name)\Z")
+#: A variable of a program or template in a name: ``$id``, ``btv1b$1``, ``@id``, ``@@id@@``, ``_ID_``, ``%(name)s``.
+_VARIABLE = re.compile(r"\$[A-Za-z_0-9]+\Z|\A@+[A-Za-z]\w*@*\Z|\A_[A-Z_]+_\Z")
+#: A name without a letter or digit is a piece of a query or of a pattern: ``ark:12148/+``, ``ark:12148/*``.
+_SOME_NAME = regex.compile(r"[\p{L}\p{N}]")
+#: Likewise one that begins with an escaped bracket, quote or blank: ``ark:12148/%28%28dc.subject``.
+_QUERY_TEXT = re.compile(r"%(?:25)*(?:2[0-2789]|3[CE]|7[BD])", re.IGNORECASE)
 _BLANKS = f" {ODD_BLANK}"
 _SPACED_LABEL = re.compile(rf"k[{_BLANKS}]:", re.IGNORECASE)
 #: ``Ark: 1936/37`` is a ship's log.
@@ -77,6 +84,7 @@ class Reader:
         self._notes = Notes()
         self._inflection = ""
         self._fragment = ""
+        self._url_goes_on = False
         self._slash = ""
         """That of a URL at its end, which is sent with it."""
         at = label.start()
@@ -97,6 +105,7 @@ class Reader:
         """The mention at this label, a NAAN alone, or nothing when the label is a false friend."""
         end = self._read_mapped() if self._mapped else self._read_forward(self._label.end())
         self._is_at_end = end == len(self._text)
+        self._url_goes_on = self._is_encoded and re.match(r"/\w", self._text[end : end + 2]) is not None
         self._drop_tail()
         naan, slash, name = self._pieces.chars.partition("/")
         if not _NAAN.match(naan) or (len(naan) < 5 and _BLANK_BEHIND_COLON.search(self._label[0])):
@@ -107,9 +116,13 @@ class Reader:
             return self._namespace(slash) if len(naan) == 5 and not self._mapped else None
         if not slash or self._is_template(end):
             return None
+        if _QUERY_TEXT.match(name) or not _SOME_NAME.search(unquote(name)):
+            return self._namespace(slash)
         try:
             ark = Ark.parse(f"ark:{naan}/{name}")
         except NotAnArk:
+            return self._namespace(slash)
+        if self._zones.names_shoulder(ark):
             return self._namespace(slash)
         if _ELLIPSIS.match(self._text, self._pieces.end) and self._zones.check(ark) is not Check.PASSES:
             return None
@@ -256,6 +269,8 @@ class Reader:
         """Whether a placeholder stands where a name should be: ``ark:/67531/{id}``, ``ark:/12148/xxxxx``."""
         chars = self._pieces.chars
         opened = self._text[end : end + 1] in ("{", "<", "[") and chars[-1] in "/=$"
+        if _VARIABLE.search(self._pieces.name) or (chars[-1] == "%" and self._text[end : end + 1] == "("):
+            return True
         if opened or len(chars) > _LONGEST_PLACEHOLDER:
             return opened
         return bool(_PLACEHOLDER.search(chars) or _DIRECTIVE.match(self._pieces.name))
@@ -296,6 +311,7 @@ class Reader:
             alternatives=() if borne_out else tuple(form for form in self._notes.alternatives if form != str(ark)),
             fragment=self._fragment,
             link=self._link,
+            remarks=(Remark.URL_GOES_ON,) if self._url_goes_on else (),
         )
 
     def _is_seam(self, pos: int) -> bool:

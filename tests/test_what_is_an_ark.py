@@ -1,0 +1,43 @@
+"""What is an ARK and what only looks like one: templates, queries, shoulders, escapes, a label without its colon."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from extractors.ark import Ark
+from extractors.checkchar import Check, check
+from extractors.conformance import Remark
+from extractors.extraction import extract
+from tests.vectors import vectors
+
+
+@pytest.mark.parametrize("vector", vectors("no_arks"))
+def test_templates_queries_and_shoulders_are_no_arks(vector: dict[str, Any]) -> None:
+    for document in (vector["text"], f"<p>{vector['text'].replace('&', '&amp;').replace('<', '&lt;')}</p>"):
+        read = extract(document.encode(), name="a.html" if document.startswith("<p>") else "a.txt")
+        assert [str(mention.ark) for mention in read.mentions] == vector["arks"]
+
+
+@pytest.mark.parametrize("vector", vectors("malformed_arks"))
+def test_a_label_without_its_colon_is_a_finding(vector: dict[str, Any]) -> None:
+    read = extract(vector["document"].encode())
+    assert [each.detail for each in read.findings if each.kind == "malformed-ark"] == vector["malformed"]
+    assert not any("/ark/" in mention.as_written for mention in read.mentions)
+
+
+@pytest.mark.parametrize("vector", vectors("escaped_arks"))
+def test_an_escaped_ark_ends_with_its_escapes(vector: dict[str, Any]) -> None:
+    [mention] = extract(vector["text"].encode(), name="a.txt").mentions
+    assert str(mention.ark) == vector["ark"]
+    assert (Remark.URL_GOES_ON in mention.remarks) is vector["goes_on"]
+
+
+@pytest.mark.parametrize("name", ["c7", "p9", "kt", "qt"])
+def test_the_check_character_of_a_bare_shoulder_is_never_asked_for(name: str) -> None:
+    naan = "99166" if name == "p9" else "13030"
+    read = extract(f"ark:/{naan}/{name}".encode(), name="a.txt")
+    assert read.mentions == ()
+    assert [finding.kind for finding in read.findings] == ["namespace-mention"]
+    assert check(Ark(naan, name)) is Check.UNKNOWN
