@@ -8,7 +8,8 @@ Its errors; after each of them, the next call finds a working process again:
     ├── WorkerOutOfMemory   the function wanted more than `memory_bytes`
     └── WorkerFailed        the function raised any other exception
 
-The limits contain accidents and bombs. They are no sandbox: the process may do all that its user may do.
+The limits contain accidents and bombs. Where the kernel has the means (`sandbox.py`), the process can neither read nor
+write files but those of Python, nor reach the network, nor start programs; elsewhere it may do all that its user may.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
 from typing import Any, Generic, ParamSpec, Self, TypeVar
+
+from extractors.sandbox import confine
 
 if sys.platform != "win32":  # there, only the timeout holds
     import resource
@@ -267,6 +270,7 @@ def _interrupts_held_back() -> Iterator[None]:
 def _serve(pipe: connection.Connection, memory_bytes: int, cpu_s: int) -> None:
     """The life of the process: it answers until the parent closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    confine()  # before there is another thread, for which it would not hold
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         while True:
