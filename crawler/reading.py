@@ -30,6 +30,8 @@ _FAILURES: tuple[tuple[type[WorkerError], str], ...] = (
     (WorkerOutOfMemory, "parser-out-of-memory"),
     (WorkerError, "unreadable"),
 )
+#: Formats whose parser may take the process with it: a PDF, and what may hold one.
+_MAY_CRASH = frozenset({Format.PDF, Format.MAIL})
 #: Larger documents, and PDFs of any size, are parsed in a process that can be killed.
 _INLINE_BYTES = 2**16
 #: Pages that are no larger are read at once, and nothing else is done meanwhile; the worst takes tenths of a second.
@@ -201,9 +203,9 @@ def extract_killably(
     name: str = "",
     charset: str | None = None,
 ) -> Extraction:
-    """What a document holds; a PDF or a large one is parsed in *worker*, whose death is a finding about it."""
-    is_pdf = format_of(data, media_type=media_type, name=name, charset=charset) is Format.PDF
-    if len(data) <= _INLINE_BYTES and not is_pdf:
+    """What a document holds; a PDF, mail or a large one is parsed in *worker*, whose death is a finding about it."""
+    told = format_of(data, media_type=media_type, name=name, charset=charset)
+    if len(data) <= _INLINE_BYTES and told not in _MAY_CRASH:
         return extract(data, media_type=media_type, name=name, charset=charset)
     try:
         return worker.call(data, media_type=media_type, name=name, charset=charset)

@@ -27,6 +27,7 @@ _BY_MEDIA_TYPE = {
     "application/json-seq": Format.JSON_LINES,
     "application/jsonl": Format.JSON_LINES,
     "application/marc": Format.MARC,
+    "application/mbox": Format.MAIL,
     "application/pdf": Format.PDF,
     "application/x-bibtex": Format.BIBTEX,
     "application/x-jsonlines": Format.JSON_LINES,
@@ -36,6 +37,8 @@ _BY_MEDIA_TYPE = {
     "application/x-tex": Format.LATEX,
     "application/xhtml+xml": Format.HTML,
     "application/xml": Format.XML,
+    "message/rfc822": Format.MAIL,
+    "multipart/related": Format.MAIL,
     "text/csv": Format.TABULAR,
     "text/html": Format.HTML,
     "text/markdown": Format.MARKDOWN,
@@ -53,6 +56,7 @@ _BY_SUFFIX = {
     ".bibtex": Format.BIBTEX,
     ".cls": Format.LATEX,
     ".csv": Format.TABULAR,
+    ".eml": Format.MAIL,
     ".geojson": Format.JSON,
     ".htm": Format.HTML,
     ".html": Format.HTML,
@@ -65,6 +69,9 @@ _BY_SUFFIX = {
     ".marc": Format.MARC,
     ".markdown": Format.MARKDOWN,
     ".md": Format.MARKDOWN,
+    ".mbox": Format.MAIL,
+    ".mht": Format.MAIL,
+    ".mhtml": Format.MAIL,
     ".mrc": Format.MARC,
     ".ndjson": Format.JSON_LINES,
     ".pdf": Format.PDF,
@@ -205,6 +212,10 @@ def _read(document_format: Format, data: bytes, charset: str | None) -> Reading:
             from extractors.readers.marc import read_marc
 
             return read_marc(data)
+        case Format.MAIL:
+            from extractors.readers.mail import read_mail
+
+            return read_mail(data, _read_mail_part)
         case Format.EPUB:
             from extractors.readers.epub import read_epub
 
@@ -213,6 +224,10 @@ def _read(document_format: Format, data: bytes, charset: str | None) -> Reading:
             return _read_office(document_format, data)
         case _:
             return _read_text(document_format, data, charset)
+
+
+def _read_mail_part(data: bytes, media_type: str, name: str, charset: str | None) -> Reading:
+    return read_document(data, media_type=media_type, name=name, charset=charset)
 
 
 def _read_text(document_format: Format, data: bytes, charset: str | None) -> Reading:

@@ -31,6 +31,7 @@ class Format(StrEnum):
     ODP = "odp"
     ODS = "ods"
     EPUB = "epub"
+    MAIL = "mail"
 
 
 #: Formats without a reader: the first bytes, the media type, and what to call it.
@@ -72,6 +73,16 @@ _MOST_DIRECTORY_BYTES = 8 * 2**20
 _LATE_PDF = re.compile(rb"%PDF-[12]\.[0-9][\t ]*[\r\n]")
 #: The leader of ISO 2709, and the first entry of the directory behind it.
 _MARC = re.compile(rb"\s*+[0-9 ]{5}[\x20-\x7e]{7}[0-9]{5}[\x20-\x7e]{7}[0-9A-Za-z]{3}[0-9]{9}[^\x1d]*?\x1e")
+
+#: The fields at the beginning of a message: three that every mail program writes, among whatever others.
+_FIELD = r"(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)"
+_MAIL_FIELD = re.compile(
+    r"^(?:from|to|cc|date|subject|message-id|mime-version|received|return-path|content-type|reply-to|sender):",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MAIL = re.compile(rf"(?:From [^\n]*[0-9]{{2}}:[0-9]{{2}}[^\n]*\n)?(?P<fields>{_FIELD}{{3,200}}+)")
+_FEWEST_MAIL_FIELDS = 3
+_SENT = frozenset({"from:", "message-id:", "mime-version:", "received:", "return-path:"})
 
 _JSON = re.compile(
     r"""
@@ -182,6 +193,8 @@ def format_by_content(head: bytes, start: str) -> Format | None:
         return Format.PDF
     if _MARC.match(head):
         return Format.MARC
+    if _is_mail(start):
+        return Format.MAIL
     if _JSON.match(start):
         return Format.JSON_LINES if _JSON_LINES.match(start) else Format.JSON
     if _BIBTEX.match(start):
@@ -204,6 +217,19 @@ def format_by_likeness(start: str) -> Format:
     if _LATEX_INSIDE.search(start):
         return Format.LATEX
     return Format.BIBTEX if _BIBTEX_INSIDE.search(start) else Format.PLAIN
+
+
+def _is_mail(start: str) -> bool:
+    r"""Whether text begins as a message or a mailbox does.
+
+    >>> _is_mail("From: a@b.example\nDate: today\nSubject: x\n\n"), _is_mail("Date: today\nSubject: x\nNote: y\n")
+    (True, False)
+    """
+    fields = _MAIL.match(start.replace("\r\n", "\n"))
+    if fields is None:
+        return False
+    names = {found[0].lower() for found in _MAIL_FIELD.finditer(fields["fields"])}
+    return len(names) >= _FEWEST_MAIL_FIELDS and not names.isdisjoint(_SENT)
 
 
 def _is_pdf(head: bytes) -> bool:

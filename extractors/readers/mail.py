@@ -1,0 +1,197 @@
+"""Mail: a message (RFC 5322) or a mailbox of them (RFC 4155), with the parts that MIME wraps for transport.
+
+Quoted-printable and base64 are undone before anything is looked for: their soft line breaks stand in the middle of
+words. The parts are documents of their own, whatever their format.
+"""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from email.message import Message
+
+from extractors.budget import as_time_allows
+from extractors.documents import Anchor, Block, Finding, Reading, Role
+from extractors.readers.plain import decode
+from extractors.readers.values import may_name_ark
+
+MEDIA_TYPE = "message/rfc822"
+MAILBOX_MEDIA_TYPE = "application/mbox"
+MOST_BYTES = 64 * 2**20
+_MOST_PARTS = 10_000
+_MOST_DEPTH = 10
+
+#: Reads a part: its bytes, media type, file name and charset.
+PartReader = Callable[[bytes, str, str, str | None], Reading]
+
+#: The line between two messages of a mailbox, with sender and date: ``From ada@example.org Sun Nov 22 10:00:00 2026``.
+_BETWEEN = re.compile(rb"(?:\A|(?<=\n\r\n)|(?<=\n\n))From [^\r\n]*[0-9]{2}:[0-9]{2}[^\r\n]*\r?\n")
+#: What mailboxes put before a line that begins like that.
+_QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
+#: Fields that say nothing of what a message is about.
+_TRACE = frozenset({"received", "dkim-signature", "arc-seal", "arc-message-signature", "authentication-results"})
+
+
+def read_mail(data: bytes, read_part: PartReader) -> Reading:
+    r"""The fields and parts of a message, or of each message in a mailbox; *read_part* reads what is in them.
+
+    >>> def as_text(data: bytes, media_type: str, name: str, charset: str | None) -> Reading:
+    ...     return Reading(media_type, (Block(data.decode()),))
+    >>> message = b"Subject: Map\nContent-Transfer-Encoding: quoted-printable\n\nark:/12345/x5=\n7 there"
+    >>> [block.text for block in read_mail(message, as_text).blocks]
+    ['ark:/12345/x57 there']
+    """
+    findings = []
+    if len(data) > MOST_BYTES:
+        findings.append(Finding("size-limit", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
+        data = data[:MOST_BYTES]
+    starts = [found.end() for found in _BETWEEN.finditer(data)] if data.startswith(b"From ") else []
+    mail = _Mail(read_part)
+    if not starts:
+        mail.read(_parsed(data), "")
+        return replace(mail.reading(MEDIA_TYPE), findings=(*findings, *mail.findings))
+    ends = [*[found.start() for found in _BETWEEN.finditer(data)][1:], len(data)]
+    for number, (start, end) in enumerate(as_time_allows(zip(starts, ends, strict=True), "message", each=True), 1):
+        mail.read(_parsed(_QUOTED_FROM.sub(rb"\1", data[start:end])), f"message:{number}")
+    return replace(mail.reading(MAILBOX_MEDIA_TYPE), title="", findings=(*findings, *mail.findings))
+
+
+def _parsed(data: bytes) -> Message:
+    return email.message_from_bytes(data, policy=email.policy.default)
+
+
+class _Mail:
+    """What the messages hold, in order."""
+
+    def __init__(self, read_part: PartReader) -> None:
+        self._read_part = read_part
+        self._blocks: list[Block] = []
+        self._parts = 0
+        self._link_count = 0
+        self._title = ""
+        self.findings: list[Finding] = []
+
+    def reading(self, media_type: str) -> Reading:
+        """All of it as one document; what it links to leads nowhere, for mail is somebody's own."""
+        return Reading(media_type, tuple(self._blocks), title=self._title)
+
+    def read(self, message: Message, place: str, depth: int = 0) -> None:
+        """Read a message, or a part of one that holds others."""
+        for name, value in _fields(message):
+            self._title = self._title or (value if name == "subject" else "")
+            if may_name_ark(value) and name not in _TRACE:
+                self._blocks.append(Block(value, Role.METADATA, place=_joined(place, name)))
+        self._read_content(message, place, depth)
+
+    def _read_content(self, part: Message, place: str, depth: int) -> None:
+        self._parts += 1
+        if self._parts > _MOST_PARTS or depth > _MOST_DEPTH:
+            finding = Finding("size-limit", f"more than {_MOST_PARTS} parts, or parts within {_MOST_DEPTH} others")
+            self.findings += [] if finding in self.findings else [finding]
+            return
+        kind = part.get_content_type()
+        children = _children(part)
+        if kind == "multipart/alternative":
+            for child in self._chosen(children):
+                self._read_content(child, place, depth + 1)
+        elif kind == "message/rfc822":
+            for child in children:
+                self.read(child, _joined(place, "message"), depth + 1)
+        elif children:
+            for child in children:
+                self._read_content(child, place, depth + 1)
+        else:
+            self._add(self._document(part, kind), _joined(place, _place(part)))
+
+    def _chosen(self, alternatives: list[Message]) -> Iterator[Message]:
+        """The last, and so the best, of several forms of one text in which something may name an ARK."""
+        telling = [each for each in alternatives if each.is_multipart() or self._tells(each)]
+        yield from telling[-1:] or alternatives[-1:]
+
+    def _tells(self, part: Message) -> bool:
+        return bool(self._document(part, part.get_content_type()).blocks)
+
+    def _document(self, part: Message, kind: str) -> Reading:
+        """What stands in a part that holds no others."""
+        content = _content(part)
+        charset = part.get_content_charset()
+        if kind == "text/plain" and str(part.get_param("format", "")).lower() == "flowed":
+            is_deleted = str(part.get_param("delsp", "")).lower() == "yes"
+            return Reading(kind, (Block(_unflowed(decode(content, charset).text, without_blank=is_deleted)),))
+        return self._read_part(content, kind, part.get_filename("") or "", charset) if content else Reading(kind)
+
+    def _add(self, reading: Reading, place: str) -> None:
+        before = self._link_count
+        for block in reading.blocks:
+            anchors = tuple(Anchor(each.start, each.end, each.link + before) for each in block.anchors)
+            link = None if block.link is None else block.link + before
+            for number in (link, *(anchor.link for anchor in anchors)):
+                self._link_count = max(self._link_count, (number or 0) + 1)
+            where = _joined(place, block.place)
+            self._blocks.append(replace(block, place=where, link=link, anchors=anchors, page=None))
+        named = place or "text"
+        self.findings += [replace(each, detail=f"{named}: {each.detail}") for each in reading.findings]
+
+
+def _children(part: Message) -> list[Message]:
+    payload = part.get_payload()
+    return [child for child in payload if isinstance(child, Message)] if isinstance(payload, list) else []
+
+
+def _fields(message: Message) -> Iterator[tuple[str, str]]:
+    """Names, in lower case, and decoded values of the fields; of one that can't be decoded, what was written."""
+    for name, raw in message.raw_items():
+        try:
+            value = str(message.policy.header_fetch_parse(name, raw))
+        except Exception:  # the library's own mistakes over what senders write
+            value = str(raw)
+        yield name.lower(), " ".join(value.split())
+
+
+def _content(part: Message) -> bytes:
+    """The bytes of a part, out of their transfer encoding."""
+    try:
+        content = part.get_payload(decode=True)
+    except Exception:  # likewise
+        content = None
+    if isinstance(content, bytes):
+        return content
+    payload = part.get_payload()
+    return payload.encode("utf-8", "surrogateescape") if isinstance(payload, str) else b""
+
+
+def _place(part: Message) -> str:
+    try:
+        name = part.get_filename()
+    except Exception:  # likewise
+        name = None
+    return f"attachment:{name}" if name else ""
+
+
+def _joined(*places: str) -> str:
+    return "/".join(filter(None, places))
+
+
+def _unflowed(text: str, *, without_blank: bool) -> str:
+    """*text* with its soft line breaks undone: lines that end with a blank go on (RFC 3676, 4).
+
+    >>> _unflowed("see \\nark:/12345/x5\\n-- \\nAda", without_blank=False)
+    'see ark:/12345/x5\\n-- \\nAda'
+    """
+    lines: list[str] = []
+    goes_on = False
+    for line in text.splitlines():
+        quotes = len(line) - len(line.lstrip(">"))
+        bare = line[quotes:].removeprefix(" ") if quotes or line.startswith(" ") else line
+        is_soft = line.endswith(" ") and line != "-- "
+        if goes_on and lines:
+            lines[-1] += bare
+        else:
+            lines.append(line)
+        if is_soft and without_blank:
+            lines[-1] = lines[-1][:-1]
+        goes_on = is_soft
+    return "\n".join(lines)

@@ -1,0 +1,170 @@
+"""Mail as mail programs write it: made by the standard library, and by hand where programs are worse."""
+
+from __future__ import annotations
+
+import mailbox
+import quopri
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.reading import extract_killably
+from extractors.extraction import extract, extract_in_time
+from extractors.formats import Format, format_of
+from extractors.worker import Worker
+from tests.loopback import json_lines, run_command
+
+LONG = "https://gallica.bnf.fr/ark:/12148/bpt6k107371t/f29.item"
+HEAD = b"From: Ada <ada@example.org>\nTo: b@example.org\nDate: Sun, 22 Nov 2026 10:00:00 +0000\n"
+
+
+def message(subject: str = "A map") -> EmailMessage:
+    made = EmailMessage()
+    made["From"], made["To"], made["Subject"] = "Ada <ada@example.org>", "bo@example.org", subject
+    made["Message-ID"], made["Date"] = "<1@example.org>", "Sun, 22 Nov 2026 10:00:00 +0000"
+    return made
+
+
+def found(data: bytes) -> list[tuple[str, str, str]]:
+    read = extract(data, name="a.eml")
+    assert read.findings == ()
+    return [(str(mention.ark), mention.role.value, mention.place) for mention in read.mentions]
+
+
+@pytest.mark.parametrize("encoding", ["quoted-printable", "base64", "7bit"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_transfer_encoding_is_undone(encoding: str, end: str) -> None:
+    made = message()
+    made.set_content(f"{'The scan is there, ' * 3}{LONG} as you know.\n", cte=encoding)
+    data = made.as_bytes(policy=made.policy.clone(linesep=end, max_line_length=0 if encoding == "7bit" else 78))
+    if encoding == "quoted-printable":
+        assert LONG.encode() not in data
+    assert found(data) == [("ark:12148/bpt6k107371t/f29.item", "text", "")]
+
+
+@given(st.integers(0, 70))
+def test_a_soft_line_break_cuts_no_ark_wherever_it_stands(before: int) -> None:
+    body = quopri.encodestring(f"{'x' * before} {LONG} é".encode())
+    head = (
+        b"MIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n"
+    )
+    [mention] = extract(HEAD + head + body, name="a.eml").mentions
+    assert (str(mention.ark), mention.repairs, mention.confidence.token) == (
+        "ark:12148/bpt6k107371t/f29.item", (), "certain",
+    )  # fmt: skip
+
+
+def test_fields_parts_and_attachments_have_their_places() -> None:
+    made = message("About ark:/12148/btv1b8449691v, é")
+    made.set_content("nothing here")
+    made.add_alternative(f"<p>See <a href='{LONG}'>{LONG}</a>.", subtype="html")
+    made.add_attachment(b"id,ark\n1,ark:/12345/x5\n", maintype="text", subtype="csv", filename="liste.csv")
+    inner = message("ark:/12345/x6")
+    inner.set_content("see ark:/12345/x7")
+    made.add_attachment(inner)
+    assert found(made.as_bytes()) == [
+        ("ark:12148/btv1b8449691v", "metadata", "subject"),
+        ("ark:12148/bpt6k107371t/f29.item", "link-target", "a/@href"),
+        ("ark:12148/bpt6k107371t/f29.item", "text", "p"),
+        ("ark:12345/x5", "structured-data", "attachment:liste.csv/row:2/column:ark"),
+        ("ark:12345/x6", "metadata", "message/subject"),
+        ("ark:12345/x7", "text", "message"),
+    ]
+
+
+def test_links_of_different_parts_are_different_links() -> None:
+    made = message()
+    made.set_content("<a href='https://n2t.net/ark:/12345/x5'>https://n2t.net/ark:/12345/x5</a>", subtype="html")
+    made.add_attachment(
+        b"<a href='https://n2t.net/ark:/12345/x6'>https://n2t.net/ark:/12345/x6</a>",
+        maintype="text", subtype="html", filename="b.html",
+    )  # fmt: skip
+    read = extract(made.as_bytes(), name="a.eml")
+    assert [(str(each.ark), each.citation) for each in read.mentions] == [
+        ("ark:12345/x5", 1), ("ark:12345/x5", 1), ("ark:12345/x6", 2), ("ark:12345/x6", 2),
+    ]  # fmt: skip
+    assert read.findings == ()
+
+
+def test_of_several_forms_of_a_text_one_counts() -> None:
+    made = message()
+    made.set_content(f"see {LONG}")
+    made.add_alternative("<p>This mail can't be shown.", subtype="html")
+    assert [ark for ark, _, _ in found(made.as_bytes())] == ["ark:12148/bpt6k107371t/f29.item"]
+    made = message()
+    made.set_content(f"see {LONG}")
+    made.add_alternative(f"<p>see {LONG}", subtype="html")
+    assert [place for _, _, place in found(made.as_bytes())] == ["p"]
+
+
+@pytest.mark.parametrize(("delsp", "cut"), [("", "see \nark:/12345/x5"), ("; delsp=yes", "see  \nark:/12345/x \n5")])
+def test_flowed_lines_go_on(delsp: str, cut: str) -> None:
+    data = HEAD + f"Content-Type: text/plain; format=flowed{delsp}\n\n{cut}\n-- \nAda\n".encode()
+    assert found(data) == [("ark:12345/x5", "text", "")]
+
+
+def test_a_mailbox_holds_messages(tmp_path: Path) -> None:
+    box = mailbox.mbox(tmp_path / "a.mbox")
+    for number in (5, 6):
+        made = message()
+        made.set_content(f"First line\n\nFrom here on: ark:/12345/x{number}\n")
+        box.add(made)
+    box.flush()
+    data = (tmp_path / "a.mbox").read_bytes()
+    assert b"\n>From here on" in data
+    assert found(data) == [("ark:12345/x5", "text", "message:1"), ("ark:12345/x6", "text", "message:2")]
+    rows = json_lines(run_command("extract", tmp_path / "a.mbox").stdout)
+    assert [row["place"] for row in rows] == ["message:1", "message:2"]
+
+
+def test_a_saved_page_is_mail_too() -> None:
+    data = (
+        b"From: <Saved by Blink>\nSnapshot-Content-Location: https://a.example/\nSubject: A page\nMIME-Version: 1.0\n"
+        b'Content-Type: multipart/related; type="text/html"; boundary="--x"\n\n----x\nContent-Type: text/html\n'
+        b'Content-Transfer-Encoding: quoted-printable\n\n<a href=3D"https://n2t.net/ark:/12148/bpt6k1=\n07371t">x</a>\n'
+        b"----x\nContent-Type: image/png\nContent-Transfer-Encoding: base64\n\niVBORw0KGgo=\n----x--\n"
+    )
+    read = extract(data, name="page.mhtml")
+    assert [str(mention.ark) for mention in read.mentions] == ["ark:12148/bpt6k107371t"]
+
+
+@pytest.mark.parametrize(
+    ("start", "is_mail"),
+    [
+        ("Received: from x\n\tby y\nFrom: a@b.example\nSubject: x\n\nark:/12345/x5", True),
+        ("From ada@x Sun Nov 22 10:00:00 2026\nFrom: a\nTo: b\nDate: c\n\nx", True),
+        ("Title: x\nDate: 2026\nSubject: maps\nIdentifier: ark:/12345/x5\n\ntext", False),
+        ("From: the archive\nwe learn that ark:/12345/x5", False),
+        ("From the archive ark:/12345/x5 at 10:00\n", False),
+    ],
+)
+def test_mail_is_told_by_its_content(start: str, is_mail: bool) -> None:
+    assert (format_of(start.encode()) is Format.MAIL) is is_mail
+
+
+def test_an_attached_pdf_that_kills_its_parser_costs_the_mail_and_not_us() -> None:
+    made = message()
+    bomb = (Path(__file__).parent / "fixtures" / "recursive_form.pdf").read_bytes()
+    made.add_attachment(bomb, maintype="application", subtype="pdf", filename="a.pdf")
+    read = extract_killably(worker := worker_of(), made.as_bytes(), name="a.eml")
+    worker.close()
+    assert [finding.kind for finding in read.findings] == ["parser-crashed"]
+
+
+def worker_of() -> Worker[..., Any]:
+    from functools import partial
+
+    return Worker(partial(extract_in_time, cpu_s=60), memory_bytes=2**30)
+
+
+@given(st.binary(max_size=300), st.sampled_from([HEAD, b"From a Sun Nov 22 10:00:00 2026\n" + HEAD]))
+def test_whatever_stands_in_a_mail_it_is_read(data: bytes, head: bytes) -> None:
+    content_type = b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n"
+    for more in (b"", content_type):
+        read = extract(head + more + b"Subject: ark:/12345/x5\n" + data, name="a.eml")
+        assert "unreadable" not in {finding.kind for finding in read.findings}
+        assert "ark:12345/x5" in {str(mention.ark)[:12] for mention in read.mentions}
