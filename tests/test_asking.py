@@ -455,3 +455,21 @@ def test_an_ark_in_capitals_is_asked_in_lower_case_too(written: str, lives: str,
     told = row["did_you_mean"]
     assert (told["ark"] if told else None) == meant
     assert (row["object"]["outcome"] == "resolved") is (lives == "/" + written)
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_name_that_cant_exist_has_the_shape_of_the_first_target_whoever_is_answered_first(is_late: bool) -> None:
+    first, second = "x5abcdfghjkmnpqr", "x5stvwxzbcd"
+    respond = flaky(reply("503 Service Unavailable"), times=1 if is_late else 0, then=PAGE)
+
+    def answer(target: str) -> bytes | None:
+        name = target.partition("?")[0].rpartition("/")[2]
+        if name == first:
+            return respond(target)
+        return PAGE if name == second else reply("404 Not Found")
+
+    with RawServer(answer) as server:
+        check_rows(server.url + f"/ark:/12x45/{first}", server.url + f"/ark:/12x45/{second}")
+        asked = {target.partition("?")[0].rpartition("/")[2] for target in server.targets}
+    invented = asked - {first, second}
+    assert {len(name) for name in invented if name.startswith("x5")} == {len(first)}

@@ -31,6 +31,7 @@ from crawler.verdicts.dossiers import is_about_resolver
 from crawler.verdicts.readings import Reading, Wait, learned, meant_by, next_reading, readings_of
 from extractors.ark import Ark
 from extractors.naan import Registry
+from extractors.normalize import LABEL
 
 Target = tuple[Ark, str]
 
@@ -134,6 +135,10 @@ class ArksSpider(AuditSpider):
         self._waiting_for_path: dict[str, list[Case]] = {}
         self._policies: set[str] = set()
         neighbours = Counter(self._shoulders.neighbourhood(url, ark) for ark, url in self._targets())
+        self._speakers: dict[Neighbourhood, Ark] = {}
+        """The first target of each neighbourhood, in their order: its control has that one's shape, whoever asks."""
+        for ark, url in self._targets():
+            self._speakers.setdefault(self._shoulders.neighbourhood(url, ark), ark)
         self._to_sample = {each for each, arks in neighbours.items() if conformance and arks >= conformance_from}
         self._resolvers: defaultdict[str, Resolver] = defaultdict(Resolver)
         self._asked: set[tuple[Neighbourhood, Question]] = set()
@@ -409,7 +414,9 @@ class ArksSpider(AuditSpider):
         and the other forms of one ARK."""
         living, neighbourhood = reached(case.answers), self._neighbourhood(case)
         telling = living or self._refusal_as_expected(case)
-        control = control_url(telling.asked_url, case.ark, self._registry) if telling else None
+        is_labelled = telling is not None and LABEL.search(telling.asked_url) is not None
+        shaped_by = self._speakers.get(neighbourhood, case.ark) if is_labelled else case.ark
+        control = control_url(telling.asked_url, shaped_by, self._registry) if telling else None
         if control is None:
             return
         if question in ACCESS and self._is_first(neighbourhood, Question.CONTROL):
