@@ -23,7 +23,7 @@ from extractors.mentions.doubts import Doubt, decided_again, doubts
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
 from extractors.suggestions import Suggestion, suggestions
 from extractors.wraps.cutting import cutting_of
-from extractors.wraps.evidence import Evidence
+from extractors.wraps.evidence import Cutting, Evidence
 
 Found = Mention | NamespaceMention
 
@@ -58,7 +58,7 @@ def extract(data: bytes, *, media_type: str | None = None, name: str = "", chars
     reading = read_document(data, media_type=media_type, name=name, charset=charset)
     budget = current()
     blocks = reading.blocks
-    found, evidence = _scan_all(blocks)
+    found, evidence, cutting = _scan_all(blocks)
     no_object = "names a NAAN or shoulder, not an object"
     namespaces = {
         Finding("namespace-mention", f"{namespace.as_written!r} {no_object}: {namespace.context}")
@@ -71,7 +71,7 @@ def extract(data: bytes, *, media_type: str | None = None, name: str = "", chars
     limits = budget.findings if budget is not None else ()
     findings = (*reading.findings, *limits, *sorted(namespaces), *citation_findings(mentions, blocks))
     findings = (*findings, *malformed_findings(reading, mentions))
-    return Extraction(replace(reading, findings=findings), mentions, tuple(doubts(blocks, placed, evidence.cutting)))
+    return Extraction(replace(reading, findings=findings), mentions, tuple(doubts(blocks, placed, cutting)))
 
 
 def extract_in_time(
@@ -143,8 +143,8 @@ def _scanned(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> lis
     return found
 
 
-def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
-    """Everything found, block by block, and the evidence that it gives.
+def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence, list[Cutting]]:
+    """Everything found, block by block, the evidence that it gives, and what the lines of each block do.
 
     What stands whole is read first, for it is evidence: link targets and metadata, where no line breaks, and then
     those names in the text that touch no line's end. Only a text with a wrap inside an ARK is read a second time.
@@ -161,15 +161,15 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     ]
     unbroken = {mention.ark for each in found for mention in _mentions(each) if mention.reason == STANDS_WHOLE}
     if not any(mention.reason != STANDS_WHOLE for each in found for mention in _mentions(each)):
-        return found, evidence
-    cutting = cutting_of(mention for each in found for mention in _mentions(each))
-    evidence = replace(Evidence.of(whole | unbroken), cutting=cutting)
+        return found, evidence, [Cutting.UNKNOWN] * len(blocks)
+    evidence = Evidence.of(whole | unbroken)
+    cutting = [cutting_of(block, _mentions(each)) for block, each in zip(blocks, found, strict=True)]
     for index, each in enumerate(found):
         if index not in targets and any(mention.reason != STANDS_WHOLE for mention in _mentions(each)):
-            again = _scanned(blocks[index], evidence, linked)
+            again = _scanned(blocks[index], replace(evidence, cutting=cutting[index]), linked)
             if len(again) >= len(each) or current() is None:  # or there was no time for it
                 found[index] = again
-    return found, evidence
+    return found, evidence, cutting
 
 
 def _mentions(found: Iterable[Found]) -> Iterator[Mention]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import regex
 
 from extractors.ark import Ark
-from extractors.documents import Block
+from extractors.documents import Block, Role
+from extractors.gutters import masked
 from extractors.mentions.forward import Reader
 from extractors.mentions.labels import label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
@@ -74,6 +75,16 @@ def scan(
 
     *linked* gives the ARK in the target of each of the document's links.
     """
+    text = masked(block.text) if block.role is Role.TEXT else block.text
+    if text == block.text:
+        yield from _scan(block, evidence, linked or {})
+        return
+    for found in _scan(replace(block, text=text), evidence, linked or {}):
+        start, end = (found.spans[0][0], found.spans[-1][1]) if isinstance(found, Mention) else found.span
+        yield replace(found, as_written=block.text[start:end])
+
+
+def _scan(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> Iterator[Mention | NamespaceMention]:
     read_up_to = 0
     for region in _regions(block.text):
         while True:
@@ -83,7 +94,7 @@ def scan(
                 at = tape.source_offset(label.start())
                 if at < read_up_to:
                     continue
-                reader = Reader(block, tape, label, evidence, linked or {})
+                reader = Reader(block, tape, label, evidence, linked)
                 found = reader.read()
                 if reader.ran_out and region.end < len(block.text):
                     ran_out_at = at

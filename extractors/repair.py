@@ -29,7 +29,7 @@ _BLANKS = r"[^\S\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]*+"  # possessive: long run
 _SPECIAL = regex.compile(
     rf"""
       (?P<soft_end>  \N{{SOFT HYPHEN}}++ (?= {_BLANKS} {_BREAK} ) )   # a soft hyphen that was used
-    | (?P<soft_gap>  \N{{SOFT HYPHEN}}++ \ {{1,3}} (?=\S) )            # the same, where a blank was made of the line's end
+    | (?P<soft_gap>  \N{{SOFT HYPHEN}}++ \ {{1,3}} (?=\S) )        # the same, and a blank for the line's end
     | (?P<page>      (?: {_BLANKS} \r?\n )++ (?: {_BLANKS} \d{{1,4}} {_BLANKS} \r?\n (?: {_BLANKS} \r?\n )*+ )?+
                      \f (?: [^\n\f]{{1,80}} (?: \r?\n ){{2,}}+ )? )   # the running foot and head of a text with pages
     | (?P<wrap>      (?<![^\S\n\r]) (?: {_BLANKS} {_BREAK} )++ {_BLANKS} )

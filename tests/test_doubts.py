@@ -33,7 +33,7 @@ def mentions_in(block: Block, evidence: Evidence | None = None) -> list[Mention]
 
 def doubts_about(block: Block) -> tuple[list[Mention], list[Doubt]]:
     mentions = mentions_in(block)
-    return mentions, list(doubts([block], [(0, mention) for mention in mentions], cutting_of(mentions)))
+    return mentions, list(doubts([block], [(0, mention) for mention in mentions], [cutting_of(block, mentions)]))
 
 
 def test_what_is_sure_is_no_doubt() -> None:
@@ -80,7 +80,12 @@ def test_a_shape_that_other_documents_have_decides() -> None:
 
 
 def test_what_its_own_document_does_to_lines_still_counts() -> None:
-    whole = "".join(f"see ark:/67531/metadc{at} there\n" for at in range(1000, 1012))
+    whole = "".join(
+        "The plates of this volume are kept in the tower and are seen on request only,\n"
+        "which those who ask for them in the reading room find too late, see\n"
+        f"https://texashistory.unt.edu/ark:/67531/metadc{at} there, with\n"
+        for at in range(1000, 1012)
+    )
     extraction = extract((whole + "it is ark:/67531/metadc107\n8x5 there").encode(), name="a.txt")
     [doubt] = extraction.doubts
     assert doubt.cutting is Cutting.NOWHERE

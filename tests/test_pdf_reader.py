@@ -314,6 +314,24 @@ def test_letterspaced_words_go_on_over_lines():
     assert block.text.splitlines()[1].startswith("xz321 and")
 
 
+def test_the_numbers_of_lines_in_the_margin_part_no_ark():
+    words = [
+        "The first of",
+        "all lines, and",
+        "see ark:/12345/x54",
+        "xz321 which is",
+        "in the margin",
+        "of the",
+        "end.",
+    ]
+    text = [[90, 700 - 14 * row, line] for row, line in enumerate(words)]
+    numbers = [[60, 700 - 14 * row, str(row + 1)] for row in range(len(words))]
+    [read] = read_pdf(typeset([*text, *numbers])).blocks
+    assert read.text == "\r\n".join(words)
+    [kept] = read_pdf(typeset([*text, [90, 590, "1"], [90, 576, "2"], [90, 562, "7"]])).blocks
+    assert kept.text.endswith("1\r\n2\r\n7")
+
+
 def test_comments_and_forms_are_text():
     annotations = (
         b"[<</Type/Annot/Subtype/Text/Rect[0 0 9 9]/Contents(see ark:/12345/x5)>>"

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from extractors.ark import BETANUMERIC, Ark
 from extractors.documents import Anchor, Block, Role
+from extractors.extraction import extract
 from extractors.find import Mention, find_arks, scan
 from extractors.wraps.cutting import cutting_of
 from extractors.wraps.decide import RULES_OF_LINES, RULES_OF_NAMES, Rule, decide
@@ -40,6 +41,7 @@ DIRECTIONS = {
     "author_ends_lines": {"end"},
     "would_have_fitted": {"end"},
     "line_has_room": {"end"},
+    "names_are_cut": {"join"},
     "names_are_not_cut": {"end"},
     "footnote_follows": {"end"},
     "list_mark": {"end"},
@@ -67,6 +69,7 @@ def wrap_of(row: Mapping[str, Any]) -> Wrap:
         linked=Ark.parse(row["linked"]) if "linked" in row else None,
         beyond=row.get("beyond", ""),
         around=row.get("around", ""),
+        is_paged=row.get("paged", False),
     )
 
 
@@ -268,26 +271,45 @@ def test_an_ark_over_three_lines_is_joined_by_what_stands_whole_elsewhere() -> N
 
 # -- what line ends do to the ARKs of one text
 
-WHOLE = "".join(f"see ark:/67531/metadc{at} there\n" for at in range(1000, 1012))
+FILLED = "The plates of this volume are kept in the tower and are seen on request only,"
+
+
+def moved(count: int) -> str:
+    """A filled text in which so many ARKs were moved to the next line, though the line before had room."""
+    return "".join(
+        f"{FILLED}\nwhich those who ask for them in the reading room find too late, see\n"
+        f"https://texashistory.unt.edu/ark:/67531/metapth{at} for it\n"
+        for at in range(100000, 100000 + count)
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "cutting"),
     [
         pytest.param("", Cutting.UNKNOWN, id="no ARK"),
-        pytest.param("see ark:/67531/metadc1000 there", Cutting.UNKNOWN, id="too few to tell"),
-        pytest.param(WHOLE, Cutting.NOWHERE, id="many, and none is cut"),
-        pytest.param(WHOLE + "see ark:/\n67531/metadc1012 there", Cutting.AT_DELIMITERS, id="one cut behind a slash"),
-        pytest.param("see ark:/\n67531/metadc1012 there", Cutting.UNKNOWN, id="one cut behind a slash, and no more"),
-        pytest.param(WHOLE + "see ark:/12148/bpt6k10\n7371t there", Cutting.ANYWHERE, id="one cut in its name"),
-        pytest.param(WHOLE + "see ark:/12148/bpt6k10-\n7371t there", Cutting.NOWHERE, id="a hyphen is no cut"),
+        pytest.param(moved(3), Cutting.UNKNOWN, id="too few to tell"),
+        pytest.param("see ark:/67531/metadc1000 there\n" * 40, Cutting.UNKNOWN, id="many that no line's end touches"),
+        pytest.param(moved(6), Cutting.NOWHERE, id="many were moved where there was room, and none is cut"),
+        pytest.param(moved(6) + "see ark:/\n67531/metadc1012 there", Cutting.AT_DELIMITERS, id="one behind a slash"),
+        pytest.param("see ark:/\n67531/metadc1012 there", Cutting.UNKNOWN, id="one behind a slash, and no more"),
+        pytest.param(moved(6) + "see ark:/12148/bpt6k10\n7371t there", Cutting.ANYWHERE, id="one cut in its name"),
+        pytest.param(moved(6) + "see ark:/12148/bpt6k10-\n7371t there", Cutting.AT_DELIMITERS, id="one with a hyphen"),
         pytest.param(
-            WHOLE + "> see ark:/12148/bpt6k10\n> 7371t there", Cutting.ANYWHERE, id="one cut in its name, as quoted"
+            "see ark:/12148/bpt6k10-\n7371t there\n" * 4, Cutting.AT_DELIMITERS, id="many are cut with a hyphen"
+        ),
+        pytest.param(
+            moved(6) + "> see ark:/12148/bpt6k10\n> 7371t there", Cutting.ANYWHERE, id="one cut in its name, as quoted"
         ),
     ],
 )
 def test_what_line_ends_do(text: str, cutting: Cutting) -> None:
-    assert cutting_of(find_arks(text)) is cutting
+    assert cutting_of(Block(text), find_arks(text)) is cutting
+
+
+def test_what_line_ends_do_is_known_of_their_own_block_only() -> None:
+    cut = "see ark:/12345/x54\n8x5 there, and more of it"
+    apart = extract(f"<pre>{moved(6)}</pre><pre>{cut}</pre>".encode(), name="a.html")
+    assert str(apart.mentions[-1].ark) == "ark:12345/x548x5"
 
 
 def test_a_text_that_cuts_no_name_ends_its_names_at_the_line() -> None:

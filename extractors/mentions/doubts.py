@@ -33,16 +33,18 @@ class Doubt:
     offset: int
     """Where in the reader's block the window begins."""
     cutting: Cutting
-    """What line ends do to ARKs in its document."""
+    """What line ends do to ARKs in its block."""
 
 
-def doubts(blocks: Sequence[Block], mentions: Sequence[tuple[int, Mention]], cutting: Cutting) -> Iterator[Doubt]:
-    """The doubts about *mentions*, each with the index of its block."""
+def doubts(
+    blocks: Sequence[Block], mentions: Sequence[tuple[int, Mention]], cutting: Sequence[Cutting]
+) -> Iterator[Doubt]:
+    """The doubts about *mentions*, each with the index of its block; *cutting* is what the lines of each block do."""
     for index, (block_index, mention) in enumerate(mentions):
         if mention.confidence is not Confidence.CERTAIN and mention.reason not in _PLAIN:
             start = max(0, mention.spans[0][0] - NEAR_CHARS)
             window = _window(blocks[block_index], start, mention.spans[-1][1] + NEAR_CHARS)
-            yield Doubt(index, window, start, cutting)
+            yield Doubt(index, window, start, cutting[block_index])
 
 
 def decided_again(

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import regex
+
 from extractors.wraps.evidence import Cutting, Evidence
 from extractors.wraps.layout import Habit
 from extractors.wraps.wrap import Confidence, Decision, Wrap
+
+#: What may be a word, and a year: other rules know more of them.
+_WORD = regex.compile(
+    r"(?=\p{L}*[aeiouyAEIOUYà-üÀ-Ü])\p{L}{2,}+(?!\d)|\p{L}{3,}+(?!\d)|\p{Lu}\p{Ll}|(?:1[5-9]|20)\d\d\b"
+)
+#: No measure, initial or mark of an item.
+_NAME_LIKE = regex.compile(r"[\p{L}\d]+(?![.)])")
 
 
 def blanks_decide(wrap: Wrap, _: Evidence) -> Decision | None:
@@ -34,6 +43,15 @@ def line_has_room(wrap: Wrap, _: Evidence) -> Decision | None:
     if wrap.line.habit is Habit.WORDS and (wrap.line.room or 0) > 1 and not wrap.is_at_delimiter:
         return Decision(False, "the line has room", Confidence.LIKELY)
     return None
+
+
+def names_are_cut(wrap: Wrap, evidence: Evidence) -> Decision | None:
+    """Where others are cut wherever the line ends, a full line hardly ends with its ARK; a word tells that it does."""
+    if not wrap.is_paged or evidence.cutting is not Cutting.ANYWHERE or not wrap.is_full or wrap.is_at_delimiter:
+        return None
+    if _WORD.match(wrap.right) or not _NAME_LIKE.match(wrap.right):
+        return None
+    return Decision(True, "lines cut names in this text", Confidence.LIKELY)
 
 
 def names_are_not_cut(wrap: Wrap, evidence: Evidence) -> Decision | None:

@@ -13,6 +13,7 @@ from extractors.wraps.wrap import Confidence, Decision, Wrap
 #: The rules whose names others ask for.
 ANOTHER_BEGINS = "another identifier begins"
 CHECK_CHARACTER = "check character"
+HYPHEN = "hyphen at the wrap"
 LINK_ENDS = "its own link ends here"
 LINK_GOES_ON = "its own link goes on"
 NO_NAME_YET = "no name yet"
@@ -119,4 +120,4 @@ def qualifier_decides(wrap: Wrap, evidence: Evidence) -> Decision | None:
 
 
 def hyphen_at_wrap(wrap: Wrap, _: Evidence) -> Decision | None:
-    return Decision(True, "hyphen at the wrap", Confidence.LIKELY) if wrap.hyphen else None
+    return Decision(True, HYPHEN, Confidence.LIKELY) if wrap.hyphen else None

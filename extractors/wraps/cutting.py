@@ -2,50 +2,75 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
+from itertools import islice
 
 import regex
 
-from extractors.documents import Role
+from extractors.documents import Block, Role
 from extractors.mentions.mention import Mention
-from extractors.wraps.by_names import CHECK_CHARACTER, LINK_GOES_ON, NO_NAME_YET, WHOLE_ELSEWHERE
+from extractors.wraps.by_names import CHECK_CHARACTER, HYPHEN, LINK_GOES_ON, NO_NAME_YET, WHOLE_ELSEWHERE
 from extractors.wraps.evidence import Cutting
+from extractors.wraps.layout import line_end
 from extractors.wraps.wrap import Confidence
 
-#: So many mentions in a text without a cut show that it cuts none.
-_ENOUGH = 8
+#: So many ARKs that could have been cut, and weren't, show that none is.
+_ENOUGH = 4
 #: One cut at least in so many, if names are cut wherever the line ends.
 _AT_MOST_ONE_IN = 40
+#: Characters that still had room in a line: a tool that cuts would have filled it.
+_ROOM = 3
 _CUT = regex.compile(
-    r"(?P<before>[^\s>])(?P<hyphen>[-\p{Pd}\N{SOFT HYPHEN}]?)[ \t>]*(?:\r\n|[\n\r\v\f])[\s>]*(?P<behind>\S)"
+    r"(?P<before>[^\s>])(?P<hyphen>[-\p{Pd}\N{SOFT HYPHEN}]?)[ \t>]*(?P<end>\r\n|[\n\r\v\f])[\s>]*(?P<behind>\S)"
 )
+_BREAK_BEFORE = regex.compile(r"(?r)(?P<end>\r\n|\n)[ \t>]*[^\s\w]?\Z")
 _DELIMITERS = "/.:=?&_-~%"
 #: Rules that leave little doubt, and don't look at other cuts.
-_SURE = frozenset({CHECK_CHARACTER, LINK_GOES_ON, NO_NAME_YET, WHOLE_ELSEWHERE})
+_SURE = frozenset({CHECK_CHARACTER, HYPHEN, LINK_GOES_ON, NO_NAME_YET, WHOLE_ELSEWHERE})
+_NEAR_CHARS = 20
+_MOST = 300  # of the mentions of a block: each may ask how the lines around it are made
 
 
-def cutting_of(mentions: Iterable[Mention]) -> Cutting:
-    """What the lines of a text do to the ARKs in it.
+def cutting_of(block: Block, mentions: Iterable[Mention]) -> Cutting:
+    """What the lines of *block* do to the *mentions* in it.
+
+    An ARK that was moved to the next line as a whole speaks against cuts only where the line before had room for its
+    beginning; a cut at a delimiter against cuts in names, only where there was room for more of the name; and names
+    that are cut with a hyphen against cuts without.
 
     >>> from extractors.find import find_arks
-    >>> cutting_of(find_arks("See ark:/121\\n48/btv1b8449691v here.")).value
+    >>> text = "See ark:/121\\n48/btv1b8449691v here."
+    >>> cutting_of(Block(text), find_arks(text)).value
     'anywhere'
     """
-    seen = at_delimiters = anywhere = 0
-    for mention in mentions:
-        if mention.role is not Role.TEXT:
+    moved = with_room = at_delimiters = hyphens = anywhere = 0
+    if block.role is not Role.TEXT:
+        return Cutting.UNKNOWN
+    for mention in islice(mentions, _MOST):
+        start = mention.spans[0][0]
+        before = _BREAK_BEFORE.search(block.text, max(0, start - _NEAR_CHARS), start)
+        moved += before is not None and _room(block, before.start("end")) >= _ROOM
+        if mention.confidence is not Confidence.CERTAIN and mention.reason not in _SURE:
             continue
-        seen += 1
-        if mention.confidence is Confidence.CERTAIN or mention.reason in _SURE:
-            for cut in _CUT.finditer(mention.as_written):
-                if cut["hyphen"]:
-                    continue
-                if cut["before"] in _DELIMITERS or cut["behind"] in _DELIMITERS:
-                    at_delimiters += 1
-                else:
-                    anywhere += 1
-    if anywhere * _AT_MOST_ONE_IN > seen:
+        for cut in _CUT.finditer(block.text, start, mention.spans[-1][1]):
+            if cut["hyphen"]:
+                hyphens += "hyphen at line wrap" in mention.repairs  # else it may be one of the name's own
+            elif cut["before"] in _DELIMITERS or cut["behind"] in _DELIMITERS:
+                at_delimiters += 1
+                with_room += _room(block, cut.start("end")) >= _ROOM
+            else:
+                anywhere += 1
+    if anywhere and anywhere * _AT_MOST_ONE_IN > moved + with_room:
         return Cutting.ANYWHERE
-    if at_delimiters:
-        return Cutting.AT_DELIMITERS if seen >= _ENOUGH else Cutting.UNKNOWN
-    return Cutting.NOWHERE if seen >= _ENOUGH and not anywhere else Cutting.UNKNOWN
+    if moved + with_room + hyphens < _ENOUGH:
+        return Cutting.UNKNOWN
+    return Cutting.AT_DELIMITERS if at_delimiters or hyphens else Cutting.NOWHERE
+
+
+def _room(block: Block, at: int) -> float:
+    """How many characters would still have fitted into the line that ends at *at*; 0 if that isn't known."""
+    if block.page is None:
+        return line_end(block.text, at).room or 0
+    index = bisect_left(block.rooms, (at,))
+    return block.rooms[index][1] if index < len(block.rooms) and block.rooms[index][0] <= at + 2 else 0

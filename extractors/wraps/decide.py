@@ -33,6 +33,7 @@ RULES_OF_LINES: tuple[Rule, ...] = (
     by_lines.author_ends_lines,
     by_lines.would_have_fitted,
     by_lines.line_has_room,
+    by_lines.names_are_cut,
     by_lines.names_are_not_cut,
     by_words.footnote_follows,
     by_words.list_mark,

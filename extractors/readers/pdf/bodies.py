@@ -67,12 +67,13 @@ def blocks_of(pages: Iterable[Page]) -> Iterator[Block]:
     run: list[Part] = []
     aside: list[Part] = []
     for before, page, after in _with_neighbours(pages):
-        body, others = _divided(page, before, after) if run or page.may_go_on or page.notes else (_whole(page), [])
+        is_parted = bool(page.notes or page.gutter)
+        body, others = _divided(page, before, after) if run or page.may_go_on or is_parted else (_whole(page), [])
         if run and not _goes_on(run[-1], body):
             yield from _blocks(run, aside, numbers)
             run, aside = [], []
         opens = page.may_go_on and is_open(body.text)
-        if not (run or opens or page.notes):
+        if not (run or opens or is_parted):
             yield from _blocks([_whole(page)], [], numbers)
             continue
         run.append(body)
@@ -103,7 +104,7 @@ def _divided(page: Page, before: Page | None, after: Page | None) -> tuple[Part,
     """The running text of a page, and each thing in its way."""
     running = running_lines(page, before, after)
     notes = page.notes
-    out = running.union(*notes)
+    out = running.union(page.gutter, *notes)
     others = [_part(page, [index for index in note if index not in running]) for note in notes]
     others += [_part(page, [index]) for index in sorted(running)]
     return _part(page, [index for index in range(len(page.lines)) if index not in out]), others

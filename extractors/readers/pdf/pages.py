@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -12,10 +12,11 @@ import pypdfium2.raw as pdfium
 import regex
 from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
+from extractors.gutters import FEWEST, counts_on
 from extractors.readers.markup.targets import may_hold_ark
 from extractors.readers.pdf.annotations import Link, comments_of, links_of
 from extractors.readers.pdf.footnotes import notes_in_the_way
-from extractors.readers.pdf.geometry import NO_LINES, Glyphs, Lines, Rows, lines_of, rooms_of
+from extractors.readers.pdf.geometry import NO_LINES, Glyphs, Line, Lines, Rows, lines_of, rooms_of
 from extractors.readers.pdf.open_ends import open_lines
 from extractors.readers.pdf.spacing import corrections
 
@@ -23,6 +24,7 @@ Part = TypeVar("Part")
 
 #: Where a label may end: its k, and a colon in one of its spellings.
 _LABEL = regex.compile(r"[kK\uFF2B\uFF4B](?=[^\p{L}\p{N}]{0,8}?(?:[:\uFF1A]|%3[aA]))")
+_LINE_NUMBER = regex.compile("[0-9]{1,5}")
 _SET_APART = 1.4  # times the height of a line
 _LINES_BEFORE_LABEL = 2  # of a resolver
 _LINES_FROM_LABEL = 8
@@ -53,6 +55,8 @@ class Page:
     """Where spaces were put right, or are doubtful."""
     notes: tuple[range, ...] = ()
     """The lines, by index, of footnotes that stand in the way of what goes on in the next column."""
+    gutter: frozenset[int] = frozenset()
+    """The lines, by index, that are the numbers of others."""
     font_sizes: tuple[float, ...] = ()
     """Of each line, where this page or the page before it may go on on the next."""
     may_go_on: bool = False
@@ -145,13 +149,35 @@ def _with_geometry(page: Page, labels: Sequence[int], ark_links: set[str], glyph
     if not labels:
         return replace(page, links=links)
     notes = tuple(notes_in_the_way(text, lines, glyphs))
+    gutter = _gutter(text, lines)
     wrong = corrections(text, labels, lines, glyphs)
     if wrong:
         moved = wrong.moved
         text, lines, labels = wrong.applied(text), lines.moved(moved), [moved(label) for label in labels]
         links = tuple(link._replace(ranges=tuple((moved(a), moved(b)) for a, b in link.ranges)) for link in links)
     rooms = rooms_of(lines, _near(text, labels, lines))
-    return replace(page, text=text, links=links, lines=lines, rooms=rooms, seams=wrong.seams, notes=notes)
+    return replace(
+        page, text=text, links=links, lines=lines, rooms=rooms, seams=wrong.seams, notes=notes, gutter=gutter
+    )
+
+
+def _gutter(text: str, lines: Lines) -> frozenset[int]:
+    """The lines, by index, that are numbers of lines: they count on, and another line stands beside each."""
+    numbered = [
+        index for index, start in enumerate(lines.starts) if _LINE_NUMBER.fullmatch(text, start, lines.ends[index])
+    ]
+    if len(numbered) < FEWEST or not counts_on(
+        [int(text[lines.starts[index] : lines.ends[index]]) for index in numbered]
+    ):
+        return frozenset()
+    rows = sorted((lines[index].middle, index) for index in range(len(lines)) if index not in set(numbered))
+    beside = [index for index in numbered if _has_beside(lines[index], rows)]
+    return frozenset(numbered) if 2 * len(beside) > len(numbered) else frozenset()
+
+
+def _has_beside(number: Line, rows: Sequence[tuple[float, int]]) -> bool:
+    at = bisect_left(rows, (number.middle - number.height / 2, 0))
+    return at < len(rows) and rows[at][0] < number.middle + number.height / 2
 
 
 def _near(text: str, labels: Iterable[int], lines: Lines) -> list[bool]:
