@@ -2,6 +2,9 @@
 # make examples  brings docs/examples up to date with what the demo reports
 # make test   sets everything up and runs the tests
 # make properties  looks for new counterexamples to what the tests say of any text, for as long as that takes
+# make fuzz   looks for bytes that break a promise, guided by coverage; SECONDS=60 for each of seven targets
+# make audit  asks whether a vulnerability is known of what is installed, where a network allows
+# make lock   brings constraints.txt up to date with pyproject.toml
 # make bench  measures speed, each figure beside a named baseline in the same run
 # make ark-server  sets up a second resolver, for tests that are skipped without it
 # make lint   format, style, types, and which way imports point
@@ -10,7 +13,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo examples test ark-server properties bench lint format build clean
+.PHONY: demo examples test ark-server properties fuzz audit lock bench lint format build clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed
@@ -42,15 +45,44 @@ format: $(VENV)/installed
 build: $(VENV)/installed
 	$(BIN)/python -m build --outdir dist .
 
-# Versions come from constraints.txt, so that two installations are the same.
+# Versions and digests come from constraints.txt, so that two installations are the same, byte for byte.
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or newer is needed; $$($(PYTHON) --version) was found. Try: make PYTHON=python3.12" >&2; exit 2; }
 	@$(PYTHON) -m venv --clear $(VENV) \
 		|| { echo "Python can't make a virtual environment (on Debian: apt install python3-venv)" >&2; exit 2; }
 	@echo "Setting up $(VENV): a minute or two, once"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --upgrade pip
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo]' --group dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement constraints.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# The versions that stand in constraints.txt are kept where they still fit; take one out to have its newest.
+lock:
+	@$(PYTHON) -m venv --clear $(VENV)-lock
+	@$(VENV)-lock/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate --no-header \
+		--default-index https://pypi.org/simple --extra demo --group dev --output-file constraints.txt pyproject.toml
+	@sed -i '1i # The versions that are tested together, for Python 3.11 to 3.13 and every platform, with the digests of their files.\n# Installed by `make` with --require-hashes; renewed by `make lock`, which keeps all versions that still fit.' constraints.txt
+	@rm -rf $(VENV)-lock
+
+# Of what is known of the versions in constraints.txt; asks pypi.org.
+audit: $(VENV)/installed
+	@$(PYTHON) -c 'import json, urllib.request as u; json.load(u.urlopen("https://pypi.org/pypi/regex/2026.11.15/json", timeout=20))["vulnerabilities"]' 2>/dev/null \
+		|| { echo "pypi.org can't be reached, so that nothing was audited" >&2; exit 0; } \
+		&& { test -x $(VENV)/audit/bin/pip-audit || { $(PYTHON) -m venv --clear $(VENV)/audit \
+		&& $(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit; }; } \
+		&& $(VENV)/audit/bin/pip-audit --progress-spinner off --disable-pip --require-hashes --requirement constraints.txt
+
+# In an environment of its own, for atheris has no wheels for some versions of Python; SECONDS is for each target.
+SECONDS ?= 60
+fuzz: $(VENV)/fuzz/installed
+	@$(VENV)/fuzz/bin/python -m fuzz $(SECONDS)
+
+$(VENV)/fuzz/installed: $(VENV)/installed
+	@$(PYTHON) -m venv --clear $(VENV)/fuzz
+	@$(VENV)/fuzz/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement constraints.txt
+	@$(VENV)/fuzz/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(VENV)/fuzz/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: atheris==3.0.0
 	@touch $@
 
 ark-server: $(VENV)/ark-server/installed

@@ -92,6 +92,8 @@ class Pieces:
         stretches = [(start, label_end), *(piece[1:] for piece in self.found)]
         spans: list[tuple[int, int]] = []
         for first, last in (span for stretch in stretches for span in self.tape.source_spans(*stretch)):
+            if first == last:  # what was taken out stood there, and nothing else
+                continue
             if spans and first <= spans[-1][1]:
                 spans[-1] = (spans[-1][0], max(last, spans[-1][1]))
             else:

@@ -1,0 +1,14 @@
+"""Runs one target under atheris, with all that it imports of ours instrumented."""
+
+from __future__ import annotations
+
+import sys
+
+import atheris
+
+if __name__ == "__main__":
+    name = sys.argv.pop(1)
+    with atheris.instrument_imports(include=["arkaudit", "crawler", "extractors", "reports"]):
+        from fuzz.targets import TARGETS
+    atheris.Setup(sys.argv, TARGETS[name])
+    atheris.Fuzz()

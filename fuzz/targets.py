@@ -1,0 +1,154 @@
+"""Coverage-guided fuzzing of what reads strangers' bytes, by atheris: ``make fuzz``.
+
+Each target takes any bytes, and fails where one of the promises of its function is broken: most of all that it never
+raises. What it once failed on, and some honest beginnings, are in `fuzz/corpus/`, which
+`tests/test_fuzz_corpus.py` runs without atheris.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from arkaudit.config import ConfigError, load
+from arkaudit.triage_file import load_triage
+from crawler import schema
+from crawler.answers.answer import read_answer
+from crawler.sources.oai_pmh import Selection
+from crawler.sources.reading import read_source
+from crawler.storage.contents import unreadable_rows
+from crawler.storage.errors import StoreError
+from crawler.storage.soundness import damage_in
+from crawler.storage.store import Store
+from crawler.wire.redaction import HIDDEN, Redactor
+from extractors.extraction import extract
+from extractors.find import find_arks
+from reports.frames import StoreUnreadable, read
+
+#: The names under which readers are tried, so that each is: the first byte chooses.
+NAMES = (
+    *("a.html", "a.xml", "a.txt", "a.md", "a.rst", "a.tex", "a.bib", "a.csv", "a.tsv", "a.json", "a.jsonl", "a.mrc"),
+    *("a.docx", "a.xlsx", "a.pptx", "a.odt", "a.epub", "a.pdf", "a.rtf", "a.eml", ""),
+)
+_SECRET = "S3cr3t/42+x"
+
+
+def find(data: bytes) -> None:
+    """ARKs in any text have spans within it, in order."""
+    text = data.decode("utf-8", "replace")
+    for mention in find_arks(text):
+        for start, end in mention.spans:
+            assert 0 <= start < end <= len(text)
+
+
+def readers(data: bytes) -> None:
+    """Any bytes are a document of any format."""
+    extract(data[1:], name=NAMES[data[0] % len(NAMES)] if data else "")
+
+
+def answers(data: bytes) -> None:
+    """Any bytes are an answer, and perhaps a list of documents."""
+    kinds = ("text/html", "text/plain", "application/json", "application/xml", "application/rdf+xml", None)
+    read_answer(data[1:], kinds[data[0] % len(kinds)] if data else None)
+    read_source(data[1:], url="http://a.example/", order=None, harvests=False, selection=Selection())
+
+
+def stores(data: bytes) -> None:
+    """Any bytes in place of some of a store's are a store, or damage that is told."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.db"
+        whole = bytearray(_store())
+        at = int.from_bytes(data[:2], "big") * 97 % len(whole)
+        whole[at : at + len(data) - 2] = data[2:]
+        path.write_bytes(whole)
+        damage_in(path)
+        try:
+            read(path, lambda connection: list(unreadable_rows(connection)))
+            Store.open(path).close()
+        except (StoreError, StoreUnreadable):
+            return
+
+
+def cells(data: bytes) -> None:
+    """Any bytes in a cell are told, or read."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.db"
+        path.write_bytes(_store())
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode=DELETE")
+            tables = schema.tables.sorted_tables
+            table = tables[(data[0] if data else 0) % len(tables)]
+            columns = [each.name for each in table.columns if not each.primary_key]
+            column = columns[(data[1] if len(data) > 1 else 0) % len(columns)]
+            try:
+                connection.execute(f"UPDATE {table.name} SET {column} = CAST(? AS TEXT)", (data[2:],))
+            except sqlite3.IntegrityError:
+                return
+        try:
+            read(path, lambda connection: list(unreadable_rows(connection)))
+        except (StoreError, StoreUnreadable):
+            return
+
+
+def toml(data: bytes) -> None:
+    """Any bytes are a configuration, or a mistake in one line."""
+    with tempfile.NamedTemporaryFile(suffix=".toml") as file:
+        file.write(data)
+        file.flush()
+        for read_file in (_configured, _triaged):
+            try:
+                read_file(Path(file.name))
+            except ConfigError as mistake:
+                _require_one_line(str(mistake))
+
+
+def _configured(path: Path) -> None:
+    load(path, {})
+
+
+def _triaged(path: Path) -> None:
+    load_triage(path, now=datetime(2026, 11, 22, tzinfo=UTC))
+
+
+def _require_one_line(words: str) -> None:
+    assert len(words.splitlines()) <= 1, words
+
+
+def redaction(data: bytes) -> None:
+    """What hides a secret hides it wherever it stands."""
+    cleaned = Redactor.of([_SECRET]).bytes(data + _SECRET.encode() + data)
+    assert _SECRET.encode() not in cleaned
+    assert HIDDEN.encode() in cleaned or b"[\0s\0" in cleaned
+
+
+_made: list[bytes] = []
+
+
+def _store() -> bytes:
+    """The bytes of a small store with a row in most of its tables."""
+    if not _made:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "a.db"
+            with Store.open(path) as store:
+                at = "2026-11-21T00:00:00.000+00:00"
+                run = store.begin_run(command="run", at=at, version="0", resolver="", user_agent="t", seeds=["a"])
+                store.end_run(run, at=at, state="finished")
+            with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+                connection.execute("PRAGMA journal_mode=DELETE")
+            _made.append(path.read_bytes())
+    return _made[0]
+
+
+TARGETS: Mapping[str, Callable[[bytes], None]] = {
+    "find": find,
+    "readers": readers,
+    "answers": answers,
+    "stores": stores,
+    "cells": cells,
+    "toml": toml,
+    "redaction": redaction,
+}

@@ -1,0 +1,22 @@
+"""What fuzzing begins with, and what it has found, by the same targets and without atheris."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fuzz.__main__ import NAMES
+from fuzz.targets import TARGETS
+
+CORPUS = Path(__file__).parent.parent / "fuzz" / "corpus"
+CASES = sorted(each for each in CORPUS.rglob("*") if each.is_file())
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{each.parent.name}-{each.name}" for each in CASES])
+def test_a_target_keeps_its_promises(case: Path) -> None:
+    TARGETS[case.parent.name](case.read_bytes())
+
+
+def test_each_target_has_beginnings() -> None:
+    assert {each.parent.name for each in CASES} == set(TARGETS) == set(NAMES)
