@@ -138,4 +138,5 @@ def test_its_extent() -> None:
     assert arks["plain"] >= 2000
     assert arks["negatives"] >= 1000
     assert arks["pdf"] >= 400
+    assert arks["false-friends"] >= 60
     assert min(arks[language] for language in ("en", "fr", "de", "es")) >= 800

@@ -47,6 +47,10 @@ _LONGEST_PLACEHOLDER = 24
 _PLACEHOLDER = re.compile(r"/(?:[xX]{3,}|[nN]{4,}|NAME|Name|name)\Z")
 #: A variable of a program or template in a name: ``$id``, ``btv1b$1``, ``@id``, ``@@id@@``, ``_ID_``, ``%(name)s``.
 _VARIABLE = re.compile(r"\$[A-Za-z_0-9]+\Z|\A@+[A-Za-z]\w*@*\Z|\A_[A-Z_]+_\Z")
+#: A regular expression goes on where the name stops: ``ark:/53355/cl([0-9]+)``, ``ark:/12148/(.*)``.
+_EXPRESSION = re.compile(r"\((?:\?[:P<]|\[|\\|\.[*+])")
+#: Of names that a star stands behind, the longest that may be but a beginning, whatever it looks like.
+_LONGEST_STEM = 5
 #: A name without a letter or digit is a piece of a query or of a pattern: ``ark:12148/+``, ``ark:12148/*``.
 _SOME_NAME = regex.compile(r"[\p{L}\p{N}]")
 #: Likewise one that begins with an escaped bracket, quote or blank: ``ark:12148/%28%28dc.subject``.
@@ -269,11 +273,26 @@ class Reader:
         """Whether a placeholder stands where a name should be: ``ark:/67531/{id}``, ``ark:/12148/xxxxx``."""
         chars = self._pieces.chars
         opened = self._text[end : end + 1] in ("{", "<", "[") and chars[-1] in "/=$"
+        if _EXPRESSION.match(self._text, end) or self._is_pattern():
+            return True
         if _VARIABLE.search(self._pieces.name) or (chars[-1] == "%" and self._text[end : end + 1] == "("):
             return True
         if opened or len(chars) > _LONGEST_PLACEHOLDER:
             return opened
         return bool(_PLACEHOLDER.search(chars) or _DIRECTIVE.match(self._pieces.name))
+
+    def _is_pattern(self) -> bool:
+        """Whether a star behind a few letters stands for all names that begin so: ``ark:/53355/cl*``.
+
+        Behind a whole name it is the mark of a note.
+        """
+        naan, _, name = self._pieces.chars.partition("/")
+        stem = name.rstrip("*")
+        if stem == name or "/" in stem or self._text[self._start - 1 : self._start] == "*":
+            return False
+        check = self._zones.check(Ark(naan.lower(), stem)) if stem else Check.FAILS
+        is_short = len(stem) <= _LONGEST_STEM or not any(map(str.isdigit, stem))
+        return check is not Check.PASSES and (is_short or check is Check.FAILS)
 
     def _namespace(self, slash: str) -> NamespaceMention | None:
         if not slash and not self._label["slashes"] and self._block.role is not Role.TEXT:
