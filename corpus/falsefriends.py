@@ -174,7 +174,8 @@ objets:
             "en",
             """\
 <!DOCTYPE html><title>House rules</title>
-<p>Write <code>ark:/NAAN/name</code>; the form shows <code>ark:/12148/{{id}}</code> and <kbd>ark:/12148/&lt;id&gt;</kbd>.
+<p>Write <code>ark:/NAAN/name</code>; the form shows <code>ark:/12148/{{id}}</code>
+and <kbd>ark:/12148/&lt;id&gt;</kbd>.
 <p>Good: <a href="{}">a chart</a>. Denmark: 45/1997 is a loan. The shoulder ark:/13030/kt is ours.
 <p>Also good: {}, {} and <i>{}</i>. A bookmark: 12345/67 isn't, nor is is_dark:/12148/x.
 <script>var next = "https://n2t.net/ark:/12148/" + id; var hark = "hark: 12148/4";</script>
