@@ -132,11 +132,18 @@ def _received(connection: socket.socket) -> tuple[bytes, float]:
 
 
 def run_command(
-    *arguments: str | Path, stdin: str = "", stdout: int | None = None, encoding: str = "utf-8", **environment: str
+    *arguments: str | Path,
+    stdin: str = "",
+    stdout: int | None = None,
+    encoding: str = "utf-8",
+    timeout_s: float = 120.0,
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
     """`arkaudit` with these arguments, as a process of its own; what it prints may go to a file descriptor instead."""
     told = {**clean_environment(), "PYTHONIOENCODING": encoding, **environment}
-    return preloaded.run([str(each) for each in arguments], environment=told, stdin=stdin, stdout=stdout)
+    return preloaded.run(
+        [str(each) for each in arguments], environment=told, stdin=stdin, stdout=stdout, timeout_s=timeout_s
+    )
 
 
 #: A cache that begins empty, without a copy of the registry.

@@ -185,7 +185,7 @@ def test_a_document_is_not_fetched_from_inside(private: Private, tmp_path: Path)
     seeds = [f"http://{host}:{private.port}/" for host in ("127.0.0.1", "0x7f.1", "inside.example")]
     names = {"inside.example": [["127.0.0.1"]]}
     done = with_names(names, "crawl", *QUICK, *seeds, "--store", tmp_path / "a.db")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 3, done.stderr
     with sqlite3.connect(tmp_path / "a.db") as raw:
         assert raw.execute("select url, outcome from document order by document_id").fetchall() == [
             (seed, "refused-address") for seed in seeds
