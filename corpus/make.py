@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
+import breaks
 import markup
 from documents import Document
 from falsefriends import false_friends
@@ -115,8 +116,10 @@ class Half:
         yield from self._pages()
         yield odd_forms(self.half, self._sources["known"])
         yield from false_friends(self.half, self._sources["known"])
+        yield from breaks.texts(self.half)
         if pdf:
             yield from self._pdfs()
+            yield from breaks.pdfs(self.half)
 
     def _paragraphs(self, language: str, source: Iterator[Citation], count: int, random: Random) -> list[Paragraph]:
         """Paragraphs of two to five sentences that cite *count* ARKs together."""

@@ -24,7 +24,9 @@ from functools import cached_property
 from pathlib import Path
 
 from extractors.extraction import extract, with_evidence
+from extractors.mentions.mention import Mention
 from extractors.wraps.evidence import Evidence
+from extractors.wraps.wrap import Confidence
 
 HERE = Path(__file__).resolve().parent
 FLOORS = HERE / "floors.toml"
@@ -136,16 +138,44 @@ def _strings(value: object) -> list[str]:
     return [str(each) for each in value]
 
 
-def found_in(corpus: Iterable[Document]) -> dict[str, set[str]]:
-    """The identities that extraction finds in each document, by its path; decided as ``arkaudit extract`` does."""
+def mentions_in(corpus: Iterable[Document]) -> dict[str, tuple[Mention, ...]]:
+    """What extraction finds in each document, by its path; decided as ``arkaudit extract`` does."""
     read = {document.path: extract(document.file.read_bytes(), name=document.file.name) for document in corpus}
     evidence = Evidence.of(ark for extraction in read.values() for ark in extraction.whole)
-    return {
-        path: {
-            identity(str(mention.ark)) for mention in with_evidence(extraction.mentions, extraction.doubts, evidence)
-        }
-        for path, extraction in read.items()
-    }
+    return {path: with_evidence(extraction.mentions, extraction.doubts, evidence) for path, extraction in read.items()}
+
+
+def identities(mentions: Mapping[str, tuple[Mention, ...]]) -> dict[str, set[str]]:
+    """The identities of *mentions*, by document."""
+    return {path: {identity(str(mention.ark)) for mention in found} for path, found in mentions.items()}
+
+
+def calibration(corpus: Iterable[Document], mentions: Mapping[str, tuple[Mention, ...]]) -> dict[str, tuple[int, int]]:
+    """For each confidence how many mentions are wrong, and how many there are; false friends apart."""
+    counts = {confidence.token: (0, 0) for confidence in sorted(Confidence, reverse=True)}
+    for document in corpus:
+        if document.group == "false-friends":
+            continue
+        for mention in mentions[document.path]:
+            wrong, all_ = counts[mention.confidence.token]
+            is_wrong = identity(str(mention.ark)) not in document.arks
+            counts[mention.confidence.token] = wrong + is_wrong, all_ + 1
+    return counts
+
+
+def interval(part: int, whole: int) -> tuple[float, float]:
+    """Wilson's interval of 95 % for the share *part* of *whole*.
+
+    >>> low, high = interval(1, 200)
+    >>> f"{low:.4f} to {high:.4f}"
+    '0.0009 to 0.0278'
+    """
+    if not whole:
+        return 0.0, 1.0
+    z, share = 1.96, part / whole
+    middle = share + z * z / (2 * whole)
+    margin = z * math.sqrt(share * (1 - share) / whole + z * z / (4 * whole * whole))
+    return max(0.0, (middle - margin) / (1 + z * z / whole)), (middle + margin) / (1 + z * z / whole)
 
 
 def figures(corpus: list[Document], found: Mapping[str, set[str]]) -> Figures:
@@ -209,6 +239,14 @@ def _print_figures(half: str, reached: Figures) -> None:
             print(f"  {row:28} {quality}  ({tally.true} ARKs, {tally.found} found)")
 
 
+def _print_calibration(half: str, counts: Mapping[str, tuple[int, int]]) -> None:
+    print(f"{half}, by confidence: wrong")
+    for token, (wrong, all_) in counts.items():
+        low, high = interval(wrong, all_)
+        share = wrong / all_ if all_ else 0.0
+        print(f"  {token:28} {wrong} of {all_}: {share:.2%} (95 %: {low:.2%} to {high:.2%})")
+
+
 def _print_followers(corpus: list[Document], found: Mapping[str, set[str]]) -> None:
     tallies: dict[str, Tally] = defaultdict(Tally)
     for document in corpus:
@@ -229,10 +267,12 @@ def main() -> int:
     new: dict[str, dict[str, dict[str, float]]] = {}
     for half in HALVES:
         corpus = documents(half)
-        found = found_in(corpus)
+        mentions = mentions_in(corpus)
+        found = identities(mentions)
         reached = figures(corpus, found)
         _print_figures(half, reached)
         _print_followers(corpus, found)
+        _print_calibration(half, calibration(corpus, mentions))
         new[half] = {table: raised(known.get(half, {}).get(table, {}), rows) for table, rows in reached.items()}
         if half == "dev":
             for line, _ in zip(misses(corpus, found), range(asked.show), strict=False):

@@ -43,7 +43,12 @@ FLOORS = [
 @cache
 def reached(half: str) -> Any:
     corpus = DOCUMENTS[half]
-    return score.figures(corpus, score.found_in(corpus))
+    return score.figures(corpus, score.identities(mentions(half)))
+
+
+@cache
+def mentions(half: str) -> Any:
+    return score.mentions_in(DOCUMENTS[half])
 
 
 @pytest.mark.parametrize(("half", "table", "row", "floor"), FLOORS)
@@ -53,6 +58,23 @@ def test_extraction_reaches_its_floor(half: str, table: str, row: str, floor: fl
     assert tally.f1 >= floor, f"F1 {tally.f1:.4f} is {floor - tally.f1:.4f} below its floor of {floor:.4f}: {quality}"
     if tally.f1 > floor + score.SLACK:
         warnings.warn(f"{half} {table} {row}: F1 {tally.f1:.4f}, floor {floor:.4f}; raise it", stacklevel=1)
+
+
+@pytest.mark.parametrize(("confidence", "at_most"), [("certain", 1 / 200), ("likely", 1 / 20)])
+def test_confidence_says_how_often_it_is_wrong(confidence: str, at_most: float) -> None:
+    both = [score.calibration(DOCUMENTS[half], mentions(half))[confidence] for half in score.HALVES]
+    wrong, all_ = (sum(counts) for counts in zip(*both, strict=True))
+    assert all_ > 500
+    assert wrong / all_ <= at_most, f"{wrong} of {all_} are wrong"
+
+
+def test_beside_breaks_and_marks_less_is_certain_and_it_is_right() -> None:
+    kinds = re.compile("marks|letterspaced|narrow|columns|gutter|soft-blank|comments|weasyprint-pages")
+    for half, documents in DOCUMENTS.items():
+        awkward = [document for document in documents if kinds.search(document.kind)]
+        counts = score.calibration(awkward, mentions(half))
+        assert counts["certain"][0] == 0
+        assert counts["likely"][1] > 50
 
 
 def test_each_figure_has_a_floor() -> None:
@@ -99,6 +121,8 @@ def test_each_text_and_page_holds_the_ark_that_the_truth_has(half: str) -> None:
             continue
         text = document.file.read_text("utf-8", errors="replace")
         text = html.unescape(re.sub(r"%[0-9A-F]{2}|</?(?:wbr|b)>", " ", text))
+        if document.kind == "gutter":
+            text = re.sub(r"(?m)^ *[0-9]+  ", "", text)
         if document.kind == "paged":
             text = re.sub(r"\n\n\d+\n\f[^\n]*\n\n", "\n", text)
         lost = {ark for ark in document.arks if bare(ark.removeprefix("ark:")) not in bare(text)}

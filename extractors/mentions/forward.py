@@ -311,6 +311,8 @@ class Reader:
         if self._block.seams and self._is_on_seam(start, end):
             self._notes.decisions.append(Decision(False, "the gaps on the page", Confidence.LIKELY))
             self._notes.is_beyond_name |= bool(ark.qualifier)
+        if any(start < at < end for at in self._block.page_breaks):
+            self._notes.decisions.append(Decision(True, "over the end of a page", Confidence.LIKELY))
         is_open = self._notes.confidence is Confidence.LIKELY and not self._notes.is_odd
         borne_out = self._borne_out(ark) if is_open else ""
         return Mention(

@@ -316,7 +316,7 @@ class _Spacing:
         first = max(start, end - _LAST)  # no mark is longer, with what may follow it before the next space
         offsets = [offset for offset in range(first, end) if text[offset] != " "]
         _, tops, _, bottoms = self._glyphs.all_corners(offsets)
-        if min(bottoms) == max(bottoms):  # all of one font: only digits of its own can be raised
+        if base is not None and min(bottoms) == max(bottoms):  # all of one font: only digits of its own can be raised
             offsets, tops, bottoms = offsets[-_SHORT:], tops[-_SHORT:], bottoms[-_SHORT:]
         feet = self._glyphs.feet(offsets)
         if base is None:

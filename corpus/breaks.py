@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Documents in which names break, or seem to go on, where only layout tells: marks, gutters, columns, letterspacing.
+
+    python corpus/breaks.py    make them again (WeasyPrint and Typst for the PDFs: pip install weasyprint typst)
+
+`make.py` makes the texts and pages with all others, and the PDFs with --pdf.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import tempfile
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+from documents import Document
+from names import KNOWN, Citation, citations
+from prose import Prose
+
+HERE = Path(__file__).resolve().parent
+_MARKS = ("1", "a", "*", "2,3", "[4]", "5a", "\N{DAGGER}", "6-8")
+_CSS = "@page{size:A4;margin:2cm} body{font:10pt/1.35 'Liberation Serif','DejaVu Serif',serif}"
+
+#: A paragraph: prose, citations, and the marks behind them.
+Paragraph = tuple[str | Citation, ...]
+Render = Callable[[Citation, str], str]
+
+
+class _Texts:
+    """Paragraphs with citations of their own, by the half and the kind of the document."""
+
+    def __init__(self, half: str, kind: str, language: str) -> None:
+        random = Random(f"{half} breaks {kind}")
+        self._source = citations(KNOWN[half], random)
+        self._prose = Prose(language, half, random)
+        self.random = random
+
+    def paragraphs(self, count: int) -> list[Paragraph]:
+        """So many paragraphs of one citation each."""
+        found: list[Paragraph] = []
+        while len(found) < count:
+            citation = next(self._source)
+            if not citation.written.startswith("ARK"):
+                before, _, after = self._prose.led_to(citation.written).partition(citation.written)
+                found.append((f"{self._prose.sentence()} {before}", citation, f"{after} {self._prose.sentence()}"))
+        return found
+
+
+def texts(half: str) -> Iterator[Document]:
+    """Plain texts, program text and a page."""
+    language = {"dev": "de", "held-out": "fr"}[half]
+    for kind, made in (("gutter", _gutter), ("soft-blank", _soft_blank), ("comments", _comments)):
+        known = _Texts(half, kind, language)
+        paragraphs = known.paragraphs(24)
+        suffix = "py" if kind == "comments" else "txt"
+        yield _document(f"plain/{kind}-{language}.{suffix}", kind, language, made(paragraphs, known.random), paragraphs)
+    if half == "held-out":  # its page would cite an ARK that another document has
+        return
+    paragraphs = _Texts(half, "marks-html", language).paragraphs(16)
+    raised = '<span style="vertical-align:super;font-size:70%">{}</span>'
+    page = _page(paragraphs, language, "", lambda each, mark: html.escape(each.written) + raised.format(mark))
+    yield _document(f"html/marks-{language}.html", "marks", language, page.encode(), paragraphs)
+
+
+def pdfs(half: str) -> Iterator[Document]:
+    """PDFs by WeasyPrint and Typst."""
+    import typst  # only for whoever makes them again
+    from weasyprint import HTML
+
+    language = {"dev": "en", "held-out": "de"}[half]
+    plain = _CSS + "i{font-style:normal;letter-spacing:.2em;overflow-wrap:anywhere}"
+    narrow = _CSS + "body{columns:3;text-align:justify;hyphens:auto;overflow-wrap:anywhere;font-size:8.5pt}"
+    pages = (
+        "@page{size:90mm 72mm;margin:12mm 9mm;@top-left{content:'Annual report';font-size:7pt}"
+        "@bottom-center{content:counter(page);font-size:8pt}}"
+        "body{font:10pt/1.3 'Liberation Serif';word-break:break-all;orphans:1;widows:1} p{margin:0}"
+    )
+    for kind, css, render in (
+        ("weasyprint-marks", _CSS, lambda each, mark: f"{html.escape(each.written)}<sup>{html.escape(mark)}</sup>"),
+        ("weasyprint-letterspaced", plain, lambda each, _: f"<i>{html.escape(each.written)}</i>"),
+        ("weasyprint-narrow", narrow, lambda each, _: html.escape(each.written)),
+        ("weasyprint-pages", pages, lambda each, _: html.escape(each.written)),
+    ):
+        paragraphs = _Texts(half, kind, language).paragraphs(24)
+        data = HTML(string=_page(paragraphs, language, css, render)).write_pdf()
+        yield _document(f"pdf/{kind}-{language}.pdf", kind, language, data, paragraphs)
+    for kind, setup, render in (
+        ("typst-gutter", '#set par.line(numbering: "1")\n', lambda each, _: _broken(each)),
+        ("typst-columns", "#set page(columns: 2)\n#set par(justify: true)\n", lambda each, _: _broken(each)),
+    ):
+        paragraphs = _Texts(half, kind, language).paragraphs(24)
+        source = f'#set page(width: 13cm, height: 18cm)\n#set text(lang: "{language}")\n{setup}' + "\n\n".join(
+            _rendered(each, _typst, render) for each in paragraphs
+        )
+        with tempfile.TemporaryDirectory(prefix="corpus-") as folder:
+            written = Path(folder, "document.typ")
+            written.write_text(source, "utf-8")
+            data = typst.compile(str(written))
+        yield _document(f"pdf/{kind}-{language}.pdf", kind, language, data, paragraphs)
+
+
+def _document(path: str, kind: str, language: str, data: bytes, paragraphs: list[Paragraph]) -> Document:
+    arks = tuple(each.ark for paragraph in paragraphs for each in paragraph if isinstance(each, Citation))
+    return Document(path, kind, language, "known", data, arks)
+
+
+def _rendered(paragraph: Paragraph, escaped: Callable[[str], str], render: Render) -> str:
+    mark = _MARKS[sum(map(ord, str(paragraph[0]))) % len(_MARKS)]
+    return "".join(render(each, mark) if isinstance(each, Citation) else escaped(each) for each in paragraph)
+
+
+def _page(paragraphs: list[Paragraph], language: str, css: str, render: Render) -> str:
+    body = "\n".join(f"<p>{_rendered(each, html.escape, render)}</p>" for each in paragraphs)
+    return f'<!doctype html><html lang="{language}"><meta charset="utf-8"><style>{css}</style>\n{body}\n</html>'
+
+
+def _typst(text: str) -> str:
+    return re.sub(r"([\\#$*_`<>@\[\]~\"'/=+-])", r"\\\1", text)
+
+
+def _broken(citation: Citation) -> str:
+    """With a place to break before each letter and digit."""
+    return re.sub(r"(?<=[\w/.:=-])(?=\w)", "\N{ZERO WIDTH SPACE}", _typst(citation.written))
+
+
+def _lines(paragraph: Paragraph, width: int) -> list[str]:
+    text = _rendered(paragraph, str, lambda each, _: each.written)
+    return textwrap.wrap(text, width, break_long_words=True, break_on_hyphens=False)
+
+
+def _gutter(paragraphs: list[Paragraph], _: Random) -> bytes:
+    """Each line with its number in the left margin; as long words don't fit, they break anywhere."""
+    lines = [line for paragraph in paragraphs for line in _lines(paragraph, 40)]
+    return "".join(f"{number:4}  {line}\n" for number, line in enumerate(lines, start=1)).encode()
+
+
+def _soft_blank(paragraphs: list[Paragraph], random: Random) -> bytes:
+    """A soft hyphen within each name, and the blank that was made of the line's end."""
+
+    def broken(citation: Citation, _: str) -> str:
+        written = citation.written
+        inside = [at for at in range(len(written) - 6, len(written)) if re.match(r"\w\w", written[at - 1 : at + 1])]
+        at = random.choice(inside or [len(written) - 3])
+        return f"{written[:at]}\N{SOFT HYPHEN} {written[at:]}"
+
+    return "\n\n".join(_rendered(each, str, broken) for each in paragraphs).encode()
+
+
+def _comments(paragraphs: list[Paragraph], _: Random) -> bytes:
+    """Comments of a program."""
+    pieces = []
+    for number, paragraph in enumerate(paragraphs):
+        pieces += [f"# {line}" for line in _lines(paragraph, 58)] + [f"item_{number} = {number}", ""]
+    return "\n".join(pieces).encode()
+
+
+def main() -> None:
+    """Make the documents of both halves again, and put the truth about them into that of their half."""
+    for half in ("dev", "held-out"):
+        truth = HERE / half / "truth.jsonl"
+        rows = {json.loads(line)["document"]: line for line in truth.read_text("utf-8").splitlines()}
+        for document in (*texts(half), *pdfs(half)):
+            path = HERE / half / "documents" / document.path
+            path.write_bytes(document.data)
+            rows[document.path] = document.truth()
+        truth.write_text("\n".join(rows.values()) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
