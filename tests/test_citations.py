@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from extractors.ark import Ark
@@ -105,6 +107,21 @@ def test_a_text_that_shows_more_or_less_of_the_same_is_none(target: str, text: s
 @pytest.mark.parametrize("target", ["ark:/76543/pf5", "ARK:76543/pf5", " ark:/76543/pf5 "])
 def test_a_link_that_browsers_cannot_follow_is_a_finding(target: str) -> None:
     assert found(page(link(target, "the scan"))) == ["dead-link"]
+
+
+def test_many_links_that_browsers_cannot_follow_cost_one_look_at_each() -> None:
+    class Counted(list[Block]):
+        looks = 0
+
+        def __iter__(self) -> Iterator[Block]:
+            for block in super().__iter__():
+                self.looks += 1
+                yield block
+
+    read = page("".join(link(f"ark:/76543/p{number}x", "a scan") for number in range(50)))
+    blocks = Counted(read.reading.blocks)
+    assert [finding.kind for finding in citation_findings(read.mentions, blocks)] == ["dead-link"] * 50
+    assert blocks.looks <= 2 * len(blocks)
 
 
 @pytest.mark.parametrize(

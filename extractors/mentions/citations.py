@@ -6,6 +6,7 @@ link, or one that browsers can't follow, the document's author should know (draf
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -94,11 +95,12 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
         for shown in shown_here
         if targets[link] and all(_differ(shown.ark, target.ark) for target in targets[link])
     }
+    leads = _leads(blocks)
     findings |= {
         Finding("dead-link", f"browsers can't follow {mention.repaired}")
         for mention in mentions
         if mention.role in _TARGETS and mention.resolver is None and _BARE_SCHEME.match(mention.as_written)
-        and _is_whole_target(mention, blocks)
+        and _is_whole_target(mention, leads)
     }  # fmt: skip
     if any(block.anchors for block in blocks):
         findings |= {
@@ -141,8 +143,19 @@ def _differ(shown: Ark, target: Ark) -> bool:
     return not (second.startswith(first) and (len(first) == len(second) or second[len(first)] in "/."))
 
 
-def _is_whole_target(mention: Mention, blocks: Sequence[Block]) -> bool:
-    return any(
-        block.role in _TARGETS and block.text.strip().startswith(mention.as_written) and block.link == mention.link
-        for block in blocks
-    )
+def _leads(blocks: Sequence[Block]) -> dict[int | None, list[str]]:
+    """The targets of each link, sorted; those of none (``None``) may be as many as the document has blocks."""
+    leads: dict[int | None, list[str]] = defaultdict(list)
+    for block in blocks:
+        if block.role in _TARGETS:
+            leads[block.link].append(block.text.strip())
+    for targets in leads.values():
+        targets.sort()
+    return leads
+
+
+def _is_whole_target(mention: Mention, leads: Mapping[int | None, Sequence[str]]) -> bool:
+    """Whether a target begins with what is written there, and not with something before it."""
+    targets = leads.get(mention.link, ())
+    at = bisect_left(targets, mention.as_written)
+    return at < len(targets) and targets[at].startswith(mention.as_written)
