@@ -126,7 +126,7 @@ def extract(
             rows.write_mentions_csv(mentions(), sys.stdout)
         else:
             rows.print_mentions(mentions(), Console())
-    if unread and not is_read:
+    if not is_read:
         end_unread("nothing", unread)
     exit_on(fail_on, [DocumentOutcome.UNREADABLE.value for _ in unread])
 

@@ -189,6 +189,11 @@ def test_what_went_wrong_with_documents_is_a_finding_and_3_when_nothing_could_be
     )
 
 
+def test_an_extract_of_a_folder_without_documents_ends_with_3(tmp_path: Path) -> None:
+    none = run_command("extract", tmp_path)
+    assert (none.returncode, none.stdout, none.stderr) == (3, "", "arkaudit: nothing could be read\n")
+
+
 def test_a_pdf_that_kills_its_parser_costs_only_itself(tmp_path: Path) -> None:
     bomb = (Path(__file__).parent / "fixtures" / "recursive_form.pdf").read_bytes()
 
