@@ -52,31 +52,12 @@ class Lead:
     source: SourceKind | None = None
     """How its answer is to be read: by the user's order, or as a further part of a source; None: its content tells."""
     part: int = 0
-    """For a further part of a source, or of a page or a list of pages, how many came before it at its depth."""
+    """For a further part of a source, how many came before it."""
 
     @property
     def is_seed(self) -> bool:
         """Whether the user has named it."""
         return self.found_on is None
-
-    @property
-    def nearness(self) -> tuple[int, int, str]:
-        """What tells which of several leads to one document has found it: the least, whoever's answer came first.
-
-        The fewest steps from a seed, then the fewest parts of that step, then the first finder by its name. A finder
-        is always nearer than what it leads to, so that finders lead back to a seed and never in circles.
-
-        >>> near, far = (Lead.to_page("http://a.example/", depth=1, part=part, found_on="x") for part in (0, 2))
-        >>> near.nearness < far.nearness
-        True
-        """
-        return self.depth, self.part, self.found_on or ""
-
-    def found_by_nearest(self, other: Lead) -> Lead:
-        """This lead, found where *other*, a lead to the same document, was found, if that is nearer."""
-        if self.nearness <= other.nearness:
-            return self
-        return replace(self, depth=other.depth, found_on=other.found_on, source=other.source, part=other.part)
 
     @property
     def is_urgent(self) -> bool:

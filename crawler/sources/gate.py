@@ -100,8 +100,7 @@ class Gate:
         self._listed: set[str] = set()
         """What parts of sources have listed, and where sources went on: to tell those that go in circles."""
         self._further: set[str] = set()
-        self._let_through: dict[str, tuple[int, int, str]] = {}
-        """How near the nearest lead is to each of the URLs that are on record."""
+        self._let_through: set[str] = set()
         self._reach_in_site = lru_cache(maxsize=MOST_KNOWN)(self._reach_of_site)
         """How far a link of a page of the site leads, which doesn't depend on the page: most pages link to the same."""
         self._untold: list[str] = []
@@ -112,7 +111,7 @@ class Gate:
     def remember(self, lead: Lead) -> None:
         """Take note of what is asked for, as from the frontier of a crawl that is resumed."""
         self._traps.remember(lead.url)
-        if lead.source is not None and lead.part > 0:
+        if lead.part > 0:
             self._further.add(lead.url)
 
     def remember_listed(self, digests: Iterable[str]) -> None:
@@ -120,12 +119,10 @@ class Gate:
         self._listed.update(digests)
 
     def let_through(self, leads: Iterable[Lead]) -> None:
-        """Take note that *leads* are on record: links to them are passed over from now on, unless they are nearer."""
-        known = self._let_through
-        if len(known) >= MOST_KNOWN:
-            known.clear()
-        for lead in leads:
-            known[lead.url] = min(lead.nearness, known.get(lead.url, lead.nearness))
+        """Take note that *leads* are on record: links to them are passed over from now on."""
+        if len(self._let_through) >= MOST_KNOWN:
+            self._let_through.clear()
+        self._let_through.update(lead.url for lead in leads)
 
     def sitemaps(self, urls: Iterable[str], *, robots: str) -> tuple[Lead, ...]:
         """The sitemaps that a *robots* file names: parts of the site wherever they are, for their own pages are not."""
@@ -183,7 +180,7 @@ class Gate:
         self, lead: Lead, read: SourceReading, further: Sequence[str], listed: str | None
     ) -> Finding | None:
         """Why a source that goes on is not read further: it goes in circles, or without end."""
-        is_known = lead.source is not None and lead.part > 0 and listed in self._listed
+        is_known = lead.part > 0 and listed in self._listed
         if listed is not None:
             self._listed.add(listed)
         if further and lead.part >= MOST_PARTS:
@@ -203,15 +200,13 @@ class Gate:
         refused = _Refused()
         leads: list[_Found] = []
         for target, reach in found[:MOST_LINKS]:
-            is_step = not target.is_part and not turns_page(url, target.url)
-            depth, part = (lead.depth + 1, 0) if is_step else (lead.depth, lead.part + 1)
-            known = self._let_through.get(target.url)
+            depth = lead.depth if target.is_part or turns_page(url, target.url) else lead.depth + 1
             if target.is_nofollow and not self._rules.follows_nofollow:
                 refused.add(Rule.NOFOLLOW, target.url)
             elif depth > MOST_DEPTH and self._rules.depth is None:
                 refused.add(Rule.DEPTH, target.url)
-            elif (depth, part, lead.url) < known if known else not self._is_refused(target.url, refused):
-                leads.append((target.url, lead.url, depth, reach, None, part))
+            elif target.url not in self._let_through and not self._is_refused(target.url, refused):
+                leads.append((target.url, lead.url, depth, reach, None, 0))
         if len(found) > MOST_LINKS:
             refused.add(Rule.LINKS, found[MOST_LINKS][0].url, len(found) - MOST_LINKS)
         return leads, refused

@@ -187,31 +187,24 @@ class DocumentsSpider(AuditSpider):
         """
         there = lead.led_to(hops[-1].url)
         if there is lead:
-            async for record in self._records(self._nearest(lead), response, hops):
+            async for record in self._records(lead, response, hops):
                 yield record
             return
         self.recorder.commit()  # what was found until now was found before
-        known = self.frontier.find(there.canonical)
-        if self._arrives(there if known is None else there.found_by_nearest(known), lead):
-            there = self._nearest(there)
+        if self._arrives(there, lead):
             self._gate.remember(there)
             way = redirected(lead, hops[:-1], there)
             async for record in self._records(there, response, hops[-1:]):
                 yield record if record.settles is None else replace(record, led_by=way)
             return
-        way = replace(redirected(lead, hops, known or there), leads=(there,))
+        way = redirected(lead, hops, self.frontier.find(there.canonical) or there)
         if lead.is_seed or lead.source is not None:  # which leads further than what somebody has come upon
             async for record in self._records(there, response, hops[-1:]):
                 if record.settles is None:
                     yield record
                 else:
-                    way = replace(way, leads=(there, *record.leads), listed=record.listed)
+                    way = replace(way, leads=record.leads, listed=record.listed)
         yield way
-
-    def _nearest(self, lead: Lead) -> Lead:
-        """*lead* as it has been found from nearest meanwhile; a part of a source stays what it is."""
-        known = None if lead.is_seed or lead.source is not None else self.frontier.find(lead.canonical)
-        return lead if known is None else lead.found_by_nearest(known)
 
     def _arrives(self, there: Lead, lead: Lead) -> bool:
         """Whether *there* is ours, to which redirects of *lead* have led; nobody else asks for it then."""

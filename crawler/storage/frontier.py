@@ -30,8 +30,7 @@ class Frontier:
         self._spider = spider
 
     def add(self, leads: Iterable[Lead]) -> None:
-        """Put *leads* behind what is there; of those that are there already only changes who has found them, where
-        this lead is nearer. Streams in bounded pieces.
+        """Put *leads* behind what is there; those that are there already stay as they are. Streams in bounded pieces.
 
         Raises `crawler.storage.errors.StoreUnwritable`.
         """

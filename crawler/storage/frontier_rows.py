@@ -11,12 +11,11 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select, tuple_, update
-from sqlalchemy.dialects.sqlite import Insert, insert
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, literal_column, update
+from sqlalchemy.dialects.sqlite import insert
 
 from crawler.leads import Kind, Lead, Reach
-from crawler.observations import DocumentOutcome
-from crawler.schema import document, frontier
+from crawler.schema import frontier
 from crawler.sources.listing import SourceKind
 from extractors.ark import Ark
 
@@ -58,67 +57,10 @@ class Settled:
 
 
 def add_leads(connection: Connection, run_id: int, spider: str, leads: Sequence[Lead]) -> None:
-    """Put *leads* behind what is there, within a transaction of the store.
-
-    Of what is there only changes who has found it, where this lead is nearer (`Lead.nearness`).
-    """
+    """Put *leads* behind what is there, within a transaction of the store."""
     if leads:
-        connection.execute(_ADD, [row_of(run_id, spider, lead) for lead in leads])
-
-
-def _adding() -> Insert:
-    added = insert(frontier)
-    theirs = added.excluded
-    ours = (frontier.c.depth, frontier.c.part, func.coalesce(frontier.c.found_on, ""))
-    return added.on_conflict_do_update(
-        index_elements=[frontier.c.run_id, frontier.c.spider, frontier.c.canonical],
-        set_={name: theirs[name] for name in ("depth", "part", "source", "found_on")},
-        where=tuple_(theirs.depth, theirs.part, func.coalesce(theirs.found_on, "")) < tuple_(*ours),
-    )
-
-
-_ADD = _adding()
-_NEARER = (
-    update(frontier)
-    .where(
-        frontier.c.run_id == bindparam("of_run"),
-        frontier.c.spider == DOCUMENTS,
-        frontier.c.canonical == bindparam("found"),
-        tuple_(bindparam("steps"), bindparam("parts"), func.coalesce(bindparam("finder"), ""))
-        < tuple_(frontier.c.depth, frontier.c.part, func.coalesce(frontier.c.found_on, "")),
-    )
-    .values(depth=bindparam("steps"), part=bindparam("parts"), found_on=bindparam("finder"))
-)
-
-
-def _finder(run_id: int, lead: Lead) -> dict[str, Any]:
-    found = {"of_run": run_id, "found": lead.canonical}
-    return found | {"steps": lead.depth, "parts": lead.part, "finder": lead.found_on}
-
-
-def note_finders(connection: Connection, run_id: int) -> None:
-    """Let the documents of a run say who has found them in the end: some were recorded before the nearest was known.
-
-    Where redirects lead was found where the URL that led there was.
-    """
-    led = (
-        select(frontier, document.c.final_url)
-        .join(document, (document.c.run_id == frontier.c.run_id) & (document.c.url == frontier.c.url))
-        .where(frontier.c.run_id == run_id, frontier.c.spider == DOCUMENTS)
-        .where(document.c.outcome == DocumentOutcome.REDIRECTED.value, document.c.final_url.is_not(None))
-    )
-    ways = [(entry_in(row).lead, row.final_url) for row in connection.execute(led)]
-    nearer = [_finder(run_id, lead.led_to(url)) for lead, url in ways]
-    if nearer:
-        connection.execute(_NEARER, nearer)
-    found = (
-        (document.c.run_id == run_id)
-        & (frontier.c.run_id == run_id)
-        & (frontier.c.spider == DOCUMENTS)
-        & (frontier.c.url == document.c.url)
-        & frontier.c.found_on.is_distinct_from(document.c.found_on)
-    )
-    connection.execute(update(document).where(found).values(found_on=frontier.c.found_on))
+        rows = [row_of(run_id, spider, lead) for lead in leads]
+        connection.execute(insert(frontier).on_conflict_do_nothing(), rows)
 
 
 def settle(connection: Connection, run_id: int, settled: Sequence[Settled]) -> None:

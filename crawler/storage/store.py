@@ -64,7 +64,7 @@ from crawler.resolving import SUCCESSES
 from crawler.storage import migrations
 from crawler.storage.errors import OlderStore, StoreDamaged, StoreUnopenable, StoreUnwritable
 from crawler.storage.files import copy_first, locked, refuse_foreign
-from crawler.storage.frontier_rows import DOCUMENTS, Settled, add_leads, note_finders, settle
+from crawler.storage.frontier_rows import DOCUMENTS, Settled, add_leads, settle
 from crawler.storage.merging import Merged, merge
 from crawler.storage.rows import ark_values, document_values, observation_in, observation_values, tls_result_in
 from crawler.storage.scratch import clear_scratch_beside
@@ -289,7 +289,6 @@ class Store:
         """Note how and when a run ended: ``finished``, ``interrupted`` or ``failed``."""
         with self._writing() as connection:
             connection.execute(update(schema.run).where(schema.run.c.run_id == run_id).values(ended_at=at, state=state))
-            note_finders(connection, run_id)
             latest.note_citations(connection, run_id)
 
     def note_told(self, run_id: int) -> None:
