@@ -94,6 +94,16 @@ def asked_arks(run_id: int) -> Select[Any]:
     return select(observation.c.ark_id).where(observation.c.run_id == run_id)
 
 
+#: When the last answer behind a verdict came: a run may be interrupted, and go on days after a later one.
+_answered_at: Final = func.coalesce(
+    select(func.max(observation.c.at))
+    .where(observation.c.run_id == verdict.c.run_id, observation.c.request_url == verdict.c.request_url)
+    .correlate(verdict)
+    .scalar_subquery(),
+    run.c.started_at,
+)
+
+
 def counting_verdicts(reported: Reported) -> Select[Any]:
     """The verdicts that count: of each URL that the run cites or has judged, the last one that is no later than told.
 
@@ -105,20 +115,23 @@ def counting_verdicts(reported: Reported) -> Select[Any]:
         select(mention.c.request_url).join(document).where(document.c.run_id == run_id, is_current_mention).distinct()
     )
     judged = select(verdict.c.request_url).where(verdict.c.run_id == run_id)
-    age = func.row_number().over(
-        partition_by=verdict.c.request_url,
-        order_by=(run.c.started_at.desc(), run.c.run_id.desc(), verdict.c.verdict_id.desc()),
-    )
-    aged = select(verdict.c.verdict_id, age.label("age")).join(run)
+    by_run = (run.c.started_at.desc(), run.c.run_id.desc(), verdict.c.verdict_id.desc())
+
+    def aged_by(*order: Any) -> Select[Any]:
+        age = func.row_number().over(partition_by=verdict.c.request_url, order_by=order)
+        return select(verdict.c.verdict_id, age.label("age")).join(run)
+
     if not reported.is_alone:
-        meant = aged.where(run.c.started_at <= last)
+        meant = aged_by(_answered_at.desc(), *by_run).where(run.c.started_at <= last)
         if not reported.is_all:
             meant = meant.where(or_(verdict.c.request_url.in_(cited), verdict.c.request_url.in_(judged)))
         each = meant.subquery()
         return select(each.c.verdict_id).where(each.c.age == 1)
-    earlier = aged.where(
-        run.c.started_at < last, verdict.c.request_url.in_(cited), verdict.c.request_url.not_in(judged)
-    ).subquery()
+    earlier = (
+        aged_by(*by_run)
+        .where(run.c.started_at < last, verdict.c.request_url.in_(cited), verdict.c.request_url.not_in(judged))
+        .subquery()
+    )
     own = select(verdict.c.verdict_id).where(verdict.c.run_id == run_id)
     return own.union_all(select(earlier.c.verdict_id).where(earlier.c.age == 1)).subquery().select()
 

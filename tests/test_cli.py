@@ -659,7 +659,7 @@ def test_a_resolver_that_is_none_is_a_mistake(resolver: str) -> None:
     assert (done.returncode, done.stdout) == (2, "")
 
 
-def test_a_command_that_is_interrupted_while_it_is_being_read_ends_quietly(
+def test_a_command_that_is_interrupted_while_it_is_being_read_ends_with_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from arkaudit.__main__ import main as started
@@ -674,4 +674,5 @@ def test_a_command_that_is_interrupted_while_it_is_being_read_ends_quietly(
     monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
     with pytest.raises(SystemExit) as ended:
         started()
-    assert (ended.value.code, capsys.readouterr().err) == (130, "")
+    said = "arkaudit: interrupted; what was observed until then is kept\n"
+    assert (ended.value.code, capsys.readouterr().err) == (130, said)

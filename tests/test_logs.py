@@ -72,7 +72,7 @@ def test_without_a_file_only_warnings_are_said_and_a_level_says_more() -> None:
 def test_how_a_command_ends_is_written_down_too(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     (tmp_path / "arkaudit.toml").write_text("[log]\nfile = 'a.log'\n")
-    done = run_command("check", "-c", tmp_path / "arkaudit.toml", *ON_LOOPBACK, "http://127.0.0.1:9/ark:/12148/")
+    done = run_command("check", "-c", tmp_path / "arkaudit.toml", *ON_LOOPBACK, "http://127.0.0.1:9/ark:/12x45/x5")
     missing = run_command("check", "-c", tmp_path / "arkaudit.toml", "--from", tmp_path / "none.txt")
     assert (done.returncode, missing.returncode) == (0, 2)
     assert "ERROR arkaudit.exits: " in log.read_text()

@@ -46,7 +46,7 @@ _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
 _LONGEST_PLACEHOLDER = 24
 _PLACEHOLDER = re.compile(r"/(?:[xX]{3,}|[nN]{4,}|NAME|Name|name)\Z")
 #: A variable of a program or template in a name: ``$id``, ``btv1b$1``, ``@id``, ``@@id@@``, ``_ID_``, ``%(name)s``.
-_VARIABLE = re.compile(r"\$[A-Za-z_0-9]+\Z|\A@+[A-Za-z]\w*@*\Z|\A_[A-Z_]+_\Z")
+_VARIABLE = re.compile(r"\$[A-Za-z_]\w+\Z|\$[0-9]\Z|(?:\A|/)\$\w+\Z|\A@+[A-Za-z]\w*@*\Z|\A_[A-Z_]+_\Z")
 #: A regular expression goes on where the name stops: ``ark:/53355/cl([0-9]+)``, ``ark:/12148/(.*)``,
 #: ``ark:/88435/dc[0-9]{6}``, ``ark:/88435/dc\d+``; ``[3]`` and ``[3-5]`` are notes.
 _EXPRESSION = re.compile(r"\((?:\?[:P<]|\[|\\|\.[*+])|\[\^?(?:0-9|[A-Za-z]-[A-Za-z]|\\[dw])|\\[dw][+*{]")
