@@ -61,7 +61,9 @@ def copy_of(path: Path, version: int) -> Path:
 def plain_copy(path: Path, copy: Path) -> None:
     """Copy a database to where nothing is, what is still in its log included; durable on return. Raises `NotCopied`."""
     try:
-        address = f"{path.absolute().as_uri()}?mode=ro"
+        # Without a log nobody has it open; and SQLite would leave one behind, which a mere reader can't clear away.
+        access = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
+        address = f"{path.absolute().as_uri()}?{access}"
         with closing(sqlite3.connect(address, uri=True)) as old, closing(sqlite3.connect(copy)) as new:
             old.backup(new)
         with copy.open("rb+") as written:
