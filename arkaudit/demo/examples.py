@@ -34,8 +34,8 @@ _SOME_DAY = "2026-11-01"
 def examples(store: Path) -> Mapping[str, str]:
     """The files of the documentation by name: tables as CSV without columns of time and cost, and the summary.
 
-    All days are one. Left out are the columns that a definition says vary, the counts of requests and of attempts, and the tables
-    `LEFT_OUT`.
+    All days are one. Left out are the columns that a definition says vary, the counts of requests and of attempts, and
+    the tables `LEFT_OUT`.
     """
     report = Report.of(load_frames(store))
     tables = {
