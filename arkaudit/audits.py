@@ -17,27 +17,27 @@ from arkaudit.config import Config
 from arkaudit.crawling import crawl_plan
 from arkaudit.exits import say
 from arkaudit.progress import JUDGING, RunProgress
-from arkaudit.resuming import Decision
+from arkaudit.resuming import ResumeDecision
 from arkaudit.seeds import Seeds
 from crawler.asking.maptr import dns_look_up, with_resolvers
-from crawler.deciding import decide_doubts, record_registry_findings
+from crawler.deciding import decide_unresolved, record_registry_findings
+from crawler.document_reading import DocumentWorker
 from crawler.judging import Background, judge_run
 from crawler.observations import Verdict
 from crawler.politeness.pacing import host_of
-from crawler.process import RunInterrupted, Stage, run_stages
-from crawler.reading import DocumentWorker
+from crawler.process import RunInterrupted, SpiderStage, run_stages
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.settling import settle_readings
-from crawler.sources.reader import SourceWorker
-from crawler.sources.reading import read_source
+from crawler.sources.source_reader import SourceWorker
+from crawler.sources.source_reading import read_source
 from crawler.spiders.arks import ArksSpider
 from crawler.spiders.documents import DocumentsSpider, document_name
 from crawler.storage.errors import StoreUnwritable
 from crawler.storage.frontier import Frontier
-from crawler.storage.frontier_rows import ARKS, State
+from crawler.storage.frontier_rows import ARKS, FrontierState
 from crawler.storage.store import FINISHED, Store
-from crawler.verdicts.readings import Reading, other_readings
+from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.ark import Ark
 from extractors.extraction import extract_in_time
 from extractors.naan import Registry
@@ -81,9 +81,9 @@ def audit(
     command: str,
     seeds: Seeds | None = None,
     targets: Sequence[Target] | None = None,
-    readings: Mapping[str, Sequence[Reading]] | None = None,
+    readings: Mapping[str, Sequence[CandidateReading]] | None = None,
     resolve: bool = True,
-    decision: Decision | None = None,
+    decision: ResumeDecision | None = None,
     on_start: Callable[[Crawler], None] | None = None,
     heard: Callable[[Verdict], None] = lambda verdict: None,
     console: Console,
@@ -99,7 +99,7 @@ def audit(
     """
     if config.is_anonymous and _asks_strangers(config, seeds, targets, resolve=resolve):
         say("hosts can't tell who asks: give --contact, so that an operator can write to you")
-    store.keep_standing_by(config.recheck.standing)
+    store.set_status_policy(config.recheck.status_policy)
     run_id = _begun(config, store, command, seeds, decision)
     for folder, finding in seeds.hidden.items() if seeds is not None else ():
         store.record_findings(run_id, document_name(folder), [finding])
@@ -114,7 +114,7 @@ def audit(
         if targets is not None:
             return list(targets)
         if not is_read:
-            decide_doubts(store, run_id, resolver=config.resolver)
+            decide_unresolved(store, run_id, resolver=config.resolver)
             record_registry_findings(store, run_id, registry)
             is_read = True
         if not resolve:
@@ -123,7 +123,7 @@ def audit(
         cited = store.cited_arks(run_id, as_asked=as_asked)
         return sorted((ark, url) for ark, url in cited if not registry.names_only(ark))
 
-    def possible() -> dict[str, Sequence[Reading]]:
+    def possible() -> dict[str, Sequence[CandidateReading]]:
         return {**other_readings(store.open_mentions(run_id)), **(readings or {})}
 
     def background() -> Background:
@@ -150,7 +150,7 @@ def audit(
 
             def arks() -> dict[str, Any]:
                 asked = settled(as_asked=True)
-                done = Frontier(store, run_id, ARKS).counts()[State.DONE]
+                done = Frontier(store, run_id, ARKS).counts()[FrontierState.DONE]
                 progress.stage("ARKs", sum(not ark.is_skipped for ark, _ in asked), done=done)
                 return {
                     "store": store,
@@ -173,8 +173,8 @@ def audit(
                 if on_start is not None:
                     on_start(crawler)
 
-            stages = [Stage(DocumentsSpider, documents)] if seeds is not None else []
-            stages += [Stage(ArksSpider, arks)] if resolve else []
+            stages = [SpiderStage(DocumentsSpider, documents)] if seeds is not None else []
+            stages += [SpiderStage(ArksSpider, arks)] if resolve else []
             run_stages(stages, config.settings(), on_start=started)
             about = background()
             settle_readings(store, run_id)
@@ -199,14 +199,14 @@ def audit(
     return run_id
 
 
-def _begun(config: Config, store: Store, command: str, seeds: Seeds | None, decision: Decision | None) -> int:
+def _begun(config: Config, store: Store, command: str, seeds: Seeds | None, decision: ResumeDecision | None) -> int:
     """The number of the run, a new one or one that is gone on with."""
     if decision is not None and decision.run is not None:
         store.go_on_with_run(decision.run.run_id)
         return decision.run.run_id
     plan = None if decision is None else decision.plan.json
     if plan is not None and command == "run":
-        plan["told"] = False  # until `resuming.note_told`: a kill after its end must cost neither report nor news
+        plan["told"] = False  # until `resuming.note_reported`: a kill after its end must cost neither report nor news
     return store.begin_run(
         command=command,
         at=_now(),

@@ -9,7 +9,8 @@ from typing import Any
 
 from rich.console import Console
 
-from arkaudit import audits, rows
+from arkaudit import audits
+from arkaudit import output_rows as rows
 from arkaudit.audits import Target
 from arkaudit.config import Config
 from arkaudit.exits import say
@@ -17,17 +18,17 @@ from arkaudit.explaining import Observed, explanation
 from arkaudit.resuming import Begun, fingerprint, opened
 from arkaudit.seeds import UserMistake
 from crawler.history.news import count_words
-from crawler.history.rechecking import Known
+from crawler.history.rechecking import KnownArk
 from crawler.history.triaging import Treated
 from crawler.judging import Background, verdicts_of_run
 from crawler.observations import Verdict
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.resolving import request_url
-from crawler.verdicts.readings import Reading, readings_of_mentions
+from crawler.verdicts.readings import CandidateReading, readings_of_mentions
 from crawler.verdicts.verdict import unasked
 from extractors.ark import Ark
-from extractors.documents import Block, Role
+from extractors.document_model import Block, Role
 from extractors.find import scan
 from extractors.mentions.mention import Mention, NamespaceMention
 from extractors.wraps.evidence import Evidence
@@ -37,7 +38,7 @@ _MOST_FAULTS, _MOST_SAID = 10, 100
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckResult:
     """What became of the lines of input."""
 
     rows: Sequence[dict[str, Any]]
@@ -57,7 +58,7 @@ def checked(
     explain: bool,
     resume: bool | None = None,
     console: Console,
-) -> Check:
+) -> CheckResult:
     """Resolve the ARKs in the lines *asked*; with *explain* each row tells how its verdict came about.
 
     A check of the same lines that did not finish is gone on with. Raises `crawler.storage.errors.StoreError`, and
@@ -90,7 +91,7 @@ def checked(
         verdict = verdict or unasked(str(ark), url)
         printed.append(_row(text, verdict, observed))
         raised += _raised([verdict], decided)
-    return Check(printed, was_interrupted, tuple(raised), count_words(decided))
+    return CheckResult(printed, was_interrupted, tuple(raised), count_words(decided))
 
 
 class _Verdicts(dict[tuple[str, str], Verdict]):
@@ -106,7 +107,7 @@ def _judged(
     targets: Sequence[Target],
     verdicts: _Verdicts,
     console: Console,
-    readings: Mapping[str, Sequence[Reading]] | None = None,
+    readings: Mapping[str, Sequence[CandidateReading]] | None = None,
 ) -> int:
     """The run, whose *verdicts* are heard; of one that is finished, once more from what it observed."""
     store, run_id = begun.store, begun.finished
@@ -141,8 +142,8 @@ def _targets(found: Iterable[Mention | str], config: Config) -> dict[Mention, tu
 
 
 def checked_again(
-    again: Sequence[Known], config: Config, store_file: Path, *, explain: bool, console: Console
-) -> Check:
+    again: Sequence[KnownArk], config: Config, store_file: Path, *, explain: bool, console: Console
+) -> CheckResult:
     """Resolve ARKs of a store once more, where they were asked for before. Raises `crawler.storage.errors.StoreError`.
 
     What was begun for the same ARKs, and killed before anything was judged, is gone on with.
@@ -159,7 +160,7 @@ def checked_again(
         observed = Observed(begun.store.observations(run_id)) if explain else None
         decided = begun.store.treated(run_id)
     told = [_row(verdict.request_url, verdict, observed) for verdict in verdicts.values()]
-    return Check(told, was_interrupted, tuple(_raised(verdicts.values(), decided)), count_words(decided))
+    return CheckResult(told, was_interrupted, tuple(_raised(verdicts.values(), decided)), count_words(decided))
 
 
 def _raised(verdicts: Iterable[Verdict], decided: Mapping[tuple[str, str], Treated]) -> Iterator[str]:

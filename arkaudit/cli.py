@@ -46,10 +46,10 @@ from arkaudit.options import (
     resume_option,
 )
 from arkaudit.seeds import Seeds, UserMistake
-from crawler.history.triage import Action, Kind
+from crawler.history.triage import TriageAction, TriageTarget
 from crawler.observations import DocumentOutcome, DocumentRecord
 from crawler.sources.gate import ABOUT_LINKS
-from extractors.documents import ABOUT_CITATIONS, Finding
+from extractors.document_model import ABOUT_CITATIONS, Finding
 
 #: How many more objects than before make Python look for those that nobody can reach. Its own first threshold, 700, is
 #: passed several times in each document, and so takes a tenth of a crawl's time; this many take some megabytes.
@@ -100,7 +100,7 @@ def extract(
     arkaudit extract thesis.pdf
     arkaudit extract --format csv papers/ > arks.csv
     """
-    from arkaudit import rows
+    from arkaudit import output_rows as rows
     from arkaudit.extracting import documents
 
     config = config_of(config_file, options)
@@ -197,11 +197,11 @@ def check(
     if dry_run:
         tell_of_due(again, config) if due else tell_of_check(asked, config)
         return
-    from arkaudit.checking import Check, checked, checked_again
+    from arkaudit.checking import CheckResult, checked, checked_again
     from arkaudit.explaining import print_explanations
-    from arkaudit.rows import print_verdicts, write_jsonl
+    from arkaudit.output_rows import print_verdicts, write_jsonl
 
-    done: Check
+    done: CheckResult
     if due:
         assert store_file is not None
         done = checked_again(again, config, store_file, explain=explain, console=errors)
@@ -308,10 +308,10 @@ def run(
     arkaudit run -c arkaudit.toml --audit theses
     """
     from arkaudit import audits
-    from arkaudit.notify.sending import tell
+    from arkaudit.notify.delivery import tell
     from arkaudit.reporting import listed_in, report_on
-    from arkaudit.resuming import note_told, opened
-    from arkaudit.triage import apply_to, triage_of
+    from arkaudit.resuming import note_reported, opened
+    from arkaudit.triage_commands import apply_to, triage_of
     from reports.exports import check_out
 
     config = config_of(config_file, options, audit=audit)
@@ -346,7 +346,7 @@ def run(
         outcomes = report_on(store_file, out, formats=formats, run_id=run_id, inventory=config.inventory)
         if config.notify.is_wanted:
             tell(config.model_copy(update={"out": out}), store_file, run_id)
-        note_told(store_file, run_id)
+        note_reported(store_file, run_id)
         if not is_read:
             end_unread("no seed", unread)
         exit_on(fail_on, outcomes)
@@ -524,9 +524,9 @@ def triage() -> None:
 @_REASON
 def triage_acknowledge(store_file: Path, reason: str, **meant: Any) -> None:
     """Acknowledge problems as they stand: they are counted, and raised again once they are worse or have come back."""
-    from arkaudit.triage import decide
+    from arkaudit.triage_commands import decide
 
-    decide(store_file, Action.ACKNOWLEDGE, _kinds(meant), now=datetime.now(UTC), reason=reason)
+    decide(store_file, TriageAction.ACKNOWLEDGE, _kinds(meant), now=datetime.now(UTC), reason=reason)
 
 
 @triage.command("ignore", short_help="Raise nothing until a day.")
@@ -535,12 +535,12 @@ def triage_acknowledge(store_file: Path, reason: str, **meant: Any) -> None:
 @click.option("--until", type=click.DateTime(["%Y-%m-%d"]), required=True, help="The day on which it counts again.")
 def triage_ignore(store_file: Path, reason: str, until: datetime, **meant: Any) -> None:
     """Ignore whatever goes wrong with these ARKs until a day; from that day on it counts again."""
-    from arkaudit.triage import decide
+    from arkaudit.triage_commands import decide
 
     if not reason.strip():
         raise UserMistake("--reason is empty: say why, for whoever reads the report")
     now = datetime.now(UTC)
-    decide(store_file, Action.IGNORE, _kinds(meant), now=now, reason=reason, until=until.date())
+    decide(store_file, TriageAction.IGNORE, _kinds(meant), now=now, reason=reason, until=until.date())
 
 
 @triage.command("assign", short_help="Say who looks after it.")
@@ -549,11 +549,11 @@ def triage_ignore(store_file: Path, reason: str, until: datetime, **meant: Any) 
 @_REASON
 def triage_assign(store_file: Path, assignee: str, reason: str, **meant: Any) -> None:
     """Say who looks after these ARKs; their problems are raised as before, with the name beside them."""
-    from arkaudit.triage import decide
+    from arkaudit.triage_commands import decide
 
     if not assignee.strip():
         raise UserMistake("--to is empty: say who looks after it")
-    decide(store_file, Action.ASSIGN, _kinds(meant), now=datetime.now(UTC), reason=reason, assignee=assignee)
+    decide(store_file, TriageAction.ASSIGN, _kinds(meant), now=datetime.now(UTC), reason=reason, assignee=assignee)
 
 
 @triage.command("recheck", short_help="Make it due now, once.")
@@ -561,9 +561,9 @@ def triage_assign(store_file: Path, assignee: str, reason: str, **meant: Any) ->
 @_REASON
 def triage_recheck(store_file: Path, reason: str, **meant: Any) -> None:
     """Make these ARKs due now, whatever their interval: the next `check --due` asks for them first, once."""
-    from arkaudit.triage import decide
+    from arkaudit.triage_commands import decide
 
-    decide(store_file, Action.RECHECK, _kinds(meant), now=datetime.now(UTC), reason=reason)
+    decide(store_file, TriageAction.RECHECK, _kinds(meant), now=datetime.now(UTC), reason=reason)
 
 
 @triage.command("list", short_help="What was decided, and whether it is in force.")
@@ -571,19 +571,19 @@ def triage_recheck(store_file: Path, reason: str, **meant: Any) -> None:
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def triage_list(store_file: Path, form: str) -> None:
     """Print what was decided, how many ARKs of the store it is about, and whether it is in force."""
-    from arkaudit.triage import show
+    from arkaudit.triage_commands import show
 
     show(store_file, form, now=datetime.now(UTC), console=Console())
 
 
 @triage.command("forget", short_help="Take decisions back.")
 @_meant
-@click.option("--action", type=click.Choice([*Action]), help="Only decisions of this kind.")
+@click.option("--action", type=click.Choice([*TriageAction]), help="Only decisions of this kind.")
 def triage_forget(store_file: Path, action: str | None, **meant: Any) -> None:
     """Take back what was decided about exactly these targets, named as they were then."""
-    from arkaudit.triage import forget
+    from arkaudit.triage_commands import forget
 
-    forget(store_file, _kinds(meant), Action(action) if action else None)
+    forget(store_file, _kinds(meant), TriageAction(action) if action else None)
 
 
 @triage.command("apply", short_help="Decide as a file says.")
@@ -595,7 +595,7 @@ def triage_apply(file: Path, store_file: Path) -> None:
     A configuration may name the file (triage = "triage.toml"); a run then applies it as it begins. docs/triage.md
     tells what may stand in it.
     """
-    from arkaudit.triage import apply
+    from arkaudit.triage_commands import apply
 
     apply(store_file, file, now=datetime.now(UTC))
 
@@ -605,13 +605,13 @@ def triage_apply(file: Path, store_file: Path) -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="[default: standard output]")
 def triage_export(store_file: Path, out: Path | None) -> None:
     """Write all decisions of a store as a file that `triage apply` reads."""
-    from arkaudit.triage import export
+    from arkaudit.triage_commands import export
 
     export(store_file, out)
 
 
-def _kinds(meant: Mapping[str, Sequence[str]]) -> dict[Kind, Sequence[str]]:
-    return {Kind("ark" if name == "arks" else name): texts for name, texts in meant.items()}
+def _kinds(meant: Mapping[str, Sequence[str]]) -> dict[TriageTarget, Sequence[str]]:
+    return {TriageTarget("ark" if name == "arks" else name): texts for name, texts in meant.items()}
 
 
 @cli.command(short_help="Tell people what a run has changed.")
@@ -630,7 +630,7 @@ def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id
     \b
     arkaudit notify -c arkaudit.toml --audit theses --dry-run
     """
-    from arkaudit.notify.sending import tell_of
+    from arkaudit.notify.delivery import tell_of
 
     if not tell_of(config_of(config_file, {}, audit=audit), store_file, run_id, is_dry=dry_run):
         sys.exit(EXIT_FINDING)
@@ -663,9 +663,9 @@ _SCHEDULED = click.option(
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def schedule_list(config_file: Path, form: str) -> None:
     """Print when each audit runs next, and how its last run ended."""
-    from arkaudit.rows import whole, write
-    from arkaudit.schedules import listing
-    from arkaudit.schedules.running import planned_in
+    from arkaudit.output_rows import whole, write
+    from arkaudit.schedules import overview as listing
+    from arkaudit.schedules.scheduler import planned_in
 
     planned = listing.rows(planned_in(config_file), datetime.now(UTC))
     if form == "json":
@@ -685,7 +685,7 @@ def schedule_due(config_file: Path, dry_run: bool) -> None:
     An audit is due when a moment of its schedule has passed since it last began, or since its schedule was first seen;
     however many have passed, it runs once. A run that did not come to its end goes on first.
     """
-    from arkaudit.schedules.running import Runs, planned_in, run_due, until_stopped
+    from arkaudit.schedules.scheduler import Runs, planned_in, run_due, until_stopped
 
     audits = planned_in(config_file)
     if dry_run:
@@ -708,7 +708,7 @@ def schedule_run(config_file: Path) -> None:
     A signal (Ctrl-C, or what a service manager sends) lets what runs finish what it has in flight; it goes on when
     this is started again.
     """
-    from arkaudit.schedules.running import Runs, planned_in, serve
+    from arkaudit.schedules.scheduler import Runs, planned_in, serve
 
     serve(planned_in(config_file), Runs(config_file))
 

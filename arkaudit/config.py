@@ -31,8 +31,8 @@ from arkaudit.toml_files import TomlUnreadable, read_toml
 from crawler.addresses import AddressGuard, Routes
 from crawler.asking.controls import ENOUGH_NAMES
 from crawler.attempts import Patience
+from crawler.history.ark_status import StatusPolicy
 from crawler.history.rechecking import Intervals, RecheckPolicy
-from crawler.history.standing import Policy
 from crawler.politeness.pacing import Allowance, Allowances, is_own
 from crawler.scope import Extent
 from crawler.sources.oai_pmh import Selection
@@ -338,9 +338,9 @@ class Recheck(RecheckDays):
     naan: dict[str, RecheckDays] = {}
     host: dict[str, RecheckDays] = {}
     """By the host that is asked first; it weighs more than the NAAN."""
-    strikes: int = Field(Policy().strikes, ge=1, le=100)
+    strikes: int = Field(StatusPolicy().strikes, ge=1, le=100)
     """So many failures, without a good answer between them,"""
-    strike_days: float = Field(Policy().days, ge=0, le=3650)
+    strike_days: float = Field(StatusPolicy().days, ge=0, le=3650)
     """over so many days are confirmed."""
 
     @property
@@ -350,9 +350,9 @@ class Recheck(RecheckDays):
         return RecheckPolicy(replace(Intervals(), **_given(self)), by_naan, by_host)
 
     @property
-    def standing(self) -> Policy:
+    def status_policy(self) -> StatusPolicy:
         """When a failure is confirmed."""
-        return Policy(strikes=self.strikes, days=self.strike_days)
+        return StatusPolicy(strikes=self.strikes, days=self.strike_days)
 
 
 def _given(days: RecheckDays) -> dict[str, float]:

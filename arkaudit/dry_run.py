@@ -13,7 +13,7 @@ from extractors.ark import Ark
 if TYPE_CHECKING:
     from arkaudit.config import Config
     from arkaudit.seeds import Seeds
-    from crawler.history.rechecking import Known
+    from crawler.history.rechecking import KnownArk
 
 
 def tell_of_check(asked: Sequence[str], config: Config) -> None:
@@ -24,7 +24,7 @@ def tell_of_check(asked: Sequence[str], config: Config) -> None:
     tell(plan_of_arks(_asked_at(targets(asked, config), config), config.allowance), Console())
 
 
-def tell_of_due(again: Sequence[Known], config: Config) -> None:
+def tell_of_due(again: Sequence[KnownArk], config: Config) -> None:
     """Print what a check of what is due would ask of whom."""
     from arkaudit.forecast import plan_of_arks, tell
 

@@ -8,15 +8,15 @@ from pathlib import Path
 from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.seeds import UserMistake
-from arkaudit.triage import apply_to, triage_of
-from crawler.history.rechecking import Known, due, next_due_at
+from arkaudit.triage_commands import apply_to, triage_of
+from crawler.history.rechecking import KnownArk, due, next_due_at
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.storage.store import Store
 from extractors.ark import Ark
 
 
-def due_now(store_file: Path, config: Config, *, limit: int | None = None, is_dry: bool = False) -> list[Known]:
+def due_now(store_file: Path, config: Config, *, limit: int | None = None, is_dry: bool = False) -> list[KnownArk]:
     """What is due in the store, in the order in which to ask; at most *limit*. Says how much that is.
 
     What a configuration decides about standing and known problems is kept in the store first, unless *is_dry*.
@@ -29,7 +29,7 @@ def due_now(store_file: Path, config: Config, *, limit: int | None = None, is_dr
     told = triage_of(config, now=now)
     with Store.open(store_file) as store:
         if not is_dry:
-            store.keep_standing_by(config.recheck.standing)
+            store.set_status_policy(config.recheck.status_policy)
             if told is not None:
                 apply_to(store, told)
         known = list(store.known_arks())

@@ -119,7 +119,7 @@ def code_of(ending: BaseException) -> int:
     import click
 
     from arkaudit.config import ConfigError
-    from arkaudit.rows import OutputClosed, OutputUnwritable
+    from arkaudit.output_rows import OutputClosed, OutputUnwritable
     from arkaudit.seeds import UserMistake
     from crawler.process import RunInterrupted
     from crawler.storage.errors import StoreDamaged, StoreUnopenable, StoreUnwritable
@@ -148,7 +148,7 @@ def code_of(ending: BaseException) -> int:
 
 def end_for(failure: Exception) -> NoReturn:
     """End with the exit code of a failure that has one; anything else is a bug, and shows where it is."""
-    from arkaudit.rows import OutputClosed, OutputUnwritable
+    from arkaudit.output_rows import OutputClosed, OutputUnwritable
     from crawler.storage.errors import StoreDamaged
     from crawler.storage.soundness import damage_in_opened
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from rich.console import Console
 
-from arkaudit.rows import Row, whole
-from arkaudit.steps import CONTROLS, Step
+from arkaudit.audit_questions import CONTROLS, Step
+from arkaudit.output_rows import Row, whole
 from crawler.observations import (
     CommitmentOutcome,
     MetadataOutcome,
@@ -21,11 +21,11 @@ from crawler.observations import (
     ServiceVerdict,
     Verdict,
 )
-from crawler.verdicts.conformance import FORMS, Reply, judge_form
-from crawler.verdicts.dossiers import is_about_resolver
+from crawler.verdicts.answer_sets import is_about_resolver
+from crawler.verdicts.spellings import FORMS, SpellingAnswer, judge_form
 from crawler.verdicts.verdict import family
 from reports.display import escaped
-from reports.words import (
+from reports.wording import (
     COMMITMENT_MEANINGS,
     FAMILY_NAMES,
     METADATA_MEANINGS,
@@ -128,7 +128,7 @@ def _sentence(evidence: Sequence[str]) -> str:
 
 
 def _form_conclusion(seen: Observation, plain: Observation) -> str:
-    found = judge_form(seen.question, Reply.of(seen), Reply.of(plain))
+    found = judge_form(seen.question, SpellingAnswer.of(seen), SpellingAnswer.of(plain))
     return f"Asked for the same with {FORMS[seen.question]} ({found.treatment}): {found.reason}."
 
 
@@ -143,7 +143,7 @@ def _cost(verdict: Verdict) -> str:
 
 
 def print_explanations(rows: Sequence[Row], console: Console) -> None:
-    """The explanations of `verdict_row`s as text, as wide as the terminal. Raises `arkaudit.rows.OutputClosed`."""
+    """The explanations of `verdict_row`s as text, as wide as the terminal. Raises `OutputClosed`."""
     with whole(console):
         for number, row in enumerate(rows):
             if number:

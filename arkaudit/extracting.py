@@ -20,18 +20,18 @@ from arkaudit.audits import audit, document_worker
 from arkaudit.config import Config
 from arkaudit.progress import ReadingProgress
 from arkaudit.seeds import Seeds
+from crawler.document_reading import read_member
 from crawler.observations import DocumentRecord
 from crawler.process import RunInterrupted
-from crawler.reading import read_member
 from crawler.spiders.documents import document_name
 from crawler.storage.store import Store
-from extractors.archives.members import Limits, Member
+from extractors.archives.members import ArchiveMember, Limits
 from extractors.archives.walk import archive_kind, members
 from extractors.ark import Ark
-from extractors.documents import NOTHING_READ, Finding
+from extractors.document_model import NOTHING_READ, Finding
 from extractors.extraction import Extraction, with_evidence
-from extractors.mentions.doubts import Doubt
 from extractors.mentions.mention import STANDS_WHOLE, Mention
+from extractors.mentions.unresolved import UnresolvedMention
 from extractors.wraps.evidence import Evidence
 
 #: The name of standard input as a document.
@@ -48,7 +48,7 @@ class Document:
     name: str
     mentions: Sequence[Mention]
     findings: Sequence[Finding]
-    doubts: Sequence[Doubt] = ()
+    doubts: Sequence[UnresolvedMention] = ()
 
     @classmethod
     def of(cls, name: str, read: Extraction) -> Document:
@@ -77,7 +77,7 @@ class LocalDocuments:
     standard_input: BinaryIO | None = None
     """Seekable; it comes first."""
 
-    def __iter__(self) -> Iterator[Member | Document]:
+    def __iter__(self) -> Iterator[ArchiveMember | Document]:
         if self.standard_input is not None:
             yield from _documents(self.standard_input, STANDARD_INPUT, path="")
         for path in self.files:
@@ -117,7 +117,7 @@ def documents(seeds: Seeds, *, standard_input: bool, config: Config, console: Co
 def _read(seeds: Seeds, *, standard_input: bool, config: Config, console: Console) -> Iterator[Document]:
     with document_worker() as worker:
         for document in LocalDocuments(seeds.files, seekable_input() if standard_input else None):
-            if isinstance(document, Member):
+            if isinstance(document, ArchiveMember):
                 yield Document.of(document.name, read_member(worker, document))
             else:
                 yield document
@@ -139,10 +139,10 @@ def seekable_input() -> BinaryIO:
     return kept
 
 
-def _documents(stream: BinaryIO, name: str, *, path: str) -> Iterator[Member | Document]:
+def _documents(stream: BinaryIO, name: str, *, path: str) -> Iterator[ArchiveMember | Document]:
     stream.seek(0)
     for found in members(stream, name=name, path=path):
-        yield found if isinstance(found, Member) else Document(name, (), (found,))
+        yield found if isinstance(found, ArchiveMember) else Document(name, (), (found,))
 
 
 def _fetched(seeds: Seeds, config: Config, console: Console) -> Iterator[Document]:
@@ -170,5 +170,5 @@ def _fetched(seeds: Seeds, config: Config, console: Console) -> Iterator[Documen
     order = {url: number for number, url in enumerate(seeds.urls)}
     last = len(order)
     for record in sorted(records, key=lambda each: order.get(each.url, order.get(each.found_on or "", last))):
-        doubts = [cited.doubt for cited in record.mentions if cited.doubt is not None]
+        doubts = [cited.unresolved for cited in record.mentions if cited.unresolved is not None]
         yield Document(record.url, [cited.mention for cited in record.mentions], record.findings, doubts)

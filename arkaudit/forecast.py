@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from arkaudit.rows import whole
+from arkaudit.output_rows import whole
 from crawler.observations import HostTraffic
 from crawler.past import PastRun
 from crawler.politeness.pacing import Allowance, host_of
@@ -43,7 +43,7 @@ class HostPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Forecast:
     """What would be asked of whom."""
 
     hosts: tuple[HostPlan, ...]
@@ -60,13 +60,13 @@ class Plan:
 AllowanceOf = Callable[[str], Allowance]
 
 
-def plan_of_arks(targets: Iterable[tuple[Ark, str]], allowance_of: AllowanceOf) -> Plan:
+def plan_of_arks(targets: Iterable[tuple[Ark, str]], allowance_of: AllowanceOf) -> Forecast:
     """The plan for asking about ARKs, each at its URL; examples and tests are not asked for."""
     hosts = _hosts_of_arks(targets, allowance_of)
-    return Plan(_slowest_first(hosts), _NOTES if hosts else ())
+    return Forecast(_slowest_first(hosts), _NOTES if hosts else ())
 
 
-def plan_of_crawl(seeds: Sequence[str], past: PastRun | None, allowance_of: AllowanceOf) -> Plan:
+def plan_of_crawl(seeds: Sequence[str], past: PastRun | None, allowance_of: AllowanceOf) -> Forecast:
     """The plan for a run over *seeds*, which are URLs: as it was in the past, if there is any."""
     if past is None:
         hosts = [
@@ -74,11 +74,11 @@ def plan_of_crawl(seeds: Sequence[str], past: PastRun | None, allowance_of: Allo
             for host, number in Counter(map(host_of, seeds)).items()
         ]
         unknown = "how many documents there are, and what they cite, is not known before the first run over these seeds"
-        return Plan(_slowest_first(hosts), (unknown, *_NOTES))
+        return Forecast(_slowest_first(hosts), (unknown, *_NOTES))
     found = {each.host: _as_before(each, allowance_of(each.host)) for each in past.traffic}
     for each in _hosts_of_arks(past.cited, allowance_of):
         found[each.host] = _both(found[each.host], each) if each.host in found else each
-    return Plan(
+    return Forecast(
         _slowest_first(found.values()), (f"by what the run of {past.started_at} over these seeds took", *_NOTES)
     )
 
@@ -126,7 +126,7 @@ _NOTES = (
 # -- in words
 
 
-def tell(plan: Plan, console: Console) -> None:
+def tell(plan: Forecast, console: Console) -> None:
     """Print *plan*."""
     with whole(console):
         if plan.hosts:
@@ -135,7 +135,7 @@ def tell(plan: Plan, console: Console) -> None:
             console.print(escaped(line), highlight=False, markup=False, soft_wrap=True)
 
 
-def _table(plan: Plan) -> Table:
+def _table(plan: Forecast) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("host")
     for heading in ("ARKs", "requests", "interval", "at least"):
@@ -151,7 +151,7 @@ def _table(plan: Plan) -> Table:
     return table
 
 
-def _lines(plan: Plan) -> Iterator[str]:
+def _lines(plan: Forecast) -> Iterator[str]:
     if len(plan.hosts) > MOST_ROWS:
         yield f"and {len(plan.hosts) - MOST_ROWS} hosts more"
     least, most = (sum(getattr(each, name) for each in plan.hosts) for name in ("least", "most"))

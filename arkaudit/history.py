@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from arkaudit.exits import EXIT_FINDING, say
-from arkaudit.rows import whole, write
+from arkaudit.output_rows import whole, write
 from arkaudit.seeds import UserMistake
 from crawler.storage.store import bring_up_to_date
 from extractors.ark import Ark
@@ -25,7 +25,7 @@ def show(asked: str, store_file: Path, form: str, console: Console) -> None:
     """Print the life of the ARK that is *asked* about; ends with 1 when the store has never seen it.
 
     Raises `UserMistake`, `crawler.storage.errors.StoreUnopenable`, `reports.frames.StoreUnreadable`, and what
-    `arkaudit.rows.write` raises.
+    `arkaudit.output_rows.write` raises.
     """
     try:
         ark = Ark.parse(asked)

@@ -39,10 +39,10 @@ def start(config: Config, console: Console) -> None:
     """
     log = config.log
     level = logging.getLevelNamesMapping()[(log.level or ("info" if log.file else "warning")).upper()]
-    quiet = _Quiet(config.secrets)
+    quiet = _RedactingFilter(config.secrets)
     exits.withheld = quiet
     sys.excepthook = _quiet_hook(quiet)
-    beside = _Beside(console)
+    beside = _ConsoleHandler(console)
     beside.setLevel(max(level, logging.WARNING) if log.file else level)
     handlers: list[logging.Handler] = [beside]
     if log.file:
@@ -80,12 +80,12 @@ def versions() -> dict[str, str]:
 def _file(log: Log) -> logging.Handler:
     assert log.file is not None
     try:
-        return _File(log.file, encoding="utf-8", errors="backslashreplace")
+        return _LogFileHandler(log.file, encoding="utf-8", errors="backslashreplace")
     except OSError as problem:
         raise ConfigError(f"the log can't be written to {log.file}: {problem.strerror or problem}") from None
 
 
-class _File(logging.FileHandler):
+class _LogFileHandler(logging.FileHandler):
     """The file of the log; that it can't be written any more, as on a full disk, is said once."""
 
     has_failed = False
@@ -99,7 +99,7 @@ class _File(logging.FileHandler):
             logger.warning("the log can't be written to %s: %s", self.baseFilename, problem.strerror or problem)
 
 
-class _Beside(logging.Handler):
+class _ConsoleHandler(logging.Handler):
     """Prints lines on the console that also shows progress, above it; what was said already is not repeated."""
 
     def __init__(self, console: Console) -> None:
@@ -111,7 +111,7 @@ class _Beside(logging.Handler):
             self._console.print(self.format(record), markup=False, highlight=False, soft_wrap=True)
 
 
-class _Quiet:
+class _RedactingFilter:
     """Takes secrets out of a line, in whatever form they stand there."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
@@ -121,7 +121,7 @@ class _Quiet:
         return masked(self._redactor.text(line))
 
 
-def _quiet_hook(quiet: _Quiet) -> Callable[..., None]:
+def _quiet_hook(quiet: _RedactingFilter) -> Callable[..., None]:
     """What shows a bug on standard error, in the end, without secrets."""
 
     def show(*failure: Any) -> None:
@@ -133,7 +133,7 @@ def _quiet_hook(quiet: _Quiet) -> Callable[..., None]:
 class _TextLine(logging.Formatter):
     """``2026-11-21T10:00:00.000Z INFO crawler.wire.robots: 200 http://a.example/ in 1 s``; a traceback is folded."""
 
-    def __init__(self, quiet: _Quiet) -> None:
+    def __init__(self, quiet: _RedactingFilter) -> None:
         super().__init__("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S")
         self.converter = time.gmtime
         self._quiet = quiet
@@ -145,7 +145,7 @@ class _TextLine(logging.Formatter):
 class _JsonLine(JsonFormatter):
     """One object an event: ``at``, ``level``, ``logger``, ``message``, and what belongs to the event."""
 
-    def __init__(self, quiet: _Quiet) -> None:
+    def __init__(self, quiet: _RedactingFilter) -> None:
         super().__init__(
             "%(asctime)s%(levelname)s%(name)s%(message)s",
             "%Y-%m-%dT%H:%M:%S",

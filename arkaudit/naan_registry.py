@@ -15,15 +15,15 @@ from rich.text import Text
 
 from arkaudit.config import Config
 from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, end, say
-from arkaudit.rows import whole, write_jsonl
+from arkaudit.output_rows import whole, write_jsonl
 from arkaudit.seeds import Seeds, UserMistake
 from crawler.registry import cache_folder, load
 from crawler.registry_update import REGISTRY_URL, CacheUnwritable, RegistryRefused, update
 from extractors.ark import Ark
-from extractors.naan import SHARED_NAANS, Entry, Registry, naan_and_name
+from extractors.naan import SHARED_NAANS, Registry, RegistryEntry, naan_and_name
 from extractors.normalize import NotAnArk
 from reports.display import escaped
-from reports.words import PRACTICES
+from reports.wording import PRACTICES
 
 _ORGANIZATIONS = {"NP": "not for profit", "FP": "for profit"}
 
@@ -83,7 +83,7 @@ def show(asked: str, form: str, console: Console) -> None:
 def _row(asked: str, naan: str, name: str, registry: Registry, *, now: datetime) -> dict[str, Any]:
     """Everything that is known of a NAAN and name, as plain values."""
     ark = Ark.parse(f"ark:{naan}/{name}") if name else None
-    entry = registry.entry(ark or naan) or Entry(naan)
+    entry = registry.entry(ark or naan) or RegistryEntry(naan)
     shared = SHARED_NAANS.get(naan)
     as_of = registry.dated or registry.fetched_at
     return {

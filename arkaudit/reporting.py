@@ -11,19 +11,19 @@ import pandas as pd
 from rich.console import Console
 
 from arkaudit.exits import forget_output, say
-from arkaudit.rows import OutputClosed, whole, write
+from arkaudit.output_rows import OutputClosed, whole, write
 from arkaudit.seeds import UserMistake
 from crawler.observations import DocumentOutcome
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.storage.store import bring_up_to_date
-from reports.acting.known import raised_events, without_known
 from reports.choosing import Choice, chosen
 from reports.exports import text_of, write_report
 from reports.formats.every import FORMATS
 from reports.formats.report import Report
 from reports.frames import Frames, load_frames
 from reports.inventory_file import InventoryUnreadable, read_inventory
+from reports.remediation.known import raised_events, without_known
 from reports.terminal import main_table, summary_lines
 
 #: Where a report goes that is written to standard output.
@@ -44,7 +44,7 @@ def report_on(
 
     It is held against an *inventory*, if one is given. With `-` for *out* the report itself is printed, and nothing
     else. Raises `UserMistake`, `reports.frames.StoreUnreadable`, `reports.exports.ReportUnwritable` and
-    `arkaudit.rows.OutputUnwritable`.
+    `arkaudit.output_rows.OutputUnwritable`.
     """
     to_stdout = out == STANDARD_OUTPUT
     if to_stdout:

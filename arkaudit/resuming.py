@@ -20,7 +20,7 @@ _SECTIONS = ("crawl", "resolve")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RunPlan:
     """What a run asks: two commands with the same plan mean the same run."""
 
     seeds: tuple[str, ...]
@@ -29,7 +29,7 @@ class Plan:
     """By their names in the configuration."""
 
     @classmethod
-    def of(cls, seeds: Sequence[str], config: Config) -> Plan:
+    def of(cls, seeds: Sequence[str], config: Config) -> RunPlan:
         """The plan of a command."""
         settings: dict[str, Any] = {"resolver": config.resolver}
         for section in _SECTIONS:
@@ -38,7 +38,7 @@ class Plan:
         return cls(tuple(seeds), settings)
 
     @classmethod
-    def read(cls, kept: Mapping[str, Any]) -> Plan:
+    def read(cls, kept: Mapping[str, Any]) -> RunPlan:
         """The plan that `json` made *kept* of."""
         return cls(tuple(kept["seeds"]), kept["settings"])
 
@@ -47,17 +47,17 @@ class Plan:
         """The plan as the store keeps it."""
         return {"seeds": list(self.seeds), "settings": dict(self.settings)}
 
-    def differences(self, other: Plan) -> list[str]:
+    def differences(self, other: RunPlan) -> list[str]:
         """The settings in which two plans differ; one that only one of them knows has its default in the other."""
         both = self.settings.keys() & other.settings.keys()
         return [name for name in self.settings if name in both and self.settings[name] != other.settings[name]]
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ResumeDecision:
     """What a command is to do."""
 
-    plan: Plan
+    plan: RunPlan
     run: Run | None
     """The run to go on with, or, when that is finished, to look at again; None for a new one."""
     remark: str = ""
@@ -74,37 +74,37 @@ def fingerprint(texts: Sequence[str]) -> str:
     return f"{len(texts)} lines, sha256 {digest[:16]}"
 
 
-def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume: bool | None) -> Decision:
+def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume: bool | None) -> ResumeDecision:
     """Which of *runs* of this command, the newest first, a command with these *seeds* goes on with, or none.
 
     Without being told (*resume* is None), the same command goes on with its newest run if that did not finish, or was
     not reported. Told to, it goes on also where it leaves out what that run was told, and raises `UserMistake` where
     it contradicts it.
     """
-    plan = Plan.of(seeds, config)
+    plan = RunPlan.of(seeds, config)
     if resume is False:
-        return Decision(plan, None)
-    plans = ((run, Plan.read(run.plan)) for run in runs if run.plan is not None)
+        return ResumeDecision(plan, None)
+    plans = ((run, RunPlan.read(run.plan)) for run in runs if run.plan is not None)
     newest = next(((run, begun) for run, begun in plans if not seeds or begun.seeds == tuple(seeds)), None)
     if newest is None:
         if resume:
             raise UserMistake("nothing to go on with: the store has no such run; leave out --resume")
-        return Decision(plan, None)
+        return ResumeDecision(plan, None)
     run, begun = newest
     if resume:
-        contradicting = [name for name in begun.differences(plan) if _is_told(config, name)]
+        contradicting = [name for name in begun.differences(plan) if _is_given(config, name)]
         if contradicting:
             raise UserMistake(_contradiction(run, begun, plan, contradicting[0]))
-        return Decision(begun, run)
-    if run.is_finished and (run.is_told or begun.differences(plan)):
-        return Decision(plan, None)
+        return ResumeDecision(begun, run)
+    if run.is_finished and (run.is_reported or begun.differences(plan)):
+        return ResumeDecision(plan, None)
     if begun.differences(plan):
         names = ", ".join(begun.differences(plan))
-        return Decision(plan, None, f"run {run.run_id} did not finish, but differs in {names}; this is a new one")
-    return Decision(begun, run)
+        return ResumeDecision(plan, None, f"run {run.run_id} did not finish, but differs in {names}; this is a new one")
+    return ResumeDecision(begun, run)
 
 
-def with_settings_of(plan: Plan, config: Config) -> Config:
+def with_settings_of(plan: RunPlan, config: Config) -> Config:
     """*config* with the settings of *plan*, those that it knows."""
     changed: dict[str, Any] = {"resolver": plan.settings.get("resolver", config.resolver)}
     for name in _SECTIONS:
@@ -122,7 +122,7 @@ class Begun:
 
     store: Store
     config: Config
-    decision: Decision
+    decision: ResumeDecision
 
     @property
     def finished(self) -> int | None:
@@ -158,18 +158,18 @@ def opened(
         yield Begun(store, with_settings_of(decision.plan, config), decision)
 
 
-def note_told(store_file: Path, run_id: int) -> None:
+def note_reported(store_file: Path, run_id: int) -> None:
     """Note that the report of a run is written, and its news are told. What can't be noted is done once more, later."""
     with suppress(StoreError), Store.open(store_file) as store:
-        store.note_told(run_id)
+        store.note_reported(run_id)
 
 
-def _is_told(config: Config, name: str) -> bool:
+def _is_given(config: Config, name: str) -> bool:
     """Whether a setting was given, in the file or as an option, and is not just its default."""
     section, _, key = name.rpartition(".")
     return (key or name) in (getattr(config, section) if section else config).model_fields_set
 
 
-def _contradiction(run: Run, begun: Plan, plan: Plan, name: str) -> str:
+def _contradiction(run: Run, begun: RunPlan, plan: RunPlan, name: str) -> str:
     was, now = begun.settings[name], plan.settings[name]
     return f"run {run.run_id} was begun with {name} = {was}, not {now}: leave that out, or begin anew with --no-resume"

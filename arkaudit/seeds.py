@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from crawler.sources.listing import SourceKind
 from crawler.wire.credentials import masked, names_user
-from extractors.documents import Finding
+from extractors.document_model import Finding
 
 #: Hidden files of a folder that are named one by one.
 _MOST_NAMES = 5

@@ -19,7 +19,7 @@ from crawler.storage.soundness import is_damage, is_ours
 from crawler.storage.store import Store, bring_up_to_date
 from reports.display import escaped
 from reports.frames import read
-from reports.words import counted
+from reports.wording import counted
 
 
 def check_store(store_file: Path) -> None:
@@ -40,7 +40,7 @@ def check_store(store_file: Path) -> None:
 def export_store(store_file: Path, out: Path) -> None:
     """Write the runs of a store as Parquet. Raises `StoreUnreadable` and `reports.exports.ReportUnwritable`."""
     from reports.exports import ReportUnwritable
-    from reports.parquet import export
+    from reports.store_export import export
 
     bring_up_to_date(store_file)
     if out.exists() and not out.is_dir():

@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from arkaudit.config import ConfigError
 from arkaudit.config_lines import line_of
 from arkaudit.toml_files import TomlUnreadable, read_toml
-from crawler.history.triage import Action, Decision, Kind, target_of
+from crawler.history.triage import TriageAction, TriageDecision, TriageTarget, target_of
 
 
 def _listed(value: Any) -> Any:
@@ -51,7 +51,7 @@ class _Assigned(_Entry):
     to: Text
 
 
-class _File(BaseModel):
+class _TriageFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     acknowledge: list[_Entry] = []
@@ -64,7 +64,7 @@ class _File(BaseModel):
 class TriageFile:
     """The decisions of a file, and when it was read."""
 
-    decisions: tuple[Decision, ...]
+    decisions: tuple[TriageDecision, ...]
     at: datetime
 
 
@@ -75,7 +75,7 @@ def load_triage(path: Path, *, now: datetime) -> TriageFile:
     except TomlUnreadable as problem:
         raise ConfigError(str(problem)) from None
     try:
-        told = _File.model_validate(values)
+        told = _TriageFile.model_validate(values)
     except ValidationError as problem:
         first, *others = problem.errors()
         place = tuple(str(part) for part in first["loc"])
@@ -86,15 +86,15 @@ def load_triage(path: Path, *, now: datetime) -> TriageFile:
     return TriageFile(tuple(_decisions(told, text, path, now)), now)
 
 
-def _decisions(told: _File, text: str, path: Path, now: datetime) -> Iterator[Decision]:
+def _decisions(told: _TriageFile, text: str, path: Path, now: datetime) -> Iterator[TriageDecision]:
     seen: dict[Any, tuple[str, ...]] = {}
-    for action in Action:
+    for action in TriageAction:
         entries: list[_Entry] = getattr(told, action.value)
         for number, entry in enumerate(entries):
             place = (action.value, str(number))
-            given = [(kind, targets) for kind in Kind if (targets := getattr(entry, kind.value)) is not None]
+            given = [(kind, targets) for kind in TriageTarget if (targets := getattr(entry, kind.value)) is not None]
             if len(given) != 1:
-                raise ConfigError(f"{_at(text, path, place)}{action}: names one of {', '.join(Kind)}")
+                raise ConfigError(f"{_at(text, path, place)}{action}: names one of {', '.join(TriageTarget)}")
             if entry.at is not None and entry.at > now + timedelta(days=1):
                 raise ConfigError(f"{_at(text, path, (*place, 'at'))}{action}.at: lies in the future")
             [(kind, targets)] = given
@@ -109,21 +109,21 @@ def _decisions(told: _File, text: str, path: Path, now: datetime) -> Iterator[De
 
 
 def _decision(
-    action: Action,
-    kind: Kind,
+    action: TriageAction,
+    kind: TriageTarget,
     target: str,
     entry: _Entry,
     text: str,
     path: Path,
     place: tuple[str, ...],
     now: datetime,
-) -> Decision:
+) -> TriageDecision:
     try:
         meant = target_of(kind, target)
     except ValueError as problem:
-        words = f"not an ARK: {target!r}" if kind is Kind.ARK else str(problem)
+        words = f"not an ARK: {target!r}" if kind is TriageTarget.ARK else str(problem)
         raise ConfigError(f"{_at(text, path, place)}{action}.{kind}: {words}") from None
-    return Decision(
+    return TriageDecision(
         action,
         kind,
         meant,
@@ -144,12 +144,12 @@ def _at(text: str, path: Path, keys: tuple[str, ...]) -> str:
 _FIELDS: Final[Mapping[str, str]] = {"until": "until", "to": "assignee", "reason": "reason", "at": "at"}
 
 
-def triage_text(decisions: Iterable[Decision]) -> str:
+def triage_text(decisions: Iterable[TriageDecision]) -> str:
     """*decisions* as a file that `load_triage` reads."""
     return "\n".join(_entry(each) for each in decisions)
 
 
-def _entry(decision: Decision) -> str:
+def _entry(decision: TriageDecision) -> str:
     lines = [f"[[{decision.action}]]", f"{decision.kind} = {_toml(decision.target)}"]
     for name, field in _FIELDS.items():
         value = getattr(decision, field)

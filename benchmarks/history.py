@@ -98,7 +98,7 @@ def _reading(store: Path, parquet: Path) -> dict[str, float]:
     import pyarrow.parquet as pq
 
     from reports.frames import read
-    from reports.parquet import export
+    from reports.store_export import export
 
     rows: dict[str, int] = {}
 

@@ -16,7 +16,7 @@ from statistics import median
 import pikepdf
 from pypdfium2 import PdfDocument
 
-from extractors.readers.pdf.reader import read_pdf
+from extractors.readers.pdf.pdf_reader import read_pdf
 
 FLOOR = 0.8
 ROUNDS = 15

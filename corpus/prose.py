@@ -128,7 +128,7 @@ class Prose:
         fenced = self._random.choice(_FENCES).format(written)
         return self._random.choice(_LEADS[self.language]).format(fenced)
 
-    def lead(self) -> str:
+    def crawl_request(self) -> str:
         """What stands before an ARK that ends its line."""
         return self._random.choice(_LEADS[self.language]).partition("{}")[0].strip("( ")
 

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crawler.mention_rows import Decided, DoubtfulMention
+from crawler.mention_rows import DecidedOn, KeptUnresolvedMention
 from crawler.observations import CitedMention
 from crawler.resolving import request_url
 from crawler.storage.store import Store
 from extractors.ark import Ark
-from extractors.documents import Finding
+from extractors.document_model import Finding
 from extractors.extraction import described
-from extractors.mentions.doubts import decided_again
+from extractors.mentions.unresolved import decided_again
 from extractors.naan import Registry
 from extractors.wraps.evidence import Evidence
 
 
-def decide_doubts(store: Store, run_id: int, *, resolver: str) -> int:
+def decide_unresolved(store: Store, run_id: int, *, resolver: str) -> int:
     """Decide again what was doubtful when its document was read, and keep what changed as rows of their own.
 
     Returns how many did. *resolver* is asked about compact ARKs. Doing it twice changes nothing.
     """
-    doubtful = list(store.doubtful_mentions(run_id))
+    doubtful = list(store.unresolved_mentions(run_id))
     if not doubtful:
         return 0
     changed = list(_changed(doubtful, Evidence.of(store.whole_arks(run_id)), resolver))
-    store.record_decisions(changed, Decided.TOGETHER)
+    store.record_decisions(changed, DecidedOn.TOGETHER)
     return len(changed)
 
 
@@ -47,10 +47,10 @@ def record_registry_findings(store: Store, run_id: int, registry: Registry) -> N
 
 
 def _changed(
-    doubtful: list[DoubtfulMention], evidence: Evidence, resolver: str
-) -> Iterator[tuple[DoubtfulMention, CitedMention]]:
+    doubtful: list[KeptUnresolvedMention], evidence: Evidence, resolver: str
+) -> Iterator[tuple[KeptUnresolvedMention, CitedMention]]:
     for each in doubtful:
-        again = described(decided_again(each.doubt, each.mention, evidence), evidence)
+        again = described(decided_again(each.unresolved, each.mention, evidence), evidence)
         if (again.ark, again.reason) == (each.mention.ark, each.mention.reason):
             continue
         is_same = again.repaired == each.mention.repaired

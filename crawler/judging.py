@@ -12,11 +12,11 @@ from crawler.asking.questions import NOT_FOUND
 from crawler.observations import ChainEnd, Meant, Observation, Question, TlsResult, Verdict
 from crawler.resolving import SUCCESSES
 from crawler.storage.store import Store
+from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets
 from crawler.verdicts.closed import ClosedCollection, closed_for
-from crawler.verdicts.dossiers import SHARED, Dossier, Dossiers
 from crawler.verdicts.findings import RunFindings
-from crawler.verdicts.readings import Reading, learned, meant_by, meant_instead, readings_of
-from crawler.verdicts.verdict import Surroundings, judge, skipped
+from crawler.verdicts.readings import CandidateReading, learned, meant_by, meant_instead, readings_of
+from crawler.verdicts.verdict import VerdictContext, judge, skipped
 from extractors.ark import Ark
 from extractors.naan import SHARED_NAANS, Registry
 
@@ -32,7 +32,7 @@ class Background:
 
     registry: Registry | None = None
     """Whose policies are shown beside commitments."""
-    readings: Mapping[str, Sequence[Reading]] = field(default_factory=dict)
+    readings: Mapping[str, Sequence[CandidateReading]] = field(default_factory=dict)
     """What else a target may stand for, by the URL that asks for it."""
     closed: Sequence[ClosedCollection] = ()
     """Collections that are meant to be closed."""
@@ -48,9 +48,9 @@ def verdicts(
 
     A target that was never asked, because the run ended early, has no verdict.
     """
-    asked, known = list(targets), Dossiers.of(observations)
-    landed = {url: end for url, dossier in known.about.items() if (end := _landing(dossier)) is not None}
-    return _judged(asked, _Court(known, tls, background, asked, landed), lambda urls: known)
+    asked, known = list(targets), AnswerSets.of(observations)
+    landed = {url: end for url, answer_set in known.about.items() if (end := _landing(answer_set)) is not None}
+    return _judged(asked, RunJudge(known, tls, background, asked, landed), lambda urls: known)
 
 
 def verdicts_of_run(
@@ -58,8 +58,8 @@ def verdicts_of_run(
 ) -> Iterator[Verdict]:
     """The same from what a store has of a run; the observations about a few hundred ARKs are in memory at a time."""
     asked = list(targets)
-    shared = Dossiers.of(store.observations(run_id, SHARED))
-    court = _Court(shared, store.tls_results(run_id), background, asked, store.landings(run_id))
+    shared = AnswerSets.of(store.observations(run_id, SHARED))
+    court = RunJudge(shared, store.tls_results(run_id), background, asked, store.landings(run_id))
     return _judged(asked, court, lambda urls: shared.with_those_about(store.observations_about(run_id, urls)))
 
 
@@ -78,35 +78,35 @@ def judge_run(
     """
     findings = RunFindings()
 
-    def told() -> Iterator[Verdict]:
+    def judged() -> Iterator[Verdict]:
         for verdict in verdicts_of_run(store, run_id, targets, background):
             findings.hear(verdict)
             heard(verdict)
             yield verdict
 
-    store.record_verdicts(run_id, told())
+    store.record_verdicts(run_id, judged())
     if is_whole:
         for subject, found in findings.findings().items():
             store.record_findings(run_id, subject, found)
 
 
 def _judged(
-    asked: Sequence[Target], court: _Court, dossiers_of: Callable[[Sequence[str]], Dossiers]
+    asked: Sequence[Target], court: RunJudge, dossiers_of: Callable[[Sequence[str]], AnswerSets]
 ) -> Iterator[Verdict]:
     """The verdicts on *asked*; *dossiers_of* gives those at some URLs, with what many share."""
     remaining = iter(asked)
     while some := list(islice(remaining, _AT_A_TIME)):
         cases = [court.case(ark, url) for ark, url in some]
-        dossiers = dossiers_of(list(dict.fromkeys(url for case in cases for url in case.urls)))
+        answer_sets = dossiers_of(list(dict.fromkeys(url for case in cases for url in case.urls)))
         for case in cases:
-            verdict = _skipped(case.ark, case.url) if case.ark.is_skipped else court.verdict(case, dossiers)
+            verdict = _skipped(case.ark, case.url) if case.ark.is_skipped else court.verdict(case, answer_sets)
             if verdict is not None:
                 yield verdict
 
 
-def _landing(dossier: Dossier) -> str | None:
+def _landing(answer_set: AnswerSet) -> str | None:
     """Where redirects have led the question for an object, if that was a success."""
-    answer = dossier.last.get(Question.OBJECT)
+    answer = answer_set.last.get(Question.OBJECT)
     is_led = answer is not None and len(answer.hops) > 1 and answer.status in SUCCESSES
     return answer.final_url if answer is not None and is_led else None
 
@@ -117,14 +117,14 @@ def _skipped(ark: Ark, url: str) -> Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _JudgedTarget:
     """A target, and what else its mention may stand for."""
 
     ark: Ark
     url: str
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[CandidateReading, ...] = ()
     """Itself first."""
-    suggested: tuple[Reading, ...] = ()
+    suggested: tuple[CandidateReading, ...] = ()
     """What may have been meant, where its check character fails."""
 
     @property
@@ -133,12 +133,12 @@ class _Case:
         return [each.url for each in (*self.readings, *self.suggested)]
 
 
-class _Court:
+class RunJudge:
     """All that the verdicts of one run have in common."""
 
     def __init__(
         self,
-        shared: Dossiers,
+        shared: AnswerSets,
         tls: Iterable[TlsResult],
         background: Background | None,
         asked: Sequence[Target],
@@ -150,45 +150,45 @@ class _Court:
         self._evidence = learned(asked)
         self._objects = _objects_at(asked, landed)
 
-    def case(self, ark: Ark, url: str) -> _Case:
+    def case(self, ark: Ark, url: str) -> _JudgedTarget:
         """A target with its readings; of one that is skipped there are none."""
         if ark.is_skipped:
-            return _Case(ark, url)
+            return _JudgedTarget(ark, url)
         readings = readings_of(ark, url, self._background.readings.get(url, ()))
-        return _Case(ark, url, readings, meant_by(readings[0], self._evidence))
+        return _JudgedTarget(ark, url, readings, meant_by(readings[0], self._evidence))
 
-    def verdict(self, case: _Case, dossiers: Dossiers) -> Verdict | None:
+    def verdict(self, case: _JudgedTarget, answer_sets: AnswerSets) -> Verdict | None:
         """The verdict on one target; None where its object was never asked for."""
-        dossier = dossiers.about.get(case.url)
-        if dossier is None or dossier.answer is None:
+        answer_set = answer_sets.about.get(case.url)
+        if answer_set is None or answer_set.answer is None:
             return None
-        ark, asked_url = case.ark, dossier.answer.asked_url
-        landed = self._objects.get(dossier.last[Question.OBJECT].final_url, frozenset())
+        ark, asked_url = case.ark, answer_set.answer.asked_url
+        landed = self._objects.get(answer_set.last[Question.OBJECT].final_url, frozenset())
         registry = self._background.registry
-        meant, others = _meant(case, dossiers)
-        around = Surroundings(
+        meant, others = _meant(case, answer_sets)
+        around = VerdictContext(
             control=self._shared.control(ark, asked_url, Question.CONTROL),
             control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
             tls=self._tls,
             neighbours=len(landed - {ark.base}),
-            earlier=tuple(dossier.earlier),
+            earlier=tuple(answer_set.earlier),
             policies=self._shared.policies,
-            own_path=_own_path(dossier, self._shared.paths),
+            own_path=_own_path(answer_set, self._shared.paths),
             closed=closed_for(ark, self._background.closed),
             registered=registry.entry(ark) if registry else None,
         )
-        verdict = judge(dossier.last, surroundings=around)
+        verdict = judge(answer_set.last, context=around)
         return replace(verdict, did_you_mean=meant, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *others))))
 
 
-def _meant(case: _Case, dossiers: Dossiers) -> tuple[Meant | None, list[str]]:
+def _meant(case: _JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, list[str]]:
     """What was probably meant instead of a target, and the URLs that were asked to find that out."""
-    candidates = [each for each in (*case.readings, *case.suggested) if dossiers.answer(each.url) is not None]
+    candidates = [each for each in (*case.readings, *case.suggested) if answer_sets.answer(each.url) is not None]
     if len(candidates) < 2:
         return None, []
-    heard = {each.url: dossiers.answer(each.url) for each in candidates}
+    heard = {each.url: answer_sets.answer(each.url) for each in candidates}
     controls = {
-        each.url: dossiers.control(each.ark, answer.asked_url, Question.CONTROL)
+        each.url: answer_sets.control(each.ark, answer.asked_url, Question.CONTROL)
         for each in candidates
         if (answer := heard[each.url]) is not None
     }
@@ -196,9 +196,9 @@ def _meant(case: _Case, dossiers: Dossiers) -> tuple[Meant | None, list[str]]:
     return meant_instead(case.readings, case.suggested, heard, controls), others
 
 
-def _own_path(dossier: Dossier, paths: Mapping[str, Observation]) -> Observation | None:
+def _own_path(answer_set: AnswerSet, paths: Mapping[str, Observation]) -> Observation | None:
     """What the host said of its resolver's path, where that was asked because this ARK was not found."""
-    asked = dossier.last[Question.OBJECT]
+    asked = answer_set.last[Question.OBJECT]
     is_unknown = asked.end is ChainEnd.ANSWERED and asked.status in NOT_FOUND
     return paths.get(origin_of(asked.asked_url)) if is_unknown else None
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from extractors.ark import Ark
 from extractors.conformance import Remark
-from extractors.documents import Anchor, Block, Role
-from extractors.mentions.doubts import Doubt
+from extractors.document_model import Anchor, Block, Role
 from extractors.mentions.mention import Mention
+from extractors.mentions.unresolved import UnresolvedMention
 from extractors.wraps.evidence import Cutting
 from extractors.wraps.wrap import Confidence
 
 
-class Decided(IntEnum):
+class DecidedOn(IntEnum):
     """What a row about a mention was decided on; of several rows about one mention the last counts."""
 
     READ = 1
@@ -38,22 +38,24 @@ class KeptMention:
 
 
 @dataclass(frozen=True, slots=True)
-class DoubtfulMention(KeptMention):
+class KeptUnresolvedMention(KeptMention):
     """A mention that wasn't certain when its document was read."""
 
-    doubt: Doubt
+    unresolved: UnresolvedMention
 
 
-def doubt_json(doubt: Doubt) -> dict[str, Any]:
-    """*doubt* as JSON, to be read again by `doubt_of`."""
-    return {**asdict(doubt), "cutting": doubt.cutting.value}
+def unresolved_json(unresolved: UnresolvedMention) -> dict[str, Any]:
+    """Return *unresolved* as JSON, to be read again by `unresolved_of`; the slack of lines is stored as "rooms"."""
+    window = asdict(unresolved.window)
+    window["rooms"] = window.pop("line_slack")
+    return {**asdict(unresolved), "window": window, "cutting": unresolved.cutting.value}
 
 
-def doubt_of(kept: Mapping[str, Any]) -> Doubt:
-    """The doubt that `doubt_json` made *kept* of.
+def unresolved_of(kept: Mapping[str, Any]) -> UnresolvedMention:
+    """Return the unresolved mention that `unresolved_json` made *kept* of.
 
-    >>> doubt = Doubt(3, Block("see ark:/12345/x5", page=2, rooms=((4, 1.5),)), 40, Cutting.UNKNOWN)
-    >>> doubt_of(doubt_json(doubt)) == doubt
+    >>> mention = UnresolvedMention(3, Block("see ark:/12345/x5", page=2, line_slack=((4, 1.5),)), 40, Cutting.UNKNOWN)
+    >>> unresolved_of(unresolved_json(mention)) == mention
     True
     """
     window = dict(kept["window"])
@@ -64,11 +66,11 @@ def doubt_of(kept: Mapping[str, Any]) -> Doubt:
         place=window["place"],
         link=window["link"],
         anchors=tuple(Anchor(**anchor) for anchor in window["anchors"]),
-        rooms=tuple((at, room) for at, room in window["rooms"]),
+        line_slack=tuple((at, slack) for at, slack in window["rooms"]),
         seams=tuple(window.get("seams", ())),
         page_breaks=tuple(window["page_breaks"]),
     )
-    return Doubt(kept["index"], block, kept["offset"], Cutting(kept["cutting"]))
+    return UnresolvedMention(kept["index"], block, kept["offset"], Cutting(kept["cutting"]))
 
 
 def mention_of(row: Any) -> Mention:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from crawler.leads import Lead
+from crawler.crawl_requests import CrawlRequest
 from crawler.outcomes import (
     DESCRIBED,
     FAMILY_OF,
@@ -22,9 +22,9 @@ from crawler.outcomes import (
     MetadataOutcome,
     ObjectOutcome,
 )
-from extractors.documents import Finding
-from extractors.mentions.doubts import Doubt
+from extractors.document_model import Finding
 from extractors.mentions.mention import Mention
+from extractors.mentions.unresolved import UnresolvedMention
 
 __all__ = [
     "ACCESS",
@@ -244,7 +244,7 @@ class CitedMention:
 
     mention: Mention
     request_url: str
-    doubt: Doubt | None = None
+    unresolved: UnresolvedMention | None = None
     """What it was decided on, where other documents may decide it otherwise."""
 
 
@@ -264,10 +264,10 @@ class DocumentRecord:
     body_sha256: str | None = None
     mentions: tuple[CitedMention, ...] = ()
     findings: tuple[Finding, ...] = ()
-    leads: tuple[Lead, ...] = ()
+    leads: tuple[CrawlRequest, ...] = ()
     """Where it leads, as far as the crawl follows: put on the frontier in the transaction that records the document."""
     settles: str | None = None
-    """The entry of the frontier that has its outcome with this row (`crawler.leads.Lead.canonical`)."""
+    """The entry of the frontier that has its outcome with this row (`crawler.crawl_requests.Lead.canonical`)."""
     listed: str | None = None
     """The digest of what it has listed, if it is a source; kept with the entry that it settles."""
     led_to: str | None = None

@@ -11,7 +11,7 @@ from scrapy import signals
 
 from crawler.addresses import AddressGuard, Routes
 from crawler.observations import ChainEnd, DocumentRecord, ObjectOutcome, Observation, TlsResult
-from crawler.politeness.governor import NotAsked, governor_of
+from crawler.politeness.throttle import NotAsked, throttle_of
 from crawler.storage.store import Recordable
 from crawler.wire.middlewares import RunStopped
 from crawler.wire.tls import is_late, means, not_probed, probe
@@ -94,7 +94,7 @@ class TlsProbePipeline:
         """What the probe gave; it connects to the host as everything does, when it is its turn."""
         try:
             name = f"[{host}]" if ":" in host else host
-            async with governor_of(self._crawler).turn(f"https://{name}:{port}") as turn:
+            async with throttle_of(self._crawler).slot(f"https://{name}:{port}") as slot:
                 return await probe(
                     host,
                     port,
@@ -103,7 +103,7 @@ class TlsProbePipeline:
                     ca_file=self._ca_file,
                     timeout_s=self._timeout_s,
                     may_be_proxied=self._may_be_proxied,
-                    on_connected=turn.sent,
+                    on_connected=slot.sent,
                 )
         except (NotAsked, RunStopped) as failure:
             return not_probed(host, port, str(failure))
@@ -121,6 +121,6 @@ def https_hosts(item: Recordable) -> Iterator[tuple[str, int]]:
             return
     for number, hop in enumerate(hops, start=1):
         parts = urlsplit(hop.url)
-        is_told = hop.status is not None or (has_failed and number == len(hops))
-        if parts.scheme.lower() == "https" and parts.hostname and is_told:
+        is_reported = hop.status is not None or (has_failed and number == len(hops))
+        if parts.scheme.lower() == "https" and parts.hostname and is_reported:
             yield parts.hostname, parts.port or 443

@@ -15,8 +15,8 @@ from scrapy import Spider
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
 
-from crawler.politeness.governor import Governor, govern
 from crawler.politeness.host_files import HostFiles
+from crawler.politeness.throttle import HostThrottle, install_throttle
 from crawler.registry import cache_folder
 from crawler.spiders.auditing import AuditSpider
 from crawler.storage.errors import StoreUnwritable
@@ -26,7 +26,7 @@ FILES = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class SpiderStage:
     """A spider and what it is started with, settled when its turn comes."""
 
     spider: type[Spider]
@@ -60,7 +60,9 @@ class _Process(AsyncCrawlerProcess):
         await super().stop()
 
 
-def run_stages(stages: Sequence[Stage], settings: Mapping[str, Any], *, on_start: Callable[[Crawler], None]) -> None:
+def run_stages(
+    stages: Sequence[SpiderStage], settings: Mapping[str, Any], *, on_start: Callable[[Crawler], None]
+) -> None:
     """Run *stages* in order, with our settings and *settings* over them; *on_start* sees each crawler first.
 
     Raises `crawler.storage.errors.StoreUnwritable` when the store failed, and `RunInterrupted` when a signal ended the
@@ -72,14 +74,14 @@ def run_stages(stages: Sequence[Stage], settings: Mapping[str, Any], *, on_start
     most = _most_at_once(_files_at_once())
     ours.set("CONCURRENT_REQUESTS", min(ours.getint("CONCURRENT_REQUESTS"), most), priority="cmdline")
     process = _Process(ours)
-    governor = Governor.of(ours, HostFiles(cache_folder() / "hosts"))
+    throttle = HostThrottle.of(ours, HostFiles(cache_folder() / "hosts"))
     failures: list[BaseException] = []
 
     async def all_stages() -> None:
         try:
             for stage in stages:
-                governor.begin_stage()
-                await _run(process, stage, governor, on_start)
+                throttle.begin_stage()
+                await _run(process, stage, throttle, on_start)
         except BaseException as failure:
             failures.append(failure)
         finally:
@@ -149,10 +151,10 @@ def _most_at_once(files: int) -> int:
 
 
 async def _run(
-    process: AsyncCrawlerProcess, stage: Stage, governor: Governor, on_start: Callable[[Crawler], None]
+    process: AsyncCrawlerProcess, stage: SpiderStage, throttle: HostThrottle, on_start: Callable[[Crawler], None]
 ) -> None:
     crawler = process.create_crawler(stage.spider)
-    govern(crawler, governor)
+    install_throttle(crawler, throttle)
     on_start(crawler)
     await process.crawl(crawler, **stage.arguments())
     spider = crawler.spider
@@ -163,4 +165,4 @@ async def _run(
         raise RunInterrupted
 
 
-__all__ = ["RunInterrupted", "Stage", "StoreUnwritable", "run_stages"]
+__all__ = ["RunInterrupted", "SpiderStage", "StoreUnwritable", "run_stages"]

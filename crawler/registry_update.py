@@ -18,7 +18,7 @@ from extractors.naan import Registry
 from extractors.naan_records import NotARegistry, read_registry
 
 if TYPE_CHECKING:
-    from crawler.spiders.registry import RegistryAnswer
+    from crawler.spiders.naan_registry_spider import RegistryAnswer
 
 #: The public registry, where the README of CDLUC3/naan_reg_public, which came before it, sends its readers.
 REGISTRY_URL = "https://cdluc3.github.io/naan_reg_priv/naan_records.json"
@@ -66,9 +66,9 @@ def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping
 
 def _fetched(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any]) -> RegistryAnswer:
     """What *url* answers, redirects followed, if it has something newer than the *conditions* say."""
-    from crawler.process import Stage, run_stages  # Scrapy is heavy, and only this needs it
+    from crawler.process import SpiderStage, run_stages  # Scrapy is heavy, and only this needs it
     from crawler.settings import DOWNLOAD_HANDLERS
-    from crawler.spiders.registry import RegistryAnswer, RegistrySpider, VerifyingDownloadHandler
+    from crawler.spiders.naan_registry_spider import RegistryAnswer, RegistrySpider, VerifyingDownloadHandler
 
     answers: list[RegistryAnswer] = []
     arguments = {"url": url, "headers": conditions, "deliver": answers.append}
@@ -78,7 +78,7 @@ def _fetched(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any
         "ITEM_PIPELINES": {},  # nothing is recorded: this is no part of an audit
         "ARKAUDIT_DECOMPRESSED_LIMIT": REGISTRY_LIMIT,
     }
-    run_stages([Stage(RegistrySpider, lambda: arguments)], {**settings, **ours}, on_start=lambda crawler: None)
+    run_stages([SpiderStage(RegistrySpider, lambda: arguments)], {**settings, **ours}, on_start=lambda crawler: None)
     return answers[0] if answers else RegistryAnswer((), ChainEnd.UNDETERMINED, "the request was never sent")
 
 

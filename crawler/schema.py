@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-from crawler.mention_rows import Decided
+from crawler.mention_rows import DecidedOn
 
 #: ``PRAGMA application_id`` of our files ("ARKA"), so that a foreign SQLite file is refused and never written to.
 APPLICATION_ID = 0x41524B41
@@ -127,14 +127,14 @@ is_current_mention = ~(
 )
 #: Of these rows, the one by which resolvers were asked: what their answers have settled comes later.
 is_asked_mention = and_(
-    mention.c.decided < Decided.SETTLED.value,
+    mention.c.decided < DecidedOn.SETTLED.value,
     ~(
         select(_later.c.mention_id)
         .where(
             _later.c.document_id == mention.c.document_id,
             _later.c.ordinal == mention.c.ordinal,
             _later.c.decided > mention.c.decided,
-            _later.c.decided < Decided.SETTLED.value,
+            _later.c.decided < DecidedOn.SETTLED.value,
         )
         .exists()
     ),

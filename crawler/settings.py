@@ -20,8 +20,12 @@ CONCURRENT_REQUESTS_PER_DOMAIN = (
     1000  # default 8. The governor counts, by host and port; a slot must not be in its way.
 )
 CONCURRENT_REQUESTS = 1000  # default 16. Many hosts at once are the only honest way to be fast.
-DOWNLOADER = "crawler.politeness.turns.HostDownloader"  # default: slots by host name, and it doesn't count what waits.
-SCHEDULER_PRIORITY_QUEUE = "crawler.politeness.turns.HostQueue"  # default: one slow host may fill CONCURRENT_REQUESTS.
+DOWNLOADER = (
+    "crawler.politeness.request_queue.HostDownloader"  # default: slots by host name, and it doesn't count what waits.
+)
+SCHEDULER_PRIORITY_QUEUE = (
+    "crawler.politeness.request_queue.HostQueue"  # default: one slow host may fill CONCURRENT_REQUESTS.
+)
 SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"  # default Lifo. Pages in the order of their links.
 DOWNLOAD_TIMEOUT = 30  # default 180 seconds, for the whole of one request.
 RETRY_ENABLED = False  # default True, at once and deaf to Retry-After; a failure is an observation.
@@ -59,7 +63,7 @@ SPIDER_MIDDLEWARES = {  # all of Scrapy's: each is a generator around what every
     "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,  # a 404 is an observation; it reaches the callback
     "scrapy.spidermiddlewares.referer.RefererMiddleware": None,  # nobody needs to know where a citation stands
     "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,  # an ARK may be long (2023, 3.1)
-    "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # leads know their depth (crawler/leads.py)
+    "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # leads know their depth (crawler/crawl_requests.py)
     "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,  # warns of what only Scrapy's own do
 }
 EXTENSIONS_BASE = {  # default eleven. What is only set to None is imported all the same, aiohttp with it: 0.2 seconds.

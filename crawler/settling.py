@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from crawler.mention_rows import Decided, KeptMention
+from crawler.mention_rows import DecidedOn, KeptMention
 from crawler.observations import CitedMention, Question
 from crawler.storage.store import Store
-from crawler.verdicts.dossiers import SHARED, Dossiers
-from crawler.verdicts.readings import Reading, Settled, other_readings, readings_of, settled
-from extractors.documents import Finding
+from crawler.verdicts.answer_sets import SHARED, AnswerSets
+from crawler.verdicts.readings import CandidateReading, SettledReading, other_readings, readings_of, settled
+from extractors.document_model import Finding
 from extractors.mentions.mention import Mention
 from extractors.normalize import LABEL
 from extractors.wraps.wrap import Confidence
@@ -31,8 +31,8 @@ def settle_readings(store: Store, run_id: int) -> int:
     if not others:
         return 0
     urls = dict.fromkeys(url for first, rest in others.items() for url in (first, *(each.url for each in rest)))
-    shared = Dossiers.of(store.observations(run_id, SHARED))
-    dossiers = shared.with_those_about(store.observations_about(run_id, list(urls)))
+    shared = AnswerSets.of(store.observations(run_id, SHARED))
+    answer_sets = shared.with_those_about(store.observations_about(run_id, list(urls)))
     by_url: dict[str, list[KeptMention]] = defaultdict(list)
     for each in kept:
         by_url[each.request_url].append(each)
@@ -40,37 +40,37 @@ def settle_readings(store: Store, run_id: int) -> int:
     for url, rest in others.items():
         first = by_url[url][0].mention.ark
         readings = readings_of(first, url, rest)
-        if sum(dossiers.answer(each.url) is not None for each in readings) < 2:
+        if sum(answer_sets.answer(each.url) is not None for each in readings) < 2:
             continue  # the first settled it, or nothing was asked
-        done = _settled(readings, dossiers)
+        done = _settled(readings, answer_sets)
         if done is None:
             continue
         kind = "settled-reading" if done.reading else "unsettled-reading"
         store.record_findings(run_id, str(first), [Finding(kind, "; ".join(done.evidence))])
         if done.reading is not None:
             decisions += _decisions(by_url[url], done.reading)
-    return store.record_decisions(decisions, Decided.SETTLED)
+    return store.record_decisions(decisions, DecidedOn.SETTLED)
 
 
-def _settled(readings: Sequence[Reading], dossiers: Dossiers) -> Settled | None:
-    heard = {each.url: dossiers.answer(each.url) for each in readings}
+def _settled(readings: Sequence[CandidateReading], answer_sets: AnswerSets) -> SettledReading | None:
+    heard = {each.url: answer_sets.answer(each.url) for each in readings}
     controls = {
-        each.url: dossiers.control(each.ark, answer.asked_url, Question.CONTROL)
+        each.url: answer_sets.control(each.ark, answer.asked_url, Question.CONTROL)
         for each in readings
         if (answer := heard[each.url]) is not None
     }
     return settled(readings, heard, controls)
 
 
-def _decisions(mentions: Sequence[KeptMention], living: Reading) -> Iterator[tuple[KeptMention, CitedMention]]:
+def _decisions(mentions: Sequence[KeptMention], living: CandidateReading) -> Iterator[tuple[KeptMention, CitedMention]]:
     """The mentions that the *living* reading is one of, as that reading; of others it says nothing."""
     for kept in mentions:
         others = other_readings([kept]).get(kept.request_url, ())
-        if others and living in (Reading(kept.mention.ark, kept.request_url), *others):
+        if others and living in (CandidateReading(kept.mention.ark, kept.request_url), *others):
             yield kept, CitedMention(_as(living, kept), living.url)
 
 
-def _as(living: Reading, kept: KeptMention) -> Mention:
+def _as(living: CandidateReading, kept: KeptMention) -> Mention:
     mention = kept.mention
     label = LABEL.search(mention.repaired)
     before = mention.repaired[: label.end()] if label else "ark:"

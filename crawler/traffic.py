@@ -8,7 +8,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from crawler.observations import HostTraffic, Pause
-from crawler.politeness.governor import governor_of
+from crawler.politeness.throttle import throttle_of
 from crawler.spiders.auditing import AuditSpider
 from crawler.storage.errors import StoreUnwritable
 
@@ -27,7 +27,7 @@ class TrafficRecorder:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._governor = governor_of(crawler)
+        self._throttle = throttle_of(crawler)
         crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(self.response_downloaded, signal=signals.response_downloaded)
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
@@ -40,15 +40,15 @@ class TrafficRecorder:
 
     def spider_opened(self) -> None:
         spider = cast(AuditSpider, self._crawler.spider)
-        spider.recorder.beside = lambda: [spider.withheld(each) for each in self._governor.take_traffic()]
-        self._governor.on_turn = spider.recorder.add
+        spider.recorder.beside = lambda: [spider.withheld(each) for each in self._throttle.take_traffic()]
+        self._throttle.on_turn = spider.recorder.add
 
     def response_downloaded(self) -> None:
-        self._record(self._governor.take_pauses())
+        self._record(self._throttle.take_pauses())
 
     def spider_closed(self) -> None:
-        self._governor.on_turn = lambda: None
-        self._record([*self._governor.take_pauses(), *self._governor.take_traffic()])
+        self._throttle.on_turn = lambda: None
+        self._record([*self._throttle.take_pauses(), *self._throttle.take_traffic()])
 
     def _record(self, records: Sequence[Pause | HostTraffic]) -> None:
         spider = cast(AuditSpider, self._crawler.spider)

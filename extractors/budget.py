@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from enum import Enum
 from typing import TypeVar
 
-from extractors.documents import Finding
+from extractors.document_model import Finding
 
 Item = TypeVar("Item")
 
@@ -21,7 +21,7 @@ Item = TypeVar("Item")
 _STEPS = 32
 
 
-class Stage(Enum):
+class ReadingStage(Enum):
     """What is done with a document, in order, and by which share of its time that must be done."""
 
     READING = 1 / 3
@@ -29,7 +29,7 @@ class Stage(Enum):
     SUGGESTING = 1.0
 
 
-class Budget:
+class TimeBudget:
     """The CPU time of one document, and what had to be left undone for want of it."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.process_time) -> None:
@@ -37,10 +37,10 @@ class Budget:
         self._clock = clock
         self._start = clock()
         self._steps = 0
-        self._spent: set[Stage] = set()
+        self._spent: set[ReadingStage] = set()
         self.findings: list[Finding] = []
 
-    def is_spent(self, stage: Stage, *, now: bool = False) -> bool:
+    def is_spent(self, stage: ReadingStage, *, now: bool = False) -> bool:
         """Whether the time for *stage* is up; the clock is looked at from time to time, or *now*."""
         self._steps += 1
         looks = stage not in self._spent and (now or self._steps % _STEPS == 0)
@@ -56,11 +56,11 @@ class Budget:
             self.findings.append(finding)
 
 
-_current: ContextVar[Budget | None] = ContextVar("budget", default=None)
+_current: ContextVar[TimeBudget | None] = ContextVar("budget", default=None)
 
 
 @contextmanager
-def spending(budget: Budget | None) -> Iterator[None]:
+def spending(budget: TimeBudget | None) -> Iterator[None]:
     """Let what is read and found meanwhile spend *budget*; none for as long as it takes."""
     token = _current.set(budget)
     try:
@@ -69,7 +69,7 @@ def spending(budget: Budget | None) -> Iterator[None]:
         _current.reset(token)
 
 
-def current() -> Budget | None:
+def current() -> TimeBudget | None:
     """Return the budget that is being spent, if any."""
     return _current.get()
 
@@ -87,7 +87,7 @@ def as_time_allows(items: Iterable[Item], of: str, *, each: bool = False) -> Ite
         yield from items
         return
     for done, item in enumerate(items):
-        if budget.is_spent(Stage.READING, now=each):
+        if budget.is_spent(ReadingStage.READING, now=each):
             budget.note(f"read as far as {of} {done:,}")
             return
         yield item
@@ -96,7 +96,7 @@ def as_time_allows(items: Iterable[Item], of: str, *, each: bool = False) -> Ite
 def has_time(of: str) -> bool:
     """Whether there is time left to read on; notes that *of* was not read to its end where there is none."""
     budget = _current.get()
-    if budget is None or not budget.is_spent(Stage.READING):
+    if budget is None or not budget.is_spent(ReadingStage.READING):
         return True
     budget.note(f"{of} not read to its end")
     return False

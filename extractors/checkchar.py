@@ -64,7 +64,7 @@ class Zone(StrEnum):
         return len(name) > 1 and check_character(self.covered(naan, name[:-1]), self.alphabet) == name[-1]
 
 
-class Check(StrEnum):
+class CheckCharacter(StrEnum):
     """What the last character of a base name says."""
 
     PASSES = "passes"
@@ -75,7 +75,7 @@ class Check(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class CheckCharacterRule:
     """That certain names end in a check character over *zone*, or (with no zone) in none; and what it rests on."""
 
     zone: Zone | None
@@ -88,7 +88,7 @@ class Claim:
     def chance(self) -> float:
         """How likely so many names, or more, pass without there being check characters.
 
-        >>> Claim(Zone.NAME, seen=20, passed=19).chance < 1e-25
+        >>> CheckCharacterRule(Zone.NAME, seen=20, passed=19).chance < 1e-25
         True
         """
         return chance_of(self.seen, self.passed)
@@ -99,18 +99,18 @@ Key = tuple[str, str | None]
 #: Claims by NAAN and the two characters that names begin with, None for all of them. The names were counted in public
 #: repositories; most of the few that fail are visibly cut short. Left out for want of evidence: 87278 (19 of 22
 #: pass), 88435 (74 of 91), 67375 (72 of 72 in the zone for upper case, but none of 6 in its vocabulary P66).
-KNOWN_CLAIMS: Mapping[Key, Claim] = {
-    ("12148", None): Claim(Zone.NAME, 98_580, 98_575),
-    ("29072", None): Claim(Zone.NAME, 22_494, 22_494),
-    ("13960", None): Claim(Zone.NAAN_AND_NAME, 46, 45),
-    ("99166", "p9"): Claim(Zone.NAAN_AND_NAME, 38, 38),
-    ("99166", "w6"): Claim(Zone.NAAN_AND_NAME, 9, 8),
-    ("13030", "m5"): Claim(Zone.NAAN_AND_NAME, 31, 31),
-    ("13030", "c7"): Claim(Zone.NAAN_AND_NAME, 11, 11),
-    ("13030", "c8"): Claim(Zone.NAAN_AND_NAME, 9, 9),
-    ("13030", "kt"): Claim(Zone.NAAN_AND_NAME, 36, 35),
-    ("13030", "ft"): Claim(Zone.NAAN_AND_NAME, 11, 11),
-    ("13030", "tf"): Claim(Zone.NAAN_AND_NAME, 24, 24),
+KNOWN_CLAIMS: Mapping[Key, CheckCharacterRule] = {
+    ("12148", None): CheckCharacterRule(Zone.NAME, 98_580, 98_575),
+    ("29072", None): CheckCharacterRule(Zone.NAME, 22_494, 22_494),
+    ("13960", None): CheckCharacterRule(Zone.NAAN_AND_NAME, 46, 45),
+    ("99166", "p9"): CheckCharacterRule(Zone.NAAN_AND_NAME, 38, 38),
+    ("99166", "w6"): CheckCharacterRule(Zone.NAAN_AND_NAME, 9, 8),
+    ("13030", "m5"): CheckCharacterRule(Zone.NAAN_AND_NAME, 31, 31),
+    ("13030", "c7"): CheckCharacterRule(Zone.NAAN_AND_NAME, 11, 11),
+    ("13030", "c8"): CheckCharacterRule(Zone.NAAN_AND_NAME, 9, 9),
+    ("13030", "kt"): CheckCharacterRule(Zone.NAAN_AND_NAME, 36, 35),
+    ("13030", "ft"): CheckCharacterRule(Zone.NAAN_AND_NAME, 11, 11),
+    ("13030", "tf"): CheckCharacterRule(Zone.NAAN_AND_NAME, 24, 24),
 }
 #: Shoulders of which nothing is known about check characters, or that their names have none.
 SHOULDERS = frozenset({("13030", "qt"), ("13030", "hb"), ("13030", "d3"), ("99152", "p0"), ("99152", "h4")})
@@ -172,14 +172,14 @@ class _Tally:
         """The zone where most names pass; of equals the first, which is the specification's."""
         return max(self.passed, key=lambda zone: self.passed[zone])
 
-    def claim(self) -> Claim | None:
+    def claim(self) -> CheckCharacterRule | None:
         """What these names show: a zone, that there is none, or nothing."""
         passed = self.passed[self.best]
         if self.seen < ENOUGH_NAMES:
             return None
         if passed >= PASSING_SHARE * self.seen:
-            return Claim(self.best, self.seen, passed)
-        return Claim(None, self.seen, passed) if chance_of(self.seen, passed) >= CHANCE_LEVEL else None
+            return CheckCharacterRule(self.best, self.seen, passed)
+        return CheckCharacterRule(None, self.seen, passed) if chance_of(self.seen, passed) >= CHANCE_LEVEL else None
 
     def supports(self, zone: Zone) -> bool:
         """Whether these names are much likelier with check characters over *zone* than by chance."""
@@ -189,7 +189,7 @@ class _Tally:
         return weight >= math.log(LIKELIER)
 
 
-def learned_zones(arks: Iterable[Ark]) -> Mapping[Key, Claim]:
+def learned_zones(arks: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
     """What *arks* show about check characters, by NAAN and primordinal shoulder (None: names without one).
 
     Only distinct base names count, and their order doesn't. A shoulder with too few names of its own takes the zone
@@ -197,7 +197,7 @@ def learned_zones(arks: Iterable[Ark]) -> Mapping[Key, Claim]:
 
     >>> arks = [Ark("12345", f"x6{number}" + check_character(f"12345/x6{number}")) for number in range(100, 120)]
     >>> learned_zones(arks)
-    {('12345', 'x6'): Claim(zone=<Zone.NAAN_AND_NAME: 'naan-and-name'>, seen=20, passed=20)}
+    {('12345', 'x6'): CheckCharacterRule(zone=<Zone.NAAN_AND_NAME: 'naan-and-name'>, seen=20, passed=20)}
     """
     names: dict[str, dict[str | None, set[str]]] = defaultdict(lambda: defaultdict(set))
     for ark in arks:
@@ -206,7 +206,7 @@ def learned_zones(arks: Iterable[Ark]) -> Mapping[Key, Claim]:
     return {(naan, shoulder): claim for naan in sorted(names) for shoulder, claim in _claims(naan, names[naan])}
 
 
-def _claims(naan: str, names: Mapping[str | None, set[str]]) -> Iterator[tuple[str | None, Claim]]:
+def _claims(naan: str, names: Mapping[str | None, set[str]]) -> Iterator[tuple[str | None, CheckCharacterRule]]:
     if sum(map(len, names.values())) < ENOUGH_NAMES:  # as in most documents: nothing comes of counting
         return
     tallies = {shoulder: _Tally.of(naan, names[shoulder]) for shoulder in sorted(names, key=lambda key: key or "")}
@@ -229,9 +229,9 @@ class Zones:
     Of two claims about a name, the one that rests on more names speaks.
     """
 
-    learned: Mapping[Key, Claim] = field(default_factory=dict)
+    learned: Mapping[Key, CheckCharacterRule] = field(default_factory=dict)
     """By NAAN and primordinal shoulder."""
-    known: Mapping[Key, Claim] = field(default_factory=lambda: KNOWN_CLAIMS)
+    known: Mapping[Key, CheckCharacterRule] = field(default_factory=lambda: KNOWN_CLAIMS)
     """By NAAN and the two characters that a name begins with; None for every name."""
 
     @classmethod
@@ -239,11 +239,11 @@ class Zones:
         """The known claims together with those that *arks* show."""
         return cls(learned_zones(arks))
 
-    def claim(self, naan: str, name: str) -> Claim | None:
+    def claim(self, naan: str, name: str) -> CheckCharacterRule | None:
         """The claim about names like this one, or none.
 
         >>> Zones().claim("13030", "kt4199q42g")
-        Claim(zone=<Zone.NAAN_AND_NAME: 'naan-and-name'>, seen=36, passed=35)
+        CheckCharacterRule(zone=<Zone.NAAN_AND_NAME: 'naan-and-name'>, seen=36, passed=35)
         """
         learned = self.learned.get((naan, shoulder_of(name))) if self.learned else None
         known = next((claim for start in (name[:2], None) if (claim := self.known.get((naan, start)))), None)
@@ -265,14 +265,14 @@ class Zones:
         key = ark.naan, ark.name
         return not ark.qualifier and (key in SHOULDERS or key in self.known or key in self.learned)
 
-    def check(self, ark: Ark) -> Check:
+    def check(self, ark: Ark) -> CheckCharacter:
         """Whether the base name's last character is its check character, where a claim allows to tell."""
         claim = self.claim(ark.naan, ark.name)
         if claim is None or len(ark.name) < 2 or self.names_shoulder(Ark(ark.naan, ark.name)):
-            return Check.UNKNOWN
+            return CheckCharacter.UNKNOWN
         if claim.zone is None:
-            return Check.NONE
-        return Check.PASSES if claim.zone.passes(ark.naan, ark.name) else Check.FAILS
+            return CheckCharacter.NONE
+        return CheckCharacter.PASSES if claim.zone.passes(ark.naan, ark.name) else CheckCharacter.FAILS
 
 
 KNOWN = Zones()
@@ -287,7 +287,7 @@ def zone_of(naan: str, name: str, zones: Zones = KNOWN) -> Zone | None:
     return zones.zone_of(naan, name)
 
 
-def check(ark: Ark, zones: Zones = KNOWN) -> Check:
+def check(ark: Ark, zones: Zones = KNOWN) -> CheckCharacter:
     """Whether the base name's last character is its check character, where a zone is known.
 
     >>> check(Ark.parse("ark:/12148/btv1b8449691v/f29")).value

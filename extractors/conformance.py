@@ -11,8 +11,8 @@ from typing import Protocol
 
 from extractors.ark import BETANUMERIC, Ark, shoulder_of
 from extractors.naan import SHARED_NAANS
+from extractors.normalization_steps import with_clean_structure, with_suffixes_last, without_hyphens
 from extractors.normalize import Profile
-from extractors.steps import with_clean_structure, with_suffixes_last, without_hyphens
 from extractors.written import Written
 
 
@@ -103,7 +103,7 @@ _NAAN_CHARS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _RemarkInput:
     """What a remark is decided on."""
 
     written: Written
@@ -141,37 +141,37 @@ def remarks(
     """
     parts = Written.of(written) or Written.of(str(ark))
     assert parts is not None, "an ARK in normal form begins with its label"
-    case = _Case(parts, ark, registry, profile, url_goes_on)
+    case = _RemarkInput(parts, ark, registry, profile, url_goes_on)
     return tuple(remark for remark, applies in RULES.items() if applies(case))
 
 
-def _has_lost_case(case: _Case) -> bool:
+def _has_lost_case(case: _RemarkInput) -> bool:
     return case.written.label.isupper() and (case.ark.name + case.ark.qualifier).isupper()
 
 
-def _has_upper_case_naan(case: _Case) -> bool:
+def _has_upper_case_naan(case: _RemarkInput) -> bool:
     return _CAPITAL.search(_ESCAPE.sub("", case.naan_and_name[0])) is not None
 
 
-def _is_unregistered(case: _Case) -> bool:
+def _is_unregistered(case: _RemarkInput) -> bool:
     return case.registry is not None and case.ark.naan not in SHARED_NAANS and not case.registry.knows(case.ark.naan)
 
 
-def _is_outside_repertoire(case: _Case) -> bool:
+def _is_outside_repertoire(case: _RemarkInput) -> bool:
     return _OUTSIDE_REPERTOIRE[case.profile].search(case.naan_and_name[1]) is not None
 
 
-def _has_needless_escape(case: _Case) -> bool:
+def _has_needless_escape(case: _RemarkInput) -> bool:
     decoded = (chr(int(escape[1:], 16)) for escape in _ESCAPE.findall(case.written.body))
     return any(char.isascii() and (char.isalnum() or char in _SYMBOLS[case.profile]) for char in decoded)
 
 
-def _has_misplaced_suffix(case: _Case) -> bool:
+def _has_misplaced_suffix(case: _RemarkInput) -> bool:
     clean = with_clean_structure(without_hyphens("ark:" + case.written.body))
     return with_suffixes_last(clean) != clean
 
 
-def _is_over_long(case: _Case) -> bool:
+def _is_over_long(case: _RemarkInput) -> bool:
     octets = len(case.ark.name) + len(case.ark.qualifier)
     match case.profile:
         case Profile.DRAFT_2023:
@@ -186,7 +186,7 @@ def _is_over_long(case: _Case) -> bool:
 
 
 #: When a remark is due: the whole table, in the order in which remarks are given.
-RULES: Mapping[Remark, Callable[[_Case], bool]] = {
+RULES: Mapping[Remark, Callable[[_RemarkInput], bool]] = {
     Remark.PLAIN_HTTP: lambda case: case.written.resolver.lower().startswith("http://"),
     Remark.CLASSIC_LABEL: lambda case: case.written.label.endswith("/"),
     Remark.CASE_LOST: _has_lost_case,

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from extractors.ark import Ark
-from extractors.budget import Budget, Stage, current, spending
-from extractors.checkchar import Check
+from extractors.budget import ReadingStage, TimeBudget, current, spending
+from extractors.checkchar import CheckCharacter
 from extractors.conformance import Remark, remarks
-from extractors.documents import Block, Finding, Reading, Role
+from extractors.document_model import Block, Finding, Reading, Role
 from extractors.find import scan
 from extractors.formats import read_document
 from extractors.mentions.citations import (
@@ -19,8 +19,8 @@ from extractors.mentions.citations import (
     malformed_findings,
     numbered,
 )
-from extractors.mentions.doubts import Doubt, decided_again, doubts
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
+from extractors.mentions.unresolved import UnresolvedMention, decided_again, unresolved_mentions
 from extractors.suggestions import Suggestion, suggestions
 from extractors.wraps.cutting import cutting_of
 from extractors.wraps.evidence import Cutting, Evidence
@@ -34,7 +34,7 @@ class Extraction:
 
     reading: Reading
     mentions: tuple[Mention, ...]
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[UnresolvedMention, ...] = ()
     """Those of its mentions that other documents may decide otherwise."""
 
     @property
@@ -71,7 +71,9 @@ def extract(data: bytes, *, media_type: str | None = None, name: str = "", chars
     limits = budget.findings if budget is not None else ()
     findings = (*reading.findings, *limits, *sorted(namespaces), *citation_findings(mentions, blocks))
     findings = (*findings, *malformed_findings(reading, mentions))
-    return Extraction(replace(reading, findings=findings), mentions, tuple(doubts(blocks, placed, cutting)))
+    return Extraction(
+        replace(reading, findings=findings), mentions, tuple(unresolved_mentions(blocks, placed, cutting))
+    )
 
 
 def extract_in_time(
@@ -83,16 +85,18 @@ def extract_in_time(
     >>> [str(mention.ark) for mention in extraction.mentions], extraction.findings
     (['ark:12148/btv1b84'], ())
     """
-    with spending(Budget(cpu_s)):
+    with spending(TimeBudget(cpu_s)):
         return extract(data, media_type=media_type, name=name, charset=charset)
 
 
-def with_evidence(mentions: Sequence[Mention], doubtful: Iterable[Doubt], evidence: Evidence) -> tuple[Mention, ...]:
+def with_evidence(
+    mentions: Sequence[Mention], doubtful: Iterable[UnresolvedMention], evidence: Evidence
+) -> tuple[Mention, ...]:
     """A document's *mentions* once more, those that were *doubtful* decided on the *evidence* of a whole audit."""
     again = list(mentions)
     linked = linked_arks(mentions)
-    for doubt in doubtful:
-        again[doubt.index] = decided_again(doubt, again[doubt.index], evidence, linked)
+    for unresolved in doubtful:
+        again[unresolved.index] = decided_again(unresolved, again[unresolved.index], evidence, linked)
     return _finished(again, evidence)
 
 
@@ -107,7 +111,7 @@ def described(mention: Mention, evidence: Evidence) -> Mention:
     ark = mention.ark
     check = evidence.zones.check(ark)
     meant: tuple[Suggestion, ...] = ()
-    if check is Check.FAILS and _has_time_for_suggestions():
+    if check is CheckCharacter.FAILS and _has_time_for_suggestions():
         meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
     return replace(
         mention,
@@ -119,7 +123,7 @@ def described(mention: Mention, evidence: Evidence) -> Mention:
 
 def _has_time_for_suggestions() -> bool:
     budget = current()
-    if budget is None or not budget.is_spent(Stage.SUGGESTING):
+    if budget is None or not budget.is_spent(ReadingStage.SUGGESTING):
         return True
     budget.note("not for every ARK whose check character fails was it worked out what may be meant")
     return False
@@ -131,11 +135,11 @@ def _scanned(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> lis
     if budget is None:
         return list(scan(block, evidence, linked))
     found: list[Found] = []
-    if budget.is_spent(Stage.FINDING):
+    if budget.is_spent(ReadingStage.FINDING):
         budget.note("not all of it was searched")
         return found
     for each in scan(block, evidence, linked):
-        if budget.is_spent(Stage.FINDING):
+        if budget.is_spent(ReadingStage.FINDING):
             at = max((end for _, end in each.spans), default=0) if isinstance(each, Mention) else 0
             budget.note(f"searched as far as character {at:,} of {len(block.text):,}" if at else "not all was searched")
             break

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 import regex
 
 from extractors.ark import Ark
-from extractors.documents import Block, Role
+from extractors.document_model import Block, Role
 from extractors.gutters import masked
 from extractors.mentions.forward import Reader
 from extractors.mentions.labels import label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
-from extractors.repair import ODD_BLANK, UNSPACED, tape_of
+from extractors.repair import ODD_BLANK, UNSPACED, offset_map
 from extractors.wraps.evidence import Evidence
 
 __all__ = ["STANDS_WHOLE", "Mention", "NamespaceMention", "find_arks", "scan"]
@@ -88,13 +88,13 @@ def _scan(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> Iterat
     read_up_to = 0
     for region in _regions(block.text):
         while True:
-            tape = tape_of(block.text, region.start, region.end)
+            offsets = offset_map(block.text, region.start, region.end)
             ran_out_at = None
-            for label in _labels(tape.text):
-                at = tape.source_offset(label.start())
+            for label in _labels(offsets.text):
+                at = offsets.source_offset(label.start())
                 if at < read_up_to:
                     continue
-                reader = Reader(block, tape, label, evidence, linked)
+                reader = Reader(block, offsets, label, evidence, linked)
                 found = reader.read()
                 if reader.ran_out and region.end < len(block.text):
                     ran_out_at = at

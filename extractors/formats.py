@@ -6,7 +6,7 @@ from email.message import Message
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from extractors.documents import Finding, Reading
+from extractors.document_model import Finding, Reading
 from extractors.readers.markup.html import read_html
 from extractors.readers.markup.xml import read_xml
 from extractors.readers.plain import decode, read_plain
@@ -205,7 +205,7 @@ def _read(document_format: Format, data: bytes, charset: str | None) -> Reading:
         case Format.PLAIN:
             return read_plain(data, charset=charset)
         case Format.PDF:
-            from extractors.readers.pdf.reader import read_pdf
+            from extractors.readers.pdf.pdf_reader import read_pdf
 
             return read_pdf(data, read_attachment=lambda held, name: read_document(held, name=name))
         case Format.MARC:
@@ -263,7 +263,7 @@ def _read_text(document_format: Format, data: bytes, charset: str | None) -> Rea
 
 
 def _read_office(document_format: Format, data: bytes) -> Reading:
-    from extractors.readers.office.reader import read_docx, read_odp, read_ods, read_odt, read_pptx, read_xlsx
+    from extractors.readers.office.office_reader import read_docx, read_odp, read_ods, read_odt, read_pptx, read_xlsx
 
     match document_format:
         case Format.DOCX:

@@ -58,7 +58,7 @@ _NAAN = re.compile(r"[0-9a-z]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ResolverTarget:
     """Where a resolver sends the ARKs of a NAAN or shoulder."""
 
     template: str
@@ -72,7 +72,7 @@ class Target:
     def fault(self) -> str | None:
         """Why no ARK can be asked for there; None when it can.
 
-        >>> Target("https:///example.org/ark:/${content}").fault
+        >>> ResolverTarget("https:///example.org/ark:/${content}").fault
         'no host: https:///example.org/ark:/${content}'
         """
         template = Template(self.template)
@@ -94,7 +94,7 @@ class Target:
         follows the NAAN and its slash, ``${suffix}`` what follows the shoulder. Source: CDLUC3/resolver, the
         resolver behind N2T and arks.org, and the registry's conversion of ``$id``, ``$nlid`` and the like.
 
-        >>> Target("https://example.org/brunner${suffix}").url(Ark.parse("ark:19156/tkt42/06l"), "tkt42")
+        >>> ResolverTarget("https://example.org/brunner${suffix}").url(Ark.parse("ark:19156/tkt42/06l"), "tkt42")
         'https://example.org/brunner/06l'
         """
         if self.fault:
@@ -144,7 +144,7 @@ def _placeholder_fault(names: Sequence[str], parts: SplitResult) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class NaanPolicy:
     """What a name assigning authority has told the registry of its practice."""
 
     org_type: str | None = None
@@ -157,7 +157,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RegistryEntry:
     """What is recorded about one NAAN, or about one shoulder under it."""
 
     naan: str
@@ -169,8 +169,8 @@ class Entry:
     since: date | None = None
     where: str | None = None
     """The organization's address as it was registered: often a home page, not always a URL."""
-    targets: tuple[Target, ...] = ()
-    policy: Policy = Policy()
+    targets: tuple[ResolverTarget, ...] = ()
+    policy: NaanPolicy = NaanPolicy()
     test_ark: str | None = None
     faults: tuple[str, ...] = ()
     """What is wrong with the record itself."""
@@ -185,7 +185,7 @@ class Entry:
 class Registry:
     """A copy of the NAAN registry: a value that knows where it comes from and how old it is."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[RegistryEntry, ...]
     """In the order of the source, damaged ones included; of two about the same thing the later holds."""
     source: str
     dated: datetime | None = None
@@ -204,16 +204,17 @@ class Registry:
         >>> Registry.builtin().entry("12148").organization
         'Bibliothèque nationale de France'
         """
-        shared = [Entry(naan, organization=f"shared: {each.purpose}") for naan, each in SHARED_NAANS.items()]
-        well_known = [Entry(naan, organization=name) for naan, name in WELL_KNOWN_NAANS.items()]
+        shared = [RegistryEntry(naan, organization=f"shared: {each.purpose}") for naan, each in SHARED_NAANS.items()]
+        well_known = [RegistryEntry(naan, organization=name) for naan, name in WELL_KNOWN_NAANS.items()]
         return cls((*shared, *well_known), "built in", is_whole=False)
 
-    def entry(self, ark: Ark | str) -> Entry | None:
+    def entry(self, ark: Ark | str) -> RegistryEntry | None:
         """What is recorded about an ARK, a NAAN, or a NAAN and name: its longest shoulder, or else its NAAN.
 
         None when nothing is; a text may have a label and a resolver, or neither.
 
-        >>> table = Registry((Entry("99152"), Entry("99152", "p0"), Entry("99152", "p01")), "an example")
+        >>> keys = (("99152",), ("99152", "p0"), ("99152", "p01"))
+        >>> table = Registry(tuple(RegistryEntry(*key) for key in keys), "an example")
         >>> [table.entry(text).key for text in ("99152/p02x", "ark:/99152/p01x", "99152")]
         ['99152/p0', '99152/p01', '99152']
         """
@@ -233,7 +234,7 @@ class Registry:
         """Whether *ark* is wholly a registered shoulder, and so names no object (draft-castelan-ark-uri, 3.2)."""
         return bool(ark.name) and ark.name + ark.qualifier in self._by_naan.get(ark.naan, {})
 
-    def shoulders(self, naan: str) -> tuple[Entry, ...]:
+    def shoulders(self, naan: str) -> tuple[RegistryEntry, ...]:
         """The shoulders recorded under *naan*, in the order of their names."""
         return tuple(entry for shoulder, entry in sorted(self._by_naan.get(naan, {}).items()) if shoulder)
 
@@ -242,7 +243,8 @@ class Registry:
 
         None when there is none; `Target.fault` of the entry's targets says why.
 
-        >>> table = Registry((Entry("12148", targets=(Target("https://example.org/${pid}", 302),)),), "an example")
+        >>> target = ResolverTarget("https://example.org/${pid}", 302)
+        >>> table = Registry((RegistryEntry("12148", targets=(target,)),), "an example")
         >>> table.target(Ark.parse("ark:12148/btv1b8449691v/f29.item"))
         'https://example.org/ark:/12148/btv1b8449691v/f29.item'
         """
@@ -266,8 +268,8 @@ class Registry:
         return f"the NAAN registry as it was on {self.fetched_at:%Y-%m-%d}" if self.fetched_at else "the NAAN registry"
 
     @cached_property
-    def _by_naan(self) -> Mapping[str, Mapping[str, Entry]]:
-        found: dict[str, dict[str, Entry]] = {}
+    def _by_naan(self) -> Mapping[str, Mapping[str, RegistryEntry]]:
+        found: dict[str, dict[str, RegistryEntry]] = {}
         for entry in self.entries:
             if entry.naan:
                 found.setdefault(entry.naan, {})[entry.shoulder] = entry

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from extractors.ark import BETANUMERIC
-from extractors.naan import Entry, Policy, Registry, Target
+from extractors.naan import NaanPolicy, Registry, RegistryEntry, ResolverTarget
 
 #: The first NAAN was assigned in this year: an earlier date in a record is the zero of some clock.
 _FIRST_YEAR = 2001
@@ -81,10 +81,10 @@ def _dated(metadata: object) -> datetime | None:
     return next((moment for name in names if (moment := _moment(fields.get(name)))), None)
 
 
-def _entry(record: object) -> Entry:
+def _entry(record: object) -> RegistryEntry:
     """One record of a NAAN or a shoulder, whatever state it is in."""
     if not isinstance(record, dict):
-        return Entry("", faults=(f"no record: {_shown.repr(record)}",))
+        return RegistryEntry("", faults=(f"no record: {_shown.repr(record)}",))
     (naan, shoulder), key_fault = _key(record)
     since, since_fault = _since(record.get("when"))
     where = _word(record.get("where"))
@@ -99,7 +99,7 @@ def _entry(record: object) -> Entry:
         where and _where_fault(where),
         target.fault if target else "no target",
     )
-    return Entry(
+    return RegistryEntry(
         naan=naan,
         shoulder=shoulder,
         organization=organization,
@@ -157,7 +157,7 @@ def _where_fault(where: str) -> str | None:
     return None if is_url else f"an address that is no URL: {_shown.repr(where)}"
 
 
-def _target(value: object) -> Target | None:
+def _target(value: object) -> ResolverTarget | None:
     """The target, which is a URL and a status; older copies have the URL alone, with a status before it at times."""
     fields = value if isinstance(value, dict) else {"url": value}
     url, status = _word(fields.get("url")), fields.get("http_code")
@@ -166,15 +166,15 @@ def _target(value: object) -> Target | None:
     before = _STATUS_AND_URL.match(url)
     if before:
         url, status = url[before.end() :], int(before[1])
-    return Target(url, status if isinstance(status, int) else None)
+    return ResolverTarget(url, status if isinstance(status, int) else None)
 
 
-def _policy(value: object) -> Policy:
+def _policy(value: object) -> NaanPolicy:
     fields = value if isinstance(value, dict) else {}
     practices = _word(fields.get("policy")) or ""
     if practices.startswith("(:"):  # an ERC code for what is missing, such as (:unkn)
         practices = ""
-    return Policy(
+    return NaanPolicy(
         org_type=_word(fields.get("orgtype")),
         practices=tuple(word.strip() for word in practices.split(",") if word.strip()),
         tenure=_word(fields.get("tenure")),
@@ -203,26 +203,28 @@ def _from_natab(text: str) -> Registry:
 
     The comment right above an entry names the organization, as it does throughout the draft's table.
     """
-    entries: list[Entry] = []
-    targets: list[list[Target]] = []
+    entries: list[RegistryEntry] = []
+    targets: list[list[ResolverTarget]] = []
     comment, dated = "", None
     for line in text.splitlines():
         if line.lstrip().startswith("#"):
             comment = line.lstrip("# \t").strip()
             dated = dated or _natab_date(line)
         elif found := _NATAB_ENTRY.match(line):
-            entries.append(Entry(found[1].lower(), organization=comment or None, policy=Policy(url=found[2] or None)))
+            entries.append(
+                RegistryEntry(found[1].lower(), organization=comment or None, policy=NaanPolicy(url=found[2] or None))
+            )
             targets.append([])
             comment = ""
         elif targets and (resolver := _NATAB_RESOLVER.fullmatch(line.rstrip())):
-            targets[-1].append(Target(f"http://{resolver[1]}/ark:/${{content}}", label=resolver[2] or ""))
+            targets[-1].append(ResolverTarget(f"http://{resolver[1]}/ark:/${{content}}", label=resolver[2] or ""))
         elif line.strip():
-            entries.append(Entry("", faults=(f"no record: {_shown.repr(line.strip())}",)))
+            entries.append(RegistryEntry("", faults=(f"no record: {_shown.repr(line.strip())}",)))
             targets.append([])
     return Registry(tuple(map(_natab_entry, entries, targets)), "", dated=dated)
 
 
-def _natab_entry(entry: Entry, targets: Sequence[Target]) -> Entry:
+def _natab_entry(entry: RegistryEntry, targets: Sequence[ResolverTarget]) -> RegistryEntry:
     missing = [
         *([] if entry.organization else ["no organization"]),
         *([] if targets else ["no target"]),

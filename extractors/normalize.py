@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-from extractors.steps import (
+from extractors.normalization_steps import (
     LABEL,
     with_classic_label,
     with_clean_structure,

@@ -1,7 +1,7 @@
 """Undoing what typesetting does to characters, one by one; every character left knows where it stood.
 
-A `Tape` is a piece of text whose look-alikes are folded, whose invisible characters and escapes are gone and whose line
-wraps are one character each. What a wrap *means* (the ARK goes on, or ends here) is decided in `extractors.wraps`.
+An `OffsetMap` is a piece of text whose look-alikes are folded, whose invisible characters and escapes are gone and
+whose line wraps are one character each. What a wrap *means* (the ARK goes on or ends) is decided in `extractors.wraps`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Tape:
+class OffsetMap:
     """A piece of *source* with its characters repaired; offsets on the tape map back to code points of the source."""
 
     source: str
@@ -85,8 +85,8 @@ class Tape:
     def source_offset(self, offset: int) -> int:
         """Where in the source the character at *offset* of the tape stands; characters before it are not included.
 
-        >>> tape = tape_of("ar\\N{SOFT HYPHEN}k:/1")
-        >>> tape.text, tape.source_offset(2)
+        >>> offsets = offset_map("ar\\N{SOFT HYPHEN}k:/1")
+        >>> offsets.text, offsets.source_offset(2)
         ('ark:/1', 3)
         """
         at = bisect_right(self.starts, offset) - 1
@@ -110,7 +110,7 @@ class Tape:
     def source_spans(self, start: int, end: int) -> list[tuple[int, int]]:
         """Where in the source the characters between two offsets of the tape stand: several ranges, if some are gone.
 
-        >>> tape_of("ar\N{SOFT HYPHEN}k").source_spans(0, 3)
+        >>> offset_map("ar\N{SOFT HYPHEN}k").source_spans(0, 3)
         [(0, 2), (3, 4)]
         """
         spans: list[tuple[int, int]] = []
@@ -149,13 +149,13 @@ class Tape:
         return self.source[self.source_offset(offset) : self.source_end(offset + 1)]
 
 
-def tape_of(source: str, start: int = 0, end: int | None = None) -> Tape:
+def offset_map(source: str, start: int = 0, end: int | None = None) -> OffsetMap:
     """The tape of *source*, or of a piece of it: hyphens folded to ``-``, invisible characters and escapes of
     punctuation gone, wraps and odd blanks one each.
 
-    >>> tape_of("btv1b84\\N{EN DASH}\\r\\n  49").text
+    >>> offset_map("btv1b84\\N{EN DASH}\\r\\n  49").text
     'btv1b84-\\n49'
-    >>> tape_of("ark%E2%80%8B:\\\\/12345\\\\/x5\\\\_1").text
+    >>> offset_map("ark%E2%80%8B:\\\\/12345\\\\/x5\\\\_1").text
     'ark:/12345/x5_1'
     """
     end = len(source) if end is None else end
@@ -184,7 +184,7 @@ def tape_of(source: str, start: int = 0, end: int | None = None) -> Tape:
         length += len(text)
         done = last
     pieces.append(source[done:end])
-    return Tape(source, "".join(pieces), tuple(changes), tuple([change.start for change in changes]), start)
+    return OffsetMap(source, "".join(pieces), tuple(changes), tuple([change.start for change in changes]), start)
 
 
 def _behind_mark(source: str, line_end: int, following: int) -> int:

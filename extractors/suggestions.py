@@ -11,7 +11,7 @@ from enum import StrEnum
 from itertools import islice
 
 from extractors.ark import Ark, shoulder_of
-from extractors.checkchar import KNOWN, Check, Zone, Zones, check_character
+from extractors.checkchar import KNOWN, CheckCharacter, Zone, Zones, check_character
 from extractors.written import Written
 
 #: Names longer than this are no minter's; their edits would be too many to try.
@@ -67,7 +67,7 @@ def suggestions(
     >>> [(str(found.ark), found.edit.value) for found in of_thirteen]
     [('ark:12148/btv1b8449691v', 'swapped-characters')]
     """
-    if zones.check(ark) is not Check.FAILS or len(ark.name) > LONGEST_NAME:
+    if zones.check(ark) is not CheckCharacter.FAILS or len(ark.name) > LONGEST_NAME:
         return ()
     zone = zones.zone_of(ark.naan, ark.name)
     assert zone is not None
@@ -76,11 +76,11 @@ def suggestions(
         if name not in found and zone.passes(ark.naan, name) and _keeps_shoulder(name, ark.name):
             found[name] = edit
 
-    def doubt(name: str) -> tuple[bool, int]:
+    def rank(name: str) -> tuple[bool, int]:
         is_strange = is_seen is None or not is_seen(str(Ark(ark.naan, name)))
         return is_strange, sum(char not in zone.alphabet for char in name)
 
-    ranked = (Suggestion(Ark(ark.naan, name, ark.qualifier), found[name]) for name in sorted(found, key=doubt))
+    ranked = (Suggestion(Ark(ark.naan, name, ark.qualifier), found[name]) for name in sorted(found, key=rank))
     return tuple(islice((candidate for candidate in ranked if fits is None or fits(candidate.ark)), limit))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from extractors.steps import LABEL, without_resolver
+from extractors.normalization_steps import LABEL, without_resolver
 
 #: The queries that ask about an object instead of for it; an inflection is the whole query (2020 scheme, 3.4).
 _INFLECTIONS = frozenset({"", "?", "info"})

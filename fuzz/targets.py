@@ -19,7 +19,7 @@ from arkaudit.triage_file import load_triage
 from crawler import schema
 from crawler.answers.answer import read_answer
 from crawler.sources.oai_pmh import Selection
-from crawler.sources.reading import read_source
+from crawler.sources.source_reading import read_source
 from crawler.storage.contents import unreadable_rows
 from crawler.storage.errors import StoreError
 from crawler.storage.soundness import damage_in

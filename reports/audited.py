@@ -11,7 +11,7 @@ import pandas as pd
 from reports.definitions import MOMENT, rows_of
 from reports.display import shown
 from reports.frames import Frames
-from reports.words import counted
+from reports.wording import counted
 
 #: Seeds that are named one by one; the JSON has them all.
 MOST_SEEDS: Final = 3

@@ -9,9 +9,9 @@ from typing import Any, Final
 import pandas as pd
 
 from crawler.history.triage import fits_document
-from reports.acting.failing import diagnosed_failures
+from reports.ark_statuses import families
 from reports.frames import Frames
-from reports.standing import families
+from reports.remediation.failing import diagnosed_failures
 
 _PAIR: Final = ["ark_id", "request_url"]
 

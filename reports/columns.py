@@ -98,9 +98,9 @@ class _Column(ABC):
 
 def _column(name: str, dtype: Dtype) -> _Column:
     if isinstance(dtype, pd.CategoricalDtype) and dtype.categories is not None:
-        return _Words(name, dtype)
+        return _CategoryColumn(name, dtype)
     if dtype == MOMENT:
-        return _Moments()
+        return _TimestampColumn()
     return _Objects() if dtype == PARSED else _Plain(dtype)
 
 
@@ -138,7 +138,7 @@ def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         return pa.array([joined(value) for value in values], kind)  # half a character, out of JSON
 
 
-class _Moments(_Plain):
+class _TimestampColumn(_Plain):
     def __init__(self) -> None:
         super().__init__(TEXT)
 
@@ -147,7 +147,7 @@ class _Moments(_Plain):
         return moments.dt.as_unit("ms")
 
 
-class _Words(_Column):
+class _CategoryColumn(_Column):
     """Words of a closed vocabulary."""
 
     def __init__(self, name: str, dtype: pd.CategoricalDtype) -> None:

@@ -6,10 +6,10 @@ from typing import Final
 
 import pandas as pd
 
-from reports.acting.known import raised_events
 from reports.definitions import ARK, MOMENT, NAAN_COLUMN, OBJECT_COLUMN, TEXT, TOKEN, URL, Column, TableDefinition
 from reports.frames import Frames
 from reports.gravity import EVENT_GRAVITY
+from reports.remediation.known import raised_events
 
 
 def changes(frames: Frames) -> pd.DataFrame:

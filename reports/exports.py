@@ -15,7 +15,7 @@ from filelock import lock_descriptor
 from reports.display import defused
 from reports.formats.comma_separated import csv_text
 from reports.formats.every import FORMATS, INDEX
-from reports.formats.report import Format, Report
+from reports.formats.report import Report, ReportFormat
 from reports.frames import Frames
 from reports.vocabulary import DEFAULT_FORMATS
 
@@ -89,7 +89,7 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
             raise ReportUnwritable(f"{out / place}: is a folder, where a file of the report belongs")
 
 
-def _contents(formats: Sequence[Format], report: Report) -> Iterator[tuple[PurePosixPath, bytes]]:
+def _contents(formats: Sequence[ReportFormat], report: Report) -> Iterator[tuple[PurePosixPath, bytes]]:
     """The files of all formats, one at a time; the page last, as the sign that the report is there."""
     for form in sorted(formats, key=lambda form: INDEX in form.paths):
         yield from form.files(report)

@@ -22,8 +22,8 @@ from sqlalchemy import JSON, ColumnElement, Connection, Select, Text, create_eng
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from crawler.history.standing import EventKind, State
-from crawler.history.triage import PARTICIPLES, Treatment
+from crawler.history.ark_status import ArkState, EventKind
+from crawler.history.triage import PARTICIPLES, TriageState
 from crawler.history.triaging import Pair, Treated, treated
 from crawler.observations import (
     ChainEnd,
@@ -53,7 +53,7 @@ from crawler.schema import (
 )
 from crawler.storage.errors import StoreDamaged
 from crawler.storage.soundness import damage_in, distrust, is_damage, is_ours, not_a_file, require_sound
-from extractors.documents import Role
+from extractors.document_model import Role
 from extractors.naan import Registry
 from extractors.wraps.wrap import Confidence
 from reports.columns import (
@@ -91,7 +91,7 @@ from reports.run_queries import (
     passed_over,
     run_alone,
     run_before,
-    standing_in,
+    status_in,
 )
 from reports.stock import no_stock, stock, with_citations
 from reports.timelines import Timeline, no_timeline, timeline
@@ -178,7 +178,7 @@ DOCUMENT = vocabulary(DocumentOutcome, ObjectOutcome)
 OBJECT = vocabulary(ObjectOutcome)
 METADATA = vocabulary(MetadataOutcome)
 COMMITMENT = vocabulary(CommitmentOutcome)
-STATE = vocabulary(State)
+STATE = vocabulary(ArkState)
 EVENT = vocabulary(EventKind)
 
 RUN: Selection = {
@@ -673,7 +673,7 @@ def _frames(
         pauses=load(PAUSES, _rows(PAUSES).where(pause.c.run_id == told)),
         traffic=load(TRAFFIC, _rows(TRAFFIC).where(host_traffic.c.run_id == told)),
         verdicts=load(VERDICTS, verdicts.where(verdict.c.verdict_id.in_(counting))),
-        latest=load(LATEST, _rows(LATEST).where(standing_in(counting))),
+        latest=load(LATEST, _rows(LATEST).where(status_in(counting))),
         events=load(EVENTS, events),
         history=load(HISTORY, lives).merge(load(RUNS, _rows(RUNS)), on="run_id", how="left"),
         last_good=_last_good(load(LAST_GOOD, good)),
@@ -685,14 +685,14 @@ def _frames(
 def _triage(decided: Mapping[Pair, Treated]) -> pd.DataFrame:
     """What was decided, ordered by ARK and URL; what holds in one document stands behind what holds in all."""
     rows = [
-        (*pair, document, *_told(each), found.is_problem, each.is_silent)
+        (*pair, document, *_triage_columns(each), found.is_problem, each.is_silent)
         for pair, found in decided.items()
         for document, each in ((None, found.whole), *found.in_documents.items())
     ]
     return frame_of(TRIAGE, rows)
 
 
-def _told(each: Treatment) -> tuple[str | None, ...]:
+def _triage_columns(each: TriageState) -> tuple[str | None, ...]:
     until = each.until.isoformat() if each.until else None
     action = PARTICIPLES[each.action] if each.action else None
     return action, each.words or None, each.reason or None, until, each.assignee

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from crawler.history.standing import GRAVITY as STATE_GRAVITY
-from crawler.history.standing import EventKind
+from crawler.history.ark_status import GRAVITY as STATE_GRAVITY
+from crawler.history.ark_status import EventKind
 from crawler.observations import GRAVITY as OUTCOME_GRAVITY
 from crawler.observations import DocumentOutcome
 

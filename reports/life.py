@@ -11,9 +11,9 @@ from typing import Any, Final
 from sqlalchemy import Connection, func, select
 
 from crawler import schema
+from crawler.history.ark_status import ArkStatus, DatedVerdict, step
 from crawler.history.changes import Seen
 from crawler.history.latest import policy_of
-from crawler.history.standing import Check, Standing, step
 from crawler.history.triage import decision_words
 from crawler.history.triaging import decisions, touched
 from crawler.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
@@ -176,11 +176,13 @@ def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]
         .where(verdict.c.ark_id == ark_id)
         .order_by(run.c.started_at, run.c.run_id, verdict.c.verdict_id)
     )
-    policy, standings = policy_of(connection), dict[str, Standing]()
+    policy, standings = policy_of(connection), dict[str, ArkStatus]()
     for row in connection.execute(query):
         answer = asked.get((row.run_id, row.request_url, row.final_url)) or at_url.get((row.run_id, row.request_url))
         at = answer.at if answer else row.started_at
-        check = Check(datetime.fromisoformat(at), ObjectOutcome(row.object), bool(row.is_suspect), Seen(row.final_url))
+        check = DatedVerdict(
+            datetime.fromisoformat(at), ObjectOutcome(row.object), bool(row.is_suspect), Seen(row.final_url)
+        )
         standings[row.request_url], _ = step(standings.get(row.request_url), check, policy)
         yield (
             row.request_url,

@@ -10,13 +10,13 @@ import pandas as pd
 
 from crawler.observations import Family
 from extractors.ark import Ark
-from extractors.checkchar import Check, Zones
+from extractors.checkchar import CheckCharacter, Zones
 from extractors.suggestions import suggestions
 from extractors.wraps.shapes import Shapes
+from reports.ark_statuses import ark_statuses, cited_urls
 from reports.columns import JOINT, joined
 from reports.frames import Frames
-from reports.standing import ark_standings, cited_urls
-from reports.words import naan_policy_words
+from reports.wording import naan_policy_words
 
 #: Who needs attention comes first.
 ATTENTION: Final = (Family.FAILS, Family.UNREACHABLE, Family.NOT_JUDGED, Family.WORKS)
@@ -83,16 +83,18 @@ def requests(frames: Frames) -> pd.DataFrame:
 @lru_cache(maxsize=2)
 def checks_of(frames: Frames) -> Mapping[str, tuple[str, str]]:
     """What the check character of each ARK says in the light of all of them, and what may have been meant."""
-    parsed = {form: Ark.parse(form) for form in sorted(ark_standings(frames)["ark"])}
+    parsed = {form: Ark.parse(form) for form in sorted(ark_statuses(frames)["ark"])}
     zones = Zones.of(parsed.values())
     checks = {form: zones.check(ark) for form, ark in parsed.items()}
-    shapes = Shapes.learned(parsed.values()) if Check.FAILS in checks.values() else Shapes()
+    shapes = Shapes.learned(parsed.values()) if CheckCharacter.FAILS in checks.values() else Shapes()
 
     def meant_by(form: str) -> str:
         found = suggestions(parsed[form], zones=zones, fits=shapes.allows, is_seen=parsed.__contains__)
         return JOINT.join(str(suggestion.ark) for suggestion in found)
 
-    return {form: (check.value, meant_by(form) if check is Check.FAILS else "") for form, check in checks.items()}
+    return {
+        form: (check.value, meant_by(form) if check is CheckCharacter.FAILS else "") for form, check in checks.items()
+    }
 
 
 def _permanence(promise: Any) -> str | None:

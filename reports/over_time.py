@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from crawler.history.standing import State
+from crawler.history.ark_status import ArkState
 from reports import persistence
 from reports.definitions import (
     ARKS_COLUMN,
@@ -23,7 +23,7 @@ from reports.definitions import (
 _GROUPING: Final = Column("grouping", TOKEN, "what the rows are grouped by: all, naan or resolver")
 _GROUP: Final = Column("group", TEXT, "the group: all, a NAAN, or the host that is asked first")
 _STATES: Final = tuple(
-    Column(state.value.replace("-", "_"), COUNT, f"ARKs that are {state.value}", "ARKs") for state in State
+    Column(state.value.replace("-", "_"), COUNT, f"ARKs that are {state.value}", "ARKs") for state in ArkState
 )
 
 STANDINGS: Final = TableDefinition(
@@ -32,7 +32,7 @@ STANDINGS: Final = TableDefinition(
     "One row a NAAN. How its ARKs stand after all checks up to this run: failing ones are not yet confirmed, and one "
     "bad day is no link rot. An ARK that was asked at several URLs counts once, with its best standing; those that "
     "no document cites any more are left out.",
-    persistence.standings,
+    persistence.statuses,
     (NAAN_COLUMN, ARKS_COLUMN, *_STATES),
 )
 

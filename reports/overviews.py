@@ -13,16 +13,16 @@ import pandas as pd
 
 from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Question
 from extractors.naan import SHARED_NAANS
-from reports.columns import JOINT
-from reports.frames import Frames
-from reports.standing import (
+from reports.ark_statuses import (
     FAMILY_COLUMNS,
-    ark_standings,
+    ark_statuses,
     best,
     citation_counts,
     family_counts,
 )
-from reports.words import naan_policy_words
+from reports.columns import JOINT
+from reports.frames import Frames
+from reports.wording import naan_policy_words
 
 _FAMILIES = list(FAMILY_COLUMNS.values())
 _HOST_COLUMNS = ["info_answers", "http_only", "tls", "mean_redirects", "landing_hosts"]
@@ -35,7 +35,7 @@ def shared_naans(frames: Frames) -> pd.DataFrame:
         [(s.naan, s.purpose, s.expected_to_resolve, s.long_term_reference) for s in SHARED_NAANS.values()],
         columns=["naan", "purpose", "expected_to_resolve", "long_term_reference"],
     ).astype({"long_term_reference": "boolean"})
-    standings = ark_standings(frames)
+    standings = ark_statuses(frames)
     standings = standings.assign(outcome=standings["object"].astype("str").fillna("not asked"))
     observed = standings.groupby("naan").agg(arks=("ark_id", "size"), observed=("outcome", tally)).reset_index()
     rows = shared.merge(observed, on="naan", how="left").merge(citation_counts(frames, "naan"), on="naan", how="left")
@@ -46,7 +46,7 @@ def shared_naans(frames: Frames) -> pd.DataFrame:
 
 def naans(frames: Frames) -> pd.DataFrame:
     """One row a NAAN; ordered by the number of ARKs, the greatest first, then by NAAN."""
-    standings = ark_standings(frames)
+    standings = ark_statuses(frames)
     standings = standings.assign(
         described=standings["metadata"].isin(DESCRIBED),
         committed=standings["commitment"].eq(CommitmentOutcome.STATED),

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from crawler.history.standing import State
+from crawler.history.ark_status import ArkState
 from crawler.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family
 from reports.frames import Frames
 from reports.survival import kaplan_meier, median_days
@@ -20,15 +20,15 @@ _GROUP: Final = ["grouping", "group"]
 ALL: Final = "all"
 #: Of several URLs of an ARK, the state that counts: one that works is enough, one that is open keeps hope.
 BEST_FIRST: Final = (
-    State.HEALTHY,
-    State.FLAPPING,
-    State.BLOCKED,
-    State.UNDETERMINED,
-    State.FAILING,
-    State.CONFIRMED_BROKEN,
-    State.SKIPPED,
+    ArkState.HEALTHY,
+    ArkState.FLAPPING,
+    ArkState.BLOCKED,
+    ArkState.UNDETERMINED,
+    ArkState.FAILING,
+    ArkState.CONFIRMED_BROKEN,
+    ArkState.SKIPPED,
 )
-_JUDGED: Final = (State.HEALTHY, State.FLAPPING, State.FAILING, State.CONFIRMED_BROKEN)
+_JUDGED: Final = (ArkState.HEALTHY, ArkState.FLAPPING, ArkState.FAILING, ArkState.CONFIRMED_BROKEN)
 
 
 # -- checks and spells
@@ -198,11 +198,11 @@ def outages(frames: Frames) -> pd.DataFrame:
     return _typed(rows, OUTAGES_DTYPES)
 
 
-def standings(frames: Frames) -> pd.DataFrame:
+def statuses(frames: Frames) -> pd.DataFrame:
     """One row a NAAN: its ARKs by their standing, the NAAN with most of them first."""
     best = _best(frames.timeline)
     counts = pd.crosstab(best["naan"].astype("str"), best["state"].astype("str"))
-    counts = counts.reindex(columns=[state.value for state in State], fill_value=0)
+    counts = counts.reindex(columns=[state.value for state in ArkState], fill_value=0)
     counts = counts.rename(columns=lambda name: name.replace("-", "_"))
     table = counts.assign(arks=counts.sum(axis=1)).rename_axis("naan").reset_index()
     return _typed(table.sort_values(["arks", "naan"], ascending=[False, True], ignore_index=True), STANDINGS_DTYPES)
@@ -213,7 +213,7 @@ def _best(timeline: Timeline) -> pd.DataFrame:
     rows = timeline.standings
     rows = rows[rows["gone_at"].isna()]
     rank = rows["state"].astype("str").map({state.value: at for at, state in enumerate(BEST_FIRST)})
-    works = rows["state"].eq(State.HEALTHY)
+    works = rows["state"].eq(ArkState.HEALTHY)
     rows = rows.assign(
         rank=rank,
         described=rows["metadata"].isin(DESCRIBED) & works,
@@ -248,8 +248,8 @@ def persistence(frames: Frames) -> pd.DataFrame:
         ignore_index=True,
     )
     judged = sets["state"].isin(_JUDGED)
-    resolving = sets["state"].eq(State.HEALTHY)
-    sets = sets.assign(judged=judged, resolving=resolving, confirmed_broken=sets["state"].eq(State.CONFIRMED_BROKEN))
+    resolving = sets["state"].eq(ArkState.HEALTHY)
+    sets = sets.assign(judged=judged, resolving=resolving, confirmed_broken=sets["state"].eq(ArkState.CONFIRMED_BROKEN))
     counted = ["judged", "resolving", "confirmed_broken", "described", "committed", "permanent"]
     groups = sets.groupby(_GROUP, sort=False)
     table = (
@@ -357,7 +357,7 @@ OUTAGES_DTYPES: Final = {
     "days": "Float64",
     "failure": "str",
 }
-STANDINGS_DTYPES: Final = {"naan": "str", "arks": "Int64", **{s.value.replace("-", "_"): "Int64" for s in State}}
+STANDINGS_DTYPES: Final = {"naan": "str", "arks": "Int64", **{s.value.replace("-", "_"): "Int64" for s in ArkState}}
 PERSISTENCE_DTYPES: Final = {
     "grouping": "str",
     "group": "str",

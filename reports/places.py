@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pandas as pd
 
 from crawler.observations import CommitmentOutcome
+from reports.ark_statuses import FAMILY_COLUMNS, ark_statuses, best, family_counts
 from reports.definitions import (
     ARKS_COLUMN,
     CITATIONS_COLUMN,
@@ -25,7 +26,6 @@ from reports.definitions import (
 )
 from reports.frames import Frames
 from reports.overviews import host, organizations, share, tally, with_counts
-from reports.standing import FAMILY_COLUMNS, ark_standings, best, family_counts
 
 _FAMILIES = list(FAMILY_COLUMNS.values())
 _MOST = 3
@@ -33,7 +33,7 @@ _MOST = 3
 
 def shoulders(frames: Frames) -> pd.DataFrame:
     """One row a NAAN and shoulder; ordered by the number of ARKs, the greatest first, then by NAAN and shoulder."""
-    standings = ark_standings(frames)
+    standings = ark_statuses(frames)
     standings = standings.assign(shoulder=standings["shoulder"].fillna(""))
     by = ["naan", "shoulder"]
     counts = family_counts(standings, by)

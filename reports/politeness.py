@@ -134,17 +134,17 @@ def _skipped_arks(frames: Frames) -> pd.DataFrame:
     rows = rows[rows["object"].isin(list(_HELD_BACK))]
     is_example = rows["object"].eq(ObjectOutcome.SKIPPED)
     by_host = rows["request_url"].map(host).astype("str")
-    return _told(
+    return _left_out_rows(
         rows["object"].astype("str"), "ARK", ("NAAN " + rows["naan"]).where(is_example, by_host), rows["request_url"]
     )
 
 
 def _skipped_documents(frames: Frames) -> pd.DataFrame:
     rows = frames.documents[frames.documents["outcome"].isin(list(_HELD_BACK))]
-    return _told(rows["outcome"].astype("str"), "document", rows["url"].map(host).astype("str"), rows["url"])
+    return _left_out_rows(rows["outcome"].astype("str"), "document", rows["url"].map(host).astype("str"), rows["url"])
 
 
-def _told(reasons: pd.Series, what: str, places: pd.Series, examples: pd.Series) -> pd.DataFrame:
+def _left_out_rows(reasons: pd.Series, what: str, places: pd.Series, examples: pd.Series) -> pd.DataFrame:
     notes = reasons.map({str(outcome): note for outcome, note in _HELD_BACK.items()})
     columns = {"reason": reasons, "what": what, "place": places, "example": examples, "note": notes}
     return pd.DataFrame(columns, columns=_LEFT_OUT).astype("str")

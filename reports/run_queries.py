@@ -178,7 +178,7 @@ def last_good_of(verdicts: Select[Any], until: int) -> ColumnElement[bool]:
     )
 
 
-def standing_in(verdicts: Select[Any]) -> ColumnElement[bool]:
+def status_in(verdicts: Select[Any]) -> ColumnElement[bool]:
     """Whether a row of `latest` was so when a run ended: its last check is among *verdicts*."""
     return latest.c.verdict_id.in_(verdicts)
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from crawler.observations import DESCRIBED, CommitmentOutcome, Family, Question
+from reports.ark_statuses import ark_statuses
 from reports.columns import joined
 from reports.definitions import (
     ARKS_COLUMN,
@@ -22,7 +23,6 @@ from reports.definitions import (
 )
 from reports.frames import Frames
 from reports.overviews import host, share, tally
-from reports.standing import ark_standings
 
 #: What each level means; without one where nobody can say today whether the object is there.
 LEVELS: Final = {
@@ -36,7 +36,7 @@ LEVELS: Final = {
 
 def levels(frames: Frames) -> pd.DataFrame:
     """One row a level, from 3 down to 0 and then unknown, all five always."""
-    found = level(ark_standings(frames))
+    found = level(ark_statuses(frames))
     counts = [int((found.isna() if number is None else found.eq(number)).sum()) for number in LEVELS]
     return pd.DataFrame(
         {

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Select, func, select
 
 from crawler.observations import ACCESS, ObjectOutcome, Question
 from crawler.schema import ark, document, mention, observation, run, verdict
-from reports.acting.expectations import same_object
+from reports.remediation.expectations import same_object
 from reports.run_queries import NO_RUN
 
 #: One row an ARK of the inventory and URL at which it was asked for, with what the last check there found. Status,

@@ -9,12 +9,12 @@ from typing import TypeAlias
 import pandas as pd
 
 from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Family, ObjectOutcome
-from reports.acting.inventory import inventory_measures, inventory_sentence
-from reports.acting.known import KNOWN, known_measures
+from reports.ark_statuses import WORKING, ark_states, ark_statuses, families
 from reports.frames import Frames
 from reports.overviews import own
-from reports.standing import WORKING, ark_standings, ark_states, families
-from reports.words import (
+from reports.remediation.inventory import inventory_measures, inventory_sentence
+from reports.remediation.known import KNOWN, known_measures
+from reports.wording import (
     COMMITMENT_MEANINGS,
     FAMILY_MEANINGS,
     METADATA_MEANINGS,
@@ -106,7 +106,7 @@ def _citation_measures(frames: Frames) -> Iterator[Measure]:
 
 
 def _ark_measures(frames: Frames) -> Iterator[Measure]:
-    standings = ark_standings(frames)
+    standings = ark_statuses(frames)
     yield (
         "ARKs",
         len(standings),
@@ -165,7 +165,7 @@ def _document_requests(documents: pd.DataFrame) -> int:
 
 def services(frames: Frames) -> pd.DataFrame:
     """One row a service and answer that occurs; ordered object, metadata, commitment, then as in the enum."""
-    asked = ark_standings(frames).dropna(subset="object")
+    asked = ark_statuses(frames).dropna(subset="object")
     rows = [
         (service, str(outcome), outcome in given, int(asked[service].eq(outcome).sum()), meaning)
         for service, given, meanings in (

@@ -7,9 +7,9 @@ from typing import Final
 
 import pandas as pd
 
-from reports import comparing, conformance, listings, overviews, places, politeness, services
+from reports import comparing, listings, overviews, places, politeness, services
+from reports import spelling_tables as conformance
 from reports import summary as summaries
-from reports.acting import actions, corrections, inventory, known, mending, pairs
 from reports.definitions import (
     ARK,
     ARKS_COLUMN,
@@ -35,6 +35,8 @@ from reports.definitions import (
 )
 from reports.frames import Frames
 from reports.over_time import OVER_TIME
+from reports.remediation import actions, corrections, inventory, known, pairs
+from reports.remediation import written_forms as mending
 
 __all__ = ["COUNT", "SHARE", "TABLES", "Column", "TableDefinition", "rows_of", "tables_of"]
 

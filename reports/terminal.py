@@ -11,10 +11,10 @@ from rich.text import Text
 
 from crawler.observations import Family
 from reports import overviews
+from reports.ark_statuses import FAMILY_COLUMNS
 from reports.audited import audited
 from reports.display import escaped, shown
 from reports.frames import Frames
-from reports.standing import FAMILY_COLUMNS
 from reports.summary import sentences, summary
 from reports.tables import COUNT, SHARE, rows_of
 

@@ -10,8 +10,8 @@ import pandas as pd
 from sqlalchemy import ColumnElement, Connection, Select, func, select, tuple_
 
 from crawler import schema
+from crawler.history.ark_status import ArkState, StatusPolicy
 from crawler.history.latest import has_followers, policy_of, rebuild_beside
-from crawler.history.standing import Policy, State
 from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from reports.columns import MOMENT, TEXT, WORD, Columns, fetched, frame_of, vocabulary
 
@@ -20,7 +20,7 @@ from reports.columns import MOMENT, TEXT, WORD, Columns, fetched, frame_of, voca
 class Timeline:
     """All runs up to the one that is reported. An ARK at one URL is a *pair*, known by a number."""
 
-    policy: Policy
+    policy: StatusPolicy
     runs: pd.DataFrame
     """In order; those that did not begin to be judged left out."""
     checks: pd.DataFrame
@@ -48,7 +48,7 @@ STANDINGS: Final[Dtypes] = {
     "naan": WORD,
     "request_url": TEXT,
     "host": WORD,
-    "state": vocabulary(State),
+    "state": vocabulary(ArkState),
     "since": MOMENT,
     "reason": TEXT,
     "strikes": "int32",
@@ -76,7 +76,7 @@ CONTACTS: Final[Dtypes] = {
 def no_timeline() -> Timeline:
     """The timeline of a store without runs."""
     empty = (frame_of(dtypes, []) for dtypes in (RUNS, CHECKS, STANDINGS, CONTACTS))
-    return Timeline(Policy(), *empty)
+    return Timeline(StatusPolicy(), *empty)
 
 
 def timeline(connection: Connection, run_id: int | None) -> Timeline:
@@ -103,7 +103,7 @@ def timeline(connection: Connection, run_id: int | None) -> Timeline:
         policy_of(connection),
         runs,
         _checks(connection, place),
-        _standings(connection),
+        _statuses(connection),
         _contacts(connection, place),
     )
 
@@ -116,7 +116,7 @@ def _checks(connection: Connection, place: Mapping[int, int]) -> pd.DataFrame:
     return _placed(checks, place).sort_values(["pair", "run"], ignore_index=True)
 
 
-def _standings(connection: Connection) -> pd.DataFrame:
+def _statuses(connection: Connection) -> pd.DataFrame:
     latest, verdict, ark = schema.latest.c, schema.verdict.c, schema.ark.c
     columns: Sequence[ColumnElement[Any]] = (
         latest.latest_id,

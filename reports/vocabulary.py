@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from crawler.history.standing import EventKind, State
+from crawler.history.ark_status import ArkState, EventKind
 from crawler.observations import CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
-from reports.acting.causes import Cause
+from reports.remediation.causes import Cause
 
 #: Every format, and what it is.
 FORMATS: Final[Mapping[str, str]] = {
@@ -27,7 +27,7 @@ DEFAULT_FORMATS: Final = ("html", "csv")
 ONLY: Final = tuple(
     dict.fromkeys(
         str(word)
-        for words in (Family, ObjectOutcome, MetadataOutcome, CommitmentOutcome, State, EventKind, Cause)
+        for words in (Family, ObjectOutcome, MetadataOutcome, CommitmentOutcome, ArkState, EventKind, Cause)
         for word in words
     )
 )

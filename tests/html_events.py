@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from lxml import etree
 
-from extractors.documents import Block, Role
+from extractors.document_model import Block, Role
 from extractors.readers.markup.page import _TARGETS, _URL_ATTRIBUTES, APART, _meta_place
-from extractors.readers.markup.runs import Run
+from extractors.readers.markup.runs import TextRun
 from extractors.readers.markup.targets import may_hold_ark
 
 UNSEEN = {"iframe", "noembed", "script", "style", "template"}
@@ -19,7 +19,7 @@ class Events:
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
-        self._run = Run()
+        self._run = TextRun()
         self._link: int | None = None
         self._targets: list[str] = []
         self._told: set[int] = set()

@@ -17,7 +17,7 @@ from typing import IO, Any, Self
 
 import pandas as pd
 
-import crawler.reading
+import crawler.document_reading
 import crawler.storage.store
 from reports.frames import load_frames
 from reports.tables import tables_of
@@ -286,26 +286,26 @@ def with_room_for(pages: int) -> None:
 
 def with_a_fault() -> None:
     """Let our own code stumble over every document that begins with "broken" in this process."""
-    before = crawler.reading.read_member
+    before = crawler.document_reading.read_member
 
     def faulty(worker: Any, member: Any) -> Any:
         if member.data.startswith(b"broken"):
             raise RuntimeError("a fault of ours")
         return before(worker, member)
 
-    crawler.reading.read_member = faulty
+    crawler.document_reading.read_member = faulty
 
 
 def with_a_pause() -> None:
     """Let our own code be at every document that begins with "slow" until it is killed, in this process."""
-    before = crawler.reading.read_member
+    before = crawler.document_reading.read_member
 
     def slow(worker: Any, member: Any) -> Any:
         if member.data.startswith(b"slow"):
             time.sleep(PATIENCE_S)
         return before(worker, member)
 
-    crawler.reading.read_member = slow
+    crawler.document_reading.read_member = slow
 
 
 def is_made(store: Path) -> bool:

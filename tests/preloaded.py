@@ -28,7 +28,7 @@ IMPORTED = (
     "crawler.process",
     "crawler.spiders.arks",
     "crawler.spiders.documents",
-    "crawler.spiders.registry",
+    "crawler.spiders.naan_registry_spider",
     "pydantic",
     "reports.exports",
     "reports.terminal",

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.answers.answer import read_answer
+from crawler.answers.answer_pages import read_page
 from crawler.answers.likeness import TEXT_LIMIT, likeness, same_answer, same_page, sketch
 from crawler.answers.notices import is_notice, says_not_found
-from crawler.answers.pages import read_page
 from crawler.answers.quirks import plain, quirks
 from crawler.observations import ChainEnd, Hop, Observation, Question
 from tests.vectors import vectors

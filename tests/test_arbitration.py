@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.observations import Observation, Question
-from crawler.verdicts.arbitration import Form, Standing, arbitrate, did_you_mean, next_form
+from crawler.verdicts.arbitration import Form, FormState, arbitrate, did_you_mean, next_form
 from extractors.ark import Ark
 from tests.test_verdict import observation
 from tests.vectors import vectors
@@ -44,11 +44,11 @@ def test_asking_ends_and_asks_nothing_twice(answers: list[dict[str, Any]]) -> No
         if following is None:
             break
         at = forms.index(following)
-        assert forms[at].standing is Standing.UNASKED
+        assert forms[at].state is FormState.UNASKED
         forms[at] = form(names[at], answers[at])
     assert next_form(forms) is None
     living = arbitrate(forms).form
-    assert living is None or living.standing is Standing.LIVES
+    assert living is None or living.state is FormState.LIVES
 
 
 def test_a_suggestion_that_resolves_may_have_been_meant() -> None:

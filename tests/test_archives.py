@@ -21,9 +21,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractors.archives.members import Limits, Member
+from extractors.archives.members import ArchiveMember, Limits
 from extractors.archives.walk import archive_kind, members
-from extractors.documents import Finding
+from extractors.document_model import Finding
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -37,7 +37,7 @@ ARK = b"see ark:/12148/btv1b8449691v"
 def read(data: bytes, name: str = "a.zip", **limits: int) -> tuple[dict[str, bytes], list[str]]:
     """The documents by name, and the kinds of everything that was found to be wrong."""
     found = list(members(io.BytesIO(data), name=name, limits=Limits(**limits)))
-    documents = [each for each in found if isinstance(each, Member)]
+    documents = [each for each in found if isinstance(each, ArchiveMember)]
     findings = [each for each in found if isinstance(each, Finding)]
     findings += [finding for member in documents for finding in member.findings]
     assert len({member.name for member in documents}) == len(documents)
@@ -268,7 +268,7 @@ def test_each_successful_response_is_a_document_by_its_uri(compress) -> None:
     picture = record(9, http=b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n")
     dns = record(10, media_type=b"text/dns", http=b"")
     data = b"".join(map(compress, [*others, record(11), missing, picture, dns, record(12)]))
-    found = [each for each in members(io.BytesIO(data), name="a.warc") if isinstance(each, Member)]
+    found = [each for each in members(io.BytesIO(data), name="a.warc") if isinstance(each, ArchiveMember)]
     assert [(each.name, each.url, each.media_type, each.charset) for each in found] == [
         (f"http://x.example/{number}", f"http://x.example/{number}", "text/html", "iso-8859-1") for number in (11, 12)
     ]
@@ -279,7 +279,7 @@ def test_each_successful_response_is_a_document_by_its_uri(compress) -> None:
 def test_texts_and_resources_are_documents_without_http() -> None:
     text = record(1, kind=b"conversion", media_type=b"text/plain", http=b"", body=ARK)
     file = record(2, kind=b"resource", media_type=b"text/html", http=b"", body=ARK, uri=b"<file:///a.html>")
-    found = [each for each in members(io.BytesIO(text + file), name="a.wet") if isinstance(each, Member)]
+    found = [each for each in members(io.BytesIO(text + file), name="a.wet") if isinstance(each, ArchiveMember)]
     assert [(each.name, each.url, each.media_type, each.data) for each in found] == [
         ("http://x.example/1", "http://x.example/1", "text/plain", ARK),
         ("file:///a.html", None, "text/html", ARK),
@@ -435,14 +435,14 @@ def test_what_another_library_writes_is_read() -> None:
 LIMITED = """
 import io, resource, sys, time
 from extractors.archives.walk import members
-from extractors.archives.members import Limits, Member
+from extractors.archives.members import Limits, ArchiveMember
 
 data = sys.stdin.buffer.read()
 resource.setrlimit(resource.RLIMIT_AS, (600 * 2**20, 600 * 2**20))
 resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
 read = {}
 for each in members(io.BytesIO(data), name="bomb"):
-    if isinstance(each, Member):
+    if isinstance(each, ArchiveMember):
         read["bytes"] = read.get("bytes", 0) + len(each.data)
         for finding in each.findings:
             read[finding.kind] = read.get(finding.kind, 0) + 1
@@ -593,15 +593,15 @@ def test_nothing_is_raised_whatever_the_bytes(data: bytes, edits: list[tuple[flo
         data = data[:at] + put + data[at + size :]
     limits = Limits(member_bytes=10_000, total_bytes=100_000, ratio=1, members=50)
     found = list(members(io.BytesIO(data), name="a", limits=limits))
-    assert all(len(each.data) <= 10_000 for each in found if isinstance(each, Member))
-    assert len({each.name for each in found if isinstance(each, Member)}) <= 60
+    assert all(len(each.data) <= 10_000 for each in found if isinstance(each, ArchiveMember))
+    assert len({each.name for each in found if isinstance(each, ArchiveMember)}) <= 60
     assert len([each for each in found if isinstance(each, Finding)]) <= 12
 
 
 @given(st.binary(max_size=2000))
 def test_the_kind_is_told_of_any_bytes(data: bytes) -> None:
     if archive_kind(data) is None:
-        assert [each.data for each in members(io.BytesIO(data), name="a") if isinstance(each, Member)] == [data]
+        assert [each.data for each in members(io.BytesIO(data), name="a") if isinstance(each, ArchiveMember)] == [data]
 
 
 def test_a_file_of_gigabytes_is_not_loaded(tmp_path: Path) -> None:
@@ -612,6 +612,6 @@ def test_a_file_of_gigabytes_is_not_loaded(tmp_path: Path) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with big.open("rb") as stream:
         [member] = members(stream, name="big.txt", limits=Limits(member_bytes=2**20))
-    assert isinstance(member, Member)
+    assert isinstance(member, ArchiveMember)
     assert (member.data[: len(ARK)], [each.kind for each in member.findings]) == (ARK, ["size-limit"])
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**16

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from crawler.observations import CONFORMANCE
-from crawler.verdicts.conformance import QUESTIONS_A_SHOULDER
+from crawler.verdicts.spellings import QUESTIONS_A_SHOULDER
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")

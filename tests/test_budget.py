@@ -9,8 +9,8 @@ from itertools import count
 import pytest
 
 from arkaudit import audits
-from crawler.reading import extract_killably
-from extractors.budget import Budget, spending
+from crawler.document_reading import extract_killably
+from extractors.budget import TimeBudget, spending
 from extractors.extraction import extract, extract_in_time
 from extractors.worker import Worker
 
@@ -56,7 +56,7 @@ def test_what_was_found_until_the_time_is_up_is_kept(name: str, line: Callable[[
     document = "".join(map(line, range(MANY))).encode()
     everything = [str(mention.ark) for mention in extract(document, name=name).mentions]
     assert len(everything) == MANY
-    with spending(Budget(90, clock=partial(next, count()))):  # a clock that goes on by one at each look
+    with spending(TimeBudget(90, clock=partial(next, count()))):  # a clock that goes on by one at each look
         cut = extract(document, name=name)
     found = [str(mention.ark) for mention in cut.mentions]
     assert MANY / 20 < len(found) < MANY
@@ -68,7 +68,7 @@ def test_what_was_found_until_the_time_is_up_is_kept(name: str, line: Callable[[
 
 def test_how_far_a_text_was_searched_is_true() -> None:
     document = "".join(map(text, range(MANY)))
-    with spending(Budget(100, clock=partial(next, count()))):
+    with spending(TimeBudget(100, clock=partial(next, count()))):
         cut = extract(document.encode(), name="a.txt")
     [finding] = [finding for finding in cut.findings if "searched as far" in finding.detail]
     at = int(finding.detail.split(" character ")[1].split(" of ")[0].replace(",", ""))

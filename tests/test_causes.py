@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import WAYS
-from reports.acting.causes import ADVICE, FAULT_OF, Cause, Failure, Fault, Surroundings, diagnosed, pattern
-from reports.words import CAUSE_NAMES, FAULT_NAMES
+from reports.remediation.causes import ADVICE, FAULT_OF, Cause, CauseContext, Failure, Fault, diagnosed, pattern
+from reports.wording import CAUSE_NAMES, FAULT_NAMES
 from tests.vectors import vectors
 
 URL = "https://r.example/ark:/12148/x5"
@@ -26,7 +26,7 @@ def failure(**told: Any) -> Failure:
 
 @pytest.mark.parametrize("vector", vectors("causes"))
 def test_a_failure_has_the_cause_the_fault_and_the_repair(vector: dict[str, Any]) -> None:
-    told = diagnosed(failure(**vector.get("failure", {})), Surroundings(**vector.get("around", {})))
+    told = diagnosed(failure(**vector.get("failure", {})), CauseContext(**vector.get("around", {})))
     assert (told.cause.value, told.fault.value) == (vector["cause"], vector["fault"])
     assert told.should_be == vector.get("should_be", told.should_be if "should_be" not in vector else None)
     assert told.host == vector.get("host", told.host)
@@ -43,7 +43,7 @@ def test_every_cause_has_a_fault_an_advice_and_a_name_and_every_way_a_cause() ->
     assert set(ADVICE) == set(CAUSE_NAMES) == set(Cause)
     assert set(FAULT_NAMES) == set(Fault)
     for way in WAYS:
-        told = diagnosed(failure(outcome="resolved", way=way.value, way_url=URL), Surroundings())
+        told = diagnosed(failure(outcome="resolved", way=way.value, way_url=URL), CauseContext())
         assert told.fault is Fault.RESOLVER
 
 
@@ -63,7 +63,7 @@ failures = st.builds(
     has_lasted=st.booleans(),
 )
 worlds = st.builds(
-    Surroundings,
+    CauseContext,
     works_at=st.sampled_from([None, "https://n2t.net/ark:/12148/x5"]),
     longer=st.sampled_from([None, "ark:12148/x5abc"]),
     shorter=st.sampled_from([None, "ark:12148/x"]),
@@ -77,7 +77,7 @@ worlds = st.builds(
 
 @given(failures, worlds)
 def test_no_answer_is_nobodys_fault_until_it_has_lasted_or_another_address_works(
-    failed: Failure, around: Surroundings
+    failed: Failure, around: CauseContext
 ) -> None:
     told = diagnosed(failed, around)
     if FAMILY_OF[failed.outcome] is Family.UNREACHABLE and not failed.has_lasted and not around.works_at:

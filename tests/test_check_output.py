@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from crawler.observations import Question
-from crawler.verdicts.conformance import FORMS, QUESTIONS_A_SHOULDER
+from crawler.verdicts.spellings import FORMS, QUESTIONS_A_SHOULDER
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 
 ERC = "erc:\nwho: Rossi, Ada\nwhat: Notebook\nwhen: 1952\nerc-support:\nwho: Archive\nwhat: Not Guaranteed\n"

@@ -16,8 +16,8 @@ from extractors.checkchar import (
     KNOWN_CLAIMS,
     KNOWN_ZONES,
     PASSING_SHARE,
-    Check,
-    Claim,
+    CheckCharacter,
+    CheckCharacterRule,
     Zone,
     Zones,
     chance_of,
@@ -90,7 +90,7 @@ def test_known_zones_are_those_of_the_claims() -> None:
 
 
 @pytest.mark.parametrize("claim", KNOWN_CLAIMS.values(), ids=map(str, KNOWN_CLAIMS))
-def test_no_known_claim_can_be_chance(claim: Claim) -> None:
+def test_no_known_claim_can_be_chance(claim: CheckCharacterRule) -> None:
     assert claim.chance < 1e-10
 
 
@@ -106,12 +106,12 @@ def test_the_chance_of_few_names_is_the_binomial_tail() -> None:
 @pytest.mark.parametrize("zone", Zone)
 def test_a_zone_is_learned_from_enough_names(zone: Zone) -> None:
     arks = minted(zone, "54321", "4", ENOUGH_NAMES)
-    assert learned_zones(arks) == {("54321", "4"): Claim(zone, ENOUGH_NAMES, ENOUGH_NAMES)}
+    assert learned_zones(arks) == {("54321", "4"): CheckCharacterRule(zone, ENOUGH_NAMES, ENOUGH_NAMES)}
     zones = Zones.of(arks)
     fresh = checked(zone, "54321", "4BCDF" if zone is Zone.UPPER_CASE else "4bcdf")
-    assert zones.check(fresh) is Check.PASSES
-    assert zones.check(mistyped(fresh)) is Check.FAILS
-    assert check(fresh) is Check.UNKNOWN
+    assert zones.check(fresh) is CheckCharacter.PASSES
+    assert zones.check(mistyped(fresh)) is CheckCharacter.FAILS
+    assert check(fresh) is CheckCharacter.UNKNOWN
 
 
 def test_too_few_names_teach_nothing() -> None:
@@ -128,7 +128,7 @@ def test_mistyped_names_are_tolerated_up_to_the_share() -> None:
     arks = minted(Zone.NAME, "54321", "x5", 100)
     allowed = round(100 * (1 - PASSING_SHARE))
     spoilt = [*map(mistyped, arks[:allowed]), *arks[allowed:]]
-    assert learned_zones(spoilt)["54321", "x5"] == Claim(Zone.NAME, 100, 100 - allowed)
+    assert learned_zones(spoilt)["54321", "x5"] == CheckCharacterRule(Zone.NAME, 100, 100 - allowed)
     one_more = [*map(mistyped, arks[: allowed + 1]), *arks[allowed + 1 :]]
     assert learned_zones(one_more) == {}
 
@@ -140,7 +140,7 @@ def test_names_at_chance_level_have_no_check_characters() -> None:
     assert claim is not None
     assert claim.zone is None
     assert claim.chance >= CHANCE_LEVEL
-    assert {zones.check(ark) for ark in arks} == {Check.NONE}
+    assert {zones.check(ark) for ark in arks} == {CheckCharacter.NONE}
 
 
 def test_a_mixture_of_both_teaches_nothing() -> None:
@@ -151,16 +151,16 @@ def test_a_mixture_of_both_teaches_nothing() -> None:
 def test_shoulders_are_learned_apart() -> None:
     arks = minted(Zone.NAAN_AND_NAME, "54321", "x5", 30) + without_check("54321", "qt0", 30)
     zones = Zones.of(arks)
-    assert {zones.check(ark) for ark in arks[:30]} == {Check.PASSES}
-    assert {zones.check(ark) for ark in arks[30:]} == {Check.NONE}
+    assert {zones.check(ark) for ark in arks[:30]} == {CheckCharacter.PASSES}
+    assert {zones.check(ark) for ark in arks[30:]} == {CheckCharacter.NONE}
 
 
 def test_a_small_shoulder_takes_the_zone_of_its_naan_if_its_own_names_support_it() -> None:
     arks = [ark for digit in range(10) for ark in minted(Zone.NAAN_AND_NAME, "54321", f"t{digit}", 4)]
     zones = Zones.of(arks)
-    assert zones.claim("54321", "t7xxxx") == Claim(Zone.NAAN_AND_NAME, 40, 40)
-    assert zones.check(mistyped(arks[0])) is Check.FAILS
-    assert zones.check(Ark("54321", "qt0dd8d1c2")) is Check.UNKNOWN
+    assert zones.claim("54321", "t7xxxx") == CheckCharacterRule(Zone.NAAN_AND_NAME, 40, 40)
+    assert zones.check(mistyped(arks[0])) is CheckCharacter.FAILS
+    assert zones.check(Ark("54321", "qt0dd8d1c2")) is CheckCharacter.UNKNOWN
 
 
 def test_a_small_shoulder_without_check_characters_is_not_taken_along() -> None:
@@ -180,12 +180,12 @@ def test_of_two_claims_the_one_with_more_names_speaks() -> None:
     invented = [Ark("12148", f"bpt6k{number}x") for number in range(1000, 1040)]
     zones = Zones.of(invented)
     assert zones.learned["12148", "bpt6"].zone is None
-    assert zones.check(Ark.parse("ark:/12148/bpt6k107371t")) is Check.PASSES
+    assert zones.check(Ark.parse("ark:/12148/bpt6k107371t")) is CheckCharacter.PASSES
     no_longer = Zones.of(without_check("13030", "c7", 60))
-    assert no_longer.check(Ark("13030", "c7000001")) is Check.NONE
+    assert no_longer.check(Ark("13030", "c7000001")) is CheckCharacter.NONE
 
 
 @given(st.lists(st.builds(Ark, st.sampled_from(["1", "%C3"]), st.text(min_size=1, max_size=5)), max_size=30))
 def test_learning_from_anything_never_fails(arks: list[Ark]) -> None:
     zones = Zones.of(arks)
-    assert all(zones.check(ark) in Check for ark in arks)
+    assert all(zones.check(ark) in CheckCharacter for ark in arks)

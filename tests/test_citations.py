@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from extractors.ark import Ark
-from extractors.documents import Anchor, Block, Finding, Role
+from extractors.document_model import Anchor, Block, Finding, Role
 from extractors.extraction import Extraction, extract
 from extractors.find import Mention, scan
 from extractors.mentions.citations import citation_findings, completed, linked_arks, numbered

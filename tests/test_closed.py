@@ -10,7 +10,7 @@ import pytest
 from arkaudit.config import ConfigError, load
 from crawler.observations import Question
 from crawler.verdicts.closed import ClosedCollection, closed_for
-from crawler.verdicts.verdict import Surroundings, judge
+from crawler.verdicts.verdict import VerdictContext, judge
 from extractors.ark import Ark
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 from tests.test_verdict import URL, observation
@@ -21,7 +21,7 @@ CLOSED = ClosedCollection.of("12x45/x5", "on site only")
 def judged(answer: dict[str, Any], control: dict[str, Any] | None, closed: ClosedCollection | None = CLOSED) -> Any:
     seen = None if control is None else observation(Question.CONTROL, {"asked": URL + "zz", **control})
     answers = {Question.OBJECT: observation(Question.OBJECT, answer)}
-    return judge(answers, surroundings=Surroundings(control=seen, closed=closed)).object
+    return judge(answers, context=VerdictContext(control=seen, closed=closed)).object
 
 
 @pytest.mark.parametrize("status", [401, 403, 407, 451])

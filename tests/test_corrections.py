@@ -10,13 +10,13 @@ import pytest
 
 from crawler import schema
 from crawler.observations import Family
-from extractors.documents import Role
-from reports.acting.causes import Cause
-from reports.acting.correcting import Place, correction
+from extractors.document_model import Role
 from reports.definitions import rows_of
 from reports.exports import write_report
 from reports.frames import load_frames
 from reports.inventory_file import read_inventory
+from reports.remediation.causes import Cause
+from reports.remediation.correcting import Place, correction
 from reports.tables import tables_of
 from tests.report_world import (
     BPT,

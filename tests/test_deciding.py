@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.deciding import decide_doubts, record_registry_findings
+from crawler.deciding import decide_unresolved, record_registry_findings
 from crawler.storage.store import Store
 from extractors.naan import Registry
 from extractors.naan_records import read_registry
@@ -68,8 +68,8 @@ def test_a_crawl_decides_doubts_again_at_its_end_in_rows_of_their_own(crawled: P
 def test_deciding_again_changes_nothing(crawled: Path) -> None:
     with Store.open(crawled) as store:
         before = store.cited_arks(1)
-        decide_doubts(store, 1, resolver="https://n2t.net/")
-        decide_doubts(store, 1, resolver="https://n2t.net/")
+        decide_unresolved(store, 1, resolver="https://n2t.net/")
+        decide_unresolved(store, 1, resolver="https://n2t.net/")
         assert store.cited_arks(1) == before
     assert [str(ark) for ark, _ in before] == ["ark:81985/x5k3", "ark:81985/b7q2"]
 

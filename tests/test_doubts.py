@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.ark import Ark
-from extractors.documents import Anchor, Block
+from extractors.document_model import Anchor, Block
 from extractors.extraction import extract, with_evidence
 from extractors.find import Mention, scan
-from extractors.mentions.doubts import Doubt, decided_again, doubts
+from extractors.mentions.unresolved import UnresolvedMention, decided_again, unresolved_mentions
 from extractors.wraps.cutting import cutting_of
 from extractors.wraps.evidence import Cutting, Evidence
 from extractors.wraps.layout import NEAR_CHARS
@@ -31,9 +31,11 @@ def mentions_in(block: Block, evidence: Evidence | None = None) -> list[Mention]
     return [found for found in scan(block, evidence or Evidence()) if isinstance(found, Mention)]
 
 
-def doubts_about(block: Block) -> tuple[list[Mention], list[Doubt]]:
+def doubts_about(block: Block) -> tuple[list[Mention], list[UnresolvedMention]]:
     mentions = mentions_in(block)
-    return mentions, list(doubts([block], [(0, mention) for mention in mentions], [cutting_of(block, mentions)]))
+    return mentions, list(
+        unresolved_mentions([block], [(0, mention) for mention in mentions], [cutting_of(block, mentions)])
+    )
 
 
 def test_what_is_sure_is_no_doubt() -> None:
@@ -49,7 +51,7 @@ def test_what_is_sure_is_no_doubt() -> None:
 )
 def test_more_evidence_decides_a_doubtful_mention(evidence: Evidence, ark: Ark, as_written: str) -> None:
     extraction = extract(BROKEN.encode(), name="a.txt")
-    assert [doubt.index for doubt in extraction.doubts] == [0]
+    assert [unresolved.index for unresolved in extraction.doubts] == [0]
     assert {extraction.mentions[0].ark, *map(Ark.parse, extraction.mentions[0].alternatives)} == {LONG, SHORT}
     [mention] = with_evidence(extraction.mentions, extraction.doubts, evidence)
     assert (mention.ark, mention.as_written, mention.confidence) == (ark, as_written, Confidence.CERTAIN)
@@ -67,7 +69,7 @@ def test_what_was_sure_stays_as_it_is() -> None:
     extraction = extract(text.encode(), name="a.txt")
     before, _, behind = extraction.mentions
     again = with_evidence(extraction.mentions, extraction.doubts, JOINS)
-    assert [doubt.index for doubt in extraction.doubts] == [1]
+    assert [unresolved.index for unresolved in extraction.doubts] == [1]
     assert (again[0], again[2]) == (before, behind)
     assert again[1].ark == LONG
 
@@ -87,8 +89,8 @@ def test_what_its_own_document_does_to_lines_still_counts() -> None:
         for at in range(1000, 1012)
     )
     extraction = extract((whole + "it is ark:/67531/metadc107\n8x5 there").encode(), name="a.txt")
-    [doubt] = extraction.doubts
-    assert doubt.cutting is Cutting.NOWHERE
+    [unresolved] = extraction.doubts
+    assert unresolved.cutting is Cutting.NOWHERE
     again = with_evidence(extraction.mentions, extraction.doubts, Evidence())
     assert str(again[-1].ark) == "ark:67531/metadc107"
 
@@ -99,22 +101,22 @@ def test_what_its_own_document_does_to_lines_still_counts() -> None:
 def test_the_window_is_wide_enough_and_spans_are_those_of_the_block(before: int, behind: int, char: str) -> None:
     text = f"{char * before} {BROKEN} {char * behind}"
     mentions, doubtful = doubts_about(Block(text))
-    [mention], [doubt] = mentions, doubtful
-    assert doubt.window.text in text
-    assert len(doubt.window.text) <= 2 * NEAR_CHARS + len(mention.as_written)
-    again = decided_again(doubt, mention, JOINS)
+    [mention], [unresolved] = mentions, doubtful
+    assert unresolved.window.text in text
+    assert len(unresolved.window.text) <= 2 * NEAR_CHARS + len(mention.as_written)
+    again = decided_again(unresolved, mention, JOINS)
     assert again.ark == LONG
     assert text[slice(again.spans[0][0], again.spans[-1][1])] == again.as_written == "ark:/76543/pf5\nb4x"
-    assert decided_again(doubt, mention, ENDS).ark == SHORT
-    assert decided_again(doubt, mention, Evidence()).spans == mention.spans
+    assert decided_again(unresolved, mention, ENDS).ark == SHORT
+    assert decided_again(unresolved, mention, Evidence()).spans == mention.spans
 
 
 def test_each_of_many_doubts_is_about_its_own_mention() -> None:
     text = "\n\n".join(f"see ark:/76543/pf{at}\nb{at}x there" for at in range(100, 140))
     mentions, doubtful = doubts_about(Block(text))
-    assert [doubt.index for doubt in doubtful] == list(range(40))
+    assert [unresolved.index for unresolved in doubtful] == list(range(40))
     evidence = Evidence.of([Ark("76543", f"pf{at}b{at}x") for at in range(100, 140)])
-    again = [decided_again(doubt, mentions[doubt.index], evidence) for doubt in doubtful]
+    again = [decided_again(unresolved, mentions[unresolved.index], evidence) for unresolved in doubtful]
     assert [mention.ark.name for mention in again] == [f"pf{at}b{at}x" for at in range(100, 140)]
     assert all(text[slice(mention.spans[0][0], mention.spans[-1][1])] == mention.as_written for mention in again)
 
@@ -134,16 +136,16 @@ def test_a_page_stays_the_page(far: int) -> None:
 
 
 @pytest.mark.parametrize("far", [0, 40, NEAR_CHARS, 3 * NEAR_CHARS])
-@pytest.mark.parametrize("room", [0.3, 12.0])
-def test_the_room_in_its_line_stays_known(far: int, room: float) -> None:
+@pytest.mark.parametrize("slack", [0.3, 12.0])
+def test_the_slack_of_its_line_stays_known(far: int, slack: float) -> None:
     filler = "a line of words\n" * (far // 16 + 1)
     text = filler + BROKEN + "\n" + filler
     end = text.index("\nb4x")
-    rooms = tuple((at, room if at == end else 1.0) for at, char in enumerate(text) if char == "\n")
-    mentions, doubtful = doubts_about(Block(text, page=1, rooms=rooms))
+    line_slack = tuple((at, slack if at == end else 1.0) for at, char in enumerate(text) if char == "\n")
+    mentions, doubtful = doubts_about(Block(text, page=1, line_slack=line_slack))
     again = decided_again(doubtful[0], mentions[0], Evidence())
     assert again == mentions[0]
-    assert again.ark == (LONG if room < 1 else SHORT)
+    assert again.ark == (LONG if slack < 1 else SHORT)
 
 
 @pytest.mark.parametrize("far", [0, 40, NEAR_CHARS, 3 * NEAR_CHARS])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from arkaudit.forecast import HostPlan, Plan, plan_of_arks, plan_of_crawl
+from arkaudit.forecast import Forecast, HostPlan, plan_of_arks, plan_of_crawl
 from crawler.observations import HostTraffic
 from crawler.past import PastRun
 from crawler.politeness.pacing import Allowance
@@ -35,7 +35,7 @@ def test_the_slowest_host_bounds_the_whole() -> None:
 
 
 def test_examples_and_tests_are_not_counted() -> None:
-    assert plan_of_arks([(Ark("12345", "x"), "https://n2t.net/ark:/12345/x")], each_second) == Plan(())
+    assert plan_of_arks([(Ark("12345", "x"), "https://n2t.net/ark:/12345/x")], each_second) == Forecast(())
 
 
 def test_a_crawl_takes_what_it_took_last_time_at_the_interval_that_the_host_wanted() -> None:

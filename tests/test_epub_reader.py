@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.ark import Ark
-from extractors.documents import Role
+from extractors.document_model import Role
 from extractors.find import find_arks
 from extractors.readers import epub as reader
 from extractors.readers.epub import read_epub

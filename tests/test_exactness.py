@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from crawler.history.standing import Check, State, standing_of
+from crawler.history.ark_status import ArkState, DatedVerdict, status_of
 from crawler.observations import ObjectOutcome
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
 
@@ -171,9 +171,9 @@ def test_a_url_beyond_all_measure_is_not_sent_and_counts_against_nobody() -> Non
     assert "8000 are the most that are asked for" in row["hops"][-1]["error"]
     assert row["hops"][-1]["sent"] is False
     outcome = ObjectOutcome(row["object"]["outcome"])
-    standing, _ = standing_of(Check(datetime(2026, 1, day, tzinfo=UTC), outcome) for day in (1, 9, 17))
+    standing, _ = status_of(DatedVerdict(datetime(2026, 1, day, tzinfo=UTC), outcome) for day in (1, 9, 17))
     assert standing is not None
-    assert (standing.strikes, standing.state) == (0, State.UNDETERMINED)
+    assert (standing.strikes, standing.state) == (0, ArkState.UNDETERMINED)
 
 
 def test_a_redirect_beyond_all_measure_is_not_followed_and_counts_against_nobody() -> None:

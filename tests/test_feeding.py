@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.leads import Lead
+from crawler.crawl_requests import CrawlRequest
 from crawler.observations import DocumentRecord
 from crawler.storage.errors import StoreUnwritable
 from crawler.storage.feeding import Bounds, Feed
 from crawler.storage.frontier import Frontier
-from crawler.storage.frontier_rows import DOCUMENTS, Entry, Settled, State
+from crawler.storage.frontier_rows import DOCUMENTS, FrontierEntry, FrontierState, SettledEntry
 from crawler.storage.recording import Recorder
 from crawler.storage.rotation import Rotation
 from crawler.storage.store import Store
 from tests.test_frontier import AT, begun
 
 #: What happens to an entry that was handed out.
-Work = Callable[["Crawl", Entry], Awaitable[None]]
+Work = Callable[["Crawl", FrontierEntry], Awaitable[None]]
 
 
 class Crawl:
@@ -40,18 +40,20 @@ class Crawl:
         self.lost: list[str] = []
         self.most_in_hand = self.most_waiting = self.most_hosts = 0
 
-    def lose(self, entry: Entry) -> None:
-        self.lost.append(entry.lead.url)
+    def lose(self, entry: FrontierEntry) -> None:
+        self.lost.append(entry.crawl_request.url)
         self.settle(entry)
 
-    def settle(self, entry: Entry, leads: Iterable[Lead] = ()) -> None:
-        lead = entry.lead
-        self.recorder.add(DocumentRecord(lead.url, None, AT, "read", leads=tuple(leads), settles=lead.canonical))
-        self.feed.settled(lead.canonical)
+    def settle(self, entry: FrontierEntry, leads: Iterable[CrawlRequest] = ()) -> None:
+        crawl_request = entry.crawl_request
+        self.recorder.add(
+            DocumentRecord(crawl_request.url, None, AT, "read", leads=tuple(leads), settles=crawl_request.canonical)
+        )
+        self.feed.settled(crawl_request.canonical)
 
     async def run(self, work: Work) -> None:
         async for entry in self.feed.entries():
-            self.order.append(entry.lead.url)
+            self.order.append(entry.crawl_request.url)
             task = asyncio.ensure_future(work(self, entry))
             self.busy.add(task)
             task.add_done_callback(self.busy.discard)
@@ -61,18 +63,18 @@ class Crawl:
         self.recorder.commit()
 
 
-def crawled(store: Store, work: Work, leads: Iterable[Lead], bounds: Bounds | None = None) -> Crawl:
+def crawled(store: Store, work: Work, leads: Iterable[CrawlRequest], bounds: Bounds | None = None) -> Crawl:
     crawl = Crawl(store, bounds or Bounds())
     crawl.frontier.add(leads)
     asyncio.run(crawl.run(work))
     return crawl
 
 
-def page(host: str, path: str | int) -> Lead:
-    return Lead.to_page(f"http://{host}/{path}")
+def page(host: str, path: str | int) -> CrawlRequest:
+    return CrawlRequest.to_page(f"http://{host}/{path}")
 
 
-async def answer(crawl: Crawl, entry: Entry) -> None:
+async def answer(crawl: Crawl, entry: FrontierEntry) -> None:
     await asyncio.sleep(0)
     crawl.settle(entry)
 
@@ -111,15 +113,15 @@ def test_hosts_take_turns_and_none_has_more_out_than_it_may(steps: list[tuple[st
 
 
 def test_everything_is_handed_out_once_and_what_it_leads_to_as_well() -> None:
-    async def work(crawl: Crawl, entry: Entry) -> None:
+    async def work(crawl: Crawl, entry: FrontierEntry) -> None:
         await asyncio.sleep(0)
-        number = int(entry.lead.url.rpartition("/")[2])
+        number = int(entry.crawl_request.url.rpartition("/")[2])
         crawl.settle(entry, [page(f"h{each % 7}.example", each) for each in (2 * number, 2 * number + 1) if each < 200])
 
     with Store.open(None) as store:
         crawl = crawled(store, work, [page("h1.example", 1)])
         assert sorted(int(url.rpartition("/")[2]) for url in crawl.order) == list(range(1, 200))
-        assert crawl.frontier.counts() == {State.WAITING: 0, State.CLAIMED: 0, State.DONE: 199}
+        assert crawl.frontier.counts() == {FrontierState.WAITING: 0, FrontierState.CLAIMED: 0, FrontierState.DONE: 199}
         assert not crawl.lost
 
 
@@ -135,11 +137,14 @@ def test_a_big_host_does_not_hold_up_the_others() -> None:
 
 
 def test_of_a_host_that_does_not_answer_only_a_few_entries_are_out() -> None:
-    async def work(crawl: Crawl, entry: Entry) -> None:
-        if entry.lead.host == "slow.example":
-            while any(lead.host == "quick.example" for lead in (each.lead for each in crawl.feed._in_hand.values())):
+    async def work(crawl: Crawl, entry: FrontierEntry) -> None:
+        if entry.crawl_request.host == "slow.example":
+            while any(
+                crawl_request.host == "quick.example"
+                for crawl_request in (each.crawl_request for each in crawl.feed._in_hand.values())
+            ):
                 await asyncio.sleep(0.01)
-            out.append(sum(each.lead.host == "slow.example" for each in crawl.feed._in_hand.values()))
+            out.append(sum(each.crawl_request.host == "slow.example" for each in crawl.feed._in_hand.values()))
         crawl.settle(entry)
 
     out: list[int] = []
@@ -164,13 +169,13 @@ def test_what_is_in_memory_is_bounded_and_the_rest_waits_in_the_store(hosts: int
 @pytest.mark.parametrize("hosts", [1, 3, 50])
 def test_a_limit_holds_whatever_the_number_of_hosts_and_files_do_not_count(hosts: int) -> None:
     leads = [page(f"h{number % hosts}.example", number) for number in range(100)]
-    files = [Lead.to_file(f"{number}.pdf") for number in range(5)]
+    files = [CrawlRequest.to_file(f"{number}.pdf") for number in range(5)]
     with Store.open(None) as store:
         crawl = crawled(store, answer, [*leads, *files], Bounds(most=20))
         assert len([url for url in crawl.order if url.startswith("http")]) == 20
         assert len([url for url in crawl.order if url.endswith(".pdf")]) == 5
         assert crawl.feed.is_full
-        assert crawl.frontier.counts() == {State.WAITING: 80, State.CLAIMED: 0, State.DONE: 20}
+        assert crawl.frontier.counts() == {FrontierState.WAITING: 80, FrontierState.CLAIMED: 0, FrontierState.DONE: 20}
 
 
 def test_with_a_limit_on_one_host_pages_are_fetched_in_the_order_of_their_discovery() -> None:
@@ -183,24 +188,24 @@ def test_with_a_limit_on_one_host_pages_are_fetched_in_the_order_of_their_discov
 
 
 def test_what_was_lost_on_the_way_is_settled_and_the_crawl_ends() -> None:
-    async def work(crawl: Crawl, entry: Entry) -> None:
-        if not entry.lead.url.endswith("3"):
+    async def work(crawl: Crawl, entry: FrontierEntry) -> None:
+        if not entry.crawl_request.url.endswith("3"):
             crawl.settle(entry)
 
     with Store.open(None) as store:
         crawl = crawled(store, work, [page("h.example", number) for number in range(6)])
         assert crawl.lost == ["http://h.example/3"]
-        assert crawl.frontier.counts()[State.DONE] == 6
+        assert crawl.frontier.counts()[FrontierState.DONE] == 6
 
 
 def test_after_a_crash_what_was_in_hand_comes_first_and_nothing_that_is_done(tmp_path: Path) -> None:
     done: set[str] = set()
 
-    async def work(crawl: Crawl, entry: Entry) -> None:
+    async def work(crawl: Crawl, entry: FrontierEntry) -> None:
         if len(crawl.order) >= 50:
             crawl.feed.stop()
-        if not entry.lead.url.endswith("1"):
-            done.add(entry.lead.url)
+        if not entry.crawl_request.url.endswith("1"):
+            done.add(entry.crawl_request.url)
             crawl.settle(entry)
 
     with Store.open(tmp_path / "a.db") as store:
@@ -215,11 +220,11 @@ def test_after_a_crash_what_was_in_hand_comes_first_and_nothing_that_is_done(tmp
         assert again.order[: len(in_hand)] == in_hand
         assert len(again.order) == 600 - len(done)
         assert not done & set(again.order)
-        assert again.frontier.counts()[State.DONE] == 600
+        assert again.frontier.counts()[FrontierState.DONE] == 600
 
 
 def test_a_store_that_fills_up_ends_the_feed(tmp_path: Path) -> None:
-    async def work(crawl: Crawl, entry: Entry) -> None:
+    async def work(crawl: Crawl, entry: FrontierEntry) -> None:
         crawl.settle(entry, [page("h.example", f"{entry.entry_id}/{number}/{'x' * 500}") for number in range(20)])
 
     async def main(crawl: Crawl) -> None:
@@ -252,7 +257,7 @@ def test_records_are_committed_within_a_moment_and_in_their_order(tmp_path: Path
         assert seen == [100], "a hundred are enough"
         await asyncio.sleep(0.3)
         assert seen == [100, 30]
-        recorder.add(Settled(DOCUMENTS, "x"), Settled(DOCUMENTS, "y"))
+        recorder.add(SettledEntry(DOCUMENTS, "x"), SettledEntry(DOCUMENTS, "y"))
         assert recorder.commit()
         assert not recorder.commit()
         return seen

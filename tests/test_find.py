@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractors.ark import Ark
-from extractors.documents import Block, Role
+from extractors.document_model import Block, Role
 from extractors.find import Mention, NamespaceMention, find_arks, scan
 from extractors.wraps.decide import decide
 from extractors.wraps.evidence import Evidence

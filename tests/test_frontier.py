@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from crawler.leads import Kind, Lead, leads_to_pages
+from crawler.crawl_requests import CrawlRequest, RequestKind, page_requests
 from crawler.observations import DocumentRecord
 from crawler.storage.errors import StoreUnwritable
 from crawler.storage.frontier import Frontier
-from crawler.storage.frontier_rows import ARKS, DOCUMENTS, Settled, State
+from crawler.storage.frontier_rows import ARKS, DOCUMENTS, FrontierState, SettledEntry
 from crawler.storage.store import Store
 from extractors.ark import Ark
 
@@ -24,12 +24,12 @@ def begun(store: Store) -> int:
     return store.begin_run(command="run", at=AT, version="0", resolver="https://n2t.net/", user_agent="t", seeds=["a"])
 
 
-def pages(*paths: str, host: str = "library.example") -> list[Lead]:
-    return [Lead.to_page(f"https://{host}/{path}") for path in paths]
+def pages(*paths: str, host: str = "library.example") -> list[CrawlRequest]:
+    return [CrawlRequest.to_page(f"https://{host}/{path}") for path in paths]
 
 
 def urls(frontier: Frontier, host: str = "library.example", *, most: int = 100) -> list[str]:
-    return [entry.lead.url for entry in frontier.claim({host: most})]
+    return [entry.crawl_request.url for entry in frontier.claim({host: most})]
 
 
 def test_what_is_added_is_claimed_once_in_the_order_of_discovery() -> None:
@@ -50,12 +50,15 @@ def test_urls_are_the_same_by_their_canonical_form_and_are_sent_as_they_were_fou
 
 
 def test_each_octet_of_an_arks_url_counts() -> None:
-    leads = [Lead.to_ark(Ark("12x45", "x5"), f"{SITE}/ark:/12x45/x5{query}") for query in ("", "?b=1&a=2", "?a=2&b=1")]
+    leads = [
+        CrawlRequest.to_ark(Ark("12x45", "x5"), f"{SITE}/ark:/12x45/x5{query}")
+        for query in ("", "?b=1&a=2", "?a=2&b=1")
+    ]
     with Store.open(None) as store:
         frontier = Frontier(store, begun(store), ARKS)
         frontier.add(leads)
-        assert list(frontier.leads()) == leads
-        assert [entry.lead for entry in frontier.claim({"library.example": 9})] == leads
+        assert list(frontier.requests()) == leads
+        assert [entry.crawl_request for entry in frontier.claim({"library.example": 9})] == leads
 
 
 def test_runs_and_spiders_have_each_their_own() -> None:
@@ -73,11 +76,11 @@ def test_what_a_document_leads_to_and_that_it_is_done_are_recorded_with_it() -> 
         [seed] = pages("")
         frontier.add([seed])
         frontier.claim({"library.example": 1})
-        leads = tuple(leads_to_pages([f"{SITE}/b", f"{SITE}/a", f"{SITE}/b#x"], depth=1, found_on=seed.url))
+        leads = tuple(page_requests([f"{SITE}/b", f"{SITE}/a", f"{SITE}/b#x"], depth=1, found_on=seed.url))
         store.record(run_id, [DocumentRecord(seed.url, None, AT, "read", leads=leads, settles=seed.canonical)])
-        assert frontier.counts() == {State.WAITING: 2, State.CLAIMED: 0, State.DONE: 1}
+        assert frontier.counts() == {FrontierState.WAITING: 2, FrontierState.CLAIMED: 0, FrontierState.DONE: 1}
         found = frontier.claim({"library.example": 9})
-    assert [(each.lead.url, each.lead.depth, each.lead.found_on) for each in found] == [
+    assert [(each.crawl_request.url, each.crawl_request.depth, each.crawl_request.found_on) for each in found] == [
         (f"{SITE}/b", 1, seed.url),
         (f"{SITE}/a", 1, seed.url),
     ]
@@ -93,10 +96,10 @@ def test_when_a_document_can_not_be_recorded_nothing_of_it_is(tmp_path: Path) ->
         with store.transaction() as connection:
             count = connection.exec_driver_sql("pragma page_count").scalar_one()
         store._engine.raw_connection().execute(f"pragma max_page_count={count + 2}")
-        leads = tuple(leads_to_pages((f"{SITE}/{n}" for n in range(1000)), depth=1, found_on=seed.url))
+        leads = tuple(page_requests((f"{SITE}/{n}" for n in range(1000)), depth=1, found_on=seed.url))
         with pytest.raises(StoreUnwritable, match="full"):
             store.record(run_id, [DocumentRecord(seed.url, None, AT, "read", leads=leads, settles=seed.canonical)])
-        assert frontier.counts() == {State.WAITING: 0, State.CLAIMED: 1, State.DONE: 0}
+        assert frontier.counts() == {FrontierState.WAITING: 0, FrontierState.CLAIMED: 1, FrontierState.DONE: 0}
         assert store.counts(run_id)["documents"] == 0
 
 
@@ -106,10 +109,10 @@ def test_after_a_crash_what_was_claimed_is_known(tmp_path: Path) -> None:
         frontier = Frontier(store, run_id, DOCUMENTS)
         frontier.add(pages("a", "b", "c"))
         frontier.claim({"library.example": 2})
-        store.record(run_id, [Settled(DOCUMENTS, f"{SITE}/a")])
+        store.record(run_id, [SettledEntry(DOCUMENTS, f"{SITE}/a")])
     with Store.open(tmp_path / "a.db") as store:
         frontier = Frontier(store, run_id, DOCUMENTS)
-        assert [(entry.lead.url, entry.attempts) for entry in frontier.claim_again()] == [(f"{SITE}/b", 2)]
+        assert [(entry.crawl_request.url, entry.attempts) for entry in frontier.claim_again()] == [(f"{SITE}/b", 2)]
         assert urls(frontier) == [f"{SITE}/c"]
 
 
@@ -119,28 +122,35 @@ def test_where_redirects_lead_is_theirs_unless_it_was_found_before_or_is_asked_f
         run_id = begun(store)
         frontier = Frontier(store, run_id, DOCUMENTS)
         frontier.add([before, way, after])
-        assert [frontier.arrive(lead) for lead in (before, after, new, new)] == [False, False, True, False]
-        states = (State.WAITING, State.CLAIMED)
+        assert [frontier.arrive(crawl_request) for crawl_request in (before, after, new, new)] == [
+            False,
+            False,
+            True,
+            False,
+        ]
+        states = (FrontierState.WAITING, FrontierState.CLAIMED)
         assert [frontier.take_over(before, state, by=way) for state in states] == [False, False], "found before"
         assert [frontier.take_over(new, state, by=way) for state in states] == [False, False], "they are there already"
-        assert frontier.take_over(after, State.WAITING, by=way)
+        assert frontier.take_over(after, FrontierState.WAITING, by=way)
         assert urls(frontier) == [f"{SITE}/before", f"{SITE}/way"]
         assert frontier.handed_out() == 2
-        assert frontier.take_over(way, State.CLAIMED, by=before)
+        assert frontier.take_over(way, FrontierState.CLAIMED, by=before)
     with Store.open(tmp_path / "a.db") as store:
         frontier = Frontier(store, run_id, DOCUMENTS)
-        assert [entry.lead.url for entry in frontier.claim_again()] == [f"{SITE}/before"]
+        assert [entry.crawl_request.url for entry in frontier.claim_again()] == [f"{SITE}/before"]
         assert urls(frontier) == [f"{SITE}/way", f"{SITE}/after", f"{SITE}/new"], "after a crash they wait again"
 
 
 def test_hosts_come_in_the_order_in_which_they_were_come_by() -> None:
     with Store.open(None) as store:
         frontier = Frontier(store, begun(store), DOCUMENTS)
-        frontier.add([*pages("a", host="b.example"), *pages("a", "b", host="a.example"), Lead.to_file("thesis.pdf")])
+        frontier.add(
+            [*pages("a", host="b.example"), *pages("a", "b", host="a.example"), CrawlRequest.to_file("thesis.pdf")]
+        )
         assert frontier.hosts() == ["b.example", "a.example", ""]
         frontier.claim({"b.example": 1})
         assert frontier.hosts() == ["a.example", ""]
-        assert frontier.claim({"": 1})[0].lead.kind is Kind.FILE
+        assert frontier.claim({"": 1})[0].crawl_request.kind is RequestKind.FILE
 
 
 def test_claiming_looks_at_no_more_rows_than_it_takes() -> None:
@@ -158,5 +168,5 @@ def test_claiming_looks_at_no_more_rows_than_it_takes() -> None:
 
 
 def test_a_link_that_is_no_url_leads_nowhere_and_takes_no_other_with_it() -> None:
-    found = leads_to_pages(["http://[broken", f"{SITE}/a"], depth=1, found_on=None)
-    assert [lead.url for lead in found] == [f"{SITE}/a"]
+    found = page_requests(["http://[broken", f"{SITE}/a"], depth=1, found_on=None)
+    assert [crawl_request.url for crawl_request in found] == [f"{SITE}/a"]

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.leads import Lead, Reach
+from crawler.crawl_requests import CrawlRequest, Reach
 from crawler.scope import Extent, Scope
 from crawler.sources.canonical import same_document
 from crawler.sources.gate import Gate, Passed, Rules
-from crawler.sources.listing import Item, SourceKind, SourceReading
+from crawler.sources.link_targets import Headers
+from crawler.sources.listing import ListedItem, SourceKind, SourceReading
 from crawler.sources.patterns import MOST_CUT_OFF, LinkPatterns, TooSlow
-from crawler.sources.targets import Headers
 from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, turns_page
-from extractors.documents import Reading
+from extractors.document_model import Reading
 from extractors.formats import read_document
 from tests.vectors import vectors
 
@@ -157,14 +157,21 @@ def gate(
 
 
 def from_page(
-    html: str, *, at: Gate | None = None, lead: Lead | None = None, headers: Headers | None = None, url: str = HOME
+    html: str,
+    *,
+    at: Gate | None = None,
+    crawl_request: CrawlRequest | None = None,
+    headers: Headers | None = None,
+    url: str = HOME,
 ) -> Passed:
     reading = read_document(html.encode(), media_type="text/html")
-    return (at or gate()).page(lead or Lead.to_page(url), reading, url=url, headers=headers or Headers())
+    return (at or gate()).page(
+        crawl_request or CrawlRequest.to_page(url), reading, url=url, headers=headers or Headers()
+    )
 
 
 def urls(passed: Passed) -> list[str]:
-    return [lead.url.removeprefix(HOME) for lead in passed.leads]
+    return [crawl_request.url.removeprefix(HOME) for crawl_request in passed.leads]
 
 
 def kinds(passed: Passed) -> list[str]:
@@ -187,21 +194,31 @@ def test_links_are_compared_in_one_form_and_sent_as_found() -> None:
 def test_a_link_of_one_page_leads_one_step_further_and_a_turned_page_none() -> None:
     at = HOME + "browse"
     passed = from_page(
-        "<a href='?page=2'>2</a><a href='/item/1'>1</a>", lead=Lead.to_page(at, found_on=HOME, depth=3), url=at
+        "<a href='?page=2'>2</a><a href='/item/1'>1</a>",
+        crawl_request=CrawlRequest.to_page(at, found_on=HOME, depth=3),
+        url=at,
     )
-    assert [(lead.url.removeprefix(HOME), lead.depth) for lead in passed.leads] == [("browse?page=2", 3), ("item/1", 4)]
+    assert [(crawl_request.url.removeprefix(HOME), crawl_request.depth) for crawl_request in passed.leads] == [
+        ("browse?page=2", 3),
+        ("item/1", 4),
+    ]
 
 
 def test_the_depth_that_the_user_gives_ends_a_crawl_without_a_word() -> None:
     limited = gate(rules=Rules(depth=2))
     html = "<a href='/a'>a</a>"
-    assert urls(from_page(html, at=limited, lead=Lead.to_page(HOME, found_on=HOME, depth=1))) == ["a"]
-    assert from_page(html, at=limited, lead=Lead.to_page(HOME, found_on=HOME, depth=2)) == Passed()
+    assert urls(from_page(html, at=limited, crawl_request=CrawlRequest.to_page(HOME, found_on=HOME, depth=1))) == ["a"]
+    assert from_page(html, at=limited, crawl_request=CrawlRequest.to_page(HOME, found_on=HOME, depth=2)) == Passed()
 
 
 def test_the_depth_that_keeps_from_traps_is_told() -> None:
-    assert urls(from_page("<a href='/a'>a</a>", lead=Lead.to_page(HOME, found_on=HOME, depth=MOST_DEPTH - 1))) == ["a"]
-    passed = from_page("<a href='/a'>a</a><a href='/b'>b</a>", lead=Lead.to_page(HOME, found_on=HOME, depth=MOST_DEPTH))
+    assert urls(
+        from_page("<a href='/a'>a</a>", crawl_request=CrawlRequest.to_page(HOME, found_on=HOME, depth=MOST_DEPTH - 1))
+    ) == ["a"]
+    passed = from_page(
+        "<a href='/a'>a</a><a href='/b'>b</a>",
+        crawl_request=CrawlRequest.to_page(HOME, found_on=HOME, depth=MOST_DEPTH),
+    )
     assert passed.leads == ()
     [finding] = passed.findings
     assert (finding.kind, finding.detail.partition(":")[2].split(",")[0]) == ("trap-depth", " 2")
@@ -276,16 +293,18 @@ def test_the_scope_is_a_site_a_host_or_a_path_and_documents_beside_it_belong_to_
     seed = HOME + "maps/index.html"
     passed = from_page(html, at=gate(seed, extent=extent), url=seed)
     assert urls(passed) == followed
-    reaches = {lead.url: lead.reach for lead in passed.leads}
+    reaches = {crawl_request.url: crawl_request.reach for crawl_request in passed.leads}
     within = Reach.SITE if extent is Extent.SITE else Reach.LEAF
     assert reaches["https://files.library.example/d.pdf"] is within
 
 
 def test_from_a_content_host_everything_is_fetched_and_nothing_followed() -> None:
     here = gate(content_hosts=("CDN.example",))
-    [lead] = from_page("<a href='https://cdn.example/bitstream/1'>1</a>", at=here).leads
-    assert lead.reach is Reach.LEAF
-    assert from_page("<a href='/more'>more</a>", at=here, lead=lead, url=lead.url).leads == ()
+    [crawl_request] = from_page("<a href='https://cdn.example/bitstream/1'>1</a>", at=here).leads
+    assert crawl_request.reach is Reach.LEAF
+    assert (
+        from_page("<a href='/more'>more</a>", at=here, crawl_request=crawl_request, url=crawl_request.url).leads == ()
+    )
 
 
 def test_a_landing_page_leads_to_its_documents_and_nowhere_else() -> None:
@@ -295,20 +314,25 @@ def test_a_landing_page_leads_to_its_documents_and_nowhere_else() -> None:
         <a href='https://third.example/other.pdf'>cited</a>"""
     headers = Headers(link=('<https://repository.elsewhere.example/item/7/docx>; rel="item"; type="x"',))
     passed = from_page(
-        html, lead=Lead.to_page(landing, found_on="oai:r:7", depth=1, reach=Reach.ITEM), url=landing, headers=headers
+        html,
+        crawl_request=CrawlRequest.to_page(landing, found_on="oai:r:7", depth=1, reach=Reach.ITEM),
+        url=landing,
+        headers=headers,
     )
-    assert [lead.url.removeprefix("https://") for lead in passed.leads] == [
+    assert [crawl_request.url.removeprefix("https://") for crawl_request in passed.leads] == [
         "repository.elsewhere.example/item/7/docx",
         "repository.elsewhere.example/bitstream/7",
         "repository.elsewhere.example/item/thesis.pdf",
         "files.elsewhere.example/data.CSV",
     ]
-    assert {lead.reach for lead in passed.leads} == {Reach.LEAF}
+    assert {crawl_request.reach for crawl_request in passed.leads} == {Reach.LEAF}
 
 
 def test_a_landing_page_that_goes_on_by_itself_stays_a_landing_page() -> None:
-    lead = Lead.to_page("https://r.example/1", found_on="x", depth=1, reach=Reach.ITEM)
-    [further] = from_page("<meta http-equiv=refresh content='0; url=/2'>", lead=lead, url=lead.url).leads
+    crawl_request = CrawlRequest.to_page("https://r.example/1", found_on="x", depth=1, reach=Reach.ITEM)
+    [further] = from_page(
+        "<meta http-equiv=refresh content='0; url=/2'>", crawl_request=crawl_request, url=crawl_request.url
+    ).leads
     assert (further.reach, further.depth) == (Reach.ITEM, 1)
 
 
@@ -316,9 +340,14 @@ def test_a_landing_page_that_goes_on_by_itself_stays_a_landing_page() -> None:
 
 
 def test_what_a_named_source_lists_is_asked_for_wherever_it_is_and_its_further_parts_come_first() -> None:
-    read = SourceReading(SourceKind.FEED, (Item("https://elsewhere.example/1"), Item(HOME + "2")), (HOME + "feed?p=2",))
-    passed = gate().source(Lead.to_page(HOME + "feed"), read)
-    assert [(lead.url, lead.reach, lead.depth, lead.part) for lead in passed.leads] == [
+    read = SourceReading(
+        SourceKind.FEED, (ListedItem("https://elsewhere.example/1"), ListedItem(HOME + "2")), (HOME + "feed?p=2",)
+    )
+    passed = gate().source(CrawlRequest.to_page(HOME + "feed"), read)
+    assert [
+        (crawl_request.url, crawl_request.reach, crawl_request.depth, crawl_request.part)
+        for crawl_request in passed.leads
+    ] == [
         (HOME + "feed?p=2", Reach.ITEM, 0, 1),
         ("https://elsewhere.example/1", Reach.ITEM, 1, 0),
         (HOME + "2", Reach.ITEM, 1, 0),
@@ -327,37 +356,44 @@ def test_what_a_named_source_lists_is_asked_for_wherever_it_is_and_its_further_p
 
 
 def test_a_source_that_a_crawl_comes_upon_stays_in_its_scope() -> None:
-    read = SourceReading(SourceKind.SITEMAP, (Item("https://elsewhere.example/1"), Item(HOME + "2")))
-    passed = gate().source(Lead.to_page(HOME + "sitemap.xml", found_on=HOME, depth=1), read)
-    assert [(lead.url, lead.reach) for lead in passed.leads] == [(HOME + "2", Reach.SITE)]
+    read = SourceReading(SourceKind.SITEMAP, (ListedItem("https://elsewhere.example/1"), ListedItem(HOME + "2")))
+    passed = gate().source(CrawlRequest.to_page(HOME + "sitemap.xml", found_on=HOME, depth=1), read)
+    assert [(crawl_request.url, crawl_request.reach) for crawl_request in passed.leads] == [(HOME + "2", Reach.SITE)]
 
 
 def test_links_of_a_record_that_are_not_its_own_place_are_followed_in_scope_only() -> None:
-    items = (Item("https://doi.example/1", "r:1"), Item("https://rights.example/by", "r:1", is_elsewhere=False))
-    read = SourceReading(SourceKind.OAI, (*items, Item(HOME + "galley/1", "r:1", is_elsewhere=False)))
-    passed = gate().source(Lead.to_page(HOME + "oai", source=SourceKind.OAI), read)
-    assert [(lead.url, lead.found_on) for lead in passed.leads] == [
+    items = (
+        ListedItem("https://doi.example/1", "r:1"),
+        ListedItem("https://rights.example/by", "r:1", is_elsewhere=False),
+    )
+    read = SourceReading(SourceKind.OAI, (*items, ListedItem(HOME + "galley/1", "r:1", is_elsewhere=False)))
+    passed = gate().source(CrawlRequest.to_page(HOME + "oai", source=SourceKind.OAI), read)
+    assert [(crawl_request.url, crawl_request.found_on) for crawl_request in passed.leads] == [
         ("https://doi.example/1", "r:1"), (HOME + "galley/1", "r:1"),
     ]  # fmt: skip
 
 
 def test_pictures_examples_and_traps_are_not_asked_for_by_a_source_either() -> None:
     listed = (HOME + "scan.jpg", HOME + "ark:/12345/x5", HOME + "events/2040/", HOME + "ok", "http://[broken/")
-    passed = gate().source(Lead.to_page(HOME + "list"), SourceReading(SourceKind.LIST, tuple(map(Item, listed))))
+    passed = gate().source(
+        CrawlRequest.to_page(HOME + "list"), SourceReading(SourceKind.LIST, tuple(map(ListedItem, listed)))
+    )
     assert (urls(passed), kinds(passed)) == (["ok"], ["trap-calendar"])
 
 
 def test_without_depth_nothing_is_followed_and_what_a_source_says_of_itself_is_told() -> None:
-    read = read_nothing = SourceReading(SourceKind.SITEMAP, (Item(HOME + "1"),), (HOME + "s2.xml",))
-    assert gate(rules=Rules(depth=0)).source(Lead.to_page(HOME), read) == Passed(findings=read_nothing.findings)
+    read = read_nothing = SourceReading(SourceKind.SITEMAP, (ListedItem(HOME + "1"),), (HOME + "s2.xml",))
+    assert gate(rules=Rules(depth=0)).source(CrawlRequest.to_page(HOME), read) == Passed(findings=read_nothing.findings)
 
 
 @given(st.lists(st.text(max_size=40), max_size=6), st.text(max_size=60))
 def test_no_link_and_no_header_is_too_odd(links: list[str], header: str) -> None:
     reading = Reading("text/html", links=tuple(links), base=header, robots=(header,))
     told = Headers((header,), (header,), (header,))
-    passed = gate().page(Lead.to_page(HOME), reading, url=HOME, headers=told)
-    assert all(lead.url.isascii() and lead.url.startswith(("http", "HTTP")) for lead in passed.leads)
+    passed = gate().page(CrawlRequest.to_page(HOME), reading, url=HOME, headers=told)
+    assert all(
+        crawl_request.url.isascii() and crawl_request.url.startswith(("http", "HTTP")) for crawl_request in passed.leads
+    )
 
 
 SLOW = r"(a|a|aa)+$"
@@ -370,7 +406,7 @@ def test_a_pattern_that_takes_too_long_is_a_finding_and_no_hang() -> None:
         kinds = {finding.kind: finding.detail for finding in passed.findings}
         assert kinds["slow-pattern"].startswith("links not followed: 30")
         assert "a pattern of --include or --exclude takes too long" in kinds["slow-pattern"]
-        assert [lead.url for lead in passed.leads] == ([f"{HOME}item/b"] if rules.include else [])
+        assert [crawl_request.url for crawl_request in passed.leads] == ([f"{HOME}item/b"] if rules.include else [])
 
 
 def test_a_pattern_that_was_cut_off_some_times_is_searched_for_no_more() -> None:

@@ -19,18 +19,18 @@ import pytest
 
 from crawler.attempts import Patience
 from crawler.observations import ChainEnd
-from crawler.politeness.governor import Governor, NotAsked
 from crawler.politeness.host_files import (
     GRACE_S,
     KEPT_S,
     LONGEST_POLL_S,
     LONGEST_REQUEST_S,
     POLL_S,
-    Claim,
     HostFiles,
-    Wait,
+    HostLease,
+    HostWait,
 )
 from crawler.politeness.pacing import Allowance, Allowances
+from crawler.politeness.throttle import HostThrottle, NotAsked
 
 INTERVAL_S = 0.05
 #: The clock of the event loop and the one that is looked at differ by less.
@@ -39,9 +39,9 @@ QUICK = Patience(attempts=3, backoff_s=0.0, longest_wait_s=5.0)
 HOST = "http://r.example/ark:/12x45/x5"
 
 
-def governor(interval_s: float = INTERVAL_S, concurrency: int = 1, *, folder: Path | None = None) -> Governor:
+def throttle(interval_s: float = INTERVAL_S, concurrency: int = 1, *, folder: Path | None = None) -> HostThrottle:
     allowances = Allowances(interval_s, {"own.example": Allowance(interval_s, concurrency)})
-    return Governor(allowances, QUICK, files=HostFiles(folder) if folder else None, is_own=lambda _: True)
+    return HostThrottle(allowances, QUICK, files=HostFiles(folder) if folder else None, is_own=lambda _: True)
 
 
 class Log:
@@ -52,14 +52,14 @@ class Log:
         self.most: dict[str, int] = {}
         self._under_way: defaultdict[str, int] = defaultdict(int)
 
-    async def ask(self, by: Governor, url: str = HOST, *, takes_s: float = 0.0, status: int = 200) -> None:
-        async with by.turn(url) as turn:
+    async def ask(self, by: HostThrottle, url: str = HOST, *, takes_s: float = 0.0, status: int = 200) -> None:
+        async with by.slot(url) as slot:
             self.starts[url].append(time.monotonic())
             self._under_way[url] += 1
             self.most[url] = max(self.most.get(url, 0), self._under_way[url])
             await asyncio.sleep(takes_s)
             self._under_way[url] -= 1
-            turn.answered(status)
+            slot.answered(status)
 
     def shortest_gap(self, url: str = HOST) -> float:
         return min(later - earlier for earlier, later in pairwise(self.starts[url]))
@@ -76,7 +76,7 @@ def run(scene: Callable[[], Awaitable[None]], *, at_most_s: float = 60.0) -> Non
 
 
 def test_turns_at_a_host_come_one_after_another_an_interval_apart() -> None:
-    log, by = Log(), governor()
+    log, by = Log(), throttle()
 
     async def scene() -> None:
         await asyncio.gather(*(log.ask(by, takes_s=0.01) for _ in range(8)))
@@ -88,7 +88,7 @@ def test_turns_at_a_host_come_one_after_another_an_interval_apart() -> None:
 
 
 def test_a_request_that_takes_longer_than_the_interval_is_waited_for() -> None:
-    log, by = Log(), governor(interval_s=0.0)
+    log, by = Log(), throttle(interval_s=0.0)
 
     async def scene() -> None:
         await asyncio.gather(*(log.ask(by, takes_s=0.02) for _ in range(5)))
@@ -98,7 +98,7 @@ def test_a_request_that_takes_longer_than_the_interval_is_waited_for() -> None:
 
 
 def test_as_many_as_are_allowed_are_under_way_at_a_host_of_ones_own() -> None:
-    log, by, url = Log(), governor(0.0, concurrency=4), "http://own.example/x"
+    log, by, url = Log(), throttle(0.0, concurrency=4), "http://own.example/x"
 
     async def scene() -> None:
         await asyncio.gather(*(log.ask(by, url, takes_s=0.03) for _ in range(12)))
@@ -108,7 +108,7 @@ def test_as_many_as_are_allowed_are_under_way_at_a_host_of_ones_own() -> None:
 
 
 def test_a_thousand_hosts_are_asked_at_once() -> None:
-    log, by, turns = Log(), governor(), 3
+    log, by, turns = Log(), throttle(), 3
     urls = [f"http://h{number}.example/" for number in range(1000)]
 
     async def scene() -> None:
@@ -121,15 +121,15 @@ def test_a_thousand_hosts_are_asked_at_once() -> None:
 
 
 def test_intervals_count_from_when_a_request_really_went_out() -> None:
-    by, starts, sent = governor(), list[float](), list[float]()
+    by, starts, sent = throttle(), list[float](), list[float]()
 
     async def connects_slowly() -> None:
-        async with by.turn(HOST) as turn:
+        async with by.slot(HOST) as slot:
             starts.append(time.monotonic())
             await asyncio.sleep(0.03)
             sent.append(time.monotonic())
-            turn.sent()
-            turn.answered(200)
+            slot.sent()
+            slot.answered(200)
 
     async def scene() -> None:
         await asyncio.gather(connects_slowly(), connects_slowly())
@@ -139,11 +139,11 @@ def test_intervals_count_from_when_a_request_really_went_out() -> None:
 
 
 def test_a_pause_holds_for_the_whole_host_and_is_on_record() -> None:
-    by, log = governor(), Log()
+    by, log = throttle(), Log()
 
     async def scene() -> None:
-        async with by.turn(HOST) as turn:
-            turn.answered(503, 0.4)
+        async with by.slot(HOST) as slot:
+            slot.answered(503, 0.4)
             answered = time.monotonic()
         await asyncio.gather(log.ask(by), log.ask(by))
         assert log.starts[HOST][0] - answered >= 0.4 - TOLERANCE_S
@@ -158,7 +158,7 @@ def test_a_pause_holds_for_the_whole_host_and_is_on_record() -> None:
 
 
 def test_whoever_is_cancelled_does_not_keep_the_turn() -> None:
-    by, log = governor(), Log()
+    by, log = throttle(), Log()
 
     async def scene() -> None:
         first = asyncio.ensure_future(log.ask(by, takes_s=0.1))
@@ -173,7 +173,7 @@ def test_whoever_is_cancelled_does_not_keep_the_turn() -> None:
 
 
 def test_nobody_who_waits_has_a_turn_once_they_are_dropped() -> None:
-    by, log = governor(), Log()
+    by, log = throttle(), Log()
 
     async def scene() -> None:
         asking = [asyncio.ensure_future(log.ask(by, takes_s=0.05)) for _ in range(5)]
@@ -189,18 +189,18 @@ def test_nobody_who_waits_has_a_turn_once_they_are_dropped() -> None:
 # -- dead hosts
 
 
-async def fail(by: Governor, url: str = HOST, end: ChainEnd = ChainEnd.REFUSED) -> str:
+async def fail(by: HostThrottle, url: str = HOST, end: ChainEnd = ChainEnd.REFUSED) -> str:
     """What becomes of a request to a host that refuses connections."""
     try:
-        async with by.turn(url) as turn:
-            turn.failed(end, "the host refused the connection")
+        async with by.slot(url) as slot:
+            slot.failed(end, "the host refused the connection")
     except NotAsked as refusal:
         return str(refusal)
     return "asked"
 
 
 def test_a_dead_host_is_asked_five_times_and_once_more_at_the_end() -> None:
-    by, log, url = governor(), Log(), "http://living.example/"
+    by, log, url = throttle(), Log(), "http://living.example/"
 
     async def scene() -> None:
         dead = [asyncio.ensure_future(fail(by)) for _ in range(12)]
@@ -218,14 +218,14 @@ def test_a_dead_host_is_asked_five_times_and_once_more_at_the_end() -> None:
     traffic = {each.host: each for each in by.take_traffic()}["http://r.example"]
     assert (traffic.requests, traffic.failures) == (6, 6)
     assert traffic.given_up is not None
-    assert by.room("http://r.example") > 2, "what is queued for it comes out to be told"
+    assert by.free_slots("http://r.example") > 2, "what is queued for it comes out to be told"
 
 
 def test_a_dead_host_is_tried_once_more_at_once_also_with_the_files_of_other_audits(tmp_path: Path) -> None:
     told: list[str] = []
 
     async def scene() -> None:
-        by = governor(folder=tmp_path)
+        by = throttle(folder=tmp_path)
         told.extend(await asyncio.gather(*(fail(by) for _ in range(8))))
 
     run(scene, at_most_s=20.0)  # a lock that is taken without a turn holds the host up for ten minutes
@@ -233,12 +233,12 @@ def test_a_dead_host_is_tried_once_more_at_once_also_with_the_files_of_other_aud
 
 
 def test_a_host_that_comes_back_is_asked_about_everything() -> None:
-    by, log = governor(), Log()
+    by, log = throttle(), Log()
 
     async def scene() -> None:
         for _ in range(5):
             await fail(by)
-        assert by.room("http://r.example") == 0
+        assert by.free_slots("http://r.example") == 0
         await asyncio.gather(*(log.ask(by) for _ in range(6)))
 
     run(scene)
@@ -246,7 +246,7 @@ def test_a_host_that_comes_back_is_asked_about_everything() -> None:
 
 
 def test_another_stage_tries_a_dead_host_once() -> None:
-    by = governor()
+    by = throttle()
 
     async def scene() -> None:
         for _ in range(7):
@@ -260,13 +260,13 @@ def test_another_stage_tries_a_dead_host_once() -> None:
 
 
 def test_a_pause_beyond_our_patience_ends_the_questions_when_there_is_nothing_else_to_do() -> None:
-    by = governor()
+    by = throttle()
 
     async def scene() -> None:
-        async with by.turn(HOST) as turn:
-            turn.answered(503, 3600.0)
+        async with by.slot(HOST) as slot:
+            slot.answered(503, 3600.0)
         with pytest.raises(NotAsked, match="left alone for longer than the 5 s we wait"):
-            async with by.turn(HOST):
+            async with by.slot(HOST):
                 raise AssertionError("it was asked")
 
     run(scene)
@@ -277,7 +277,7 @@ def test_a_pause_beyond_our_patience_ends_the_questions_when_there_is_nothing_el
 
 
 def test_audits_on_one_machine_take_turns_and_both_get_on(tmp_path: Path) -> None:
-    log, first, second = Log(), governor(folder=tmp_path), governor(folder=tmp_path)
+    log, first, second = Log(), throttle(folder=tmp_path), throttle(folder=tmp_path)
 
     async def scene() -> None:
         await asyncio.gather(*(log.ask(by, takes_s=0.01) for by in (first, second) for _ in range(6)))
@@ -295,10 +295,10 @@ def test_no_audit_waits_until_another_has_done_with_a_slow_host(others: int, tmp
     busy, late = Log(), Log()
 
     async def scene() -> None:
-        by = governor(folder=tmp_path)
+        by = throttle(folder=tmp_path)
         asking = [asyncio.ensure_future(busy.ask(by, takes_s=3 * INTERVAL_S)) for _ in range(30 * others)]
         await asyncio.sleep(INTERVAL_S)
-        late_ones = [governor(folder=tmp_path) for _ in range(others)]
+        late_ones = [throttle(folder=tmp_path) for _ in range(others)]
         await asyncio.gather(*(late.ask(by, takes_s=3 * INTERVAL_S) for by in late_ones for _ in range(3)))
         assert sum(each.done() for each in asking) <= 15 * others
         for each in asking:
@@ -337,11 +337,11 @@ def test_it_is_looked_less_often_at_what_takes_long(tmp_path: Path) -> None:
 
 
 def test_a_pause_that_one_audit_was_asked_for_is_kept_by_the_others(tmp_path: Path) -> None:
-    log, first, second = Log(), governor(folder=tmp_path), governor(folder=tmp_path)
+    log, first, second = Log(), throttle(folder=tmp_path), throttle(folder=tmp_path)
 
     async def scene() -> None:
-        async with first.turn(HOST) as turn:
-            turn.answered(429, 0.4)
+        async with first.slot(HOST) as slot:
+            slot.answered(429, 0.4)
             answered = time.monotonic()
         await log.ask(second)
         assert log.starts[HOST][0] - answered >= 0.4 - TOLERANCE_S
@@ -360,7 +360,7 @@ time.sleep(600)
 
 
 def test_an_audit_that_is_killed_while_it_asks_holds_nobody_up(tmp_path: Path) -> None:
-    log, by = Log(), governor(folder=tmp_path)
+    log, by = Log(), throttle(folder=tmp_path)
     with subprocess.Popen([sys.executable, "-c", HOLDER, tmp_path], stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
@@ -379,7 +379,7 @@ def test_a_cache_that_can_not_be_written_is_told_once_and_hosts_are_paced_all_th
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("where a folder belongs")
-    log, by = Log(), governor(folder=tmp_path / "file" / "hosts")
+    log, by = Log(), throttle(folder=tmp_path / "file" / "hosts")
 
     async def scene() -> None:
         await asyncio.gather(*(log.ask(by) for _ in range(3)), log.ask(by, "http://other.example/"))
@@ -401,15 +401,15 @@ class Clock:
         return self.now
 
 
-def held(files: HostFiles) -> Claim:
+def held(files: HostFiles) -> HostLease:
     claim = files.claim("http://r.example", 1.0, is_alone=True)
-    assert isinstance(claim, Claim)
+    assert isinstance(claim, HostLease)
     return claim
 
 
 def wait(files: HostFiles) -> float:
     claim = files.claim("http://r.example", 1.0, is_alone=True)
-    assert isinstance(claim, Wait)
+    assert isinstance(claim, HostWait)
     return claim.seconds
 
 
@@ -458,7 +458,7 @@ def test_files_of_hosts_that_nobody_asks_any_more_are_cleared_away(tmp_path: Pat
     HostFiles(tmp_path).claim("http://r.example", 1.0, is_alone=True)
     assert {path.exists() for path in (new, used)} == {True}
     assert not old.exists()
-    assert isinstance(in_use, Claim)
+    assert isinstance(in_use, HostLease)
     in_use.release(0.0)
 
 
@@ -478,7 +478,7 @@ def test_a_long_interval_of_ones_own_is_no_wish_of_the_host(tmp_path: Path) -> N
     async def scene() -> None:
         for _ in range(2):
             files = HostFiles(tmp_path)
-            await log.ask(Governor(Allowances(2.5), patience, files=files, is_own=lambda _: True))
+            await log.ask(HostThrottle(Allowances(2.5), patience, files=files, is_own=lambda _: True))
 
     run(scene)
     assert log.shortest_gap() >= 2.5 - TOLERANCE_S
@@ -507,6 +507,6 @@ def test_a_host_has_a_file_whatever_its_name(tmp_path: Path) -> None:
     assert len({files.path(name) for name in names}) == len(names)
     for name in names:
         claim = files.claim(name, 1.0, is_alone=True)
-        assert isinstance(claim, Claim)
+        assert isinstance(claim, HostLease)
         claim.release(0.0)
     assert all(path.parent == tmp_path for path in tmp_path.iterdir())

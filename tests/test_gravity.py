@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.history.standing import EventKind, State
+from crawler.history.ark_status import ArkState, EventKind
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.gravity import EVENT_GRAVITY, GRAVITY, at_least, is_reached
 from reports.vocabulary import FORMATS, ONLY
@@ -15,7 +15,7 @@ from reports.vocabulary import FORMATS, ONLY
 
 def test_every_event_has_its_gravity_and_no_state_or_outcome_that_is_well_has_one() -> None:
     assert set(EVENT_GRAVITY) == set(EventKind)
-    assert set(GRAVITY["state"]) == {str(state) for state in State} - {"healthy", "skipped"}
+    assert set(GRAVITY["state"]) == {str(state) for state in ArkState} - {"healthy", "skipped"}
     works = {str(outcome) for outcome, family in FAMILY_OF.items() if family is Family.WORKS}
     assert set(GRAVITY["outcome"]) == {str(outcome) for outcome in ObjectOutcome} - works - {"skipped"}
 

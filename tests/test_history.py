@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import select
 
 from crawler import schema
+from crawler.history.ark_status import StatusPolicy
 from crawler.history.latest import rebuild
-from crawler.history.standing import Policy
 from crawler.judging import judge_run
 from crawler.observations import ChainEnd, CitedMention, DocumentRecord, Hop, Observation, Question
 from crawler.storage.store import Store
@@ -179,10 +179,10 @@ def test_another_policy_reads_all_history_again() -> None:
     with Store.open(None) as store:
         for day in (0, 2, 4):
             audit(store, day, answers={ONE: 404, OTHER: 200})
-        store.keep_standing_by(Policy(days=3))
+        store.set_status_policy(StatusPolicy(days=3))
         assert [each.state for each in store.known_arks()] == ["confirmed-broken", "healthy"]
         assert (3, ONE, "broke") in events(store)
-        store.keep_standing_by(Policy())
+        store.set_status_policy(StatusPolicy())
         assert [each.state for each in store.known_arks()] == ["failing", "healthy"]
         assert_rebuilt_the_same(store)
 

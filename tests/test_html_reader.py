@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from extractors.documents import Role
+from extractors.document_model import Role
 from extractors.find import find_arks
 from extractors.readers.markup import html, html_source
 from extractors.readers.markup.html import read_html

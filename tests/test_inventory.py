@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome
-from reports.acting.expectations import Access, Landing, access, landing, same_object
-from reports.acting.inventory import FINDINGS
 from reports.choosing import Choice, chosen
 from reports.definitions import rows_of
-from reports.formats.markdown import markdown
+from reports.formats.markdown_report import markdown
 from reports.formats.report import Report
 from reports.frames import load_frames
 from reports.inventory_file import InventoryUnreadable, read_inventory
+from reports.remediation.expectations import ExpectedAccess, Landing, access, landing, same_object
+from reports.remediation.inventory import FINDINGS
 from reports.summary import sentences
 from reports.tables import tables_of
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
@@ -50,7 +50,7 @@ def test_what_was_not_judged_is_never_wrong(
     if not is_judged:
         assert landing("https://a.example/7", outcome, final) is Landing.UNDETERMINED
     if outcome is not ObjectOutcome.RESOLVED:
-        assert access(closed, outcome, status) is not Access.WRONGLY_OPEN
+        assert access(closed, outcome, status) is not ExpectedAccess.WRONGLY_OPEN
 
 
 URLS = r"https?://[a-z]{1,5}\.example(:[0-9]{2,4})?(/[a-z0-9%~._-]{0,6}){0,3}(\?[a-z]=[0-9])?"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.documents import Block, Role
+from extractors.document_model import Block, Role
 from extractors.find import Mention, NamespaceMention, find_arks, scan
 from extractors.mentions.labels import label_signs, may_hold_label
 from extractors.wraps.evidence import Evidence

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.reading import extract_killably
+from crawler.document_reading import extract_killably
 from extractors.extraction import extract, extract_in_time
 from extractors.formats import Format, format_of
 from extractors.worker import Worker

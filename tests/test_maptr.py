@@ -14,7 +14,7 @@ import pytest
 
 from crawler.asking.maptr import MOST_NAMES, Naptr, dns_look_up, resolvers, with_resolvers
 from extractors.ark import Ark
-from extractors.naan import Entry, Registry, Target
+from extractors.naan import Registry, RegistryEntry, ResolverTarget
 
 ZONE = {
     "12026.ark.arpa": [
@@ -52,7 +52,10 @@ def test_a_chain_of_domains_comes_to_an_end() -> None:
 
 
 def test_what_the_registry_knows_is_not_looked_up() -> None:
-    known = Registry((Entry("12148", targets=(Target("https://ark.bnf.example/${pid}"),)), Entry("12026")), "a test")
+    known = Registry(
+        (RegistryEntry("12148", targets=(ResolverTarget("https://ark.bnf.example/${pid}"),)), RegistryEntry("12026")),
+        "a test",
+    )
     asked = []
 
     def look_up(name: str) -> list[Naptr]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.schedules.moments import BadSchedule, Due, Entry, Schedule, due_now
+from arkaudit.schedules.moments import BadSchedule, Due, Schedule, ScheduledRun, due_now
 from tests.vectors import vectors
 
 
@@ -17,7 +17,7 @@ def utc(text):
 def run_of(told):
     ended = utc(told["ended"]) if "ended" in told else None
     due = utc(told["due"]) if told["due"] else None
-    return Entry(utc(told["started"]), due, ended, told.get("code"))
+    return ScheduledRun(utc(told["started"]), due, ended, told.get("code"))
 
 
 @pytest.mark.parametrize("case", vectors("schedules"))
@@ -59,7 +59,7 @@ def test_looking_at_any_moments_every_moment_is_made_up_for_once(since, looks, e
         before = max([since, *(entry.started for entry in entries)])
         assert (due is not None) == (before < schedule.last_until(now))
         if due:
-            entries.append(Entry(now, due.moment, now + timedelta(minutes=took), 0))
+            entries.append(ScheduledRun(now, due.moment, now + timedelta(minutes=took), 0))
             now += timedelta(minutes=took)
     moments = [entry.due for entry in entries]
     assert moments == sorted(set(moments))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.ark import Ark
-from extractors.naan import SHARED_NAANS, WELL_KNOWN_NAANS, Entry, Registry, Target, naan_and_name
+from extractors.naan import SHARED_NAANS, WELL_KNOWN_NAANS, Registry, RegistryEntry, ResolverTarget, naan_and_name
 from extractors.naan_records import NotARegistry, read_registry
 from extractors.normalize import NotAnArk
 from tests.vectors import vectors
@@ -123,8 +123,8 @@ def test_without_a_copy_the_well_known_naans_are_known_and_no_other_is_called_un
 
 
 def test_the_first_target_without_a_fault_is_where_an_ark_leads() -> None:
-    targets = (Target("https:///x/${content}"), Target("https://b.example.org/${content}"))
-    registry = Registry((Entry("54321", targets=targets),), "a test")
+    targets = (ResolverTarget("https:///x/${content}"), ResolverTarget("https://b.example.org/${content}"))
+    registry = Registry((RegistryEntry("54321", targets=targets),), "a test")
     assert registry.target(Ark.parse("ark:54321/x5")) == "https://b.example.org/54321/x5"
 
 
@@ -244,7 +244,7 @@ def test_any_bytes_are_a_registry_or_refused(data: bytes) -> None:
 
 @given(TEMPLATES)
 def test_a_target_either_leads_to_its_host_or_says_what_is_wrong(template: str) -> None:
-    target = Target(template)
+    target = ResolverTarget(template)
     url = target.url(Ark.parse("ark:/54321/x5.pdf"), "x5")
     assert (url is None) == (target.fault is not None)
     if url is not None:
@@ -258,5 +258,5 @@ def test_a_target_either_leads_to_its_host_or_says_what_is_wrong(template: str) 
 def test_a_copy_that_is_made_to_be_slow_is_read_and_looked_up_all_the_same() -> None:
     lines = "".join(f"   h{number}.example.org\n" for number in range(20_000))
     assert len(read_registry(f"12345: x\n{lines}".encode(), source="a test").entries[0].targets) == 20_000
-    registry = Registry(tuple(Entry("54321", "x" * length) for length in range(1, 2_000)), "a test")
+    registry = Registry(tuple(RegistryEntry("54321", "x" * length) for length in range(1, 2_000)), "a test")
     assert registry.entry(Ark.parse("ark:/54321/" + "x" * 1_500 + "5")) is registry.entries[1_499]

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arkaudit.config import Config, Email, Notify
+from arkaudit.notify.delivery import OUTBOX, tell
 from arkaudit.notify.message import HEADINGS, MOST_LISTED, _code, message
-from arkaudit.notify.sending import OUTBOX, tell
-from crawler.history.news import Item, News
+from crawler.history.news import News, NewsItem
 from crawler.observations import ServiceVerdict, Verdict
 from crawler.storage.store import Store
 from tests.loopback import RawServer, reply, run_command
@@ -25,11 +25,11 @@ from tests.loopback import RawServer, reply, run_command
 URL = "https://n2t.net/ark:12148/btv1b8449691v"
 
 
-def item(kind: str, *, ark: str = "ark:12148/btv1b8449691v", detail: str = "", citations: int = 0) -> Item:
-    return Item(kind, ark, f"https://n2t.net/{ark}", "failing", detail, citations)
+def item(kind: str, *, ark: str = "ark:12148/btv1b8449691v", detail: str = "", citations: int = 0) -> NewsItem:
+    return NewsItem(kind, ark, f"https://n2t.net/{ark}", "failing", detail, citations)
 
 
-def news(*items: Item, known: int = 0, suspect: str = "") -> News:
+def news(*items: NewsItem, known: int = 0, suspect: str = "") -> News:
     return News(7, "2026-11-21T10:00:00.000+00:00", items, known, suspect)
 
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.ark import Ark
-from extractors.documents import Role
+from extractors.document_model import Role
 from extractors.find import find_arks
 from extractors.readers import running_text
-from extractors.readers.office import reader as office
-from extractors.readers.office.reader import read_docx, read_odp, read_ods, read_odt, read_pptx, read_xlsx
+from extractors.readers.office import office_reader as office
+from extractors.readers.office.office_reader import read_docx, read_odp, read_ods, read_odt, read_pptx, read_xlsx
 from tests.packages import WORD, declared, docx, odt, xlsx, zipped
 from tests.vectors import FOLDER, vectors
 

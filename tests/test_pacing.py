@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crawler.addresses import AddressGuard, Routes
 from crawler.attempts import Patience
 from crawler.observations import ChainEnd
-from crawler.politeness.pacing import Allowance, Allowances, Pace, Shared, Standing, host_of, is_own
+from crawler.politeness.pacing import Allowance, Allowances, HostState, Pace, Shared, host_of, is_own
 from tests.vectors import vectors
 
 PATIENCE = Patience(attempts=3, backoff_s=2.0, longest_wait_s=60.0)
@@ -83,7 +83,7 @@ def test_nothing_makes_us_ask_too_soon_too_often_or_for_ever(
             case "start":
                 now += value
                 wait_s = pace.wait_s(now)
-                if wait_s is None or pace.standing is Standing.GIVEN_UP:
+                if wait_s is None or pace.standing is HostState.GIVEN_UP:
                     continue
                 now += wait_s
                 assert not starts or now - starts[-1] >= max(interval_s, pace.crawl_delay_s) - 1e-9
@@ -110,7 +110,7 @@ def test_nothing_makes_us_ask_too_soon_too_often_or_for_ever(
                 pace = pace.at_another_stage()
         assert 0 <= pace.in_flight <= concurrency
         assert 0 <= pace.slowed_s <= PATIENCE.longest_wait_s
-        assert (pace.standing is Standing.GIVEN_UP) <= (pace.reason is not None)
+        assert (pace.standing is HostState.GIVEN_UP) <= (pace.reason is not None)
 
 
 # -- which hosts

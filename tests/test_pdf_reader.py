@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractors.documents import Reading, Role
+from extractors.document_model import Reading, Role
 from extractors.extraction import extract
-from extractors.readers.pdf.reader import read_pdf
-from extractors.readers.pdf.repair import salvaged
+from extractors.readers.pdf.damaged import salvaged
+from extractors.readers.pdf.pdf_reader import read_pdf
 from extractors.worker import Worker, WorkerDied
 from tests.vectors import vectors
 
@@ -197,19 +197,19 @@ def test_a_link_that_goes_on_on_the_next_page_is_one_link():
 
 def test_the_room_at_the_end_of_a_line_is_what_its_column_leaves():
     [text] = read_pdf(typeset(PARAGRAPH)).blocks
-    rooms = {text.text[:end].rpartition("\n")[2]: room for end, room in text.rooms}
-    assert set(rooms) == {PARAGRAPH[0][2], PARAGRAPH[1][2]}  # up to where the word with the label ends
-    assert rooms[PARAGRAPH[0][2]] == pytest.approx(0, abs=0.5)  # the longest
-    assert rooms[PARAGRAPH[1][2]] == pytest.approx(6, abs=1)
+    line_slack = {text.text[:end].rpartition("\n")[2]: free_slots for end, free_slots in text.line_slack}
+    assert set(line_slack) == {PARAGRAPH[0][2], PARAGRAPH[1][2]}  # up to where the word with the label ends
+    assert line_slack[PARAGRAPH[0][2]] == pytest.approx(0, abs=0.5)  # the longest
+    assert line_slack[PARAGRAPH[1][2]] == pytest.approx(6, abs=1)
 
 
 def test_a_short_line_has_room_and_an_overfull_one_less_than_none():
     short = [[72, 700 - 12 * row, "The quick brown fox jumps over the lazy dog"] for row in range(8)]
     short[2][2], short[5][2] = "see ark:/12345/x5", "The quick brown fox jumps over the lazy dog ark:/12345/x54xz321"
     [text] = read_pdf(typeset(short)).blocks
-    rooms = {text.text[:end].rpartition("\n")[2]: room for end, room in text.rooms}
-    assert rooms[short[2][2]] > 15
-    assert rooms[short[5][2]] < -5
+    line_slack = {text.text[:end].rpartition("\n")[2]: free_slots for end, free_slots in text.line_slack}
+    assert line_slack[short[2][2]] > 15
+    assert line_slack[short[5][2]] < -5
 
 
 def test_columns_have_their_own_right_edges_and_two_lines_have_none():
@@ -217,10 +217,10 @@ def test_columns_have_their_own_right_edges_and_two_lines_have_none():
     right = [[320, 700 - 12 * row, "the narrow second one"] for row in range(8)]
     left[3][2], right[3][2] = "the left one shows ark:/12345/x54xz3214z", "see at ark:/12345/x54"
     [text] = read_pdf(typeset(left + right)).blocks
-    rooms = {text.text[:end].rpartition("\n")[2]: room for end, room in text.rooms}
-    assert abs(rooms[left[3][2]]) < 4
-    assert abs(rooms[right[3][2]]) < 4
-    assert read_pdf(typeset([[72, 700, "see ark:/12345/x5"], [72, 688, "4 there"]])).blocks[0].rooms == ()
+    line_slack = {text.text[:end].rpartition("\n")[2]: free_slots for end, free_slots in text.line_slack}
+    assert abs(line_slack[left[3][2]]) < 4
+    assert abs(line_slack[right[3][2]]) < 4
+    assert read_pdf(typeset([[72, 700, "see ark:/12345/x5"], [72, 688, "4 there"]])).blocks[0].line_slack == ()
 
 
 @pytest.mark.parametrize(
@@ -545,7 +545,7 @@ def test_no_damage_raises(damage):
         data[position] = byte
     for block in read_pdf(bytes(data)).blocks:
         assert all(0 <= anchor.start < anchor.end <= len(block.text) for anchor in block.anchors)
-        assert all(0 < offset <= len(block.text) for offset, _ in block.rooms)
+        assert all(0 < offset <= len(block.text) for offset, _ in block.line_slack)
 
 
 def broken(*_, **__):
@@ -562,14 +562,14 @@ CITING = typeset(
 @pytest.mark.parametrize(
     ("part", "lost", "said"),
     [
-        ("pages.lines_of", set(), "page 1: geometry: IndexError"),
-        ("pages.corrections", set(), "page 1: geometry: IndexError"),
-        ("pages.links_of", {Role.LINK_ANNOTATION}, "page 1: links: IndexError"),
-        ("pages.comments_of", set(), "page 1: comments: IndexError"),
-        ("pages._text", {Role.TEXT}, "page 1: text: IndexError"),
-        ("reader.info_values", set(), "Info dictionary: IndexError"),
-        ("reader.xmp_blocks", set(), "XMP: IndexError"),
-        ("reader.outline_titles", set(), "outline: IndexError"),
+        ("pdf_pages.lines_of", set(), "page 1: geometry: IndexError"),
+        ("pdf_pages.corrections", set(), "page 1: geometry: IndexError"),
+        ("pdf_pages.links_of", {Role.LINK_ANNOTATION}, "page 1: links: IndexError"),
+        ("pdf_pages.comments_of", set(), "page 1: comments: IndexError"),
+        ("pdf_pages._text", {Role.TEXT}, "page 1: text: IndexError"),
+        ("pdf_reader.info_values", set(), "Info dictionary: IndexError"),
+        ("pdf_reader.xmp_blocks", set(), "XMP: IndexError"),
+        ("pdf_reader.outline_titles", set(), "outline: IndexError"),
         ("bodies._divided", set(), ""),
     ],
 )

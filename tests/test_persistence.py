@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.history.standing import Check, EventKind, Policy, standing_of
+from crawler.history.ark_status import DatedVerdict, EventKind, StatusPolicy, status_of
 from crawler.observations import ObjectOutcome
 from crawler.storage.store import Store
 from reports import persistence
@@ -90,7 +90,7 @@ def timeline_of(histories: list[list[str | None]], suspect: list[bool]) -> Timel
     checks = pd.DataFrame(rows, columns=list(CHECKS)).astype(CHECKS)
     standings = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in STANDINGS.items()})
     contacts = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in CONTACTS.items()})
-    return Timeline(Policy(), runs, checks, standings, contacts)
+    return Timeline(StatusPolicy(), runs, checks, standings, contacts)
 
 
 @settings(max_examples=50)
@@ -103,11 +103,11 @@ def test_spells_and_states_are_those_of_the_standing(histories: list[list[str | 
     last = {"working": 0, "failing": 0, "confirmed_broken": 0}
     for pair, history in enumerate(histories, start=1):
         checks = [
-            Check(START + timedelta(days=3 * run), ObjectOutcome(outcome), suspect[run])
+            DatedVerdict(START + timedelta(days=3 * run), ObjectOutcome(outcome), suspect[run])
             for run, outcome in enumerate(history)
             if outcome is not None
         ]
-        standing, events = standing_of(checks)
+        standing, events = status_of(checks)
         ours = spells[spells["pair"] == pair]
         broke = sum(event.kind is EventKind.BROKE for event in events)
         recovered = sum(event.kind is EventKind.RECOVERED for event in events)
@@ -204,9 +204,9 @@ def test_the_statement_gives_shares_with_dates_and_denominators(kept: Path) -> N
 def test_an_earlier_run_is_reported_as_it_was_then(kept: Path) -> None:
     then = load_frames(kept, run_id=3)
     assert len(persistence.runs(then)) == 3
-    assert rows(persistence.standings(then), "healthy", "failing", "confirmed_broken") == [(1, 1, 0)]
+    assert rows(persistence.statuses(then), "healthy", "failing", "confirmed_broken") == [(1, 1, 0)]
     now = load_frames(kept)
-    assert rows(persistence.standings(now), "healthy", "failing", "confirmed_broken") == [(1, 0, 1)]
+    assert rows(persistence.statuses(now), "healthy", "failing", "confirmed_broken") == [(1, 0, 1)]
     assert [path.name for path in kept.parent.iterdir()] == ["audit.db"], "and nothing is written for it"
 
 

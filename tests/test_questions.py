@@ -12,18 +12,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.asking.controls import Shoulders, control_ark, control_url
-from crawler.asking.questions import Known, Places, is_resolvers_own, next_question, question_url, reached, same_host
+from crawler.asking.questions import (
+    AskingContext,
+    Places,
+    is_resolvers_own,
+    next_question,
+    question_url,
+    reached,
+    same_host,
+)
 from crawler.observations import ACCESS, ChainEnd, Hop, Observation, Question
 from crawler.spiders.arks import is_worth_asking
 from extractors.ark import Ark
-from extractors.checkchar import Check, check
-from extractors.naan import Entry, Registry, Target
+from extractors.checkchar import CheckCharacter, check
+from extractors.naan import Registry, RegistryEntry, ResolverTarget
 from tests.vectors import vectors
 
 ARK = Ark("12x45", "x5")
 URL = "https://written.example/ark:/12x45/x5"
 GLOBAL = "https://n2t.net/"
-REGISTRY = Registry((Entry("12x45", targets=(Target("https://registered.example/ark:/${content}"),)),), "a test")
+REGISTRY = Registry(
+    (RegistryEntry("12x45", targets=(ResolverTarget("https://registered.example/ark:/${content}"),)),), "a test"
+)
 EVERYWHERE = Places("https://registered.example/ark:/12x45/x5", "https://n2t.net/ark:/12x45/x5")
 
 
@@ -37,11 +47,11 @@ def answer(told: str | int, *, question: Question = Question.OBJECT, url: str = 
 
 
 def asked(
-    told: Mapping[str, str | int], *, known: Known | None = None, places: Places = EVERYWHERE, url: str = URL
+    told: Mapping[str, str | int], *, known: AskingContext | None = None, places: Places = EVERYWHERE, url: str = URL
 ) -> list[str]:
     """The questions in their order, when each is answered as *told* by its token; what isn't told, with 404."""
     answers: dict[Question, Observation] = {}
-    while (question := next_question(answers, known or Known(), places, first_url=url)) is not None:
+    while (question := next_question(answers, known or AskingContext(), places, first_url=url)) is not None:
         assert question not in answers, "asked twice"
         where = question_url(question, url, answers, places)
         answers[question] = answer(told.get(question.value, 404), question=question, url=where)
@@ -50,7 +60,7 @@ def asked(
 
 @pytest.mark.parametrize("vector", vectors("questions"))
 def test_what_is_asked(vector: dict[str, Any]) -> None:
-    known = Known(**vector.get("known", {}))
+    known = AskingContext(**vector.get("known", {}))
     places = EVERYWHERE if "places" not in vector else Places(**vector["places"])
     url = vector.get("url", URL)
     assert asked(vector["told"], known=known, places=places, url=url) == vector["asked"]
@@ -59,7 +69,7 @@ def test_what_is_asked(vector: dict[str, Any]) -> None:
 @pytest.mark.parametrize("status", [404, 500, 503])
 def test_what_the_landing_host_says_is_not_asked_elsewhere(status: int) -> None:
     answers = {Question.OBJECT: answer(status, at="https://landing.example/x5")}
-    following = next_question(answers, Known(), EVERYWHERE, first_url=URL)
+    following = next_question(answers, AskingContext(), EVERYWHERE, first_url=URL)
     assert following in (None, Question.INFO)
 
 
@@ -70,12 +80,12 @@ def test_a_tombstone_is_asked_for_metadata_and_in_no_other_form() -> None:
         text="This item has been removed at the request of its author.",
     )
     answers = {Question.OBJECT: gone}
-    assert next_question(answers, Known(), EVERYWHERE, first_url=URL) is Question.INFO
+    assert next_question(answers, AskingContext(), EVERYWHERE, first_url=URL) is Question.INFO
     assert question_url(Question.INFO, URL, answers, EVERYWHERE) == f"{URL}?info"
     answers[Question.INFO] = answer(410, question=Question.INFO, url=f"{URL}?info")
-    assert next_question(answers, Known(), EVERYWHERE, first_url=URL) is None
+    assert next_question(answers, AskingContext(), EVERYWHERE, first_url=URL) is None
     unexplained = {Question.OBJECT: answer(410)}
-    assert next_question(unexplained, Known(), EVERYWHERE, first_url=URL) is Question.OTHER_LABEL
+    assert next_question(unexplained, AskingContext(), EVERYWHERE, first_url=URL) is Question.OTHER_LABEL
 
 
 @given(
@@ -124,7 +134,7 @@ def test_metadata_are_asked_for_where_the_object_is() -> None:
     }
     assert reached(answers) is answers[Question.HYPHENS]
     first = "https://written.example/ark:/12x45/x-5"
-    assert next_question(answers, Known(), EVERYWHERE, first_url=first) is Question.INFO
+    assert next_question(answers, AskingContext(), EVERYWHERE, first_url=first) is Question.INFO
     assert question_url(Question.INFO, first, answers, EVERYWHERE) == f"{without}?info"
 
 
@@ -141,7 +151,7 @@ def test_a_control_is_another_name_of_the_same_resolver_and_naan(naan: str, name
     assert control.naan == naan
     assert control != ark
     assert control.shoulder == ark.shoulder
-    assert check(control) is not Check.PASSES
+    assert check(control) is not CheckCharacter.PASSES
     assert len(control.name) >= len(ark.name)
 
 
@@ -160,7 +170,9 @@ def test_a_control_has_the_shape_of_the_names_around_it(name: str, shape: str) -
 
 
 def test_a_target_without_a_label_has_a_control_too() -> None:
-    registry = Registry((Entry("12x45", targets=(Target("https://registered.example/item/${value}"),)),), "a test")
+    registry = Registry(
+        (RegistryEntry("12x45", targets=(ResolverTarget("https://registered.example/item/${value}"),)),), "a test"
+    )
     url = registry.target(ARK)
     assert url is not None
     control = control_url(url, ARK, registry)
@@ -170,7 +182,7 @@ def test_a_target_without_a_label_has_a_control_too() -> None:
 
 
 def test_a_lone_name_has_no_shoulder_of_its_own_and_a_registered_one_has() -> None:
-    registry = Registry((Entry("12x45", "b9"),), "a test")
+    registry = Registry((RegistryEntry("12x45", "b9"),), "a test")
     shoulders = Shoulders.among([Ark("12x45", name) for name in ("b9x", "c2x", "d3a", "d3b", "d3c")], registry)
     assert [shoulders.of(Ark("12x45", name)) for name in ("b9x", "c2x", "d3a")] == ["b9", "", "d3"]
 

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 from arkaudit.extracting import Document, LocalDocuments
-from extractors.archives.members import Member
+from extractors.archives.members import ArchiveMember
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 
 ROOT = Path(__file__).parent.parent
@@ -94,7 +94,7 @@ def test_documents_are_the_same_each_time_they_are_gone_through(tmp_path: Path) 
     local = LocalDocuments([tmp_path / "a.zip", tmp_path / "missing", tmp_path / "e.txt"], io.BytesIO(b"zero"))
     once, twice = list(local), list(local)
     assert once == twice
-    assert [each.data for each in once if isinstance(each, Member)] == [b"zero", b"one", b"two", b"three"]
+    assert [each.data for each in once if isinstance(each, ArchiveMember)] == [b"zero", b"one", b"two", b"three"]
     assert [each.findings[0].kind for each in once if isinstance(each, Document)] == ["members-skipped", "unreadable"]
 
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arkaudit.config import ConfigError, load
-from crawler.history.rechecking import Intervals, Known, RecheckPolicy, due, due_at, next_due_at
-from crawler.history.standing import State
+from crawler.history.ark_status import ArkState
+from crawler.history.rechecking import Intervals, KnownArk, RecheckPolicy, due, due_at, next_due_at
 from tests.interrupted import Command
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
 
@@ -24,17 +24,19 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 POLICY = RecheckPolicy()
 
 
-def known(number: int, *, host: str = "a.example", state: State = State.HEALTHY, days_ago: float | None = 0) -> Known:
+def known(
+    number: int, *, host: str = "a.example", state: ArkState = ArkState.HEALTHY, days_ago: float | None = 0
+) -> KnownArk:
     at = None if days_ago is None else NOW - timedelta(days=days_ago)
-    return Known(f"ark:12148/x{number}", "12148", f"http://{host}/ark:12148/x{number}", host, state, at)
+    return KnownArk(f"ark:12148/x{number}", "12148", f"http://{host}/ark:12148/x{number}", host, state, at)
 
 
-STATES = st.sampled_from([state for state in State if state is not State.SKIPPED])
+STATES = st.sampled_from([state for state in ArkState if state is not ArkState.SKIPPED])
 
 
 @given(st.integers(0, 10**6), STATES, st.floats(0, 400))
 def test_every_interval_is_half_to_one_and_a_half_the_first_time_and_exact_ever_after(
-    number: int, state: State, days_ago: float
+    number: int, state: ArkState, days_ago: float
 ) -> None:
     days = POLICY.intervals("12148", "a.example").of(state)
     assert days is not None
@@ -63,8 +65,8 @@ def test_what_was_never_checked_is_due_now_and_before_all_else() -> None:
 
 
 def test_what_is_skipped_or_no_longer_cited_is_never_due() -> None:
-    gone = Known("ark:12148/x1", "12148", "http://a.example/x1", "a.example", State.FAILING, None, is_cited=False)
-    assert due([gone, known(2, state=State.SKIPPED, days_ago=999)], POLICY, NOW) == []
+    gone = KnownArk("ark:12148/x1", "12148", "http://a.example/x1", "a.example", ArkState.FAILING, None, is_cited=False)
+    assert due([gone, known(2, state=ArkState.SKIPPED, days_ago=999)], POLICY, NOW) == []
 
 
 def test_a_host_with_many_gets_no_more_turns_than_another_while_that_waits() -> None:
@@ -102,7 +104,7 @@ def test_the_order_in_which_a_store_tells_does_not_matter(order: list[int]) -> N
             st.builds(
                 known,
                 st.integers(0, 99),
-                state=st.sampled_from(State),
+                state=st.sampled_from(ArkState),
                 days_ago=st.one_of(st.none(), st.floats(-5, 200)),
                 host=st.sampled_from("abc"),
             ),
@@ -113,7 +115,7 @@ def test_the_order_in_which_a_store_tells_does_not_matter(order: list[int]) -> N
     ),
     st.floats(0, 40),
 )
-def test_what_is_due_and_what_will_be_next_follow_from_each_moment(standings: list[Known], healthy: float) -> None:
+def test_what_is_due_and_what_will_be_next_follow_from_each_moment(standings: list[KnownArk], healthy: float) -> None:
     policy = RecheckPolicy(general=Intervals(healthy=healthy), host={"b": {"healthy": 0, "failing": 90}})
     moments = {each: moment for each in standings if (moment := due_at(each, policy)) is not None}
     assert set(due(standings, policy, NOW)) == {each for each, moment in moments.items() if moment <= NOW}
@@ -137,7 +139,7 @@ def test_the_host_weighs_more_than_the_naan_and_both_more_than_what_is_general(t
     assert recheck.intervals.intervals("12148", "n2t.net") == Intervals(healthy=90, failing=4)
     assert recheck.intervals.intervals("12148", "a.example") == Intervals(healthy=60, failing=4)
     assert recheck.intervals.intervals("67531", "a.example") == Intervals(healthy=20)
-    assert recheck.standing.strikes == 5
+    assert recheck.status_policy.strikes == 5
 
 
 @pytest.mark.parametrize("line", ["healthy = -1", 'failing = "soon"', "often = 3", "[recheck.naan.12148]\nstrikes = 2"])

@@ -17,12 +17,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawler.leads import Lead
+from crawler.crawl_requests import CrawlRequest
 from crawler.observations import ChainEnd, DocumentRecord, Hop, Observation, Pause, Question
 from crawler.wire.credentialed import Withholding
 from crawler.wire.credentials import Credential, Credentials, Origin, of_proxy
 from crawler.wire.redaction import HIDDEN, Redactor
-from extractors.documents import Finding
+from extractors.document_model import Finding
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 
 TOKEN = 'S3cr3t/42+x=&"z\\'
@@ -218,10 +218,10 @@ def test_records_are_kept_without_the_secrets_of_their_hosts() -> None:
     seen = Observation("ark:12x45/a", asked, Question.OBJECT, asked, (hop,), ChainEnd.RESET, text="a S3cr3t/42+x")
     kept = withheld(seen)
     assert (kept.request_url, kept.hops[0].error, kept.text) == (asked, f"bad line: '{HIDDEN}'", f"a {HIDDEN}")
-    lead = Lead.to_page("http://own.example/b?S3cr3t%2F42%2Bx", found_on="http://own.example/a")
+    crawl_request = CrawlRequest.to_page("http://own.example/b?S3cr3t%2F42%2Bx", found_on="http://own.example/a")
     way = DocumentRecord("http://own.example/w", None, "", "read", (hop,), title="S3cr3t/42+x", settles="S3cr3t/42+x")
     document = DocumentRecord(
-        "http://own.example/a", None, "", "read", (hop,), leads=(lead,), led_by=way,
+        "http://own.example/a", None, "", "read", (hop,), leads=(crawl_request,), led_by=way,
         findings=(Finding("x", "S3cr3t&#47;42+x"),),
     )  # fmt: skip
     recorded = withheld(document)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from extractors.ark import Ark
 from extractors.find import find_arks
-from extractors.repair import ODD_BLANK, PARAGRAPH, WRAP, tape_of
+from extractors.repair import ODD_BLANK, PARAGRAPH, WRAP, offset_map
 
 EVERY_CHARACTER = "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
 #: Unicode's own list, and what the project adds to it; the hyphen itself is none.
@@ -40,7 +40,7 @@ def named(chars: list[str]) -> list[object]:
 
 @pytest.mark.parametrize("dash", named(DASHES))
 def test_every_dash_is_a_hyphen(dash: str) -> None:
-    assert tape_of(f"btv1b84{dash}49").text == "btv1b84-49"
+    assert offset_map(f"btv1b84{dash}49").text == "btv1b84-49"
     [inside] = find_arks(f"see ark:/67531/metadc1{dash}07835 there")
     [at_end] = find_arks(f"see ark:/67531/metadc1{dash}\n07835 there")
     assert str(inside.ark) == str(at_end.ark) == "ark:67531/metadc107835"
@@ -79,7 +79,7 @@ def test_an_escaped_look_alike_anywhere_in_a_name_changes_nothing(escape: str, a
 
 def test_what_no_one_sees_is_gone() -> None:
     for char in INVISIBLE:
-        assert tape_of(f"ar{char}k").text == "ark", ascii(char)
+        assert offset_map(f"ar{char}k").text == "ark", ascii(char)
 
 
 @pytest.mark.parametrize("char", named([char for char in INVISIBLE if ord(char) < 0x10000]))
@@ -94,22 +94,22 @@ def test_what_no_one_sees_changes_no_ark(char: str) -> None:
 
 @pytest.mark.parametrize("blank", named(BLANKS))
 def test_every_blank_but_the_space_is_an_odd_one(blank: str) -> None:
-    assert tape_of(f"ark{blank}:").text == f"ark{ODD_BLANK}:"
+    assert offset_map(f"ark{blank}:").text == f"ark{ODD_BLANK}:"
     assert [mention.repairs for mention in find_arks(f"ark{blank}:/12148/btv1b8449691v")] == [("blank in the label",)]
     assert [str(mention.ark) for mention in find_arks(f"ark:/67531/metadc2846{blank}1898")] == ["ark:67531/metadc2846"]
 
 
 @pytest.mark.parametrize("line_break", named(LINE_BREAKS))
 def test_every_line_break_with_the_blanks_around_it_is_one_wrap(line_break: str) -> None:
-    tape = tape_of(f"a \t{line_break}\t b")
-    assert tape.text == f"a{WRAP}b"
-    assert (tape.source_offset(1), tape.source_end(2)) == (1, 5 + len(line_break))
-    assert tape_of(f"a{line_break} {line_break}b").text == f"a{PARAGRAPH}b"
+    offsets = offset_map(f"a \t{line_break}\t b")
+    assert offsets.text == f"a{WRAP}b"
+    assert (offsets.source_offset(1), offsets.source_end(2)) == (1, 5 + len(line_break))
+    assert offset_map(f"a{line_break} {line_break}b").text == f"a{PARAGRAPH}b"
 
 
 @pytest.mark.parametrize("width", range(0xFF01, 0xFF5F))
 def test_every_full_width_character_is_the_one_of_ascii(width: int) -> None:
-    assert tape_of(chr(width)).text == unicodedata.normalize("NFKC", chr(width))
+    assert offset_map(chr(width)).text == unicodedata.normalize("NFKC", chr(width))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_every_full_width_character_is_the_one_of_ascii(width: int) -> None:
     ],
 )
 def test_what_stands_on_the_tape(source: str, text: str) -> None:
-    assert tape_of(source).text == text
+    assert offset_map(source).text == text
 
 
 pieces_of_text = st.lists(
@@ -157,24 +157,26 @@ pieces_of_text = st.lists(
 @given(pieces_of_text)
 @example("ar\N{SOFT HYPHEN}\N{ZERO WIDTH SPACE}k")
 def test_each_character_of_a_tape_knows_its_place(source: str) -> None:
-    tape = tape_of(source)
-    places = [(tape.source_offset(at), tape.source_end(at + 1)) for at in range(len(tape.text))]
+    offsets = offset_map(source)
+    places = [(offsets.source_offset(at), offsets.source_end(at + 1)) for at in range(len(offsets.text))]
     assert all(0 <= start < end <= len(source) for start, end in places)
     for (start, end), (following, _) in pairwise(places):
         assert start <= following
         assert end <= following or start == following  # two characters may stand for one place: a hyphen and its wrap
-    changed = {at for change in tape.changes for at in range(change.start, change.start + change.length)}
+    changed = {at for change in offsets.changes for at in range(change.start, change.start + change.length)}
     for at, (start, end) in enumerate(places):
         if at not in changed:
-            assert source[start:end] == tape.text[at]
+            assert source[start:end] == offsets.text[at]
 
 
 @given(pieces_of_text, st.data())
 def test_a_tape_of_a_piece_is_a_piece_of_the_tape(source: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(source)))
     end = data.draw(st.integers(start, len(source)))
-    tape = tape_of(source, start, end)
-    assert all(start <= tape.source_offset(at) < tape.source_end(at + 1) <= end for at in range(len(tape.text)))
+    offsets = offset_map(source, start, end)
+    assert all(
+        start <= offsets.source_offset(at) < offsets.source_end(at + 1) <= end for at in range(len(offsets.text))
+    )
 
 
 @given(pieces_of_text)
@@ -182,14 +184,14 @@ def test_nothing_odd_is_left_on_a_tape(source: str) -> None:
     odd = regex.compile(
         r"[[\p{Dash}--\-]\p{Default_Ignorable_Code_Point}\uFF01-\uFF5E\x02\uFFFE\r\t\v\x85]", regex.VERSION1
     )
-    assert not odd.search(tape_of("a" + source).text)
+    assert not odd.search(offset_map("a" + source).text)
 
 
 @given(st.text(max_size=60))
 def test_any_text_has_a_tape(source: str) -> None:
-    tape = tape_of(source)
-    assert tape.source_spans(0, len(tape.text))[0][0] >= 0
-    assert all(change.source_start < change.source_end for change in tape.changes)
+    offsets = offset_map(source)
+    assert offsets.source_spans(0, len(offsets.text))[0][0] >= 0
+    assert all(change.source_start < change.source_end for change in offsets.changes)
 
 
 typeset = st.sampled_from(

@@ -24,7 +24,7 @@ from reports.definitions import ColumnType, rows_of
 from reports.exports import text_of, write_report
 from reports.formats.every import FORMATS
 from reports.formats.json_document import document, json_text, schema
-from reports.formats.markdown import code, markdown
+from reports.formats.markdown_report import code, markdown
 from reports.formats.report import Report
 from reports.formats.workbook import LONGEST_CELL
 from reports.frames import load_frames

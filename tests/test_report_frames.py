@@ -29,7 +29,7 @@ from crawler.observations import (
 from crawler.storage.errors import StoreDamaged
 from crawler.storage.store import Store
 from crawler.verdicts.verdict import judge
-from extractors.documents import Finding
+from extractors.document_model import Finding
 from extractors.find import find_arks
 from reports import frames
 from reports.frames import Frames, StoreUnreadable, load_frames

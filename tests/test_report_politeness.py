@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from crawler import schema
-from crawler.sources.traps import Rule, refused, told
+from crawler.sources.traps import Rule, refusal_text, refused
 from reports import politeness
 from reports.frames import Frames, load_frames
 from tests.report_world import GUIDE, MOMENT, ark_row, hop, observation_row, write_store
@@ -47,8 +47,10 @@ def frames(tmp_path: Path) -> Frames:
                     traffic("https://dead.example", requests=6, interval_s=1.0, given_up=DEAD_WORDS),
                 ],
                 schema.finding: [
-                    finding(GUIDE, Rule.CALENDAR, told(Rule.CALENDAR, 812, "https://library.example/2031/")),
-                    finding("https://library.example/b", Rule.CALENDAR, told(Rule.CALENDAR, 8, "https://a.example/")),
+                    finding(GUIDE, Rule.CALENDAR, refusal_text(Rule.CALENDAR, 812, "https://library.example/2031/")),
+                    finding(
+                        "https://library.example/b", Rule.CALENDAR, refusal_text(Rule.CALENDAR, 8, "https://a.example/")
+                    ),
                     finding("this crawl", "max-pages", "stopped at 10 documents (--max-pages); 5 more were found"),
                     finding(GUIDE, "incomplete", "the connection broke off behind 120 bytes"),
                 ],
@@ -114,6 +116,6 @@ def load_empty(frames: Frames) -> Frames:
 
 
 @pytest.mark.parametrize("rule", list(Rule))
-def test_what_is_told_of_refused_links_can_be_read_again(rule: Rule) -> None:
+def test_what_is_reported_of_refused_links_can_be_read_again(rule: Rule) -> None:
     first = "https://a.example/b?c=:, the first"
-    assert refused(rule, told(rule, 12, first)) == (12, first)
+    assert refused(rule, refusal_text(rule, 12, first)) == (12, first)

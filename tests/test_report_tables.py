@@ -23,12 +23,12 @@ from crawler.observations import (
     ObjectOutcome,
 )
 from reports import overviews
+from reports.ark_statuses import BEST_FIRST
 from reports.frames import Frames, load_frames
 from reports.listings import ATTENTION
-from reports.standing import BEST_FIRST
 from reports.tables import TABLES, TableDefinition, rows_of, tables_of
 from reports.terminal import main_table, summary_lines
-from reports.words import (
+from reports.wording import (
     COMMITMENT_MEANINGS,
     FAMILY_MEANINGS,
     FAMILY_NAMES,

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from crawler import schema
 from crawler.observations import CONFORMANCE, ChainEnd, Question
-from crawler.verdicts.conformance import FORMS, LONGEST, QUESTIONS_A_SHOULDER, Reply, form_url, forms, judge_form
+from crawler.verdicts.spellings import FORMS, LONGEST, QUESTIONS_A_SHOULDER, SpellingAnswer, form_url, forms, judge_form
 from extractors.ark import Ark
 from extractors.find import find_arks
 from extractors.normalize import LABEL
-from reports.conformance import COLUMNS, conformance
 from reports.frames import load_frames
+from reports.spelling_tables import COLUMNS, conformance
 from reports.tables import rows_of
 from tests.report_world import RUN, ark_row, observation_row, write_store
 from tests.vectors import vectors
@@ -24,9 +24,9 @@ from tests.vectors import vectors
 URL = "https://r.example/ark:/12x45/x5"
 
 
-def reply(told: dict[str, Any], *, asked: str) -> Reply:
+def reply(told: dict[str, Any], *, asked: str) -> SpellingAnswer:
     end = ChainEnd(told.get("end", "answered"))
-    return Reply(
+    return SpellingAnswer(
         asked_url=asked,
         end=end,
         status=told.get("status", 200),

@@ -76,8 +76,8 @@ class Disturbed:
             return told
         with sqlite3.connect(self.store) as raw:
             states = [state for (state,) in raw.execute("select state from run")]
-        is_told = states == ["finished"] or (bool(states) and chance.random() < 0.5)
-        return [*told, "--resume"] if is_told else told
+        is_reported = states == ["finished"] or (bool(states) and chance.random() < 0.5)
+        return [*told, "--resume"] if is_reported else told
 
 
 def undisturbed(world: World, arguments: Sequence[str], folder: Path) -> Undisturbed:

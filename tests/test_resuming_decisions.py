@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from arkaudit.config import Config, load
-from arkaudit.resuming import Plan, decide, with_settings_of
+from arkaudit.resuming import RunPlan, decide, with_settings_of
 from arkaudit.seeds import UserMistake
 from crawler.storage.store import Run
 
@@ -19,7 +19,7 @@ def config(**options: Any) -> Config:
 
 
 def run(number: int, state: str, *, seeds: list[str] = SEEDS, **options: Any) -> Run:
-    return Run(number, "run", "2026-11-21T00:00:00.000+00:00", state, Plan.of(seeds, config(**options)).json)
+    return Run(number, "run", "2026-11-21T00:00:00.000+00:00", state, RunPlan.of(seeds, config(**options)).json)
 
 
 @pytest.mark.parametrize("state", ["running", "interrupted", "failed"])

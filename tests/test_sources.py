@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from crawler.sources.listing import SourceKind
 from crawler.sources.oai_pmh import Selection, next_url, read_oai
-from crawler.sources.reader import unpacked_head
-from crawler.sources.reading import read_source, source_kind, unpacked
 from crawler.sources.sitemaps import MOST_ENTRIES, read_sitemap
+from crawler.sources.source_reader import unpacked_head
+from crawler.sources.source_reading import read_source, source_kind, unpacked
 from tests.vectors import vectors
 
 URL = "https://a.example/"

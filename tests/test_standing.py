@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler.history.ark_status import GRAVITY, ArkState, DatedVerdict, EventKind, StatusPolicy, status_of, step
 from crawler.history.changes import Seen
-from crawler.history.standing import GRAVITY, Check, EventKind, Policy, State, standing_of, step
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome
 from tests.vectors import vectors
 
@@ -23,11 +23,11 @@ def day(number: float) -> datetime:
     return BEGINNING + timedelta(days=number)
 
 
-def check(text: str) -> Check:
+def check(text: str) -> DatedVerdict:
     """A check as the vectors write it: ``30 broken* @ http://a.example/``; the star marks a suspect run."""
     when, _, rest = text.partition(" ")
     outcome, _, landing = rest.partition(" @ ")
-    return Check(
+    return DatedVerdict(
         day(float(when)),
         ObjectOutcome(outcome.rstrip("*")),
         is_suspect=outcome.endswith("*"),
@@ -37,7 +37,7 @@ def check(text: str) -> Check:
 
 @pytest.mark.parametrize("vector", vectors("standing"))
 def test_a_history_has_its_standing_and_its_events(vector: dict[str, Any]) -> None:
-    standing, events = standing_of(map(check, vector["checks"]))
+    standing, events = status_of(map(check, vector["checks"]))
     assert standing is not None
     assert standing.state == vector["state"], standing.reason
     assert [f"{event.kind}@{(event.at - BEGINNING).days}" for event in events] == vector["events"]
@@ -47,18 +47,18 @@ def test_a_history_has_its_standing_and_its_events(vector: dict[str, Any]) -> No
 
 
 def test_no_check_no_standing() -> None:
-    assert standing_of([]) == (None, ())
+    assert status_of([]) == (None, ())
 
 
 def test_the_numbers_of_a_policy_count() -> None:
     checks = [check("0 broken"), check("1 broken")]
-    standing, _ = standing_of(checks, Policy(strikes=2, days=1))
+    standing, _ = status_of(checks, StatusPolicy(strikes=2, days=1))
     assert standing is not None
-    assert standing.state is State.CONFIRMED_BROKEN
+    assert standing.state is ArkState.CONFIRMED_BROKEN
 
 
 def test_a_state_is_as_old_as_its_first_check() -> None:
-    standing, _ = standing_of(map(check, ["0 resolved", "30 broken", "32 broken", "33 blocked"]))
+    standing, _ = status_of(map(check, ["0 resolved", "30 broken", "32 broken", "33 blocked"]))
     assert standing is not None
     assert standing.since == day(30)
     assert standing.worked_at == day(0)
@@ -66,7 +66,7 @@ def test_a_state_is_as_old_as_its_first_check() -> None:
 
 
 def test_every_state_that_one_may_act_on_has_its_gravity() -> None:
-    assert set(GRAVITY) == set(State) - {State.HEALTHY, State.SKIPPED}
+    assert set(GRAVITY) == set(ArkState) - {ArkState.HEALTHY, ArkState.SKIPPED}
 
 
 SEEN = st.builds(
@@ -82,29 +82,29 @@ HISTORIES = st.lists(
 ).map(lambda rows: dated(rows))
 
 
-def dated(rows: Sequence[tuple[float, ObjectOutcome, bool, Seen]]) -> list[Check]:
+def dated(rows: Sequence[tuple[float, ObjectOutcome, bool, Seen]]) -> list[DatedVerdict]:
     checks, at = [], 0.0
     for days, outcome, is_suspect, seen in rows:
         at += days
-        checks.append(Check(day(at), outcome, is_suspect, seen))
+        checks.append(DatedVerdict(day(at), outcome, is_suspect, seen))
     return checks
 
 
 @given(HISTORIES, st.integers(0, 40))
-def test_a_history_folded_in_two_parts_is_the_whole(checks: list[Check], cut: int) -> None:
-    standing, events = standing_of(checks[:cut])
+def test_a_history_folded_in_two_parts_is_the_whole(checks: list[DatedVerdict], cut: int) -> None:
+    standing, events = status_of(checks[:cut])
     for each in checks[cut:]:
         standing, more = step(standing, each)
         events = (*events, *more)
-    assert (standing, events) == standing_of(checks)
+    assert (standing, events) == status_of(checks)
 
 
 @given(HISTORIES)
-def test_nothing_is_confirmed_without_enough_strikes_over_enough_days(checks: list[Check]) -> None:
+def test_nothing_is_confirmed_without_enough_strikes_over_enough_days(checks: list[DatedVerdict]) -> None:
     for until in range(1, len(checks) + 1):
-        standing, _ = standing_of(checks[:until])
+        standing, _ = status_of(checks[:until])
         assert standing is not None
-        if standing.state is not State.CONFIRMED_BROKEN:
+        if standing.state is not ArkState.CONFIRMED_BROKEN:
             continue
         since = max((at for at, each in enumerate(checks[:until]) if each.works), default=-1)
         strikes = [each.at for each in checks[since + 1 : until] if each.is_strike]
@@ -113,10 +113,10 @@ def test_nothing_is_confirmed_without_enough_strikes_over_enough_days(checks: li
 
 
 @given(HISTORIES)
-def test_checks_that_prove_nothing_change_no_strike_and_confirm_nothing(checks: list[Check]) -> None:
-    standing, events = standing_of(checks)
+def test_checks_that_prove_nothing_change_no_strike_and_confirm_nothing(checks: list[DatedVerdict]) -> None:
+    standing, events = status_of(checks)
     proving = [each for each in checks if each.works or each.is_strike]
-    alone, told = standing_of(proving)
+    alone, told = status_of(proving)
     assert (standing.strikes if standing else 0) == (alone.strikes if alone else 0)
     assert (standing.turns if standing and proving else ())[-1:] == (alone.turns if alone else ())[-1:]
     later = [event for event in events if event.kind is not EventKind.NEW]
@@ -124,17 +124,17 @@ def test_checks_that_prove_nothing_change_no_strike_and_confirm_nothing(checks: 
 
 
 @given(HISTORIES)
-def test_what_broke_recovers_before_it_breaks_again(checks: list[Check]) -> None:
-    _, events = standing_of(checks)
+def test_what_broke_recovers_before_it_breaks_again(checks: list[DatedVerdict]) -> None:
+    _, events = status_of(checks)
     turns = [event.kind for event in events if event.kind in (EventKind.BROKE, EventKind.RECOVERED)]
     assert all(pair != (EventKind.BROKE, EventKind.BROKE) for pair in pairwise(turns))
     assert [event.kind for event in events].count(EventKind.NEW) == bool(checks)
 
 
 @given(HISTORIES)
-def test_a_suspect_run_strikes_nobody(checks: list[Check]) -> None:
-    none = [Check(each.at, each.object, True, each.seen) for each in checks]
-    standing, events = standing_of(none)
+def test_a_suspect_run_strikes_nobody(checks: list[DatedVerdict]) -> None:
+    none = [DatedVerdict(each.at, each.object, True, each.seen) for each in checks]
+    standing, events = status_of(none)
     assert standing is None or standing.strikes == 0
     assert not {EventKind.BROKE, EventKind.RECOVERED} & {event.kind for event in events}
 
@@ -142,6 +142,6 @@ def test_a_suspect_run_strikes_nobody(checks: list[Check]) -> None:
 def test_every_outcome_alone_has_a_state() -> None:
     for outcome in ObjectOutcome:
         for is_suspect in (False, True):
-            standing, _ = standing_of([Check(day(0), outcome, is_suspect)])
+            standing, _ = status_of([DatedVerdict(day(0), outcome, is_suspect)])
             assert standing is not None
-            assert (standing.state is State.HEALTHY) == (FAMILY_OF[outcome] is Family.WORKS)
+            assert (standing.state is ArkState.HEALTHY) == (FAMILY_OF[outcome] is Family.WORKS)

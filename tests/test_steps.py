@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from arkaudit.steps import _ASKED, Step
+from arkaudit.audit_questions import _ASKED, Step
 from crawler.observations import ACCESS, CONFORMANCE, ChainEnd, Question
 from tests.test_verdict import URL, observation
 

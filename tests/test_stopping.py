@@ -175,8 +175,8 @@ sys.meta_path.insert(0, _Signalling())
         ("scrapy", "crawl"), ("twisted.internet.asyncioreactor", "check"), ("sqlalchemy", "history"),
         ("pandas", "report"),
         ("crawler.spiders.arks", "run"), ("lxml", "extract"), ("reports.exports", "report"), ("rich.console", "triage"),
-        ("arkaudit.schedules.running", "schedule"), ("arkaudit.storing", "store"), ("arkaudit.demo.show", "demo"),
-        ("arkaudit.naan_registry", "registry"), ("arkaudit.notify.sending", "notify"),
+        ("arkaudit.schedules.scheduler", "schedule"), ("arkaudit.storing", "store"), ("arkaudit.demo.show", "demo"),
+        ("arkaudit.naan_registry", "registry"), ("arkaudit.notify.delivery", "notify"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("command", [["-m", "arkaudit"], ["-c", "from arkaudit.__main__ import main; main()"]])

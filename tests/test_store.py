@@ -27,7 +27,7 @@ from crawler.storage.errors import NewerStore, NotOurStore, OlderStore, StoreUno
 from crawler.storage.migrations import OLDEST
 from crawler.storage.store import Store
 from extractors.ark import Ark
-from extractors.documents import Finding
+from extractors.document_model import Finding
 from extractors.find import find_arks
 from reports.frames import load_frames
 

@@ -16,7 +16,7 @@ import pytest
 from crawler.history.integrity import problems
 from crawler.storage.store import Store
 from reports.frames import read
-from reports.parquet import EXPORTED, export
+from reports.store_export import EXPORTED, export
 from tests.loopback import run_command
 from tests.report_world import write_world
 from tests.test_history import GUIDE, ONE, OTHER, audit, derived
@@ -176,7 +176,7 @@ def test_what_was_decided_is_written_once_and_again_when_it_changes(kept: Path, 
 DIES = """
 import os, signal, sys
 from pathlib import Path
-from reports import parquet
+from reports import store_export as parquet
 os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
 parquet.export(Path(sys.argv[1]), Path(sys.argv[2]))
 """

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.ark import BETANUMERIC, Ark, shoulder_of
-from extractors.checkchar import Check, Zone, Zones, check
+from extractors.checkchar import CheckCharacter, Zone, Zones, check
 from extractors.suggestions import LONGEST_NAME, Edit, Suggestion, lower_case_form, suggestions
 from tests.test_checkchar import checked, minted
 from tests.vectors import vectors
@@ -48,7 +48,7 @@ def test_what_was_meant_is_among_the_suggestions(naan: str, stem: str, data: st.
     written = Ark(naan, data.draw(edits(meant.name, zone.alphabet)), "/f1")
     found = {suggestion.ark.base for suggestion in suggestions(written, limit=1000)}
     keeps_shoulder = shoulder_of(written.name.lower()) in (None, shoulder_of(meant.name))
-    assert (meant in found) is (check(written) is Check.FAILS and keeps_shoulder)
+    assert (meant in found) is (check(written) is CheckCharacter.FAILS and keeps_shoulder)
 
 
 @given(st.sampled_from(["12148", "13960", "13030"]), stems)
@@ -65,7 +65,7 @@ def test_suggestions_pass_keep_the_rest_and_are_bounded(name: str, limit: int) -
     found = suggestions(ark, limit=limit)
     assert len(found) <= limit
     assert len({suggestion.ark for suggestion in found}) == len(found)
-    assert all(check(suggestion.ark) is Check.PASSES for suggestion in found)
+    assert all(check(suggestion.ark) is CheckCharacter.PASSES for suggestion in found)
     assert all((suggestion.ark.naan, suggestion.ark.qualifier) == ("12148", "/f1.item") for suggestion in found)
     assert found == suggestions(ark, limit=100)[:limit]
 

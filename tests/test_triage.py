@@ -17,8 +17,18 @@ from hypothesis import strategies as st
 from arkaudit.config import ConfigError, load_audits
 from arkaudit.notify.message import HEADINGS, message
 from arkaudit.triage_file import load_triage, triage_text
-from crawler.history.standing import standing_of
-from crawler.history.triage import PARTICIPLES, Action, Decision, Found, Kind, Problem, is_wanted, target_of, treatment
+from crawler.history.ark_status import status_of
+from crawler.history.triage import (
+    PARTICIPLES,
+    Problem,
+    TriageAction,
+    TriageCheck,
+    TriageDecision,
+    TriageTarget,
+    is_wanted,
+    target_of,
+    treatment,
+)
 from crawler.judging import judge_run
 from crawler.storage.store import Store
 from extractors.ark import Ark
@@ -30,22 +40,27 @@ from tests.vectors import vectors
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
-def decision(text: str) -> Decision:
+def decision(text: str) -> TriageDecision:
     """A decision as the vectors write it: ``ignore@1 until 40``, ``assign@2 anna``."""
     first, _, rest = text.partition(" ")
     action, _, at = first.partition("@")
     until = day(float(rest.removeprefix("until "))).date() if rest.startswith("until") else None
-    return Decision(
-        Action(action), Kind.ARK, "ark:12x45/x5", day(float(at)), until=until, assignee=None if until else rest or None
+    return TriageDecision(
+        TriageAction(action),
+        TriageTarget.ARK,
+        "ark:12x45/x5",
+        day(float(at)),
+        until=until,
+        assignee=None if until else rest or None,
     )
 
 
 @pytest.mark.parametrize("vector", vectors("triage"))
 def test_what_was_decided_holds_or_does_not(vector: dict[str, Any]) -> None:
     checks = [check(text) for text in vector["checks"]]
-    standing, _ = standing_of(checks)
+    standing, _ = status_of(checks)
     assert standing is not None
-    life = [Found(each.at, each.object) for each in checks]
+    life = [TriageCheck(each.at, each.object) for each in checks]
     problem = Problem(life[-1], standing.state, standing.since, life)
     found = treatment(map(decision, vector["decisions"]), problem, life[-1].at.date())
     assert (PARTICIPLES[found.action] if found.action else None) == vector["treatment"], found.words
@@ -56,7 +71,7 @@ def test_what_was_decided_holds_or_does_not(vector: dict[str, Any]) -> None:
 
 @given(st.permutations(["acknowledge@1", "ignore@1 until 40", "assign@1 anna", "assign@2 bo", "acknowledge@8"]))
 def test_the_order_in_which_decisions_are_told_does_not_matter(order: list[str]) -> None:
-    life = [Found(day(number), check("0 broken").object) for number in (0, 3, 7, 50)]
+    life = [TriageCheck(day(number), check("0 broken").object) for number in (0, 3, 7, 50)]
     problem = Problem(life[-1], None, None, life)
     expected = treatment(map(decision, sorted(order)), problem, date(2026, 3, 1))
     assert treatment(map(decision, order), problem, date(2026, 3, 1)) == expected
@@ -73,15 +88,15 @@ def test_a_check_that_was_asked_for_is_wanted_until_it_is_made() -> None:
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        (Kind.ARK, "no ark"),
-        (Kind.HOST, ""),
-        (Kind.HOST, "*.example"),
-        (Kind.PATTERN, "ark:12148/x5"),
-        (Kind.PATTERN, "btv1*"),
-        (Kind.DOCUMENT, " "),
+        (TriageTarget.ARK, "no ark"),
+        (TriageTarget.HOST, ""),
+        (TriageTarget.HOST, "*.example"),
+        (TriageTarget.PATTERN, "ark:12148/x5"),
+        (TriageTarget.PATTERN, "btv1*"),
+        (TriageTarget.DOCUMENT, " "),
     ],
 )
-def test_what_names_nothing_is_no_target(kind: Kind, text: str) -> None:
+def test_what_names_nothing_is_no_target(kind: TriageTarget, text: str) -> None:
     with pytest.raises(ValueError, match=r"\S"):
         target_of(kind, text)
 
@@ -155,21 +170,25 @@ def test_a_mistake_in_the_file_is_told_with_its_line(tmp_path: Path, text: str, 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 
 
-@given(st.lists(st.tuples(st.sampled_from([*Action]), TEXTS, TEXTS), unique_by=lambda told: (told[0], told[1].strip())))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([*TriageAction]), TEXTS, TEXTS), unique_by=lambda told: (told[0], told[1].strip())
+    )
+)
 def test_what_is_exported_is_read_as_the_same(tmp_path_factory: pytest.TempPathFactory, told: list[Any]) -> None:
     path = tmp_path_factory.mktemp("triage") / "triage.toml"
     made = [
-        Decision(
+        TriageDecision(
             action,
-            Kind.DOCUMENT,
+            TriageTarget.DOCUMENT,
             name.strip(),
             NOW,
             words,
-            date(2027, 1, 1) if action is Action.IGNORE else None,
-            words if action is Action.ASSIGN else None,
+            date(2027, 1, 1) if action is TriageAction.IGNORE else None,
+            words if action is TriageAction.ASSIGN else None,
             from_file=True,
         )
-        for action, name, words in sorted(told, key=lambda each: [*Action].index(each[0]))
+        for action, name, words in sorted(told, key=lambda each: [*TriageAction].index(each[0]))
         if name.strip()
     ]
     path.write_text(triage_text(made), "utf-8", newline="")
@@ -180,19 +199,19 @@ def test_a_file_that_is_applied_again_changes_nothing_and_what_is_taken_out_of_i
     path = tmp_path / "triage.toml"
     path.write_text(FILE)
     with Store.open(tmp_path / "audit.db") as store:
-        by_hand = Decision(Action.ACKNOWLEDGE, Kind.HOST, "a.example", NOW)
+        by_hand = TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.HOST, "a.example", NOW)
         store.decide([by_hand])
         first = load_triage(path, now=NOW)
         assert store.decide_by_file(first.decisions, at=first.at) == (4, 0)
         later = load_triage(path, now=NOW + timedelta(days=9))
         assert store.decide_by_file(later.decisions, at=later.at) == (0, 0)
-        assert {each.at for each in store.decisions() if each.action is Action.ACKNOWLEDGE} == {NOW}
+        assert {each.at for each in store.decisions() if each.action is TriageAction.ACKNOWLEDGE} == {NOW}
         path.write_text(FILE.replace(', "ark:12148/x7"', "").replace("it moves", "it moves in spring"))
         last = load_triage(path, now=NOW + timedelta(days=9))
         assert store.decide_by_file(last.decisions, at=last.at) == (1, 1)
         kept = store.decisions()
     assert by_hand in kept
-    assert [(each.target, each.reason) for each in kept if each.action is Action.IGNORE] == [
+    assert [(each.target, each.reason) for each in kept if each.action is TriageAction.IGNORE] == [
         ("old.example.org", "it moves in spring")
     ]
 
@@ -218,23 +237,25 @@ def state_of(store: Store, run_id: int) -> dict[str, tuple[bool, str]]:
     return {url: (each.is_known, each.whole.words) for (_, url), each in store.treated(run_id).items()}
 
 
-def ignore(kind: Kind, target: str, until: date = date(2026, 6, 1)) -> Decision:
-    return Decision(Action.IGNORE, kind, target_of(kind, target), BEGINNING, "it moves", until)
+def ignore(kind: TriageTarget, target: str, until: date = date(2026, 6, 1)) -> TriageDecision:
+    return TriageDecision(TriageAction.IGNORE, kind, target_of(kind, target), BEGINNING, "it moves", until)
 
 
 @pytest.mark.parametrize(
     ("kind", "target", "covered"),
     [
-        (Kind.ARK, "ark:/12x45/x-5", [ONE]),
-        (Kind.PATTERN, "ark:12x45/*", [ONE, OTHER]),
-        (Kind.PATTERN, f"{OTHER[:-1]}*", [OTHER]),
-        (Kind.HOST, "http://a.example/", [ONE]),
-        (Kind.DOCUMENT, GUIDE, [ONE]),
-        (Kind.DOCUMENT, "http://*", [ONE, OTHER]),
-        (Kind.DOCUMENT, "http://nowhere.example/", []),
+        (TriageTarget.ARK, "ark:/12x45/x-5", [ONE]),
+        (TriageTarget.PATTERN, "ark:12x45/*", [ONE, OTHER]),
+        (TriageTarget.PATTERN, f"{OTHER[:-1]}*", [OTHER]),
+        (TriageTarget.HOST, "http://a.example/", [ONE]),
+        (TriageTarget.DOCUMENT, GUIDE, [ONE]),
+        (TriageTarget.DOCUMENT, "http://*", [ONE, OTHER]),
+        (TriageTarget.DOCUMENT, "http://nowhere.example/", []),
     ],
 )
-def test_arks_are_meant_by_name_pattern_host_or_document(kind: Kind, target: str, covered: Sequence[str]) -> None:
+def test_arks_are_meant_by_name_pattern_host_or_document(
+    kind: TriageTarget, target: str, covered: Sequence[str]
+) -> None:
     with Store.open(None) as store:
         store.decide([ignore(kind, target)])
         pages = {GUIDE: f"see {ONE}", OTHER_PAGE: f"see {OTHER}"}
@@ -245,7 +266,7 @@ def test_arks_are_meant_by_name_pattern_host_or_document(kind: Kind, target: str
 
 def test_a_document_that_is_ignored_leaves_the_others_that_cite_the_same() -> None:
     with Store.open(None) as store:
-        store.decide([ignore(Kind.DOCUMENT, GUIDE)])
+        store.decide([ignore(TriageTarget.DOCUMENT, GUIDE)])
         pages = {GUIDE: f"see {ONE}", OTHER_PAGE: f"see {ONE}"}
         run_id = audit(store, 3, documents=pages, answers={ONE: 404, OTHER: 200})
         [treated] = store.treated(run_id).values()
@@ -261,7 +282,12 @@ def test_the_news_leave_out_what_is_known_and_count_it() -> None:
     with Store.open(None) as store:
         pages = {GUIDE: f"see {ONE} and {OTHER}"}
         audit(store, 0, documents=pages, answers={ONE: 404, OTHER: 404})
-        store.decide([Decision(Action.ACKNOWLEDGE, Kind.ARK, "ark:12x45/x5", day(1)), ignore(Kind.ARK, "ark:12x45/x7")])
+        store.decide(
+            [
+                TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.ARK, "ark:12x45/x5", day(1)),
+                ignore(TriageTarget.ARK, "ark:12x45/x7"),
+            ]
+        )
         second = audit(store, 3, documents=pages, answers={ONE: 404, OTHER: 404})
         told = store.news(second)
         assert (told.items, told.known_problems, told.triaged) == (
@@ -282,7 +308,7 @@ def test_the_news_leave_out_what_is_known_and_count_it() -> None:
 def test_what_a_run_finds_after_a_decision_was_not_known_to_it() -> None:
     with Store.open(None) as store:
         audit(store, 0, answers={ONE: 200, OTHER: 404})
-        store.decide([Decision(Action.ACKNOWLEDGE, Kind.PATTERN, "ark:12x45/*", day(3))])
+        store.decide([TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.PATTERN, "ark:12x45/*", day(3))])
         about = {"version": "0", "resolver": "https://n2t.net/", "user_agent": "t", "seeds": [GUIDE]}
         run_id = store.begin_run(command="run", at=moment(2), **about)
         store.record(run_id, [seen(ONE, 5, 404), seen(OTHER, 5, 404)])
@@ -298,7 +324,7 @@ def test_an_ark_that_fails_at_two_urls_is_one_known_problem() -> None:
         pages, answers = {GUIDE: f"see {ONE} and {twin}"}, {ONE: 404, twin: 404}
         audit(store, 0, documents=pages, answers=answers)
         assert store.news(audit(store, 1, documents=pages, answers=answers)).known_problems == 1
-        store.decide([Decision(Action.ACKNOWLEDGE, Kind.ARK, "ark:12x45/x5", day(2))])
+        store.decide([TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.ARK, "ark:12x45/x5", day(2))])
         told = store.news(audit(store, 3, documents=pages, answers=answers))
         assert (told.items, told.known_problems, told.triaged) == ((), 0, "1 known: 1 acknowledged")
 
@@ -308,7 +334,7 @@ def test_decisions_survive_a_merge_and_the_later_holds(tmp_path: Path) -> None:
     for path, at, reason in ((one, day(5), "ours"), (two, day(9), "theirs")):
         with Store.open(path) as store:
             audit(store, 0, answers={ONE: 404})
-            store.decide([Decision(Action.ACKNOWLEDGE, Kind.ARK, "ark:12x45/x5", at, reason)])
+            store.decide([TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.ARK, "ark:12x45/x5", at, reason)])
     for into, other in ((one, two), (two, one), (one, two)):
         assert run_command("store", "import", other, "--store", into).returncode == 0
         with Store.open(into) as store:

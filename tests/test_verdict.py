@@ -26,8 +26,8 @@ from crawler.observations import (
 )
 from crawler.verdicts.access import OUTCOME_OF_END, judge_object, status_outcome
 from crawler.verdicts.inflection import judge_commitment, judge_metadata
-from crawler.verdicts.success import WORTH, Signs, Told
-from crawler.verdicts.verdict import WAYS, Surroundings, judge, skipped
+from crawler.verdicts.success import WORTH, ControlContrast, Signs
+from crawler.verdicts.verdict import WAYS, VerdictContext, judge, skipped
 from extractors.ark import Ark
 from tests.vectors import vectors
 
@@ -77,7 +77,7 @@ def judged(vector: dict[str, Any]) -> Verdict:
     controls = {name: observation(question, vector[name], url) for name, question in CONTROLS.items() if name in vector}
     return judge(
         answers,
-        surroundings=Surroundings(
+        context=VerdictContext(
             **controls,
             neighbours=vector.get("neighbours", 0),
             earlier=[observation(Question(name), told, url) for name, told in vector.get("earlier", [])],
@@ -107,16 +107,16 @@ def test_judging_again_gives_the_same(vector: dict[str, Any]) -> None:
 
 
 def test_what_a_success_is_worth_is_decided_for_every_case() -> None:
-    assert set(WORTH) == set(product(Told, Signs, (False, True)))
+    assert set(WORTH) == set(product(ControlContrast, Signs, (False, True)))
     assert set(WORTH.values()) == {ObjectOutcome.RESOLVED, ObjectOutcome.SOFT_404, ObjectOutcome.UNDETERMINED}
 
 
 @pytest.mark.parametrize("declares", [False, True])
-@pytest.mark.parametrize("told", Told)
-def test_more_signs_of_absence_never_make_a_success_worth_more(told: Told, declares: bool) -> None:
+@pytest.mark.parametrize("told", ControlContrast)
+def test_more_signs_of_absence_never_make_a_success_worth_more(told: ControlContrast, declares: bool) -> None:
     worth = {ObjectOutcome.RESOLVED: 2, ObjectOutcome.UNDETERMINED: 1, ObjectOutcome.SOFT_404: 0}
     row = [worth[WORTH[told, signs, declares]] for signs in Signs]
-    assert row == sorted(row, reverse=True) or told is Told.THE_SAME
+    assert row == sorted(row, reverse=True) or told is ControlContrast.THE_SAME
 
 
 def test_every_way_to_an_object_has_words() -> None:
@@ -189,7 +189,7 @@ def test_attempts_are_counted_and_told() -> None:
     first = observation(Question.OBJECT, {"end": "timeout"})
     second = replace(observation(Question.OBJECT, {"chain": [503]}), attempt=2)
     third = replace(observation(Question.OBJECT, {"text": "An item"}), attempt=3)
-    verdict = judge({Question.OBJECT: third}, surroundings=Surroundings(earlier=(first, second)))
+    verdict = judge({Question.OBJECT: third}, context=VerdictContext(earlier=(first, second)))
     assert verdict.requests == 3
     assert "asked 3 times; before: timeout, 503" in verdict.object.evidence
 
@@ -197,8 +197,8 @@ def test_attempts_are_counted_and_told() -> None:
 @pytest.mark.parametrize(("trusted", "told"), [(True, True), (False, False), (None, False)])
 def test_plain_http_where_https_is_known_to_work_is_a_remark(trusted: bool | None, told: bool) -> None:
     url = URL.replace("https:", "http:")
-    around = Surroundings(tls={("r.example", 443): TlsResult("r.example", 443, trusted, "ok", "")})
-    verdict = judge({Question.OBJECT: observation(Question.OBJECT, {"text": "Map"}, url)}, surroundings=around)
+    around = VerdictContext(tls={("r.example", 443): TlsResult("r.example", 443, trusted, "ok", "")})
+    verdict = judge({Question.OBJECT: observation(Question.OBJECT, {"text": "Map"}, url)}, context=around)
     assert any("https works" in remark for remark in verdict.remarks) is told
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from extractors.ark import Ark
-from extractors.checkchar import Check, check
+from extractors.checkchar import CheckCharacter, check
 from extractors.conformance import Remark
 from extractors.extraction import extract
 from tests.vectors import vectors
@@ -40,4 +40,4 @@ def test_the_check_character_of_a_bare_shoulder_is_never_asked_for(name: str) ->
     read = extract(f"ark:/{naan}/{name}".encode(), name="a.txt")
     assert read.mentions == ()
     assert [finding.kind for finding in read.findings] == ["namespace-mention"]
-    assert check(Ark(naan, name)) is Check.UNKNOWN
+    assert check(Ark(naan, name)) is CheckCharacter.UNKNOWN

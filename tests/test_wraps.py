@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.ark import BETANUMERIC, Ark
-from extractors.documents import Anchor, Block, Role
+from extractors.document_model import Anchor, Block, Role
 from extractors.extraction import extract
 from extractors.find import Mention, find_arks, scan
 from extractors.wraps.cutting import cutting_of
@@ -21,7 +21,7 @@ from extractors.wraps.decide import RULES_OF_LINES, RULES_OF_NAMES, Rule, decide
 from extractors.wraps.evidence import Cutting, Evidence
 from extractors.wraps.layout import Habit, LineEnd
 from extractors.wraps.shapes import Fit, Shapes
-from extractors.wraps.wrap import Decision, Wrap
+from extractors.wraps.wrap import Wrap, WrapDecision
 from tests.vectors import vectors
 
 ROWS = vectors("wraps")
@@ -79,7 +79,7 @@ def evidence_of(row: Mapping[str, Any]) -> Evidence:
     return replace(whole, cutting=Cutting(row.get("cutting", "unknown")))
 
 
-def direction(decision: Decision | None) -> str | None:
+def direction(decision: WrapDecision | None) -> str | None:
     return None if decision is None else "join" if decision.join else "end"
 
 
@@ -370,15 +370,15 @@ def test_a_line_wrap_in_a_link_target_is_no_end(role: Role) -> None:
 
 
 @pytest.mark.parametrize(
-    ("room", "ark"),
+    ("line_slack", "ark"),
     [
         pytest.param(0.4, "ark:67531/metadc1078x5", id="a full line"),
         pytest.param(12.0, "ark:67531/metadc107", id="a line with room"),
     ],
 )
-def test_on_a_page_the_room_in_the_line_decides(room: float, ark: str) -> None:
+def test_on_a_page_the_room_in_the_line_decides(line_slack: float, ark: str) -> None:
     text = "it is ark:/67531/metadc107\n8x5 there"
-    [mention] = scan(Block(text, page=3, rooms=((text.index("\n"), room),)), Evidence())
+    [mention] = scan(Block(text, page=3, line_slack=((text.index("\n"), line_slack),)), Evidence())
     assert isinstance(mention, Mention)
     assert (str(mention.ark), mention.page) == (ark, 3)
 

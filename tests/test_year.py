@@ -9,11 +9,11 @@ from datetime import timedelta
 
 import pytest
 
+from crawler.history.ark_status import ArkState, ArkStatus, DatedVerdict, Event, EventKind, step
 from crawler.history.changes import Seen
 from crawler.history.contacts import contacts_of
 from crawler.history.outages import MISSES_EXPECTED, Contact, assess
-from crawler.history.rechecking import Known, due
-from crawler.history.standing import Check, Event, EventKind, Standing, State, step
+from crawler.history.rechecking import KnownArk, due
 from crawler.judging import judge_run
 from crawler.observations import ObjectOutcome
 from crawler.storage.store import Store
@@ -35,14 +35,14 @@ from tests.year import (
 )
 
 OUTCOMES = {200: "resolved", 403: "blocked", 404: "broken", 500: "server-error", None: "timeout"}
-Day = Mapping[Subject, Standing]
+Day = Mapping[Subject, ArkStatus]
 
 
-def known(subject: Subject, standing: Standing | None) -> Known:
-    state = standing.state if standing else State.UNDETERMINED
+def known(subject: Subject, standing: ArkStatus | None) -> KnownArk:
+    state = standing.state if standing else ArkState.UNDETERMINED
     host = f"{subject.host}.example"
     at = standing.checked_at if standing else None
-    return Known(subject.ark, subject.ark[4:9], subject.url, host, state, at)
+    return KnownArk(subject.ark, subject.ark[4:9], subject.url, host, state, at)
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Year:
 
 @pytest.fixture(scope="module")
 def year() -> Year:
-    standings: dict[Subject, Standing] = {}
+    standings: dict[Subject, ArkStatus] = {}
     misses: Counter[str] = Counter()
     result = Year([], defaultdict(list), [])
     by_url = {subject.url: subject for subject in WORLD}
@@ -75,7 +75,7 @@ def year() -> Year:
         for number, subject in enumerate(asked):
             status, landing = subject.answer(day)
             at = morning(day) + timedelta(seconds=number)
-            check = Check(at, ObjectOutcome(OUTCOMES[status]), is_suspect, Seen(landing=landing))
+            check = DatedVerdict(at, ObjectOutcome(OUTCOMES[status]), is_suspect, Seen(landing=landing))
             standings[subject], events = step(standings.get(subject), check)
             result.events[subject] += events
         result.days.append(dict(standings))
@@ -87,7 +87,7 @@ def of(host: str) -> list[Subject]:
     return [subject for subject in WORLD if subject.host == host]
 
 
-def states(year: Year, host: str) -> Iterator[tuple[int, Standing]]:
+def states(year: Year, host: str) -> Iterator[tuple[int, ArkStatus]]:
     for day, standings in enumerate(year.days):
         yield from ((day, standings[subject]) for subject in of(host))
 
@@ -99,7 +99,7 @@ def kinds(year: Year, host: str) -> list[list[EventKind]]:
 @pytest.mark.parametrize("host", ["steady", "other", "third"])
 def test_what_always_works_is_healthy_every_day_and_has_no_strike(year: Year, host: str) -> None:
     for day, standing in states(year, host):
-        assert (standing.state, standing.strikes) == (State.HEALTHY, 0), day
+        assert (standing.state, standing.strikes) == (ArkState.HEALTHY, 0), day
     assert kinds(year, host) == [[]] * ARKS_A_HOST
 
 
@@ -117,7 +117,7 @@ def test_when_the_world_was_out_of_reach_no_standing_changed(year: Year) -> None
 def test_an_outage_of_five_days_is_never_confirmed(year: Year) -> None:
     struck = False
     for day, standing in states(year, "outage"):
-        assert standing.state is not State.CONFIRMED_BROKEN, day
+        assert standing.state is not ArkState.CONFIRMED_BROKEN, day
         assert not standing.strikes or PROVIDER_DOWN.start <= day < PROVIDER_DOWN.stop + 3
         struck |= standing.strikes > 0
     assert struck, "the outage was seen, or this proves nothing"
@@ -127,10 +127,12 @@ def test_an_outage_of_five_days_is_never_confirmed(year: Year) -> None:
 def test_who_keeps_us_out_is_blocked_and_never_broken(year: Year) -> None:
     for day, standing in states(year, "guarded"):
         assert standing.strikes == 0
-        assert standing.state in (State.HEALTHY, State.BLOCKED)
-        assert standing.state is State.HEALTHY or KEPT_OUT.start <= day < KEPT_OUT.stop + 11
-    assert {standing.state for day, standing in states(year, "guarded") if day in KEPT_OUT[46:]} == {State.BLOCKED}
-    assert {standing.state for day, standing in states(year, "guarded") if day > KEPT_OUT.stop + 11} == {State.HEALTHY}
+        assert standing.state in (ArkState.HEALTHY, ArkState.BLOCKED)
+        assert standing.state is ArkState.HEALTHY or KEPT_OUT.start <= day < KEPT_OUT.stop + 11
+    assert {standing.state for day, standing in states(year, "guarded") if day in KEPT_OUT[46:]} == {ArkState.BLOCKED}
+    assert {standing.state for day, standing in states(year, "guarded") if day > KEPT_OUT.stop + 11} == {
+        ArkState.HEALTHY
+    }
 
 
 def test_a_real_death_is_confirmed_and_stays_so(year: Year) -> None:
@@ -141,7 +143,7 @@ def test_a_real_death_is_confirmed_and_stays_so(year: Year) -> None:
         assert first is not None
         assert morning(DIES) <= first < morning(DIES + 46)
         assert timedelta(days=7) <= broke.at - first < timedelta(days=11)
-    order = [State.HEALTHY, State.FAILING, State.CONFIRMED_BROKEN]
+    order = [ArkState.HEALTHY, ArkState.FAILING, ArkState.CONFIRMED_BROKEN]
     for subject in of("dying"):
         found = [order.index(standings[subject].state) for standings in year.days]
         assert found == sorted(found), "it goes one way only"
@@ -150,18 +152,18 @@ def test_a_real_death_is_confirmed_and_stays_so(year: Year) -> None:
 
 def test_a_move_is_one_event_and_no_failure(year: Year) -> None:
     assert kinds(year, "moving") == [[EventKind.MOVED]] * ARKS_A_HOST
-    assert all(standing.state is State.HEALTHY for _, standing in states(year, "moving"))
+    assert all(standing.state is ArkState.HEALTHY for _, standing in states(year, "moving"))
     assert all(
         event.at >= morning(MOVES) for s in of("moving") for event in year.events[s] if event.kind is EventKind.MOVED
     )
 
 
 def test_what_comes_and_goes_is_flapping_never_confirmed_and_calms_down(year: Year) -> None:
-    seen = {state: [day for day, standing in states(year, "flapping") if standing.state is state] for state in State}
-    assert not seen[State.CONFIRMED_BROKEN]
-    assert FLAPS.start < min(seen[State.FLAPPING]) < FLAPS.start + 25
-    assert max(seen[State.FLAPPING]) < FLAPS.stop + 60
-    assert all(standing.state is State.HEALTHY for day, standing in states(year, "flapping") if day == DAYS - 1)
+    seen = {state: [day for day, standing in states(year, "flapping") if standing.state is state] for state in ArkState}
+    assert not seen[ArkState.CONFIRMED_BROKEN]
+    assert FLAPS.start < min(seen[ArkState.FLAPPING]) < FLAPS.start + 25
+    assert max(seen[ArkState.FLAPPING]) < FLAPS.stop + 60
+    assert all(standing.state is ArkState.HEALTHY for day, standing in states(year, "flapping") if day == DAYS - 1)
 
 
 def test_the_load_is_even_and_each_ark_is_checked_as_often_as_it_should_be(year: Year) -> None:

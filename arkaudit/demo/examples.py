@@ -11,7 +11,7 @@ import pandas as pd
 
 from reports.definitions import TableDefinition
 from reports.formats.comma_separated import csv_text
-from reports.formats.markdown import markdown
+from reports.formats.markdown_report import markdown
 from reports.formats.report import Report
 from reports.frames import load_frames
 from reports.summary import REQUESTS_SENT

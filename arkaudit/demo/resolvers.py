@@ -20,7 +20,7 @@ TOO_SLOW_S = 12.0
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class DemoAnswer:
     """An HTTP answer, and how long it takes to come."""
 
     status: int
@@ -32,9 +32,9 @@ class Reply:
 
 
 #: From the request target (path and query, as sent) to the answer.
-Behaviour = Callable[[str], Reply]
+Behaviour = Callable[[str], DemoAnswer]
 
-NOT_FOUND = Reply(404, "<title>404 Not Found</title><h1>Not Found</h1>")
+NOT_FOUND = DemoAnswer(404, "<title>404 Not Found</title><h1>Not Found</h1>")
 
 _GALLICA = """bpt6k65413493 btv1b8449691v bpt6k107371t btv1b10025411c bpt6k2102478 btv1b8555834s btv1b8419219x
     bpt6k9907264 bpt6k62056165 bpt6k1513763h btv1b10087435j cb41026403m cb34454105m cb40636779s cb12205670t"""
@@ -62,7 +62,7 @@ def _page(title: str, *sentences: str) -> str:
     return f"<!doctype html><html lang=en><title>{html.escape(title)}</title><h1>{html.escape(title)}</h1>{text}"
 
 
-def global_resolver(target: str) -> Reply:
+def global_resolver(target: str) -> DemoAnswer:
     """Sends every ARK on to the resolver of its NAAN, the inflection with it, as N2T does."""
     ark, _ = _asked(target)
     resolvers = {
@@ -76,13 +76,13 @@ def global_resolver(target: str) -> Reply:
         "88435": "https://withdrawn.example",
     }
     if ark is not None and str(ark) == "ark:99152/p0v":
-        return Reply(303, location="https://terms.example/p0v")
+        return DemoAnswer(303, location="https://terms.example/p0v")
     if ark is None or ark.naan not in resolvers:
-        return Reply(404, json.dumps({"error": f"No match was found for {target}"}), "application/json")
-    return Reply(302, location=resolvers[ark.naan] + target)
+        return DemoAnswer(404, json.dumps({"error": f"No match was found for {target}"}), "application/json")
+    return DemoAnswer(302, location=resolvers[ark.naan] + target)
 
 
-def with_erc(target: str) -> Reply:
+def with_erc(target: str) -> DemoAnswer:
     """Answers ``?info`` and ``??`` with an ERC in text/plain that names the ARK and states a commitment."""
     ark, query = _asked(target)
     if ark is None or ark.name not in _UNT.split():
@@ -95,87 +95,89 @@ def with_erc(target: str) -> Reply:
             "where: https://digital.library.unt.edu/\n"
         )
         thump = {"THUMP-Status": "0.6 200 OK", "Link": f'</{ark}>; rel="describes"'}
-        return Reply(200, record, "text/plain; charset=utf-8", headers=thump)
-    return Reply(200, _page(title, f"This notebook is {ark}.", "Forty pages of readings at the lower gauge."))
+        return DemoAnswer(200, record, "text/plain; charset=utf-8", headers=thump)
+    return DemoAnswer(200, _page(title, f"This notebook is {ark}.", "Forty pages of readings at the lower gauge."))
 
 
-def query_ignored(target: str) -> Reply:
+def query_ignored(target: str) -> DemoAnswer:
     """Shows the same page whatever the query."""
     ark, _ = _asked(target)
     if ark is None or ark.name not in _GALLICA.split():
         return NOT_FOUND
-    return Reply(200, _page(f"Document {ark.name}", f"Identifiant : {ark}", f"Vue {ark.qualifier or 'principale'}."))
+    return DemoAnswer(
+        200, _page(f"Document {ark.name}", f"Identifiant : {ark}", f"Vue {ark.qualifier or 'principale'}.")
+    )
 
 
-def related(target: str) -> Reply:
+def related(target: str) -> DemoAnswer:
     """Sends on, by 303, to a description of a manuscript that stands on a shelf."""
     ark, query = _asked(target)
     if target.startswith("/catalogue/"):
-        return Reply(
+        return DemoAnswer(
             200,
             _page("A manuscript", "Parchment, 212 leaves, in the reading room.", target.rpartition("/")[2]),
         )
     if ark is None or ark.name not in _BODLEIAN.split():
         return NOT_FOUND
-    return Reply(303, location=f"/catalogue/{ark.name}" + (f"?{query}" if query else ""))
+    return DemoAnswer(303, location=f"/catalogue/{ark.name}" + (f"?{query}" if query else ""))
 
 
-def missing(_: str) -> Reply:
+def missing(_: str) -> DemoAnswer:
     """Knows nothing."""
-    return Reply(404, _page("Not found", "No such object."))
+    return DemoAnswer(404, _page("Not found", "No such object."))
 
 
-def withdrawn(_: str) -> Reply:
+def withdrawn(_: str) -> DemoAnswer:
     """Everything is gone."""
-    return Reply(410, _page("Gone", "This resolver has been switched off."))
+    return DemoAnswer(410, _page("Gone", "This resolver has been switched off."))
 
 
-def circle(target: str) -> Reply:
+def circle(target: str) -> DemoAnswer:
     """Sends round in a circle."""
     path = target.partition("?")[0]
-    return Reply(302, location=path.removesuffix("/round") if path.endswith("/round") else path + "/round")
+    return DemoAnswer(302, location=path.removesuffix("/round") if path.endswith("/round") else path + "/round")
 
 
-def slow(_: str) -> Reply:
+def slow(_: str) -> DemoAnswer:
     """Answers when nobody waits any more."""
-    return Reply(200, _page("At last", "Thank you for waiting."), delay_s=TOO_SLOW_S)
+    return DemoAnswer(200, _page("At last", "Thank you for waiting."), delay_s=TOO_SLOW_S)
 
 
-def pretending(target: str) -> Reply:
+def pretending(target: str) -> DemoAnswer:
     """Says 200 and means 404."""
-    return Reply(200, _page("Page not found", f"We could not find {target.partition('?')[0]}. Try our search."))
+    return DemoAnswer(200, _page("Page not found", f"We could not find {target.partition('?')[0]}. Try our search."))
 
 
-def guarded(_: str) -> Reply:
+def guarded(_: str) -> DemoAnswer:
     """Lets no program in."""
-    return Reply(403, _page("Forbidden", "Are you a robot?"))
+    return DemoAnswer(403, _page("Forbidden", "Are you a robot?"))
 
 
-def plain(target: str) -> Reply:
+def plain(target: str) -> DemoAnswer:
     """A small collection behind plain http; describes its objects in HTML."""
     ark, query = _asked(target)
     if ark is None or ark.name not in ("b3xx0k", "b3ww9m"):
         return NOT_FOUND
     if query == "info":
-        return Reply(200, _page(
+        return DemoAnswer(200, _page(
             "Description", f"Identifier: {ark}", "Who: Weir Keepers' Guild", "What: Logbook", "When: 1911",
             "Title: Logbook of the upper weir. Commitment: none yet.",
         ))  # fmt: skip
-    return Reply(200, _page(f"Logbook {ark.name}", "Thirty leaves, water-stained.", str(ark)))
+    return DemoAnswer(200, _page(f"Logbook {ark.name}", "Thirty leaves, water-stained.", str(ark)))
 
 
-def landing(target: str) -> Reply:
+def landing(target: str) -> DemoAnswer:
     """The page of an item: where the real resolver sends people."""
     name = target.partition("?")[0].removeprefix("/details/")
     if name not in ARKLET_NAMES:
         return NOT_FOUND
-    return Reply(200, _page(f"Item {name}", "Scanned from the original.", f"ark:13960/{name}"))
+    return DemoAnswer(200, _page(f"Item {name}", "Scanned from the original.", f"ark:13960/{name}"))
 
 
-def term(target: str) -> Reply:
+def term(target: str) -> DemoAnswer:
     """The definition of a term."""
     if target.startswith("/p0v"):
-        return Reply(200, _page("high water", "The highest level reached by a flood at a gauge.", "ark:99152/p0v"))
+        return DemoAnswer(200, _page("high water", "The highest level reached by a flood at a gauge.", "ark:99152/p0v"))
     return NOT_FOUND
 
 

@@ -20,22 +20,22 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 import trustme
 
 from arkaudit.demo.arklet_site import ARKLET_HOST, arklet_application
-from arkaudit.demo.resolvers import HOSTS, NOT_FOUND, Behaviour, Reply
+from arkaudit.demo.resolvers import HOSTS, NOT_FOUND, Behaviour, DemoAnswer
 
 SITE_HOST = "library.example"
 SEED = f"https://{SITE_HOST}/"
 
 
-def document_site(target: str) -> Reply:
+def document_site(target: str) -> DemoAnswer:
     """The document that the library has at a path."""
     name = target.partition("?")[0].lstrip("/") or "index.html"
     document = files("arkaudit.demo").joinpath("site", name)
     if "/" in name or not document.is_file():
         return NOT_FOUND
-    return Reply(200, document.read_bytes(), mimetypes.guess_type(name)[0] or "application/octet-stream")
+    return DemoAnswer(200, document.read_bytes(), mimetypes.guess_type(name)[0] or "application/octet-stream")
 
 
-class _Quiet:
+class _DemoServer:
     """A server that holds no process up and says nothing of clients that hang up."""
 
     daemon_threads = True
@@ -44,11 +44,11 @@ class _Quiet:
         """A client that stops reading, as ours does when it has seen enough, is no error of the server."""
 
 
-class _Server(_Quiet, ThreadingHTTPServer):
+class _Server(_DemoServer, ThreadingHTTPServer):
     pass
 
 
-class _WsgiServer(_Quiet, ThreadingMixIn, WSGIServer):
+class _WsgiServer(_DemoServer, ThreadingMixIn, WSGIServer):
     pass
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from crawler.history.news import Item, News
+from crawler.history.news import News, NewsItem
 from reports.display import escaped
 
 #: The kinds of news in the order of their gravity, each with its heading.
@@ -55,7 +55,7 @@ def message(news: News, *, kinds: Collection[str], audit: str, report: str | Non
     return Message(f"arkaudit: {escaped(audit)}: {counts}", "\n".join(lines).rstrip() + "\n")
 
 
-def _line(item: Item) -> str:
+def _line(item: NewsItem) -> str:
     """One ARK in a line. What comes from the world is code, so that no Markdown or link of theirs has effect."""
     cited = f", cited {_count(item.citations, 'time')}" if item.citations else ""
     detail = f": {_code(item.detail)}" if item.detail else ""

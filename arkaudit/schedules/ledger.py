@@ -18,7 +18,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from arkaudit.exits import code_of
-from arkaudit.schedules.moments import Entry
+from arkaudit.schedules.moments import ScheduledRun
 from arkaudit.seeds import UserMistake
 
 #: The folder of ledgers, beside the configuration.
@@ -48,7 +48,7 @@ class Ledger:
             self._write(told)
         return datetime.fromisoformat(told["since"])
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[ScheduledRun]:
         """The runs that are remembered, oldest first."""
         return [_entry(told) for told in self._read().get("entries", [])]
 
@@ -71,7 +71,7 @@ class Ledger:
         except Timeout:
             raise Running(f"the audit {self.name} is running already") from None
         with lock:
-            entry = Entry(started=_now(), due=due)
+            entry = ScheduledRun(started=_now(), due=due)
             before = self.entries()
             self._keep([*before, entry])
             code: int | None = None
@@ -84,10 +84,10 @@ class Ledger:
             finally:
                 self._keep([*before, replace(entry, ended=_now(), exit_code=code)])
 
-    def _keep(self, entries: Sequence[Entry]) -> None:
+    def _keep(self, entries: Sequence[ScheduledRun]) -> None:
         told = self._read()
         told.setdefault("since", entries[0].started.isoformat())
-        told["entries"] = [_told(entry) for entry in entries[-_REMEMBERED:]]
+        told["entries"] = [_as_json(entry) for entry in entries[-_REMEMBERED:]]
         self._write(told)
 
     def _make_folder(self) -> None:
@@ -122,7 +122,7 @@ class Ledger:
             raise UserMistake(f"the ledger {self._file} can't be written: {problem.strerror}") from None
 
 
-def _told(entry: Entry) -> dict[str, Any]:
+def _as_json(entry: ScheduledRun) -> dict[str, Any]:
     return {
         "due": entry.due.isoformat() if entry.due else None,
         "started": entry.started.isoformat(),
@@ -131,11 +131,11 @@ def _told(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _entry(told: dict[str, Any]) -> Entry:
+def _entry(told: dict[str, Any]) -> ScheduledRun:
     def moment(name: str) -> datetime | None:
         return datetime.fromisoformat(told[name]) if told.get(name) else None
 
-    return Entry(datetime.fromisoformat(told["started"]), moment("due"), moment("ended"), told.get("exit_code"))
+    return ScheduledRun(datetime.fromisoformat(told["started"]), moment("due"), moment("ended"), told.get("exit_code"))
 
 
 def _now() -> datetime:

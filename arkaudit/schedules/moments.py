@@ -66,7 +66,7 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ScheduledRun:
     """One run of a named audit, as the ledger has it."""
 
     started: datetime
@@ -90,7 +90,7 @@ class Due:
     """Whether an earlier run for this moment did not come to its end."""
 
 
-def due_now(schedule: Schedule, entries: Sequence[Entry], *, since: datetime, now: datetime) -> Due | None:
+def due_now(schedule: Schedule, entries: Sequence[ScheduledRun], *, since: datetime, now: datetime) -> Due | None:
     """Whether an audit that isn't running is due *now*; *since* is when its schedule was first seen.
 
     However many moments were missed, they are made up for by one run. What did not come to its end comes first, at
@@ -99,7 +99,7 @@ def due_now(schedule: Schedule, entries: Sequence[Entry], *, since: datetime, no
     >>> day = lambda day, hour=0: datetime(2026, 3, day, hour, tzinfo=UTC)
     >>> due_now(Schedule("0 3 * * *"), [], since=day(1), now=day(4, 12)).moment.day
     4
-    >>> due_now(Schedule("0 3 * * *"), [Entry(day(4, 3), day(4, 3), day(4, 5), 0)], since=day(1), now=day(4, 12))
+    >>> due_now(Schedule("0 3 * * *"), [ScheduledRun(day(4, 3), day(4, 3), day(4, 5), 0)], since=day(1), now=day(4, 12))
     """
     attempts = _attempts(entries)
     if attempts:
@@ -112,7 +112,7 @@ def due_now(schedule: Schedule, entries: Sequence[Entry], *, since: datetime, no
     return Due(moment, resumes=bool(attempts)) if moment > after else None
 
 
-def _attempts(entries: Sequence[Entry]) -> Sequence[Entry]:
+def _attempts(entries: Sequence[ScheduledRun]) -> Sequence[ScheduledRun]:
     """The newest runs that did not come to their end, all for the same moment."""
     begun = len(entries)
     while begun and not entries[begun - 1].has_come_to_its_end and entries[begun - 1].due == entries[-1].due:

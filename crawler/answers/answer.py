@@ -66,7 +66,7 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
     is_html = "html" in (media_type or "") and "xml" not in (media_type or "").replace("xhtml+xml", "")
     if _TAG.match(body[:4_096]):
         described = None if is_html else from_xml(body[:PLAIN_LIMIT]) if _is_xml(media_type, body) else None
-        from crawler.answers.pages import (
+        from crawler.answers.answer_pages import (
             read_page,  # beautifulsoup4 comes with it, and a crawl may have no answer to read
         )
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from crawler.answers.likeness import own_words
-from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, Found, Phrases, plain, quirks
+from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, PhraseMatch, Phrases, plain, quirks
 from crawler.answers.subject import own_places
 from crawler.answers.withdrawals import Withdrawal, is_one_of_several, withdrawals_in
 from crawler.observations import Observation
@@ -119,7 +119,7 @@ def signs_of_absence(answer: Observation) -> tuple[str, ...]:
 def is_notice(title: str) -> bool:
     """Whether a part of a title says that a page or an object is not there, and nothing besides.
 
-    >>> is_notice("Page not found | Harbour Libraries"), is_notice("Paradise Not Found: a novel")
+    >>> is_notice("Page not found | Harbour Libraries"), is_notice("Paradise Not PhraseMatch: a novel")
     (True, False)
     """
     known = quirks()
@@ -171,11 +171,11 @@ def only_says_absence(answer: Observation, control: Observation | None = None) -
     parts = (*_TITLE_PARTS.split(answer.title or ""), *answer.facts.headings)
     if any(_absence(part) is not None and _beside_absence(part) > _FEW_LETTERS for part in parts):
         return None  # "Ms. 404 Not Found in the Catalogue of 1911" is what an object is called
-    lead = told[: found.start]
+    crawl_request = told[: found.start]
     for part in parts:
         if control is not None and part in f"{control.title} {control.text}":  # the site's name
-            lead = lead.replace(plain(part), " ")
-    return found.words if _beside_absence(lead) <= _FEW_LETTERS else None
+            crawl_request = crawl_request.replace(plain(part), " ")
+    return found.words if _beside_absence(crawl_request) <= _FEW_LETTERS else None
 
 
 def _beside_absence(text: str) -> int:
@@ -216,7 +216,7 @@ def words_of_absence(answer: Observation) -> str | None:
 
 
 @lru_cache(maxsize=512)  # of one answer it is asked several times, and all phrases of all languages take their time
-def _absence(text: str) -> Found | None:
+def _absence(text: str) -> PhraseMatch | None:
     """The first words of absence in *text* that are no offer of help: "can't find it? Ask us" stands on any page."""
     told = plain(text)
     found = (each for each in quirks().not_found.all_in(told) if not _ASKED.match(told, each.end))

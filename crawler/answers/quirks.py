@@ -22,7 +22,7 @@ _GAP = r"\b[^.!?]{1,30}?"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PhraseMatch:
     """Words that were found in a text, and where in its plain form."""
 
     words: str
@@ -35,7 +35,7 @@ class Phrases:
     """Phrases of many languages; case, accents and white space make no difference, and `` ... `` is a few words.
 
     >>> Phrases.of(["nicht gefunden"]).search("Seite NICHT  gefunden")
-    Found(words='nicht gefunden', start=6, end=20)
+    PhraseMatch(words='nicht gefunden', start=6, end=20)
     >>> Phrases.of(["niet ... vinden"]).search("Deze pagina kunnen we niet meer vinden").words
     'niet meer vinden'
     >>> Phrases.of(["bulunamad\N{LATIN SMALL LETTER DOTLESS I}"]).search("SAYFA BULUNAMADI").words
@@ -55,21 +55,21 @@ class Phrases:
         beginning = [rf"(?<![^\W_])(?:{'|'.join(parted)})"] if parted else []
         return cls(re.compile("|".join([*beginning, *unparted])))
 
-    def search(self, text: str) -> Found | None:
+    def search(self, text: str) -> PhraseMatch | None:
         """The first of the phrases in *text*."""
         return next(self.all_in(text), None)
 
-    def match(self, text: str) -> Found | None:
+    def match(self, text: str) -> PhraseMatch | None:
         """The phrase that *text* begins with."""
         told = plain(text)
         found = self.pattern.match(bare(told))
-        return Found(told[: found.end()], 0, found.end()) if found else None
+        return PhraseMatch(told[: found.end()], 0, found.end()) if found else None
 
-    def all_in(self, text: str) -> Iterator[Found]:
+    def all_in(self, text: str) -> Iterator[PhraseMatch]:
         """All of the phrases in *text*, in their order."""
         told = plain(text)
         for found in self.pattern.finditer(bare(told)):
-            yield Found(told[found.start() : found.end()], found.start(), found.end())
+            yield PhraseMatch(told[found.start() : found.end()], found.start(), found.end())
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,20 +165,20 @@ class Quirks:
 
 
 @cache
-def _told() -> Mapping[str, Any]:
+def _quirks_file() -> Mapping[str, Any]:
     return tomllib.loads(files("crawler.answers").joinpath("quirks.toml").read_text("utf-8"))
 
 
 def withdrawal_words() -> Mapping[str, Any]:
     """The words with which a sentence says that an object is gone, by their parts in it."""
-    told: Mapping[str, Any] = _told()["withdrawal"]
+    told: Mapping[str, Any] = _quirks_file()["withdrawal"]
     return told
 
 
 @cache
 def quirks() -> Quirks:
     """What the file in this package says; a test keeps it well formed."""
-    told = _told()
+    told = _quirks_file()
     placeholder, login = told["placeholder"], told["login"]
     challenges = tuple(map(_challenge, told["challenge"]))
     return Quirks(

@@ -103,12 +103,12 @@ def _from_rdf(text: str, form: str) -> Record | None:
     except Exception as problem:  # its parsers raise whatever they stumble over; what came before that counts
         logging.getLogger(__name__).debug("not all of the RDF was read: %r", problem)
     subjects = dict.fromkeys(subject for subject, _, _ in graph)
-    told = [mapping for subject in subjects if not is_sites(mapping := _told_of(graph, subject))]
+    told = [mapping for subject in subjects if not is_sites(mapping := _properties_of(graph, subject))]
     best = max(told, key=lambda mapping: (names_ark(mapping), len(kernel(mapping))), default={})
     return _described({key: value for key, value in best.items() if key != "@type"})
 
 
-def _told_of(graph: rdflib.Graph, subject: Any) -> dict[str, str]:
+def _properties_of(graph: rdflib.Graph, subject: Any) -> dict[str, str]:
     from rdflib import URIRef
 
     told = {"@id": str(subject)} if isinstance(subject, URIRef) else {}

@@ -107,23 +107,23 @@ def _said_in(sentence: str, names: Sequence[str]) -> _Said | None:
     capitals = " ".join(_ARK.sub("@@", _named(sentence, names)).split())
     told, words = bare(shown), _words()
     for found in words.gone.finditer(told):
-        lead, rest = told[: found.start()], told[found.end() :]
-        if _NO_FACT.search(lead) or is_one_of_several(rest):
+        crawl_request, rest = told[: found.start()], told[found.end() :]
+        if _NO_FACT.search(crawl_request) or is_one_of_several(rest):
             continue
-        if _HAVING.search(lead) and (object_ := words.at_once.match(rest)):
+        if _HAVING.search(crawl_request) and (object_ := words.at_once.match(rest)):
             return _Said(shown[found.start() : found.end() + object_.end()], names_object=bool(object_["this"]))
         if _TO_A_PLACE.match(capitals[found.end() :]) or words.elsewhere.search(
-            lead[-_BETWEEN_CHARS:] + found[0] + rest[:40]
+            crawl_request[-_BETWEEN_CHARS:] + found[0] + rest[:40]
         ):
             continue
-        subject = words.subject.search(lead[-_BETWEEN_CHARS - 240 :])
-        if subject is None and (lead.strip(" -|:,") == "" or _STATUS.match(lead)):
+        subject = words.subject.search(crawl_request[-_BETWEEN_CHARS - 240 :])
+        if subject is None and (crawl_request.strip(" -|:,") == "" or _STATUS.match(crawl_request)):
             if words.goes_on.match(rest) or words.noun_at_once.match(rest):
                 return _Said(shown[found.start() : found.end()], names_object=False)
             continue
         if subject is None:
             continue
-        start = max(0, len(lead) - _BETWEEN_CHARS - 240) + subject.start("object")
+        start = max(0, len(crawl_request) - _BETWEEN_CHARS - 240) + subject.start("object")
         if not subject["it"] and _OF.search(told[:start]):
             continue
         is_certain = bool(subject["this"] or subject["it"])
@@ -164,7 +164,7 @@ def _stands_alone(capitals: str, start: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _WithdrawalPhrases:
     gone: re.Pattern[str]
     """What becomes of an object that is withdrawn."""
     subject: re.Pattern[str]
@@ -179,7 +179,7 @@ class _Words:
 
 
 @cache
-def _words() -> _Words:
+def _words() -> _WithdrawalPhrases:
     told: Mapping[str, Any] = withdrawal_words()
     ways = {
         key: "|".join(sorted((re.escape(bare(plain(each))) for each in _flat(told[key])), key=len, reverse=True))
@@ -197,7 +197,7 @@ def _words() -> _Words:
         rf"|(?:{ways['gone']})\w{{0,3}}\s(?:de la|de l'|del|du|des|de|da|do|dal|dalla|dall')\s?)"
     )
     behind = "at|on|by|from|since|due|for|in|am|auf|durch|von|aus|le|a|par|por|su|da|op|door"
-    return _Words(
+    return _WithdrawalPhrases(
         gone=re.compile(rf"(?<![^\W_])(?:{ways['gone']})[^\W\d_]{{0,3}}(?![^\W_])"),
         subject=re.compile(rf"(?P<object>(?<!\w){this}|(?<!\w){the}|(?P<it>@@)|{one}){_NAMING}{between}[\s,]*\Z"),
         elsewhere=re.compile(

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from crawler.resolving import resolver_of
 from extractors.ark import BETANUMERIC, Ark, shoulder_of
-from extractors.checkchar import Check, check
+from extractors.checkchar import CheckCharacter, check
 from extractors.naan import Registry
 from extractors.normalize import LABEL
 
@@ -94,14 +94,14 @@ def control_ark(ark: Ark, place: str) -> Ark:
     prefix = _PREFIX.match(ark.name)
     kept = ark.shoulder or (prefix[0] if prefix else "")
     shape = ark.name[len(kept) :]
-    least = _INVENTED_CHECKED if check(ark) in (Check.PASSES, Check.FAILS) else _INVENTED
+    least = _INVENTED_CHECKED if check(ark) in (CheckCharacter.PASSES, CheckCharacter.FAILS) else _INVENTED
     shape += (shape[-1:] if shape[-1:].isalnum() else "x") * max(0, least - sum(map(str.isalnum, shape)))
     seed = hashlib.sha256(f"{place} {ark.naan} {kept} {len(shape)}".encode()).digest()
     octets = _octets(seed)
     is_hexadecimal = bool(_HEXADECIMAL.match(ark.name))
     name = kept + "".join(_stand_in(character, next(octets), is_hexadecimal=is_hexadecimal) for character in shape)
     invented = Ark(ark.naan, name)
-    if check(invented) is Check.PASSES or invented.name == ark.name:
+    if check(invented) is CheckCharacter.PASSES or invented.name == ark.name:
         return Ark(ark.naan, name[:-1] + ("b" if name[-1] != "b" else "c"))
     return invented
 

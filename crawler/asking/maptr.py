@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from extractors.naan import Entry, Registry, Target
+from extractors.naan import Registry, RegistryEntry, ResolverTarget
 
 if TYPE_CHECKING:
     from dns.resolver import Resolver
@@ -35,13 +35,13 @@ class Naptr:
 LookUp = Callable[[str], Sequence[Naptr]]
 
 
-def resolvers(naan: str, look_up: LookUp) -> Iterator[Target]:
+def resolvers(naan: str, look_up: LookUp) -> Iterator[ResolverTarget]:
     """The resolvers that NAPTR records name for *naan*, in their order.
 
     A record with flag ``h`` names a resolver as host and port, one without a flag a domain to look up in turn.
 
     >>> list(resolvers("12026", lambda name: [Naptr("h", "ark", "USLC", "lhc.nlm.nih.gov:8080")]))
-    [Target(template='http://lhc.nlm.nih.gov:8080/ark:/${content}', status=None, label='USLC')]
+    [ResolverTarget(template='http://lhc.nlm.nih.gov:8080/ark:/${content}', status=None, label='USLC')]
     """
     pending, seen = deque([f"{naan}.ark.arpa"]), set[str]()
     while pending and len(seen) < MOST_NAMES:
@@ -53,7 +53,7 @@ def resolvers(naan: str, look_up: LookUp) -> Iterator[Target]:
             if record.service.lower() != "ark":
                 continue
             if record.flags.lower() == "h":
-                yield Target(f"http://{record.replacement.rstrip('.')}/ark:/${{content}}", label=record.regexp)
+                yield ResolverTarget(f"http://{record.replacement.rstrip('.')}/ark:/${{content}}", label=record.regexp)
             elif record.flags == "":
                 pending.append(record.replacement)
 
@@ -67,7 +67,7 @@ def with_resolvers(registry: Registry, naans: Iterable[str], look_up: LookUp) ->
             continue
         targets = tuple(target for target in resolvers(naan, look_up) if target.fault is None)
         if targets:
-            found.append(replace(entry, targets=targets) if entry is not None else Entry(naan, targets=targets))
+            found.append(replace(entry, targets=targets) if entry is not None else RegistryEntry(naan, targets=targets))
     return replace(registry, entries=(*registry.entries, *found)) if found else registry
 
 

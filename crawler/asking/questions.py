@@ -70,7 +70,7 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class AskingContext:
     """What the answers so far, and those about other ARKs of the same resolver, amount to for the next question."""
 
     described: bool = False
@@ -90,7 +90,7 @@ class Known:
 
 
 def next_question(
-    answers: Mapping[Question, Observation], known: Known, places: Places, *, first_url: str
+    answers: Mapping[Question, Observation], known: AskingContext, places: Places, *, first_url: str
 ) -> Question | None:
     """What to ask about an ARK after *answers*, or None when there is nothing more to learn.
 
@@ -124,7 +124,7 @@ def _is_tombstone(answer: Observation) -> bool:
 
 
 def _next_place(
-    answers: Mapping[Question, Observation], known: Known, places: Places, first_url: str
+    answers: Mapping[Question, Observation], known: AskingContext, places: Places, first_url: str
 ) -> Question | None:
     """The next way to ask for the object, when all that were tried have failed."""
     asked = answers[Question.OBJECT]
@@ -151,7 +151,7 @@ def _next_place(
     return None
 
 
-def _next_inflection(answers: Mapping[Question, Observation], known: Known) -> Question | None:
+def _next_inflection(answers: Mapping[Question, Observation], known: AskingContext) -> Question | None:
     if Question.INFO not in answers:
         return Question.INFO
     info = answers[Question.INFO]

@@ -34,7 +34,7 @@ _UNSTATED = frozenset({CommitmentOutcome.PLACEHOLDER, CommitmentOutcome.ABSENT})
 #: Parameters that name a visit and not an object.
 _VISITS = re.compile(r"(?:j|php|asp)?_?sess(?:ion)?_?id|sid|utm_\w+|_ga|timestamp|nonce|cfid|cftoken", re.IGNORECASE)
 
-Told = Mapping[str, str]
+MetadataValues = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Seen:
     """`crawler.answers.likeness.sketch` of the whole readable text."""
     digest: str | None = None
     """Of the whole body, in hexadecimal; none for a body that was not read to its end."""
-    description: Told | None = None
+    description: MetadataValues | None = None
     """Empty where the provider does not describe the object."""
-    promise: Told | None = None
+    promise: MetadataValues | None = None
     """Empty where the provider states no commitment."""
 
 
@@ -68,25 +68,25 @@ class Compared:
     differences: tuple[Difference, ...] = field(default=())
 
 
-def described(outcome: str, parsed: Mapping[str, Any]) -> Told | None:
+def described(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
     """What a metadata verdict tells to compare by; empty for no description, None where that is not known.
 
     >>> described("erc", {"who": "A  Library", "what": "A map", "where": "x"}), described("blocked", {})
     ({'who': 'A Library', 'what': 'A map'}, None)
     """
     if outcome in DESCRIBED:
-        return _told(parsed)
+        return _metadata_values(parsed)
     return {} if outcome in _UNDESCRIBED else None
 
 
-def promised(outcome: str, parsed: Mapping[str, Any]) -> Told | None:
+def promised(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
     """What a commitment verdict tells to compare by: its words, its guarantor, its date.
 
     >>> promised("stated", {"who": "A Library", "what": "Not Guaranteed"}), promised("absent", {})
     ({'who': 'A Library', 'what': 'Not Guaranteed'}, {})
     """
     if outcome == CommitmentOutcome.STATED:
-        return _told(parsed)
+        return _metadata_values(parsed)
     return {} if outcome in _UNSTATED else None
 
 
@@ -148,7 +148,7 @@ def _other_object(known: Seen, seen: Seen, least_likeness: float) -> str | None:
     return None
 
 
-def _other_words(before: Told, now: Told) -> Iterator[str]:
+def _other_words(before: MetadataValues, now: MetadataValues) -> Iterator[str]:
     if not before or not now:
         if before:
             yield "given no more"
@@ -161,7 +161,7 @@ def _other_words(before: Told, now: Told) -> Iterator[str]:
             yield f"{name}: {one!r}, now {other!r}"
 
 
-def _told(parsed: Mapping[str, Any]) -> Told:
+def _metadata_values(parsed: Mapping[str, Any]) -> MetadataValues:
     told = {name: _folded(parsed[name]) for name in _TOLD if parsed.get(name)}
     if told:
         return told

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, Select, bindparam, exists, func, select, tupl
 from sqlalchemy.dialects.sqlite import insert
 
 from crawler import schema
+from crawler.history.ark_status import ArkState, EventKind
 from crawler.history.outages import host_of
-from crawler.history.standing import EventKind, State
 from crawler.observations import DocumentOutcome, ObjectOutcome
 
 #: Outcomes of a document that say what it cites now: it was read, or it is there no more.
@@ -69,7 +69,7 @@ def _unchecked(row: Any, this: Any) -> dict[str, Any]:
         "request_url": row.request_url,
         "host": host_of(row.request_url) or "",
         "first_seen_at": this.started_at,
-        "state": State.UNDETERMINED.value,
+        "state": ArkState.UNDETERMINED.value,
         "since": this.started_at,
         "reason": "it was never checked",
         "strikes": 0,

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Table, exists, func, select
 
 from crawler import schema
 from crawler.history.latest import DERIVED, rebuild_beside
-from crawler.history.triage import Action, Kind
+from crawler.history.triage import TriageAction, TriageTarget
 from crawler.observations import ChainEnd, CommitmentOutcome, MetadataOutcome, ObjectOutcome, Question
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
@@ -20,8 +20,8 @@ _WORDS = (
     (schema.verdict.c.commitment, CommitmentOutcome),
     (schema.observation.c.question, Question),
     (schema.observation.c.chain_end, ChainEnd),
-    (schema.triage.c.action, Action),
-    (schema.triage.c.kind, Kind),
+    (schema.triage.c.action, TriageAction),
+    (schema.triage.c.kind, TriageTarget),
 )
 #: So many lines SQLite may say about damage; the first tells enough.
 _MOST_LINES = 20

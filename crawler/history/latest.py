@@ -15,11 +15,11 @@ from sqlalchemy.dialects.sqlite import insert
 
 from crawler import schema
 from crawler.history import citing, triaging
+from crawler.history.ark_status import ArkState, ArkStatus, DatedVerdict, EventKind, StatusPolicy, step
 from crawler.history.changes import Seen, described, promised
 from crawler.history.contacts import record_contacts
 from crawler.history.outages import host_of
-from crawler.history.rechecking import Known
-from crawler.history.standing import Check, EventKind, Policy, Standing, State, step
+from crawler.history.rechecking import KnownArk
 from crawler.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
 
 #: What is written of an ARK once, when it is first seen.
@@ -43,16 +43,16 @@ _OF_VERDICT: Final = (
 _OF_ANSWER: Final = ("request_url", "final_url", "at", "body_sha256", "body_complete", "similarity")
 
 
-def policy_of(connection: Connection) -> Policy:
+def policy_of(connection: Connection) -> StatusPolicy:
     """The policy by which the standing in this store is kept."""
     policy = schema.policy
     row = connection.execute(select(policy).where(policy.c.policy_id == 1)).one_or_none()
     if row is None:
-        return Policy()
-    return Policy(row.strikes, row.days, row.turns, row.turn_days, row.likeness)
+        return StatusPolicy()
+    return StatusPolicy(row.strikes, row.days, row.turns, row.turn_days, row.likeness)
 
 
-def keep_by(connection: Connection, policy: Policy) -> None:
+def keep_by(connection: Connection, policy: StatusPolicy) -> None:
     """Keep the standing by *policy* from now on; where it was another, all history is read again by this one."""
     if policy == policy_of(connection):
         return
@@ -138,7 +138,7 @@ def _note_verdicts(connection: Connection, run_id: int) -> None:
         events: list[dict[str, Any]] = []
         for row in verdicts:
             here = known.get((row.ark_id, row.request_url))
-            before = standing_in(here) if here is not None and here.checked_at is not None else None
+            before = status_in(here) if here is not None and here.checked_at is not None else None
             standing, happened = step(before, check_in(row, answers.behind(row), is_suspect=is_suspect), policy)
             at = moment(standing.checked_at)
             rows.append(
@@ -220,27 +220,27 @@ class _Answers:
         return self._last.get((url, verdict.final_url or ""), self._last.get(url))
 
 
-def known_arks(connection: Connection) -> Iterator[Known]:
+def known_arks(connection: Connection) -> Iterator[KnownArk]:
     """Every ARK at every URL with its standing, in the order of the store."""
     latest, ark = schema.latest, schema.ark
     columns = (latest.c.request_url, latest.c.host, latest.c.state, latest.c.checked_at, latest.c.gone_at)
     query = select(ark.c.ark_id, ark.c.ark, ark.c.naan, *columns).join_from(latest, ark).order_by(latest.c.latest_id)
     wanted = triaging.wanted(connection)
-    states = {str(state): state for state in State}
+    states = {str(state): state for state in ArkState}
     for ark_id, name, naan, url, host, state, checked_at, gone_at in connection.execute(query):
         asked_at = wanted.get((ark_id, url))
-        yield Known(name, naan, url, host, states[state], _when(checked_at), gone_at is None, asked_at)
+        yield KnownArk(name, naan, url, host, states[state], _when(checked_at), gone_at is None, asked_at)
 
 
 # -- rows and values
 
 
-def check_in(verdict: Row[Any], answer: Row[Any] | None, *, is_suspect: bool) -> Check:
+def check_in(verdict: Row[Any], answer: Row[Any] | None, *, is_suspect: bool) -> DatedVerdict:
     """The check that a row of `verdict` is, with the answer that it rests on, if any was asked for."""
     at = datetime.fromisoformat((answer.at if answer is not None else "") or verdict.started_at)
     outcome = ObjectOutcome(verdict.object)
     if FAMILY_OF[outcome] is not Family.WORKS or answer is None:
-        return Check(at, outcome, is_suspect, Seen(landing=verdict.final_url))
+        return DatedVerdict(at, outcome, is_suspect, Seen(landing=verdict.final_url))
     seen = Seen(
         landing=verdict.final_url,
         sketch=answer.similarity,
@@ -248,13 +248,13 @@ def check_in(verdict: Row[Any], answer: Row[Any] | None, *, is_suspect: bool) ->
         description=described(verdict.metadata, verdict.metadata_parsed),
         promise=promised(verdict.commitment, verdict.commitment_parsed),
     )
-    return Check(at, outcome, is_suspect, seen)
+    return DatedVerdict(at, outcome, is_suspect, seen)
 
 
-def standing_in(row: Row[Any]) -> Standing:
+def status_in(row: Row[Any]) -> ArkStatus:
     """The standing in a row of `latest` that has the object's outcome as well."""
-    return Standing(
-        state=State(row.state),
+    return ArkStatus(
+        state=ArkState(row.state),
         since=datetime.fromisoformat(row.since),
         reason=row.reason,
         checked_at=datetime.fromisoformat(row.checked_at),
@@ -268,7 +268,7 @@ def standing_in(row: Row[Any]) -> Standing:
     )
 
 
-def _columns(standing: Standing) -> dict[str, Any]:
+def _columns(standing: ArkStatus) -> dict[str, Any]:
     known = {name: value for name in _OF_SEEN if (value := getattr(standing.known, name)) is not None}
     return {
         "state": standing.state.value,

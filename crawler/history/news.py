@@ -11,17 +11,17 @@ from sqlalchemy import Connection, func, select
 
 from crawler import schema
 from crawler.history import triaging
-from crawler.history.standing import EventKind, State
-from crawler.history.triage import Action, known_words
+from crawler.history.ark_status import ArkState, EventKind
+from crawler.history.triage import TriageAction, known_words
 from crawler.history.triaging import Pair, Treated
 from crawler.schema import is_current_mention
 
 #: States that are trouble whether or not they are new.
-_TROUBLE = (State.CONFIRMED_BROKEN.value, State.FLAPPING.value, State.FAILING.value)
+_TROUBLE = (ArkState.CONFIRMED_BROKEN.value, ArkState.FLAPPING.value, ArkState.FAILING.value)
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class NewsItem:
     """One thing that happened to an ARK at one URL."""
 
     kind: str
@@ -40,7 +40,7 @@ class News:
 
     run_id: int
     at: str
-    items: tuple[Item, ...]
+    items: tuple[NewsItem, ...]
     """In the order of the ARKs' names."""
     known_problems: int
     """ARKs that fail, and did so before this run."""
@@ -67,7 +67,7 @@ def news_of(connection: Connection, run_id: int) -> News:
         .join(schema.verdict, schema.verdict.c.verdict_id == latest.c.verdict_id)
         .where(
             schema.verdict.c.run_id == run_id,
-            latest.c.state == State.FAILING.value,
+            latest.c.state == ArkState.FAILING.value,
             latest.c.since >= begun,
         )
     )
@@ -76,11 +76,11 @@ def news_of(connection: Connection, run_id: int) -> News:
     decided = triaging.treated(connection, counting, run_id)
     names = _named(connection, decided)
     items = sorted(
-        (Item(*row, cited.get(row[2], 0)) for query in (happened, failing) for row in connection.execute(query)),
+        (NewsItem(*row, cited.get(row[2], 0)) for query in (happened, failing) for row in connection.execute(query)),
         key=lambda item: (item.ark, item.request_url, item.kind),
     )
     items = [item for item in items if is_raised(item.kind, names.get((item.ark, item.request_url)))]
-    fresh = {item.request_url for item in items if item.kind in (EventKind.BROKE, State.FAILING)}
+    fresh = {item.request_url for item in items if item.kind in (EventKind.BROKE, ArkState.FAILING)}
     troubled = connection.execute(
         select(latest.c.ark_id, latest.c.request_url).where(latest.c.state.in_(_TROUBLE), latest.c.gone_at.is_(None))
     )
@@ -99,7 +99,7 @@ def is_raised(kind: str, treated: Treated | None) -> bool:
     """
     if treated is None or kind in (EventKind.RECOVERED, EventKind.NEW, EventKind.GONE):
         return True
-    if kind in (EventKind.BROKE, State.FAILING):
+    if kind in (EventKind.BROKE, ArkState.FAILING):
         return not (treated.is_known or treated.whole.is_silent)
     return not treated.whole.is_silent
 
@@ -107,7 +107,7 @@ def is_raised(kind: str, treated: Treated | None) -> bool:
 def count_words(decided: Mapping[tuple[Any, str], Treated]) -> str:
     """How many ARKs are known problems, in words; empty for none. One that is both counts as acknowledged."""
     known = [(ark, each.whole) for (ark, _), each in decided.items() if each.is_known]
-    acknowledged = {ark for ark, each in known if each.action is Action.ACKNOWLEDGE}
+    acknowledged = {ark for ark, each in known if each.action is TriageAction.ACKNOWLEDGE}
     ignored: dict[Any, date] = {}
     for ark, each in known:
         if ark not in acknowledged and each.until is not None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Final
 
-from crawler.history.standing import State
+from crawler.history.ark_status import ArkState
 
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -26,16 +26,16 @@ class Intervals:
     blocked: float = 7.0
     undetermined: float = 7.0
 
-    def of(self, state: State) -> float | None:
+    def of(self, state: ArkState) -> float | None:
         """Days between two checks in this state; None for what is never checked."""
-        if state is State.HEALTHY:  # as most are
+        if state is ArkState.HEALTHY:  # as most are
             return self.healthy
         return {
-            State.FAILING: self.failing,
-            State.FLAPPING: self.failing,
-            State.CONFIRMED_BROKEN: self.confirmed_broken,
-            State.BLOCKED: self.blocked,
-            State.UNDETERMINED: self.undetermined,
+            ArkState.FAILING: self.failing,
+            ArkState.FLAPPING: self.failing,
+            ArkState.CONFIRMED_BROKEN: self.confirmed_broken,
+            ArkState.BLOCKED: self.blocked,
+            ArkState.UNDETERMINED: self.undetermined,
         }.get(state)
 
 
@@ -59,7 +59,7 @@ class RecheckPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownArk:
     """An ARK at one URL, as a store knows it."""
 
     ark: str
@@ -67,7 +67,7 @@ class Known:
     request_url: str
     host: str
     """The host that is asked first."""
-    state: State
+    state: ArkState
     checked_at: datetime | None
     """None when it was never checked."""
     is_cited: bool = True
@@ -76,7 +76,7 @@ class Known:
     """When somebody asked for a check that has not been made since; None when nobody did."""
 
 
-def due_at(known: Known, policy: RecheckPolicy) -> datetime | None:
+def due_at(known: KnownArk, policy: RecheckPolicy) -> datetime | None:
     """From when on it is to be checked again; the beginning of time for what never was, None for what never is.
 
     What somebody asked for is due since then, also where no document cites it any more.
@@ -102,12 +102,12 @@ def due_at(known: Known, policy: RecheckPolicy) -> datetime | None:
     return _EPOCH + interval * (math.ceil(checked + 0.5 - phase) + phase)
 
 
-def due(standings: Iterable[Known], policy: RecheckPolicy, now: datetime) -> list[Known]:
+def due(standings: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> list[KnownArk]:
     """What is to be checked *now*: what somebody asked for, then the least recently checked, one host after the other.
 
     A host with many ARKs gets as many turns as any other while others wait.
     """
-    hosts: defaultdict[str, list[Known]] = defaultdict(list)
+    hosts: defaultdict[str, list[KnownArk]] = defaultdict(list)
     for known in standings:
         if _may_be_due(known, policy, now) and (moment := due_at(known, policy)) is not None and moment <= now:
             hosts[known.host].append(known)
@@ -115,7 +115,7 @@ def due(standings: Iterable[Known], policy: RecheckPolicy, now: datetime) -> lis
     return list(_in_turn(sorted(queues, key=lambda queue: _longest_ago(queue[0]))))
 
 
-def next_due_at(standings: Iterable[Known], policy: RecheckPolicy, now: datetime) -> datetime | None:
+def next_due_at(standings: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> datetime | None:
     """When something will be due that is not due *now*; None if nothing ever will."""
     first: datetime | None = None
     for known in standings:
@@ -126,7 +126,7 @@ def next_due_at(standings: Iterable[Known], policy: RecheckPolicy, now: datetime
     return first
 
 
-def _may_be_due(known: Known, policy: RecheckPolicy, moment: datetime) -> bool:
+def _may_be_due(known: KnownArk, policy: RecheckPolicy, moment: datetime) -> bool:
     """Whether it could be due by *moment*: never before half an interval has passed, which is quickly seen."""
     days = policy.intervals(known.naan, known.host).of(known.state)
     if days is None or not (known.is_cited or known.wanted_at):
@@ -140,7 +140,7 @@ def _may_be_due(known: Known, policy: RecheckPolicy, moment: datetime) -> bool:
 _HALF_A_DAY_S: Final = 43_200
 
 
-def _in_turn(queues: Iterable[deque[Known]]) -> Iterator[Known]:
+def _in_turn(queues: Iterable[deque[KnownArk]]) -> Iterator[KnownArk]:
     waiting = deque(queues)
     while waiting:
         queue = waiting.popleft()
@@ -149,7 +149,7 @@ def _in_turn(queues: Iterable[deque[Known]]) -> Iterator[Known]:
             waiting.append(queue)
 
 
-def _longest_ago(known: Known) -> tuple[bool, datetime, str, str]:
+def _longest_ago(known: KnownArk) -> tuple[bool, datetime, str, str]:
     return (known.wanted_at is None, known.checked_at or _EPOCH, known.ark, known.request_url)
 
 

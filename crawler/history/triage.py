@@ -15,13 +15,13 @@ from enum import IntEnum, StrEnum
 from fnmatch import fnmatchcase
 from typing import Final
 
+from crawler.history.ark_status import ArkState
 from crawler.history.outages import host_of
-from crawler.history.standing import State
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome
 from extractors.ark import Ark
 
 
-class Action(StrEnum):
+class TriageAction(StrEnum):
     """What is decided."""
 
     ACKNOWLEDGE = "acknowledge"
@@ -31,7 +31,7 @@ class Action(StrEnum):
     """Check it now; done by the next check."""
 
 
-class Kind(StrEnum):
+class TriageTarget(StrEnum):
     """By what it is told which ARKs are meant."""
 
     ARK = "ark"
@@ -44,15 +44,15 @@ class Kind(StrEnum):
 
 
 #: What a decision says of a problem that it covers.
-PARTICIPLES: Final = {Action.ACKNOWLEDGE: "acknowledged", Action.IGNORE: "ignored"}
+PARTICIPLES: Final = {TriageAction.ACKNOWLEDGE: "acknowledged", TriageAction.IGNORE: "ignored"}
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class TriageDecision:
     """What somebody has decided of some ARKs."""
 
-    action: Action
-    kind: Kind
+    action: TriageAction
+    kind: TriageTarget
     target: str
     """As `target_of` gives it."""
     at: datetime
@@ -64,19 +64,21 @@ class Decision:
     """Whether it stands in a file that can be reviewed, and goes when it is taken out there."""
 
     @property
-    def key(self) -> tuple[Action, Kind, str]:
+    def key(self) -> tuple[TriageAction, TriageTarget, str]:
         """What there can be one decision of."""
         return (self.action, self.kind, self.target)
 
 
-def decision_words(decision: Decision) -> str:
+def decision_words(decision: TriageDecision) -> str:
     """A decision in words.
 
-    >>> decision_words(Decision(Action.IGNORE, Kind.HOST, "old.example.org", datetime(2026, 11, 20), "it moves",
-    ...                         date(2027, 1, 1)))
+    >>> at, until = datetime(2026, 11, 20), date(2027, 1, 1)
+    >>> decision_words(TriageDecision(TriageAction.IGNORE, TriageTarget.HOST, "old.example.org", at, "it moves", until))
     'ignored until 2027-01-01 by host old.example.org: it moves'
     """
-    done = {**PARTICIPLES, Action.ASSIGN: "assigned", Action.RECHECK: "to be checked again"}[decision.action]
+    done = {**PARTICIPLES, TriageAction.ASSIGN: "assigned", TriageAction.RECHECK: "to be checked again"}[
+        decision.action
+    ]
     until = f" until {decision.until}" if decision.until else ""
     to = f" to {decision.assignee}" if decision.assignee else ""
     return f"{done}{until}{to} by {decision.kind} {decision.target}{_because(decision.reason)}"
@@ -96,7 +98,7 @@ class Gravity(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TriageCheck:
     """What one check of an ARK at a URL has found."""
 
     at: datetime
@@ -108,7 +110,7 @@ class Found:
     def gravity(self) -> Gravity:
         """How bad that is.
 
-        >>> Found(datetime(2026, 11, 1), ObjectOutcome.DNS).gravity.name
+        >>> TriageCheck(datetime(2026, 11, 1), ObjectOutcome.DNS).gravity.name
         'SILENT'
         """
         if self.object is ObjectOutcome.WORKS_ELSEWHERE:
@@ -127,21 +129,21 @@ class Found:
 class Problem:
     """An ARK at one URL, as it stands."""
 
-    now: Found
+    now: TriageCheck
     """The check that counts."""
-    state: State | None = None
+    state: ArkState | None = None
     """After all checks; None where later ones than this have changed it."""
     since: datetime | None = None
     """Since when it is in this state."""
-    before: Sequence[Found] = ()
+    before: Sequence[TriageCheck] = ()
     """Its checks up to this one, in the order of their dates."""
 
 
 @dataclass(frozen=True, slots=True)
-class Treatment:
+class TriageState:
     """What has been decided of a problem, all decisions together."""
 
-    action: Action | None = None
+    action: TriageAction | None = None
     """By which it is known: acknowledged or ignored; None where it is to be raised."""
     words: str = ""
     """What was decided, and why it is raised all the same, if it is."""
@@ -153,33 +155,33 @@ class Treatment:
 
 
 #: States that last, and of which one can say since when they do.
-_LASTING: Final = frozenset({State.FAILING, State.CONFIRMED_BROKEN, State.FLAPPING})
-UNTREATED: Final = Treatment()
+_LASTING: Final = frozenset({ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING})
+UNTREATED: Final = TriageState()
 
 
-def treatment(decisions: Iterable[Decision], problem: Problem, today: date) -> Treatment:
+def treatment(decisions: Iterable[TriageDecision], problem: Problem, today: date) -> TriageState:
     """What *decisions*, which are all about this ARK, amount to on a day."""
     latest = sorted(decisions, key=lambda decision: (decision.at, decision.key), reverse=True)
-    assignee = next((each.assignee for each in latest if each.action is Action.ASSIGN), None)
-    ignoring = [each for each in latest if each.action is Action.IGNORE]
+    assignee = next((each.assignee for each in latest if each.action is TriageAction.ASSIGN), None)
+    ignoring = [each for each in latest if each.action is TriageAction.IGNORE]
     in_force = [each for each in ignoring if each.until is not None and today < each.until]
-    acknowledging = [each for each in latest if each.action is Action.ACKNOWLEDGE]
+    acknowledging = [each for each in latest if each.action is TriageAction.ACKNOWLEDGE]
     is_problem = problem.now.gravity > Gravity.FINE
     if in_force:
         longest = max(in_force, key=lambda each: each.until or today)
         words = f"ignored until {longest.until}{_because(longest.reason)}"
-        action = Action.IGNORE if is_problem else None
-        return Treatment(action, words, longest.reason, longest.until, assignee, is_silent=True)
+        action = TriageAction.IGNORE if is_problem else None
+        return TriageState(action, words, longest.reason, longest.until, assignee, is_silent=True)
     if not is_problem:
-        return Treatment(assignee=assignee)
+        return TriageState(assignee=assignee)
     changes = [(each, worse_since(each.at, problem)) for each in acknowledging]
     for decision, worse in changes:
         if worse is None:
             words = f"acknowledged on {decision.at:%Y-%m-%d}{_because(decision.reason)}"
-            return Treatment(Action.ACKNOWLEDGE, words, decision.reason, None, assignee)
+            return TriageState(TriageAction.ACKNOWLEDGE, words, decision.reason, None, assignee)
     told = [f"acknowledged on {each.at:%Y-%m-%d}, but {worse}" for each, worse in changes[:1]]
     told += [f"ignored until {each.until}, which has passed{_because(each.reason)}" for each in ignoring[:1]]
-    return Treatment(None, "; ".join(told), assignee=assignee)
+    return TriageState(None, "; ".join(told), assignee=assignee)
 
 
 def worse_since(at: datetime, problem: Problem) -> str | None:
@@ -199,7 +201,7 @@ def worse_since(at: datetime, problem: Problem) -> str | None:
     if problem.now.gravity > then.gravity:
         return f"worse since: {then.object} then, {problem.now.object} now"
     if any(at < found.at and found.gravity is Gravity.FINE for found in problem.before):
-        is_lasting_flap = problem.state is State.FLAPPING and problem.since is not None and problem.since <= at
+        is_lasting_flap = problem.state is ArkState.FLAPPING and problem.since is not None and problem.since <= at
         return None if is_lasting_flap else "it has worked since, and broke anew"
     if (
         problem.state in _LASTING
@@ -211,9 +213,9 @@ def worse_since(at: datetime, problem: Problem) -> str | None:
     return None
 
 
-def is_wanted(decisions: Iterable[Decision], checked_at: datetime | None) -> datetime | None:
+def is_wanted(decisions: Iterable[TriageDecision], checked_at: datetime | None) -> datetime | None:
     """The moment at which somebody asked for a check that has not been made since; None if nobody did."""
-    asked = [each.at for each in decisions if each.action is Action.RECHECK]
+    asked = [each.at for each in decisions if each.action is TriageAction.RECHECK]
     waiting = [at for at in asked if checked_at is None or checked_at < at]
     return max(waiting, default=None)
 
@@ -240,30 +242,30 @@ def _because(reason: str) -> str:
 # -- which ARKs are meant
 
 
-def target_of(kind: Kind, text: str) -> str:
+def target_of(kind: TriageTarget, text: str) -> str:
     """*text* as the target of a decision: in the form in which it is compared. Raises ValueError if it can't be one.
 
-    >>> target_of(Kind.ARK, "https://n2t.net/ark:/12148/btv1-b84"), target_of(Kind.HOST, "https://N2T.net:443/")
+    >>> target_of(TriageTarget.ARK, "https://n2t.net/ark:/12148/btv1-b84"), target_of(TriageTarget.HOST, "https://N2T.net:443/")
     ('ark:12148/btv1b84', 'n2t.net')
-    >>> target_of(Kind.PATTERN, "ARK:/12148/btv1-*")
+    >>> target_of(TriageTarget.PATTERN, "ARK:/12148/btv1-*")
     'ark:12148/btv1*'
     """
     text = text.strip()
     match kind:
-        case Kind.ARK:
+        case TriageTarget.ARK:
             return str(Ark.parse(text))
-        case Kind.HOST:
+        case TriageTarget.HOST:
             host = host_of(text if "://" in text else f"https://{text}/")
             if not host or set(host) & set("*? "):
                 raise ValueError(f"not a host: {text!r}")
             return host
-        case Kind.PATTERN:
+        case TriageTarget.PATTERN:
             if not set(text) & set("*?["):
                 raise ValueError(f"a pattern has a * in it: {text!r}")
             if not re.match(r"ark:|https?://|\*", text, re.IGNORECASE):
                 raise ValueError(f"a pattern begins with ark:, http or *: {text!r}")
             return _normal_pattern(text)
-        case Kind.DOCUMENT:
+        case TriageTarget.DOCUMENT:
             if not text:
                 raise ValueError("not a document: it is empty")
             return text
@@ -290,18 +292,18 @@ def fits_document(url: str, pattern: str) -> bool:
     return fnmatchcase(url, re.sub(r"[?[]", r"[\g<0>]", pattern)) if "*" in pattern else url.startswith(pattern)
 
 
-class Decided:
+class TriageDecisions:
     """The decisions of a store, found by what they are about."""
 
-    def __init__(self, decisions: Iterable[Decision]) -> None:
-        self._exact: defaultdict[tuple[Kind, str], list[Decision]] = defaultdict(list)
-        self._patterns: list[Decision] = []
-        self._documents: list[Decision] = []
+    def __init__(self, decisions: Iterable[TriageDecision]) -> None:
+        self._exact: defaultdict[tuple[TriageTarget, str], list[TriageDecision]] = defaultdict(list)
+        self._patterns: list[TriageDecision] = []
+        self._documents: list[TriageDecision] = []
         for decision in decisions:
             match decision.kind:
-                case Kind.PATTERN:
+                case TriageTarget.PATTERN:
                     self._patterns.append(decision)
-                case Kind.DOCUMENT:
+                case TriageTarget.DOCUMENT:
                     self._documents.append(decision)
                 case kind:
                     self._exact[kind, decision.target].append(decision)
@@ -314,18 +316,18 @@ class Decided:
     @property
     def asks_for_hosts(self) -> bool:
         """Whether it matters where chains end."""
-        return any(kind is Kind.HOST for kind, _ in self._exact)
+        return any(kind is TriageTarget.HOST for kind, _ in self._exact)
 
-    def about(self, ark: str, urls: Iterable[str]) -> Iterator[Decision]:
+    def about(self, ark: str, urls: Iterable[str]) -> Iterator[TriageDecision]:
         """Those about an ARK at the first of these URLs; chains end at the others."""
         asked, *_ = (*urls, "")
-        yield from self._exact.get((Kind.ARK, ark), ())
+        yield from self._exact.get((TriageTarget.ARK, ark), ())
         for host in dict.fromkeys(host for host in map(host_of, urls) if host):
-            yield from self._exact.get((Kind.HOST, host), ())
+            yield from self._exact.get((TriageTarget.HOST, host), ())
         for decision in self._patterns:
             if fnmatchcase(ark, decision.target) or fnmatchcase(asked, decision.target):
                 yield decision
 
-    def in_document(self, url: str) -> Iterator[Decision]:
+    def in_document(self, url: str) -> Iterator[TriageDecision]:
         """Those about what a document cites."""
         return (each for each in self._documents if fits_document(url, each.target))

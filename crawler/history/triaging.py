@@ -12,16 +12,16 @@ from sqlalchemy import Connection, Row, Select, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from crawler import schema
-from crawler.history.standing import State
+from crawler.history.ark_status import ArkState
 from crawler.history.triage import (
-    Action,
-    Decided,
-    Decision,
-    Found,
     Gravity,
-    Kind,
     Problem,
-    Treatment,
+    TriageAction,
+    TriageCheck,
+    TriageDecision,
+    TriageDecisions,
+    TriageState,
+    TriageTarget,
     is_wanted,
     treatment,
 )
@@ -39,10 +39,10 @@ _AT_ONCE: Final = 500
 class Treated:
     """What was decided of an ARK at one URL."""
 
-    whole: Treatment
+    whole: TriageState
     """Wherever it is cited."""
     is_problem: bool
-    in_documents: Mapping[str, Treatment] = field(default_factory=dict)
+    in_documents: Mapping[str, TriageState] = field(default_factory=dict)
     """What holds in single documents, where that is something else."""
 
     @property
@@ -54,14 +54,14 @@ class Treated:
 # -- the decisions
 
 
-def decisions(connection: Connection) -> list[Decision]:
+def decisions(connection: Connection) -> list[TriageDecision]:
     """Everything that has been decided, in the order of the actions, of what is meant, and of its name."""
     rows = connection.execute(select(schema.triage)).all()
-    order = [*Action]
+    order = [*TriageAction]
     return sorted(map(decision_of, rows), key=lambda each: (order.index(each.action), each.kind, each.target))
 
 
-def keep(connection: Connection, decided: Iterable[Decision]) -> None:
+def keep(connection: Connection, decided: Iterable[TriageDecision]) -> None:
     """Keep decisions, each in place of an earlier one of its kind about the same."""
     for decision in decided:
         values = _values(decision)
@@ -72,7 +72,7 @@ def keep(connection: Connection, decided: Iterable[Decision]) -> None:
         )
 
 
-def keep_file(connection: Connection, decided: Iterable[Decision], *, at: datetime) -> tuple[int, int]:
+def keep_file(connection: Connection, decided: Iterable[TriageDecision], *, at: datetime) -> tuple[int, int]:
     """Make the decisions of the reviewed file these; returns how many are new or changed, and how many are gone.
 
     Those that have no moment of their own there come with the moment *at*; one that is as it was keeps its own.
@@ -87,13 +87,13 @@ def keep_file(connection: Connection, decided: Iterable[Decision], *, at: dateti
     return len(changed), len(gone)
 
 
-def _is_same(kept: Decision, told: Decision, at: datetime) -> bool:
+def _is_same(kept: TriageDecision, told: TriageDecision, at: datetime) -> bool:
     """Whether a file that was read *at* a moment tells what is kept already."""
     same = (kept.reason, kept.until, kept.assignee) == (told.reason, told.until, told.assignee)
     return kept.from_file and same and told.at in (at, kept.at)
 
 
-def forget(connection: Connection, key: tuple[Action, Kind, str]) -> bool:
+def forget(connection: Connection, key: tuple[TriageAction, TriageTarget, str]) -> bool:
     """Take a decision back; returns whether there was one."""
     action, kind, target = key
     row = schema.triage.c
@@ -103,7 +103,7 @@ def forget(connection: Connection, key: tuple[Action, Kind, str]) -> bool:
     return bool(done.rowcount)
 
 
-def _values(decision: Decision) -> dict[str, Any]:
+def _values(decision: TriageDecision) -> dict[str, Any]:
     return {
         "action": decision.action.value,
         "kind": decision.kind.value,
@@ -116,11 +116,11 @@ def _values(decision: Decision) -> dict[str, Any]:
     }
 
 
-def decision_of(row: Row[Any]) -> Decision:
+def decision_of(row: Row[Any]) -> TriageDecision:
     """The decision in a row."""
-    return Decision(
-        Action(row.action),
-        Kind(row.kind),
+    return TriageDecision(
+        TriageAction(row.action),
+        TriageTarget(row.kind),
         row.target,
         datetime.fromisoformat(row.at),
         row.reason,
@@ -147,11 +147,11 @@ def treated(
     if not made or begun is None:
         return {}
     today = datetime.fromisoformat(begun).date()
-    decided = Decided(made)
-    rows = {(row.ark_id, row.request_url): row for row in connection.execute(_standing(verdicts))}
+    decided = TriageDecisions(made)
+    rows = {(row.ark_id, row.request_url): row for row in connection.execute(_status(verdicts))}
     ends = _chain_ends(connection, verdicts) if decided.asks_for_hosts else {}
     places = _documents(connection, run_id, rows) if decided.asks_for_documents else {}
-    about: dict[Pair, tuple[list[Decision], dict[str, list[Decision]]]] = {}
+    about: dict[Pair, tuple[list[TriageDecision], dict[str, list[TriageDecision]]]] = {}
     for pair, row in rows.items():
         urls = dict.fromkeys([row.request_url, *([row.final_url] if row.final_url else []), *ends.get(pair, ())])
         whole = list(decided.about(row.ark, urls))
@@ -167,7 +167,7 @@ def treated(
 
 
 def _together(
-    whole: Sequence[Decision], in_documents: Mapping[str, Sequence[Decision]], problem: Problem, today: date
+    whole: Sequence[TriageDecision], in_documents: Mapping[str, Sequence[TriageDecision]], problem: Problem, today: date
 ) -> Treated:
     """What holds wherever an ARK is cited, and what in single documents; what holds in all of them holds anywhere."""
     everywhere = treatment(whole, problem, today)
@@ -181,7 +181,7 @@ def _together(
     return Treated(everywhere, is_problem, single)
 
 
-def _standing(verdicts: Select[Any]) -> Select[Any]:
+def _status(verdicts: Select[Any]) -> Select[Any]:
     verdict, latest, ark, run = schema.verdict, schema.latest, schema.ark, schema.run
     return (
         select(
@@ -242,7 +242,7 @@ def _documents(connection: Connection, run_id: int, wanted: Collection[Pair]) ->
     return places
 
 
-def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mapping[Pair, dict[int, Found]]:
+def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mapping[Pair, dict[int, TriageCheck]]:
     """The checks of each pair in the runs up to a moment, in their order, by the numbers of their verdicts.
 
     A check is of the moment of its last answer: a run may take days, and what it finds on the last of them was not
@@ -258,7 +258,7 @@ def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mappi
         )
         .scalar_subquery()
     )
-    lives: defaultdict[Pair, dict[int, Found]] = defaultdict(dict)
+    lives: defaultdict[Pair, dict[int, TriageCheck]] = defaultdict(dict)
     arks = sorted({ark_id for ark_id, _ in pairs})
     for some in (arks[first : first + _AT_ONCE] for first in range(0, len(arks), _AT_ONCE)):
         query = (
@@ -274,15 +274,15 @@ def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mappi
     return lives
 
 
-def _found(row: Any) -> Found:
+def _found(row: Any) -> TriageCheck:
     is_otherwise = any(remark in _OTHERWISE for remark in row.remarks)
-    return Found(datetime.fromisoformat(row.at), ObjectOutcome(row.object), is_otherwise)
+    return TriageCheck(datetime.fromisoformat(row.at), ObjectOutcome(row.object), is_otherwise)
 
 
-def _problem(row: Any, life: Mapping[int, Found]) -> Problem:
+def _problem(row: Any, life: Mapping[int, TriageCheck]) -> Problem:
     return Problem(
         life.get(row.verdict_id) or _found(row),
-        State(row.state) if row.state else None,
+        ArkState(row.state) if row.state else None,
         datetime.fromisoformat(row.since) if row.since else None,
         [*life.values()],
     )
@@ -307,27 +307,27 @@ def use_up(connection: Connection) -> None:
             forget(connection, decision.key)
 
 
-def _rechecks(connection: Connection) -> list[Decision]:
-    return [each for each in decisions(connection) if each.action is Action.RECHECK]
+def _rechecks(connection: Connection) -> list[TriageDecision]:
+    return [each for each in decisions(connection) if each.action is TriageAction.RECHECK]
 
 
 def _waiting(
-    connection: Connection, made: Sequence[Decision]
-) -> Iterator[tuple[Pair, list[Decision], datetime | None]]:
+    connection: Connection, made: Sequence[TriageDecision]
+) -> Iterator[tuple[Pair, list[TriageDecision], datetime | None]]:
     """Each pair that requests are about, with those that are still open."""
     for row, about in touched(connection, made):
-        if row.state == State.SKIPPED:
+        if row.state == ArkState.SKIPPED:
             continue
         checked_at = datetime.fromisoformat(row.checked_at) if row.checked_at else None
         still = [each for each in about if is_wanted([each], checked_at) is not None]
         yield (row.ark_id, row.request_url), still, is_wanted(still, checked_at)
 
 
-def touched(connection: Connection, made: Sequence[Decision]) -> Iterator[tuple[Any, list[Decision]]]:
+def touched(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[tuple[Any, list[TriageDecision]]]:
     """The ARKs and URLs of the store that decisions are about, as rows with their standing, each with its decisions."""
     if not made:
         return
-    decided = Decided(made)
+    decided = TriageDecisions(made)
     latest, ark, verdict = schema.latest, schema.ark, schema.verdict
     query = (
         select(

@@ -39,7 +39,7 @@ _MOST_WISH_BYTES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class HostWait:
     """It is not our turn."""
 
     seconds: float
@@ -59,7 +59,7 @@ class Wish:
         return self.looks_at - LONGEST_POLL_S <= now < self.looks_at + GRACE_S
 
 
-class Claim:
+class HostLease:
     """Our turn to ask a host; what becomes of it is told to the others."""
 
     def __init__(self, descriptor: int | None, wall: Callable[[], float], started_at: float, by: str) -> None:
@@ -98,29 +98,29 @@ class HostFiles:
         self._name = secrets.token_hex(4)
         """By which this audit is known to the others."""
 
-    def claim(self, host: str, gap_s: float, *, is_alone: bool) -> Claim | Wait:
+    def claim(self, host: str, gap_s: float, *, is_alone: bool) -> HostLease | HostWait:
         """Our turn at *host*, *gap_s* after the last of anybody's, or how long to wait before asking for it again.
 
         With *is_alone* nobody else gets a turn before it is released. Raises OSError when the cache is of no use.
         """
         descriptor = self._opened(host)
-        claim: Claim | Wait | None = None
+        claim: HostLease | HostWait | None = None
         try:
             claim = self._claimed(descriptor, gap_s, is_alone=is_alone)
         finally:
-            if not isinstance(claim, Claim) or not claim.is_alone:
+            if not isinstance(claim, HostLease) or not claim.is_alone:
                 os.close(descriptor)
         return claim
 
-    def _claimed(self, descriptor: int, gap_s: float, *, is_alone: bool) -> Claim | Wait:
+    def _claimed(self, descriptor: int, gap_s: float, *, is_alone: bool) -> HostLease | HostWait:
         now = self._wall()
         if not lock_descriptor(descriptor, blocking=False):
             taken_s = now - _read(descriptor, now).started_at
             if taken_s > LONGEST_REQUEST_S:  # it is suspended
-                return Claim(None, self._wall, now, self._name)
+                return HostLease(None, self._wall, now, self._name)
             return self._wait(descriptor, now, min(max(taken_s / 4, POLL_S), LONGEST_POLL_S))
         if os.fstat(descriptor).st_nlink == 0:  # cleared away between our opening and our locking
-            return Wait(0.0)
+            return HostWait(0.0)
         found = _read(descriptor, now)
         known = found.as_of(now)
         if known != found:
@@ -132,14 +132,14 @@ class HostFiles:
         if wish.by == self._name:
             _write_wish(descriptor, Wish("", 0.0))
         elif known.by == self._name and wish.is_due(now):
-            return Wait(POLL_S)
+            return HostWait(POLL_S)
         _write(descriptor, Shared(now, now, self._name))
-        return Claim(descriptor if is_alone else None, self._wall, now, self._name)
+        return HostLease(descriptor if is_alone else None, self._wall, now, self._name)
 
-    def _wait(self, descriptor: int, now: float, seconds: float, *, is_wish: bool = False) -> Wait:
+    def _wait(self, descriptor: int, now: float, seconds: float, *, is_wish: bool = False) -> HostWait:
         """To wait for so long, which the others are told."""
         _write_wish(descriptor, Wish(self._name, now + seconds))
-        return Wait(seconds, is_wish)
+        return HostWait(seconds, is_wish)
 
     def tell(self, host: str, pause_s: float) -> None:
         """Tell the others to leave *host* alone for so long, where no lock is held meanwhile. Raises OSError."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crawler.sources.listing import Item, SourceKind, SourceReading
-from crawler.sources.targets import absolute
+from crawler.sources.link_targets import absolute
+from crawler.sources.listing import ListedItem, SourceKind, SourceReading
 from crawler.sources.xml_walk import Element, elements, local_name, text_of
-from extractors.documents import Finding
+from extractors.document_model import Finding
 
 #: Where a feed goes on (RFC 5005, 3 and 4).
 _FURTHER = frozenset({"next", "prev-archive"})
@@ -32,7 +32,7 @@ def read_feed(data: bytes, *, url: str) -> SourceReading:
         items |= dict.fromkeys(_joined(url, _entry_targets(entry)))
     further = dict.fromkeys(_joined(url, _further_targets(data)))
     findings = () if items else (Finding("empty-source", "this feed lists nothing"),)
-    return SourceReading(SourceKind.FEED, tuple(map(Item, items)), tuple(further), findings=findings)
+    return SourceReading(SourceKind.FEED, tuple(map(ListedItem, items)), tuple(further), findings=findings)
 
 
 def _entry_targets(entry: Element) -> Iterator[tuple[Element, str]]:

@@ -15,15 +15,22 @@ from hashlib import blake2b
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from crawler.leads import Lead, Reach
+from crawler.crawl_requests import CrawlRequest, Reach
 from crawler.resolving import names_skipped_ark
 from crawler.scope import Scope, site_of
+from crawler.sources.link_targets import (
+    Headers,
+    LinkTarget,
+    absolute,
+    forbids_following,
+    forbids_indexing,
+    page_targets,
+)
 from crawler.sources.listing import SourceKind, SourceReading
 from crawler.sources.patterns import LinkPatterns, TooSlow
-from crawler.sources.targets import Headers, Target, absolute, forbids_following, forbids_indexing, page_targets
-from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, told, turns_page
+from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, refusal_text, turns_page
 from extractors.archives.members import names_no_document
-from extractors.documents import Finding, Reading
+from extractors.document_model import Finding, Reading
 
 #: Names of files that are documents; the page that links to them is not asked what they are.
 _DOCUMENT_SUFFIXES = frozenset(
@@ -65,7 +72,7 @@ class Rules:
 class Passed:
     """What a document leads to, and why it doesn't lead further."""
 
-    leads: tuple[Lead, ...] = ()
+    leads: tuple[CrawlRequest, ...] = ()
     """In order, each once; some may be known already."""
     findings: tuple[Finding, ...] = ()
     listed: str | None = None
@@ -86,7 +93,9 @@ class _Refused:
     def findings(self) -> tuple[Finding, ...]:
         """One for each rule, in their order."""
         return tuple(
-            Finding(rule, told(rule, self.counts[rule], _cut(self.first[rule]))) for rule in Rule if self.counts[rule]
+            Finding(rule, refusal_text(rule, self.counts[rule], _cut(self.first[rule])))
+            for rule in Rule
+            if self.counts[rule]
         )
 
 
@@ -108,118 +117,124 @@ class Gate:
         self.left_out: Counter[str] = Counter()
         """Links that were not followed, by the kind of the finding that tells so."""
 
-    def remember(self, lead: Lead) -> None:
+    def remember(self, crawl_request: CrawlRequest) -> None:
         """Take note of what is asked for, as from the frontier of a crawl that is resumed."""
-        self._traps.remember(lead.url)
-        if lead.part > 0:
-            self._further.add(lead.url)
+        self._traps.remember(crawl_request.url)
+        if crawl_request.part > 0:
+            self._further.add(crawl_request.url)
 
     def remember_listed(self, digests: Iterable[str]) -> None:
         """Take note of what parts of sources have listed (`Passed.listed`) in a crawl that is resumed."""
         self._listed.update(digests)
 
-    def let_through(self, leads: Iterable[Lead]) -> None:
+    def let_through(self, leads: Iterable[CrawlRequest]) -> None:
         """Take note that *leads* are on record: links to them are passed over from now on."""
         if len(self._let_through) >= MOST_KNOWN:
             self._let_through.clear()
-        self._let_through.update(lead.url for lead in leads)
+        self._let_through.update(crawl_request.url for crawl_request in leads)
 
-    def sitemaps(self, urls: Iterable[str], *, robots: str) -> tuple[Lead, ...]:
+    def sitemaps(self, urls: Iterable[str], *, robots: str) -> tuple[CrawlRequest, ...]:
         """The sitemaps that a *robots* file names: parts of the site wherever they are, for their own pages are not."""
         if self._rules.depth == 0:
             return ()
         found = dict.fromkeys(url for each in urls if (url := absolute(robots, each)) is not None)
-        return tuple(_leads((url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in found))
+        return tuple(_requests((url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in found))
 
-    def page(self, lead: Lead, reading: Reading, *, url: str, headers: Headers) -> Passed:
+    def page(self, crawl_request: CrawlRequest, reading: Reading, *, url: str, headers: Headers) -> Passed:
         """What the page that *lead* has led to, in the end at *url*, leads to."""
         noindex = forbids_indexing(reading, headers)
-        told = [Finding("noindex", f"it asks to stay out of indexes ({noindex}); it was read all the same")]
-        findings = told if noindex else []
-        if self._leads_nowhere(lead):
+        refusal_text = [Finding("noindex", f"it asks to stay out of indexes ({noindex}); it was read all the same")]
+        findings = refusal_text if noindex else []
+        if self._is_dead_end(crawl_request):
             return Passed(findings=tuple(findings))
         targets = page_targets(reading, url=url, headers=headers)
-        found = [(each, reach) for each in targets if (reach := self._reach(lead, each, url)) is not None]
+        found = [(each, reach) for each in targets if (reach := self._reach(crawl_request, each, url)) is not None]
         nofollow = None if self._rules.follows_nofollow else forbids_following(reading, headers)
         if nofollow and found:
             words = f"links not followed: {len(found)}, as the page asks ({nofollow})"
             findings.append(Finding("nofollow-page", f"{words}; --ignore-nofollow is for one's own sites"))
             self.left_out["nofollow-page"] += len(found)
-        leads, refused = self._followed(lead, [] if nofollow else found, url)
-        self._tell_of_untold(refused)
+        leads, refused = self._followed(crawl_request, [] if nofollow else found, url)
+        self._report_unreported(refused)
         self.left_out.update(refused.counts)
-        return Passed(tuple(_leads(leads)), (*findings, *refused.findings()))
+        return Passed(tuple(_requests(leads)), (*findings, *refused.findings()))
 
-    def source(self, lead: Lead, read: SourceReading) -> Passed:
+    def source(self, crawl_request: CrawlRequest, read: SourceReading) -> Passed:
         """What a source leads to: its further parts first, then what it lists, in order.
 
         What the user has named as a source is a list of documents: they are asked for wherever they are, but no site
         is crawled from there. A source that a crawl has come upon only adds to the crawl.
         """
         findings = list(read.findings)
-        if self._leads_nowhere(lead):
+        if self._is_dead_end(crawl_request):
             return Passed(findings=read.findings)
-        reach = Reach.ITEM if lead.is_seed else lead.reach
+        reach = Reach.ITEM if crawl_request.is_seed else crawl_request.reach
         further = [url for url in read.further if reach is Reach.ITEM or self._is_near(url)]
         listed = _digest(read)
-        fault = self._fault_of_chain(lead, read, further, listed)
+        fault = self._fault_of_chain(crawl_request, read, further, listed)
         if fault is not None:
             findings.append(fault)
             further = []
-        leads: list[_Found] = [(url, lead.url, lead.depth, reach, read.kind, lead.part + 1) for url in further]
+        leads: list[_Found] = [
+            (url, crawl_request.url, crawl_request.depth, reach, read.kind, crawl_request.part + 1) for url in further
+        ]
         refused = _Refused()
         for item in read.items:
             is_in_reach = (reach is Reach.ITEM and item.is_elsewhere) or self._is_near(item.url)
             if is_in_reach and self._is_wanted(item.url) and not self._is_refused(item.url, refused):
-                leads.append((item.url, item.found_on or lead.url, lead.depth + 1, reach, None, 0))
-        self._tell_of_untold(refused)
+                leads.append((item.url, item.found_on or crawl_request.url, crawl_request.depth + 1, reach, None, 0))
+        self._report_unreported(refused)
         self.left_out.update(refused.counts)
-        return Passed(tuple(_leads(leads)), (*findings, *refused.findings()), listed)
+        return Passed(tuple(_requests(leads)), (*findings, *refused.findings()), listed)
 
     def _fault_of_chain(
-        self, lead: Lead, read: SourceReading, further: Sequence[str], listed: str | None
+        self, crawl_request: CrawlRequest, read: SourceReading, further: Sequence[str], listed: str | None
     ) -> Finding | None:
         """Why a source that goes on is not read further: it goes in circles, or without end."""
-        is_known = lead.part > 0 and listed in self._listed
+        is_known = crawl_request.part > 0 and listed in self._listed
         if listed is not None:
             self._listed.add(listed)
-        if further and lead.part >= MOST_PARTS:
+        if further and crawl_request.part >= MOST_PARTS:
             return Finding("source-limit", f"it goes on beyond {MOST_PARTS} parts; left out: {len(further)}")
         if further and is_known:
             return Finding("source-loop", "it lists again what it has listed before, and is not read further")
         is_chain = read.kind in (SourceKind.OAI, SourceKind.FEED)
-        if is_chain and any(url == lead.url or url in self._further for url in further):
+        if is_chain and any(url == crawl_request.url or url in self._further for url in further):
             return Finding("source-loop", "it goes on where it has been before, and is not read further")
         self._further.update(further)
         return None
 
-    def _leads_nowhere(self, lead: Lead) -> bool:
-        return lead.reach is Reach.LEAF or (self._rules.depth is not None and lead.depth >= self._rules.depth)
+    def _is_dead_end(self, crawl_request: CrawlRequest) -> bool:
+        return crawl_request.reach is Reach.LEAF or (
+            self._rules.depth is not None and crawl_request.depth >= self._rules.depth
+        )
 
-    def _followed(self, lead: Lead, found: Sequence[tuple[Target, Reach]], url: str) -> tuple[list[_Found], _Refused]:
+    def _followed(
+        self, crawl_request: CrawlRequest, found: Sequence[tuple[LinkTarget, Reach]], url: str
+    ) -> tuple[list[_Found], _Refused]:
         refused = _Refused()
         leads: list[_Found] = []
         for target, reach in found[:MOST_LINKS]:
-            depth = lead.depth if target.is_part or turns_page(url, target.url) else lead.depth + 1
+            depth = crawl_request.depth if target.is_part or turns_page(url, target.url) else crawl_request.depth + 1
             if target.is_nofollow and not self._rules.follows_nofollow:
                 refused.add(Rule.NOFOLLOW, target.url)
             elif depth > MOST_DEPTH and self._rules.depth is None:
                 refused.add(Rule.DEPTH, target.url)
             elif target.url not in self._let_through and not self._is_refused(target.url, refused):
-                leads.append((target.url, lead.url, depth, reach, None, 0))
+                leads.append((target.url, crawl_request.url, depth, reach, None, 0))
         if len(found) > MOST_LINKS:
             refused.add(Rule.LINKS, found[MOST_LINKS][0].url, len(found) - MOST_LINKS)
         return leads, refused
 
-    def _reach(self, lead: Lead, target: Target, url: str) -> Reach | None:
+    def _reach(self, crawl_request: CrawlRequest, target: LinkTarget, url: str) -> Reach | None:
         """How far a link of the page at *url* may lead; None if it isn't followed, for which there needs no reason."""
-        if lead.reach is Reach.SITE:
+        if crawl_request.reach is Reach.SITE:
             return self._reach_in_site(target.url, target.is_document)
         if not self._is_wanted(target.url):
             return None
         if self._scope.is_content_host(target.url):
             return Reach.LEAF
-        is_of_item = lead.reach is Reach.ITEM and _share_site(url, target.url)
+        is_of_item = crawl_request.reach is Reach.ITEM and _share_site(url, target.url)
         if is_of_item and target.is_part:
             return Reach.ITEM
         is_document = target.is_document or names_document(target.url)
@@ -252,7 +267,7 @@ class Gate:
             return False
         return not is_no_document(url) and not _is_skipped(url)
 
-    def _tell_of_untold(self, refused: _Refused) -> None:
+    def _report_unreported(self, refused: _Refused) -> None:
         for url in self._untold:
             refused.add(Rule.PATTERN, url)
         self._untold.clear()
@@ -305,17 +320,19 @@ def _file_name(url: str) -> str:
         return ""
 
 
-def _leads(found: Iterable[_Found]) -> Iterator[Lead]:
+def _requests(found: Iterable[_Found]) -> Iterator[CrawlRequest]:
     """The leads in their order, once each by the form in which URLs are compared; what is no URL leads nowhere."""
     seen: set[str] = set()
     for url, found_on, depth, reach, source, part in found:
         try:
-            lead = Lead.to_page(url, depth=depth, found_on=found_on, reach=reach, source=source, part=part)
+            crawl_request = CrawlRequest.to_page(
+                url, depth=depth, found_on=found_on, reach=reach, source=source, part=part
+            )
         except ValueError:
             continue
-        if lead.canonical not in seen:
-            seen.add(lead.canonical)
-            yield lead
+        if crawl_request.canonical not in seen:
+            seen.add(crawl_request.canonical)
+            yield crawl_request
 
 
 def _digest(read: SourceReading) -> str | None:

@@ -11,9 +11,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from crawler.sources.listing import Item, SourceKind, SourceReading
-from crawler.sources.targets import absolute
-from extractors.documents import Finding
+from crawler.sources.link_targets import absolute
+from crawler.sources.listing import ListedItem, SourceKind, SourceReading
+from extractors.document_model import Finding
 from extractors.readers.plain import decode
 
 #: What is looked at to tell that a JSON document is one of IIIF.
@@ -58,7 +58,7 @@ def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
     if kind == "Collection" and not items and not further:
         findings.append(Finding("empty-source", "this collection lists nothing"))
     return SourceReading(
-        SourceKind.IIIF, tuple(map(Item, items[:MOST_ITEMS])), tuple(further), findings=tuple(findings)
+        SourceKind.IIIF, tuple(map(ListedItem, items[:MOST_ITEMS])), tuple(further), findings=tuple(findings)
     )
 
 

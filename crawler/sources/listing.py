@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from extractors.documents import Finding
+from extractors.document_model import Finding
 
 
 class SourceKind(StrEnum):
@@ -20,7 +20,7 @@ class SourceKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ListedItem:
     """What a source lists."""
 
     url: str
@@ -32,7 +32,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ListedRecord:
     """A document within a source: the metadata of one OAI record."""
 
     name: str
@@ -44,11 +44,11 @@ class SourceReading:
     """What one document is as a source."""
 
     kind: SourceKind
-    items: tuple[Item, ...] = ()
+    items: tuple[ListedItem, ...] = ()
     """What it lists, in order."""
     further: tuple[str, ...] = ()
     """Where the source goes on: the next page, the sitemaps of an index, nested collections."""
-    records: tuple[Record, ...] = ()
+    records: tuple[ListedRecord, ...] = ()
     listed: tuple[str, ...] = ()
     """Names of what it holds beside its items, such as the identifiers of all records: two parts of a source that list
     the same are one and the same part."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from crawler.sources.listing import Item, SourceKind, SourceReading
-from crawler.sources.targets import absolute
-from extractors.documents import Finding
+from crawler.sources.link_targets import absolute
+from crawler.sources.listing import ListedItem, SourceKind, SourceReading
+from extractors.document_model import Finding
 from extractors.find import find_arks
 from extractors.readers.plain import decode
 
@@ -46,7 +46,7 @@ def read_list(data: bytes, *, url: str, is_ordered: bool = False) -> SourceReadi
     found = dict.fromkeys(found for line in urls if (found := absolute(url, line)) is not None)
     odd = sum(1 for line in _lines(data) if not _LINE.fullmatch(line))
     findings = (Finding("odd-lines", f"lines that are neither a URL nor an ARK: {odd}"),) if odd else ()
-    return SourceReading(SourceKind.LIST, tuple(map(Item, found)), findings=findings)
+    return SourceReading(SourceKind.LIST, tuple(map(ListedItem, found)), findings=findings)
 
 
 def _lines(data: bytes) -> Iterator[str]:

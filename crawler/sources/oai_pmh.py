@@ -16,11 +16,11 @@ from urllib.parse import quote, unquote_plus, urlsplit
 
 from lxml import etree
 
-from crawler.sources.listing import Item, Record, SourceKind, SourceReading
-from crawler.sources.targets import absolute
+from crawler.sources.link_targets import absolute
+from crawler.sources.listing import ListedItem, ListedRecord, SourceKind, SourceReading
 from crawler.sources.xml_walk import Element, elements, local_name, text_of
 from extractors.archives.members import INSIDE
-from extractors.documents import Finding
+from extractors.document_model import Finding
 
 NAMESPACE = "http://www.openarchives.org/OAI/2.0/"
 _RECORD, _ERROR, _TOKEN, _HEADER, _METADATA = (
@@ -116,8 +116,8 @@ def _breaks_off(data: bytes) -> bool:
 class _Found:
     """What an answer holds, as far as it was read."""
 
-    records: list[Record] = field(default_factory=list)
-    items: list[Item] = field(default_factory=list)
+    records: list[ListedRecord] = field(default_factory=list)
+    items: list[ListedItem] = field(default_factory=list)
     listed: list[str] = field(default_factory=list)
     faults: list[Finding] = field(default_factory=list)
     token: str | None = None
@@ -138,7 +138,7 @@ class _Found:
             self.without_metadata += 1
         else:
             name = _name(identifier, url, len(self.listed))
-            self.records.append(Record(name, etree.tostring(metadata, encoding="utf-8", with_tail=False)))
+            self.records.append(ListedRecord(name, etree.tostring(metadata, encoding="utf-8", with_tail=False)))
             self.items += _items(metadata, name, url)
 
     def remarks(self) -> Iterator[Finding]:
@@ -154,14 +154,14 @@ def _fault(error: Element) -> Finding:
     return Finding("oai-error", f"{code}: {words[:500]}" if words else code)
 
 
-def _items(metadata: Element, name: str, url: str) -> list[Item]:
+def _items(metadata: Element, name: str, url: str) -> list[ListedItem]:
     """What the metadata of the record *name* leads to, each once."""
     places: dict[str, bool] = {}
     for place, is_own in _places(metadata):
         found = absolute(url, place)
         if found is not None:
             places[found] = places.get(found, False) or is_own
-    return [Item(place, name, is_elsewhere=is_own) for place, is_own in places.items()]
+    return [ListedItem(place, name, is_elsewhere=is_own) for place, is_own in places.items()]
 
 
 def _name(identifier: str, url: str, number: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from crawler.leads import Lead
+from crawler.crawl_requests import CrawlRequest
 from crawler.scope import Extent, Scope
 from crawler.sources.gate import Gate, Rules
 from crawler.sources.listing import SourceKind
@@ -41,8 +41,10 @@ class CrawlPlan:
         """The gate that every URL passes which the crawl discovers, as it stands at the beginning."""
         return Gate(self.scope, self.rules, Traps(self.year))
 
-    def seeds(self) -> Iterable[Lead]:
+    def seeds(self) -> Iterable[CrawlRequest]:
         """The leads of the URLs, in their order; of a repository the first request of its harvest."""
         for url in self.urls:
             order = self.orders.get(url)
-            yield Lead.to_page(harvest_url(url, self.selection) if order is SourceKind.OAI else url, source=order)
+            yield CrawlRequest.to_page(
+                harvest_url(url, self.selection) if order is SourceKind.OAI else url, source=order
+            )

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crawler.sources.listing import Item, SourceKind, SourceReading
-from crawler.sources.targets import absolute
+from crawler.sources.link_targets import absolute
+from crawler.sources.listing import ListedItem, SourceKind, SourceReading
 from crawler.sources.xml_walk import elements, local_name, text_of
-from extractors.documents import Finding
+from extractors.document_model import Finding
 
 MOST_ENTRIES = 50_000
 
@@ -39,7 +39,7 @@ def read_sitemap(data: bytes, *, url: str) -> SourceReading:
     if not pages and not sitemaps:
         findings.append(Finding("empty-source", "this sitemap lists nothing"))
     return SourceReading(
-        SourceKind.SITEMAP, tuple(Item(page) for page in pages), tuple(sitemaps), findings=tuple(findings)
+        SourceKind.SITEMAP, tuple(ListedItem(page) for page in pages), tuple(sitemaps), findings=tuple(findings)
     )
 
 

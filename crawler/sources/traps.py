@@ -52,10 +52,10 @@ WORDS = {
 }
 
 
-def told(rule: Rule, count: int, first: str) -> str:
+def refusal_text(rule: Rule, count: int, first: str) -> str:
     """What the finding about links that were refused says.
 
-    >>> told(Rule.CALENDAR, 3, "https://a.example/2031/")[:58]
+    >>> refusal_text(Rule.CALENDAR, 3, "https://a.example/2031/")[:58]
     'links not followed: 3, the first https://a.example/2031/: '
     """
     return f"links not followed: {count}, the first {first}: {WORDS[rule]}"
@@ -64,7 +64,7 @@ def told(rule: Rule, count: int, first: str) -> str:
 def refused(kind: str, detail: str) -> tuple[int, str] | None:
     """How many links a finding says that a rule refused, and the first of them; None for any other finding.
 
-    >>> refused("trap-calendar", told(Rule.CALENDAR, 3, "https://a.example/2031/"))
+    >>> refused("trap-calendar", refusal_text(Rule.CALENDAR, 3, "https://a.example/2031/"))
     (3, 'https://a.example/2031/')
     >>> refused("size-limit", "only the first 8 of 9 bytes were read") is None
     True

@@ -15,20 +15,20 @@ from twisted.python.failure import Failure
 
 from crawler.asking.controls import ENOUGH_NAMES, Neighbourhood, Shoulders, control_url, place_of
 from crawler.asking.paths import origin_of, resolver_path
-from crawler.asking.questions import Known, Places, is_reached, next_question, question_url, reached
+from crawler.asking.questions import AskingContext, Places, is_reached, next_question, question_url, reached
 from crawler.attempts import Patience, next_attempt
-from crawler.leads import Lead
+from crawler.crawl_requests import CrawlRequest
 from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
 from crawler.resolving import INFLECTED, INFLECTIONS, label_of, names_skipped_ark, sendable, url_fault
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.observing import Described, described_by, observe
 from crawler.spiders.replaying import Replay
 from crawler.storage.feeding import Bounds
-from crawler.storage.frontier_rows import Settled
+from crawler.storage.frontier_rows import SettledEntry
+from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.closed import ClosedCollection, asks_for_a_right, closed_for
-from crawler.verdicts.conformance import SHOULDERS_A_RESOLVER, forms
-from crawler.verdicts.dossiers import is_about_resolver
-from crawler.verdicts.readings import Reading, Wait, learned, meant_by, next_reading, readings_of
+from crawler.verdicts.readings import AwaitedReading, CandidateReading, learned, meant_by, next_reading, readings_of
+from crawler.verdicts.spellings import SHOULDERS_A_RESOLVER, forms
 from extractors.ark import Ark
 from extractors.naan import Registry
 from extractors.normalize import LABEL
@@ -61,9 +61,9 @@ class Case:
     first_url: str
     """Where the object is asked for: there, or straight at the registry's target."""
     places: Places
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[CandidateReading, ...] = ()
     """What its mention may stand for, itself first; empty when it is just a reading of another's."""
-    meant: tuple[Reading, ...] = ()
+    meant: tuple[CandidateReading, ...] = ()
     """What may have been meant, where its check character fails."""
     is_guess: bool = False
     """Whether it is no more than what may have been meant: nothing is asked but whether it lives."""
@@ -100,7 +100,7 @@ class ArksSpider(AuditSpider):
         self,
         *,
         targets: Iterable[Target],
-        readings: Mapping[str, Sequence[Reading]] | None = None,
+        readings: Mapping[str, Sequence[CandidateReading]] | None = None,
         registry: Registry | None = None,
         resolver: str = "https://n2t.net/",
         direct: bool = False,
@@ -112,7 +112,7 @@ class ArksSpider(AuditSpider):
         **kwargs: Any,
     ) -> None:
         super().__init__(bounds=Bounds(per_host=ARKS_A_HOST), **kwargs)
-        self.frontier.add(Lead.to_ark(ark, url) for ark, url in targets if not ark.is_skipped)
+        self.frontier.add(CrawlRequest.to_ark(ark, url) for ark, url in targets if not ark.is_skipped)
         self._registry = registry or Registry.builtin()
         self._resolver = resolver
         self._direct = direct
@@ -146,20 +146,24 @@ class ArksSpider(AuditSpider):
         """One answer is read at a time, and between two the event loop comes round: hosts are asked when it is time."""
 
     def _targets(self) -> Iterator[Target]:
-        return ((lead.ark, lead.url) for lead in self.frontier.leads() if lead.ark is not None)
+        return (
+            (crawl_request.ark, crawl_request.url)
+            for crawl_request in self.frontier.requests()
+            if crawl_request.ark is not None
+        )
 
     async def begin(self) -> AsyncIterator[Request]:
         async for request in self._replayed():
             yield request
         async for entry in self.feed.entries():
-            if entry.lead.ark is not None:
-                for request in self._begin(entry.lead.ark, entry.lead.url):
+            if entry.crawl_request.ark is not None:
+                for request in self._begin(entry.crawl_request.ark, entry.crawl_request.url):
                     yield request
 
     def _begin(self, ark: Ark, url: str) -> Iterator[Request]:
         """The first question about a target; one that was asked about as another's reading goes on from there."""
         if hash(url) in self._let_go:
-            self.record(Settled(self.name, url))
+            self.record(SettledEntry(self.name, url))
             return
         readings = readings_of(ark, url, self._readings.get(url, ()))
         case = self._cases.get(url)
@@ -173,11 +177,13 @@ class ArksSpider(AuditSpider):
             yield from self._next(case, described_by(case.answers))
         self._settle(case)
 
-    def _open(self, ark: Ark, url: str, readings: tuple[Reading, ...] = (), *, is_guess: bool = False) -> Request:
+    def _open(
+        self, ark: Ark, url: str, readings: tuple[CandidateReading, ...] = (), *, is_guess: bool = False
+    ) -> Request:
         self._cases[url] = self._case(ark, url, readings, is_guess=is_guess)
         return self._ask(self._cases[url], Question.OBJECT, self._cases[url].first_url)
 
-    def _case(self, ark: Ark, url: str, readings: tuple[Reading, ...] = (), *, is_guess: bool = False) -> Case:
+    def _case(self, ark: Ark, url: str, readings: tuple[CandidateReading, ...] = (), *, is_guess: bool = False) -> Case:
         places = Places.of(ark, url, registry=self._registry, global_resolver=self._resolver)
         first_url = url
         if self._direct and places.at_registry and not places.at_global:
@@ -188,11 +194,11 @@ class ArksSpider(AuditSpider):
     def _settle(self, case: Case) -> None:
         """Let go of a target about which nothing is left to ask."""
         if case.readings and not case.open and self._cases.get(case.request_url) is case:
-            self.record(Settled(self.name, case.request_url))
+            self.record(SettledEntry(self.name, case.request_url))
             self._let_go.add(hash(case.request_url))
             del self._cases[case.request_url]
 
-    def _case_at(self, reading: Reading) -> Case | None:
+    def _case_at(self, reading: CandidateReading) -> Case | None:
         """The case of a reading that was asked about, from the store if it was let go."""
         case = self._cases.get(reading.url)
         if case is None and hash(reading.url) in self._let_go:
@@ -308,7 +314,7 @@ class ArksSpider(AuditSpider):
             if reading is not None:
                 case.open += case.request_url not in self._waiting
                 self._waiting[case.request_url] = case
-                if isinstance(reading, Reading):
+                if isinstance(reading, CandidateReading):
                     yield self._open(reading.ark, reading.url, is_guess=reading in case.meant)
                 return
         if following is None or case.is_guess or (not case.readings and reached(case.answers) is None):
@@ -333,11 +339,11 @@ class ArksSpider(AuditSpider):
         for case in self._waiting_for_path.pop(origin, []):
             yield from self._go_on(case)
 
-    def _reading(self, case: Case) -> Reading | Wait | None:
+    def _reading(self, case: Case) -> CandidateReading | AwaitedReading | None:
         """The reading of a case's mention that is to be asked about before anything else."""
         begun = [known for each in (*case.readings, *case.meant) if (known := self._case_at(each)) is not None]
         if len(case.readings) + len(case.meant) > 1 and any(map(self._awaits_control, begun)):
-            return Wait()
+            return AwaitedReading()
         heard = {each.request_url: each.answer for each in begun}
         controls = {each.request_url: self._controls.get(self._neighbourhood(each)) for each in begun}
         return next_reading(case.readings, case.meant, heard, controls)
@@ -370,8 +376,12 @@ class ArksSpider(AuditSpider):
 
     def _begun_by(self, seen: Observation) -> Iterator[Request]:
         """The first questions about the target that *seen* is about, if it is one that was not begun yet."""
-        lead = self.frontier.find(seen.request_url)
-        return self._begin(lead.ark, lead.url) if lead is not None and lead.ark is not None else iter(())
+        crawl_request = self.frontier.find(seen.request_url)
+        return (
+            self._begin(crawl_request.ark, crawl_request.url)
+            if crawl_request is not None and crawl_request.ark is not None
+            else iter(())
+        )
 
     def _hear_again(self, replay: Replay, seen: Observation) -> None:
         request = replay.answered(seen)
@@ -391,11 +401,11 @@ class ArksSpider(AuditSpider):
         if question in (Question.OBJECT, Question.OTHER_LABEL) and is_reached(seen):
             self._resolvers[place_of(seen.asked_url)].labels_taken.add(label_of(seen.asked_url))
 
-    def _known(self, case: Case, described: Described) -> Known:
+    def _known(self, case: Case, described: Described) -> AskingContext:
         neighbourhood, label = self._neighbourhood(case), label_of(case.first_url)
         resolver = self._resolvers[place_of(case.first_url)]
         is_in_vain = resolver.labels_tried[label] >= LABELS_TRIED and not resolver.labels_taken
-        return Known(
+        return AskingContext(
             described=described.by is not None,
             stated=described.states_commitment,
             legacy=self._legacy,

@@ -13,11 +13,11 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
 
 from crawler.observations import DocumentRecord
-from crawler.politeness.governor import governor_of
+from crawler.politeness.throttle import throttle_of
 from crawler.storage.errors import StoreUnwritable
 from crawler.storage.feeding import Bounds, Feed
 from crawler.storage.frontier import Frontier
-from crawler.storage.frontier_rows import Entry, Settled
+from crawler.storage.frontier_rows import FrontierEntry, SettledEntry
 from crawler.storage.recording import Recorder
 from crawler.storage.store import Recordable, Store
 from crawler.wire.credentialed import Withholding
@@ -74,20 +74,20 @@ class AuditSpider(scrapy.Spider):
         """The first requests and records, as the entries of `feed` come."""
         raise NotImplementedError
 
-    def lost(self, entry: Entry) -> None:
+    def lost(self, entry: FrontierEntry) -> None:
         """Settle an entry that has no outcome although nothing is under way any more: that is a fault of ours."""
-        self.logger.error("%s was asked for, and nothing came of it", entry.lead.url)
+        self.logger.error("%s was asked for, and nothing came of it", entry.crawl_request.url)
         self.record(self.outcome_of_lost(entry))
 
-    def outcome_of_lost(self, entry: Entry) -> Recordable:
+    def outcome_of_lost(self, entry: FrontierEntry) -> Recordable:
         """What is recorded of an entry that was lost on the way."""
-        return Settled(self.name, entry.lead.canonical)
+        return SettledEntry(self.name, entry.crawl_request.canonical)
 
     def record(self, *items: Recordable) -> None:
         """Record *items* in one transaction, in a moment at the latest."""
         self.recorder.add(*map(self.withheld, items))
         for item in items:
-            if isinstance(item, Settled):
+            if isinstance(item, SettledEntry):
                 self.feed.settled(item.canonical)
             elif isinstance(item, DocumentRecord):
                 for row in item.rows:
@@ -151,7 +151,7 @@ class AuditSpider(scrapy.Spider):
         for timer in self._later:
             timer.cancel()
         self._later.clear()
-        governor_of(self.crawler).drop_waiting(RunStopped("the run was stopped"))
+        throttle_of(self.crawler).drop_waiting(RunStopped("the run was stopped"))
 
     def _store_failed(self, failure: StoreUnwritable) -> None:
         if self.store_failure is None:

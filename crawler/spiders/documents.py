@@ -18,24 +18,24 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.attempts import Patience, next_fetch
-from crawler.leads import Kind, Lead
+from crawler.crawl_requests import CrawlRequest, RequestKind
+from crawler.document_reading import DocumentReader, DocumentSource, DocumentWorker, Row, now, source_record
 from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
-from crawler.reading import DocumentReader, DocumentWorker, Row, Source, now, source_record
 from crawler.resolving import SUCCESSES
 from crawler.sources.canonical import same_document
 from crawler.sources.gate import Passed
 from crawler.sources.listing import SourceKind, SourceReading
 from crawler.sources.plan import CrawlPlan
-from crawler.sources.reader import SourceReader, SourceWorker
+from crawler.sources.source_reader import SourceReader, SourceWorker
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.responses import headers_of, source_of, whole_lines
 from crawler.storage.errors import StoreUnwritable
 from crawler.storage.feeding import Bounds
-from crawler.storage.frontier_rows import Entry, State
+from crawler.storage.frontier_rows import FrontierEntry, FrontierState
 from crawler.storage.store import Recordable
 from crawler.verdicts.verdict import OUTCOME_OF_END, status_outcome
 from crawler.wire.middlewares import chain_of
-from extractors.documents import Finding
+from extractors.document_model import Finding
 
 logger = logging.getLogger(__name__)
 
@@ -93,24 +93,31 @@ class DocumentsSpider(AuditSpider):
     async def begin(self) -> AsyncIterator[Request | DocumentRecord]:
         if self._plan.max_time_s is not None:
             self._end_of_time = asyncio.get_running_loop().call_later(self._plan.max_time_s, self._time_is_up)
-        for lead in self.frontier.leads():  # of a run that is gone on with
-            if lead.kind is Kind.PAGE:
-                self._gate.remember(lead)
+        for crawl_request in self.frontier.requests():  # of a run that is gone on with
+            if crawl_request.kind is RequestKind.PAGE:
+                self._gate.remember(crawl_request)
         self._gate.remember_listed(self.frontier.listed())
-        self.frontier.add(map(Lead.to_file, self._files))
+        self.frontier.add(map(CrawlRequest.to_file, self._files))
         self.frontier.add(self._plan.seeds())
         async for entry in self.feed.entries():
-            if entry.lead.kind is Kind.FILE:
-                async for record in self._file_records(entry.lead.url):
+            if entry.crawl_request.kind is RequestKind.FILE:
+                async for record in self._file_records(entry.crawl_request.url):
                     yield record
             else:
-                yield self._request(entry.lead)
+                yield self._request(entry.crawl_request)
         self._tell_of_limit()
 
-    def outcome_of_lost(self, entry: Entry) -> DocumentRecord:
-        lead, finding = entry.lead, Finding("no-outcome", "it was asked for, and nothing came of it")
+    def outcome_of_lost(self, entry: FrontierEntry) -> DocumentRecord:
+        crawl_request, finding = entry.crawl_request, Finding("no-outcome", "it was asked for, and nothing came of it")
         outcome = ObjectOutcome.UNDETERMINED.value
-        return DocumentRecord(lead.url, lead.found_on, now(), outcome, findings=(finding,), settles=lead.canonical)
+        return DocumentRecord(
+            crawl_request.url,
+            crawl_request.found_on,
+            now(),
+            outcome,
+            findings=(finding,),
+            settles=crawl_request.canonical,
+        )
 
     def record(self, *items: Recordable) -> None:
         super().record(*items)
@@ -118,13 +125,13 @@ class DocumentsSpider(AuditSpider):
             if isinstance(item, DocumentRecord):
                 self._gate.let_through(item.leads)
 
-    def _request(self, lead: Lead, *, attempt: int = 1, earlier: tuple[Hop, ...] = ()) -> Request:
+    def _request(self, crawl_request: CrawlRequest, *, attempt: int = 1, earlier: tuple[Hop, ...] = ()) -> Request:
         """A request for a document; *earlier* are the hops of the attempts before."""
         return Request(
-            lead.url,
+            crawl_request.url,
             callback=self.fetched,
             errback=self.failed,
-            cb_kwargs={"lead": lead, "attempt": attempt, "earlier": earlier},
+            cb_kwargs={"crawl_request": crawl_request, "attempt": attempt, "earlier": earlier},
             dont_filter=True,  # the frontier knows what is new; a redirect must never be lost
             meta={
                 "verbatim_url": True,
@@ -134,38 +141,38 @@ class DocumentsSpider(AuditSpider):
         )
 
     async def fetched(
-        self, response: Response, lead: Lead, attempt: int, earlier: tuple[Hop, ...]
+        self, response: Response, crawl_request: CrawlRequest, attempt: int, earlier: tuple[Hop, ...]
     ) -> AsyncIterator[DocumentRecord]:
         request = response.request
         assert request is not None
         if self._asks_again(request):
-            self.feed.answered(lead.canonical)
+            self.feed.answered(crawl_request.canonical)
             return
         hops, end, detail = chain_of(request)
         hops = (*earlier, *hops)
         if end is ChainEnd.ANSWERED and response.status in SUCCESSES:
-            async with self._turns[lead.host]:
-                self.feed.answered(lead.canonical)
+            async with self._turns[crawl_request.host]:
+                self.feed.answered(crawl_request.canonical)
                 try:
-                    async for record in self._landed(lead, response, hops):
+                    async for record in self._landed(crawl_request, response, hops):
                         yield record
                 except StoreUnwritable as failure:
                     self._store_failed(failure)
             return
-        self.feed.answered(lead.canonical)
-        record = unfetched(lead, hops, end, detail, response.status)
-        findings = (*record.findings, *await self._faults(lead, response))
-        yield replace(record, findings=findings, leads=tuple(self._sitemaps_for(lead, response.url)))
+        self.feed.answered(crawl_request.canonical)
+        record = unfetched(crawl_request, hops, end, detail, response.status)
+        findings = (*record.findings, *await self._faults(crawl_request, response))
+        yield replace(record, findings=findings, leads=tuple(self._sitemaps_for(crawl_request, response.url)))
 
     async def failed(self, failure: Failure) -> AsyncIterator[DocumentRecord]:
         request: Request = failure.request  # type: ignore[attr-defined]
-        lead: Lead = request.cb_kwargs["lead"]
-        self.feed.answered(lead.canonical)
+        crawl_request: CrawlRequest = request.cb_kwargs["crawl_request"]
+        self.feed.answered(crawl_request.canonical)
         if self._asks_again(request):
             return
         hops, end, detail = chain_of(request)
-        record = unfetched(lead, (*request.cb_kwargs["earlier"], *hops), end, detail, None)
-        yield replace(record, leads=tuple(self._sitemaps_for(lead, request.url)))
+        record = unfetched(crawl_request, (*request.cb_kwargs["earlier"], *hops), end, detail, None)
+        yield replace(record, leads=tuple(self._sitemaps_for(crawl_request, request.url)))
 
     def _asks_again(self, request: Request) -> bool:
         """Whether what *request* ran into may pass, and the document is asked for once more after a while."""
@@ -174,31 +181,35 @@ class DocumentsSpider(AuditSpider):
         wait_s = next_fetch(hops, end, told["attempt"], self._patience)
         if wait_s is None or self.is_stopping:
             return False
-        again = self._request(told["lead"], attempt=told["attempt"] + 1, earlier=(*told["earlier"], *hops))
+        again = self._request(told["crawl_request"], attempt=told["attempt"] + 1, earlier=(*told["earlier"], *hops))
         self.ask_later(again, wait_s)
         return True
 
     # -- what a document says, and where it leads
 
-    async def _landed(self, lead: Lead, response: Response, hops: tuple[Hop, ...]) -> AsyncIterator[DocumentRecord]:
+    async def _landed(
+        self, crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...]
+    ) -> AsyncIterator[DocumentRecord]:
         """The rows about what *lead* has led to: a document of another URL has its own, once for all who lead there.
 
         It is theirs who get there first. What was found before this lead, or is asked for already, is left to that.
         """
-        there = lead.led_to(hops[-1].url)
-        if there is lead:
-            async for record in self._records(lead, response, hops):
+        there = crawl_request.led_to(hops[-1].url)
+        if there is crawl_request:
+            async for record in self._records(crawl_request, response, hops):
                 yield record
             return
         self.recorder.commit()  # what was found until now was found before
-        if self._arrives(there, lead):
+        if self._arrives(there, crawl_request):
             self._gate.remember(there)
-            way = redirected(lead, hops[:-1], there)
+            way = redirected(crawl_request, hops[:-1], there)
             async for record in self._records(there, response, hops[-1:]):
                 yield record if record.settles is None else replace(record, led_by=way)
             return
-        way = redirected(lead, hops, self.frontier.find(there.canonical) or there)
-        if lead.is_seed or lead.source is not None:  # which leads further than what somebody has come upon
+        way = redirected(crawl_request, hops, self.frontier.find(there.canonical) or there)
+        if (
+            crawl_request.is_seed or crawl_request.source is not None
+        ):  # which leads further than what somebody has come upon
             async for record in self._records(there, response, hops[-1:]):
                 if record.settles is None:
                     yield record
@@ -206,56 +217,70 @@ class DocumentsSpider(AuditSpider):
                     way = replace(way, leads=record.leads, listed=record.listed)
         yield way
 
-    def _arrives(self, there: Lead, lead: Lead) -> bool:
+    def _arrives(self, there: CrawlRequest, crawl_request: CrawlRequest) -> bool:
         """Whether *there* is ours, to which redirects of *lead* have led; nobody else asks for it then."""
-        if self.frontier.arrive(there) or self.frontier.take_over(there, State.WAITING, by=lead):
+        if self.frontier.arrive(there) or self.frontier.take_over(there, FrontierState.WAITING, by=crawl_request):
             return True
         if self.feed.has_handed_out(there.canonical):
             return False
-        is_taken = self.frontier.take_over(there, State.CLAIMED, by=lead)
+        is_taken = self.frontier.take_over(there, FrontierState.CLAIMED, by=crawl_request)
         if is_taken:
             self.feed.take(there.canonical)
         return is_taken
 
-    async def _records(self, lead: Lead, response: Response, hops: tuple[Hop, ...]) -> AsyncIterator[DocumentRecord]:
+    async def _records(
+        self, crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...]
+    ) -> AsyncIterator[DocumentRecord]:
         """The rows about a document and what is in it; its own comes last, with what it leads to."""
-        read = await self._read(lead, response)
-        source = source_of(lead, response, hops)
+        read = await self._read(crawl_request, response)
+        source = source_of(crawl_request, response, hops)
         if read is None or read.is_document:
             async for row in self._reader.rows(source):
                 if row.is_member:
                     yield row.record
                 else:
-                    yield _led(row.record, self._leads_of(lead, read, row, response), lead.canonical)
+                    yield _led(
+                        row.record, self._requests_of(crawl_request, read, row, response), crawl_request.canonical
+                    )
             return
         for held in read.records:
-            within = Source(held.name, io.BytesIO(held.data), "record.xml", lead.url, media_type="application/xml")
+            within = DocumentSource(
+                held.name, io.BytesIO(held.data), "record.xml", crawl_request.url, media_type="application/xml"
+            )
             async for row in self._reader.rows(within):
                 yield row.record
-        yield _led(source_record(source, is_faulty=read.is_faulty), self._gate.source(lead, read), lead.canonical)
+        yield _led(
+            source_record(source, is_faulty=read.is_faulty),
+            self._gate.source(crawl_request, read),
+            crawl_request.canonical,
+        )
 
-    async def _read(self, lead: Lead, response: Response) -> SourceReading | None:
+    async def _read(self, crawl_request: CrawlRequest, response: Response) -> SourceReading | None:
         """What the answer is as a source."""
-        harvests = lead.is_seed or lead.source is SourceKind.OAI
-        return await self._sources.read(whole_lines(response), url=response.url, order=lead.source, harvests=harvests)
+        harvests = crawl_request.is_seed or crawl_request.source is SourceKind.OAI
+        return await self._sources.read(
+            whole_lines(response), url=response.url, order=crawl_request.source, harvests=harvests
+        )
 
-    async def _faults(self, lead: Lead, response: Response) -> Sequence[Finding]:
+    async def _faults(self, crawl_request: CrawlRequest, response: Response) -> Sequence[Finding]:
         """What a repository says beside a status that is no success: some send its errors with 404 or 422."""
-        read = await self._read(lead, response) if response.body else None
+        read = await self._read(crawl_request, response) if response.body else None
         return read.findings if read is not None and not read.is_document else ()
 
-    def _leads_of(self, lead: Lead, read: SourceReading | None, row: Row, response: Response) -> Passed:
+    def _requests_of(
+        self, crawl_request: CrawlRequest, read: SourceReading | None, row: Row, response: Response
+    ) -> Passed:
         """What a document leads to: as a source, or as a page with its links, and as a seed with its sitemaps."""
         if read is not None:
-            return self._gate.source(lead, read)
+            return self._gate.source(crawl_request, read)
         if row.extraction is None:
             return Passed()
-        passed = self._gate.page(lead, row.extraction.reading, url=response.url, headers=headers_of(response))
-        return replace(passed, leads=(*passed.leads, *self._sitemaps_for(lead, response.url)))
+        passed = self._gate.page(crawl_request, row.extraction.reading, url=response.url, headers=headers_of(response))
+        return replace(passed, leads=(*passed.leads, *self._sitemaps_for(crawl_request, response.url)))
 
-    def _sitemaps_for(self, lead: Lead, url: str) -> Sequence[Lead]:
+    def _sitemaps_for(self, crawl_request: CrawlRequest, url: str) -> Sequence[CrawlRequest]:
         """The sitemaps of the site at *url*, which its robots.txt names, where *lead* is a seed that is a site."""
-        if not lead.is_seed or lead.source is not None or not self._plan.has_sitemaps:
+        if not crawl_request.is_seed or crawl_request.source is not None or not self._plan.has_sitemaps:
             return ()
         robots = urljoin(url, "/robots.txt")
         return self._gate.sitemaps(self._sitemaps.get(same_document(robots), ()), robots=robots)
@@ -269,15 +294,15 @@ class DocumentsSpider(AuditSpider):
         path = self._files.get(name, Path(name))
         try:
             with path.open("rb") as stream:
-                async for row in self._reader.rows(Source(name, stream, path.name)):
-                    passed = Passed() if row.is_member else await self._leads_of_file(path, name)
+                async for row in self._reader.rows(DocumentSource(name, stream, path.name)):
+                    passed = Passed() if row.is_member else await self._requests_of_file(path, name)
                     yield row.record if row.is_member else _led(row.record, passed, name)
         except OSError as problem:
             finding = Finding("unreadable", f"{problem.strerror or problem}")
             outcome = DocumentOutcome.UNREADABLE.value
             yield DocumentRecord(name, None, now(), outcome, findings=(finding,), settles=name)
 
-    async def _leads_of_file(self, path: Path, name: str) -> Passed:
+    async def _requests_of_file(self, path: Path, name: str) -> Passed:
         """What a local file leads to as a source: a list, a sitemap; a page on the disk leads nowhere."""
         if path not in self._source_files:
             return Passed()
@@ -285,7 +310,7 @@ class DocumentsSpider(AuditSpider):
         with path.open("rb") as stream:
             data = stream.read(_SOURCE_BYTES)
         read = await self._sources.read(data, url=path.absolute().as_uri(), order=order, harvests=False)
-        return self._gate.source(Lead.to_file(name), read) if read is not None else Passed()
+        return self._gate.source(CrawlRequest.to_file(name), read) if read is not None else Passed()
 
     # -- how it ends
 
@@ -294,7 +319,7 @@ class DocumentsSpider(AuditSpider):
         if not self.feed.is_full:
             return
         self.recorder.commit()  # what the last documents lead to waits, too
-        left = self.frontier.counts()[State.WAITING]
+        left = self.frontier.counts()[FrontierState.WAITING]
         if left:
             stopped = f"stopped at {self._plan.max_pages} documents (--max-pages)"
             self._note("max-pages", f"{stopped}; {left} more were found and not fetched")
@@ -334,31 +359,33 @@ def document_name(path: Path) -> str:
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def redirected(lead: Lead, hops: tuple[Hop, ...], there: Lead) -> DocumentRecord:
+def redirected(crawl_request: CrawlRequest, hops: tuple[Hop, ...], there: CrawlRequest) -> DocumentRecord:
     """The row about a URL that led to the document *there*, by *hops* of its own."""
     return DocumentRecord(
-        url=lead.url,
-        found_on=lead.found_on,
+        url=crawl_request.url,
+        found_on=crawl_request.found_on,
         fetched_at=hops[-1].at,
         outcome=DocumentOutcome.REDIRECTED.value,
         hops=hops,
-        settles=lead.canonical,
+        settles=crawl_request.canonical,
         led_to=there.url,
     )
 
 
-def unfetched(lead: Lead, hops: tuple[Hop, ...], end: ChainEnd, detail: str, status: int | None) -> DocumentRecord:
+def unfetched(
+    crawl_request: CrawlRequest, hops: tuple[Hop, ...], end: ChainEnd, detail: str, status: int | None
+) -> DocumentRecord:
     """The row about a document that could not be had: the outcome of its chain, with the words for it."""
     if end is ChainEnd.ANSWERED and status is not None:
         outcome, words = status_outcome(status), f"answered {status}"
     else:
         outcome, words = OUTCOME_OF_END[end], detail or end.value
     return DocumentRecord(
-        url=lead.url,
-        found_on=lead.found_on,
+        url=crawl_request.url,
+        found_on=crawl_request.found_on,
         fetched_at=hops[-1].at if hops else now(),
         outcome=outcome.value,
         hops=hops,
         findings=(Finding("not-fetched", words),),
-        settles=lead.canonical,
+        settles=crawl_request.canonical,
     )

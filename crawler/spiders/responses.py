@@ -7,23 +7,23 @@ from urllib.parse import urlsplit
 
 from scrapy.http import Response
 
-from crawler.leads import Lead
+from crawler.crawl_requests import CrawlRequest
+from crawler.document_reading import DocumentSource
 from crawler.observations import Hop
-from crawler.reading import Source
-from crawler.sources.targets import Headers
+from crawler.sources.link_targets import Headers
 from crawler.wire.flags import INCOMPLETE
 from extractors.formats import parse_content_type
 
 
-def source_of(lead: Lead, response: Response, hops: tuple[Hop, ...]) -> Source:
+def source_of(crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...]) -> DocumentSource:
     """The document that *lead* has led to, in as many *hops*."""
     content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
     media_type, charset = parse_content_type(content_type) if content_type else (None, None)
-    return Source(
-        lead.url,
+    return DocumentSource(
+        crawl_request.url,
         io.BytesIO(response.body),
         path=urlsplit(response.url).path,
-        found_on=lead.found_on,
+        found_on=crawl_request.found_on,
         hops=hops,
         media_type=media_type,
         charset=charset,
@@ -44,7 +44,7 @@ def is_cut(response: Response) -> bool:
 def headers_of(response: Response) -> Headers:
     """What the headers of *response* may say about where it leads."""
 
-    def told(name: str) -> tuple[str, ...]:
+    def values(name: str) -> tuple[str, ...]:
         return tuple(value.decode("latin-1") for value in response.headers.getlist(name))
 
-    return Headers(told("Link"), told("X-Robots-Tag"), told("Refresh"))
+    return Headers(values("Link"), values("X-Robots-Tag"), values("Refresh"))

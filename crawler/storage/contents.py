@@ -13,10 +13,10 @@ from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, Select
 
 from crawler import schema
 from crawler.history import triaging
-from crawler.history.latest import standing_in
-from crawler.mention_rows import doubt_of, mention_of
+from crawler.history.latest import status_in
+from crawler.mention_rows import mention_of, unresolved_of
 from crawler.observations import Hop
-from crawler.storage.rows import observation_in, tls_result_in
+from crawler.storage.stored_rows import observation_in, tls_result_in
 
 #: So many rows are told of each table; the first tell enough.
 _MOST_ROWS: Final = 5
@@ -129,7 +129,7 @@ def _lists_of_text(row: Any) -> None:
 def _mention(row: Any) -> None:
     mention_of(row)
     if row.doubt is not None:
-        doubt_of(row.doubt)
+        unresolved_of(row.doubt)
 
 
 _READERS: Final[tuple[tuple[str, Select[Any], Callable[[Any], object]], ...]] = (
@@ -154,7 +154,7 @@ _READERS: Final[tuple[tuple[str, Select[Any], Callable[[Any], object]], ...]] = 
         select(schema.latest, schema.verdict.c.object).join(
             schema.verdict, schema.verdict.c.verdict_id == schema.latest.c.verdict_id
         ),
-        standing_in,
+        status_in,
     ),
     ("tls_probe", select(schema.tls_probe), tls_result_in),
     ("triage", select(schema.triage), triaging.decision_of),

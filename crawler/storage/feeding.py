@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from crawler.storage.frontier import Frontier
-from crawler.storage.frontier_rows import Entry
+from crawler.storage.frontier_rows import FrontierEntry
 from crawler.storage.recording import Recorder
 from crawler.storage.rotation import Rotation
 from crawler.storage.store import Recordable
@@ -50,19 +50,19 @@ class Feed:
         bounds: Bounds,
         *,
         is_idle: Callable[[], bool],
-        lost: Callable[[Entry], None],
+        lost: Callable[[FrontierEntry], None],
     ) -> None:
         self._frontier = frontier
         self._recorder = recorder
         self._bounds = bounds
         self._is_idle = is_idle
         self._lost = lost
-        self._rotation: Rotation[Entry] = Rotation(bounds.per_host)
+        self._rotation: Rotation[FrontierEntry] = Rotation(bounds.per_host)
         self._hosts: dict[str, None] = {}
         """Hosts of which nothing is in memory, though something may wait in the store; the next one first."""
         self._has_more: set[str] = set()
         """Hosts of which something is in memory, and more may wait in the store."""
-        self._in_hand: dict[str, Entry] = {}
+        self._in_hand: dict[str, FrontierEntry] = {}
         self._unanswered: set[str] = set()
         self._taken: set[str] = set()
         """Of the entries in memory those that somebody else has an outcome for: they are not handed out."""
@@ -72,7 +72,7 @@ class Feed:
         self._is_stopped = False
         recorder.on_commit = self._committed
 
-    async def entries(self) -> AsyncIterator[Entry]:
+    async def entries(self) -> AsyncIterator[FrontierEntry]:
         """The entries, each when its turn comes. Raises `crawler.storage.errors.StoreUnwritable`."""
         self._take_over()
         while not self._is_stopped:
@@ -105,7 +105,7 @@ class Feed:
         """Note that the host of an entry has answered, or never will: it may be asked for the next one."""
         if canonical in self._unanswered:
             self._unanswered.remove(canonical)
-            self._rotation.give_back(self._in_hand[canonical].lead.host)
+            self._rotation.give_back(self._in_hand[canonical].crawl_request.host)
             self._changed.set()
 
     def settled(self, canonical: str) -> None:
@@ -128,11 +128,11 @@ class Feed:
 
     def _take_over(self) -> None:
         for entry in self._frontier.claim_again():
-            self._rotation.put(entry.lead.host, [entry])
+            self._rotation.put(entry.crawl_request.host, [entry])
         self._left = None if self._bounds.most is None else self._bounds.most - self._frontier.handed_out()
         self._wait_at(self._frontier.hosts())
 
-    def _next(self) -> Entry | None:
+    def _next(self) -> FrontierEntry | None:
         if len(self._in_hand) >= self._bounds.in_hand:
             return None
         while True:
@@ -145,12 +145,12 @@ class Feed:
             if host not in self._rotation and host in self._has_more:
                 self._has_more.remove(host)
                 self._hosts[host] = None
-            if entry.lead.canonical not in self._taken:
+            if entry.crawl_request.canonical not in self._taken:
                 break
-            self._taken.remove(entry.lead.canonical)
+            self._taken.remove(entry.crawl_request.canonical)
             self._rotation.give_back(host)
-        self._in_hand[entry.lead.canonical] = entry
-        self._unanswered.add(entry.lead.canonical)
+        self._in_hand[entry.crawl_request.canonical] = entry
+        self._unanswered.add(entry.crawl_request.canonical)
         return entry
 
     def _fill(self) -> bool:
@@ -158,9 +158,9 @@ class Feed:
         shares = self._shares()
         if not shares:
             return False
-        claimed: dict[str, list[Entry]] = {host: [] for host in shares}
+        claimed: dict[str, list[FrontierEntry]] = {host: [] for host in shares}
         for entry in self._frontier.claim(shares):
-            claimed[entry.lead.host].append(entry)
+            claimed[entry.crawl_request.host].append(entry)
         for host, entries in claimed.items():
             if len(entries) == shares[host]:
                 self._has_more.add(host)
@@ -195,8 +195,8 @@ class Feed:
                 self._hosts.setdefault(host)
 
     def _committed(self, items: Sequence[Recordable]) -> None:
-        leads = (lead for item in items for lead in getattr(item, "leads", ()))
-        self._wait_at(dict.fromkeys(lead.host for lead in leads))
+        leads = (crawl_request for item in items for crawl_request in getattr(item, "leads", ()))
+        self._wait_at(dict.fromkeys(crawl_request.host for crawl_request in leads))
         self._changed.set()
 
     # -- waiting
@@ -211,4 +211,4 @@ class Feed:
             if self._is_idle():
                 for entry in list(self._in_hand.values()):
                     self._lost(entry)
-                    self.settled(entry.lead.canonical)
+                    self.settled(entry.crawl_request.canonical)

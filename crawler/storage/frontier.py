@@ -13,9 +13,9 @@ from sqlalchemy import ColumnElement, bindparam, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from crawler.leads import Kind, Lead
+from crawler.crawl_requests import CrawlRequest, RequestKind
 from crawler.schema import frontier
-from crawler.storage.frontier_rows import Entry, State, add_leads, claim_end, entry_in, is_in, row_of
+from crawler.storage.frontier_rows import FrontierEntry, FrontierState, add_requests, claim_end, entry_in, is_in, row_of
 from crawler.storage.store import Store
 
 _PAGE = 1000
@@ -29,25 +29,25 @@ class Frontier:
         self._run_id = run_id
         self._spider = spider
 
-    def add(self, leads: Iterable[Lead]) -> None:
+    def add(self, leads: Iterable[CrawlRequest]) -> None:
         """Put *leads* behind what is there; those that are there already stay as they are. Streams in bounded pieces.
 
         Raises `crawler.storage.errors.StoreUnwritable`.
         """
         for piece in _pieces(leads, _PAGE):
             with self._store.transaction() as connection:
-                add_leads(connection, self._run_id, self._spider, piece)
+                add_requests(connection, self._run_id, self._spider, piece)
 
-    def arrive(self, lead: Lead) -> bool:
+    def arrive(self, crawl_request: CrawlRequest) -> bool:
         """Claim *lead* for whom redirects have led there, unless somebody has found it; whether nobody had.
 
         It counts as never handed out. Raises `crawler.storage.errors.StoreUnwritable`.
         """
-        values = self._arrival(lead)
+        values = self._arrival(crawl_request)
         with self._store.transaction() as connection:
             return connection.execute(insert(frontier).values(values).on_conflict_do_nothing()).rowcount > 0
 
-    def take_over(self, lead: Lead, state: State, *, by: Lead) -> bool:
+    def take_over(self, crawl_request: CrawlRequest, state: FrontierState, *, by: CrawlRequest) -> bool:
         """Claim *lead*, where redirects of *by* have led, if it is in this *state* and was found after *by*.
 
         So it doesn't depend on whose answer came first who has found it. Raises
@@ -55,31 +55,33 @@ class Frontier:
         """
         theirs = select(frontier.c.frontier_id).where(self._ours, frontier.c.canonical == by.canonical)
         which = (
-            (frontier.c.canonical == lead.canonical)
+            (frontier.c.canonical == crawl_request.canonical)
             & (frontier.c.frontier_id > theirs.scalar_subquery())
             & (frontier.c.state == state)
-            & ((frontier.c.state != State.CLAIMED) | (frontier.c.attempts > 0))  # not where redirects have led before
+            & (
+                (frontier.c.state != FrontierState.CLAIMED) | (frontier.c.attempts > 0)
+            )  # not where redirects have led before
         )
         with self._store.transaction() as connection:
-            done = connection.execute(update(frontier).where(self._ours, which).values(self._arrival(lead)))
+            done = connection.execute(update(frontier).where(self._ours, which).values(self._arrival(crawl_request)))
             return done.rowcount > 0
 
-    def _arrival(self, lead: Lead) -> dict[str, Any]:
-        claimed = {"state": State.CLAIMED.value, "claimed_until": claim_end()}
-        return row_of(self._run_id, self._spider, lead) | claimed
+    def _arrival(self, crawl_request: CrawlRequest) -> dict[str, Any]:
+        claimed = {"state": FrontierState.CLAIMED.value, "claimed_until": claim_end()}
+        return row_of(self._run_id, self._spider, crawl_request) | claimed
 
     def hosts(self) -> list[str]:
         """The hosts at which something waits, in the order in which they were come by."""
         query = (
             select(frontier.c.host)
-            .where(self._ours, is_in(State.WAITING))
+            .where(self._ours, is_in(FrontierState.WAITING))
             .group_by(frontier.c.host)
             .order_by(func.min(frontier.c.frontier_id))
         )
         with self._store.reading() as connection:
             return list(connection.scalars(query))
 
-    def claim(self, shares: Mapping[str, int]) -> list[Entry]:
+    def claim(self, shares: Mapping[str, int]) -> list[FrontierEntry]:
         """Claim up to so many entries of each host, in the order of their discovery; one transaction."""
         with self._store.transaction() as connection:
             rows = [
@@ -89,22 +91,22 @@ class Frontier:
             ]
         return sorted((entry_in(row) for row in rows), key=lambda entry: entry.entry_id)
 
-    def claim_again(self) -> list[Entry]:
+    def claim_again(self) -> list[FrontierEntry]:
         """Claim what was claimed before and has no outcome: after a crash, all that was in hand; in that order.
 
         Where redirects had led waits again: they lead there once more, or it is asked for itself.
         """
         with self._store.transaction() as connection:
-            is_arrival = (frontier.c.state == State.CLAIMED) & (frontier.c.attempts == 0)
-            waiting = {"state": State.WAITING.value, "claimed_until": None}
+            is_arrival = (frontier.c.state == FrontierState.CLAIMED) & (frontier.c.attempts == 0)
+            waiting = {"state": FrontierState.WAITING.value, "claimed_until": None}
             connection.execute(update(frontier).where(self._ours, is_arrival).values(waiting))
-            rows = connection.execute(self._claiming(frontier.c.state == State.CLAIMED)).all()
+            rows = connection.execute(self._claiming(frontier.c.state == FrontierState.CLAIMED)).all()
         return sorted((entry_in(row) for row in rows), key=lambda entry: entry.entry_id)
 
     def _waiting_at(self, host: str, most: int) -> ColumnElement[bool]:
         waiting = (
             select(frontier.c.frontier_id)
-            .where(self._ours, is_in(State.WAITING), frontier.c.host == host)
+            .where(self._ours, is_in(FrontierState.WAITING), frontier.c.host == host)
             .order_by(frontier.c.rank, frontier.c.frontier_id)
             .limit(most)
         )
@@ -114,18 +116,18 @@ class Frontier:
         return (
             update(frontier)
             .where(self._ours, which)
-            .values(state=State.CLAIMED.value, attempts=frontier.c.attempts + 1, claimed_until=claim_end())
+            .values(state=FrontierState.CLAIMED.value, attempts=frontier.c.attempts + 1, claimed_until=claim_end())
             .returning(frontier)
         )
 
-    def find(self, canonical: str) -> Lead | None:
+    def find(self, canonical: str) -> CrawlRequest | None:
         """The lead with this canonical form, whatever its state; None when there is none."""
         query = select(frontier).where(self._ours, frontier.c.canonical == canonical)
         with self._store.reading() as connection:
             row = connection.execute(query).one_or_none()
-        return None if row is None else entry_in(row).lead
+        return None if row is None else entry_in(row).crawl_request
 
-    def leads(self) -> Iterator[Lead]:
+    def requests(self) -> Iterator[CrawlRequest]:
         """Everything that was ever to be asked for, settled or not, in the order of discovery; a page at a time."""
         last = 0
         query = (
@@ -140,11 +142,11 @@ class Frontier:
             if not page:
                 return
             last = page[-1].entry_id
-            yield from (entry.lead for entry in page)
+            yield from (entry.crawl_request for entry in page)
 
     def settled(self) -> set[str]:
         """The canonical forms of all that has its outcome."""
-        query = select(frontier.c.canonical).where(self._ours, is_in(State.DONE))
+        query = select(frontier.c.canonical).where(self._ours, is_in(FrontierState.DONE))
         with self._store.reading() as connection:
             return set(connection.execute(query).scalars())
 
@@ -154,20 +156,20 @@ class Frontier:
         with self._store.reading() as connection:
             return set(connection.execute(query).scalars())
 
-    def counts(self) -> Mapping[State, int]:
+    def counts(self) -> Mapping[FrontierState, int]:
         """How many entries are in each state; files are not counted."""
         query = (
             select(frontier.c.state, func.count())
-            .where(self._ours, frontier.c.kind != Kind.FILE)
+            .where(self._ours, frontier.c.kind != RequestKind.FILE)
             .group_by(frontier.c.state)
         )
         with self._store.reading() as connection:
-            found = {State(state): int(count) for state, count in connection.execute(query)}
-        return {state: found.get(state, 0) for state in State}
+            found = {FrontierState(state): int(count) for state, count in connection.execute(query)}
+        return {state: found.get(state, 0) for state in FrontierState}
 
     def handed_out(self) -> int:
         """How many entries were ever claimed to be asked for; neither files nor what redirects led to are counted."""
-        query = select(func.count()).where(self._ours, frontier.c.kind != Kind.FILE, frontier.c.attempts > 0)
+        query = select(func.count()).where(self._ours, frontier.c.kind != RequestKind.FILE, frontier.c.attempts > 0)
         with self._store.reading() as connection:
             return connection.scalar(query) or 0
 
@@ -176,10 +178,10 @@ class Frontier:
         return (frontier.c.run_id == self._run_id) & (frontier.c.spider == self._spider)
 
 
-def _pieces(leads: Iterable[Lead], size: int) -> Iterator[list[Lead]]:
-    piece: list[Lead] = []
-    for lead in leads:
-        piece.append(lead)
+def _pieces(leads: Iterable[CrawlRequest], size: int) -> Iterator[list[CrawlRequest]]:
+    piece: list[CrawlRequest] = []
+    for crawl_request in leads:
+        piece.append(crawl_request)
         if len(piece) == size:
             yield piece
             piece = []

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, literal_column, update
 from sqlalchemy.dialects.sqlite import insert
 
-from crawler.leads import Kind, Lead, Reach
+from crawler.crawl_requests import CrawlRequest, Reach, RequestKind
 from crawler.schema import frontier
 from crawler.sources.listing import SourceKind
 from extractors.ark import Ark
@@ -25,7 +25,7 @@ DOCUMENTS, ARKS = "documents", "arks"
 CLAIM = timedelta(hours=1)
 
 
-class State(StrEnum):
+class FrontierState(StrEnum):
     """How far an entry is."""
 
     WAITING = "waiting"
@@ -36,18 +36,18 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FrontierEntry:
     """A lead that is on record."""
 
     entry_id: int
     """Also the order of discovery."""
-    lead: Lead
+    crawl_request: CrawlRequest
     attempts: int = 0
     """How often it was handed to a spider."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledEntry:
     """Says that an entry has its outcome, and is not asked again; to be recorded with what was observed last."""
 
     spider: str
@@ -56,14 +56,14 @@ class Settled:
     """The digest of what it has listed, if it is a source."""
 
 
-def add_leads(connection: Connection, run_id: int, spider: str, leads: Sequence[Lead]) -> None:
+def add_requests(connection: Connection, run_id: int, spider: str, leads: Sequence[CrawlRequest]) -> None:
     """Put *leads* behind what is there, within a transaction of the store."""
     if leads:
-        rows = [row_of(run_id, spider, lead) for lead in leads]
+        rows = [row_of(run_id, spider, crawl_request) for crawl_request in leads]
         connection.execute(insert(frontier).on_conflict_do_nothing(), rows)
 
 
-def settle(connection: Connection, run_id: int, settled: Sequence[Settled]) -> None:
+def settle(connection: Connection, run_id: int, settled: Sequence[SettledEntry]) -> None:
     """Note that these entries have their outcome, within the transaction of the store that records it."""
     if settled:
         rows = [
@@ -80,7 +80,7 @@ _SETTLE = (
         frontier.c.spider == bindparam("of_spider"),
         frontier.c.canonical == bindparam("settled"),
     )
-    .values(state=State.DONE.value, claimed_until=None, listed=bindparam("has_listed"))
+    .values(state=FrontierState.DONE.value, claimed_until=None, listed=bindparam("has_listed"))
 )
 
 
@@ -89,38 +89,40 @@ def claim_end() -> str:
     return (datetime.now(UTC) + CLAIM).isoformat(timespec="milliseconds")
 
 
-def is_in(state: State) -> ColumnElement[bool]:
+def is_in(state: FrontierState) -> ColumnElement[bool]:
     """Whether a row is in *state*, in words that SQLite finds in an index: a parameter would hide them."""
     return frontier.c.state == literal_column(f"'{state.value}'")
 
 
-def row_of(run_id: int, spider: str, lead: Lead) -> dict[str, Any]:
+def row_of(run_id: int, spider: str, crawl_request: CrawlRequest) -> dict[str, Any]:
     """The row of a lead that waits."""
     return {
         "run_id": run_id,
         "spider": spider,
-        "canonical": lead.canonical,
-        "url": lead.url,
-        "kind": lead.kind.value,
-        "host": lead.host,
-        "depth": lead.depth,
-        "found_on": lead.found_on,
-        "ark": None if lead.ark is None else str(lead.ark),
-        "reach": lead.reach.value,
-        "source": None if lead.source is None else lead.source.value,
-        "part": lead.part,
-        "rank": 0 if lead.is_urgent else 1,
-        "state": State.WAITING.value,
+        "canonical": crawl_request.canonical,
+        "url": crawl_request.url,
+        "kind": crawl_request.kind.value,
+        "host": crawl_request.host,
+        "depth": crawl_request.depth,
+        "found_on": crawl_request.found_on,
+        "ark": None if crawl_request.ark is None else str(crawl_request.ark),
+        "reach": crawl_request.reach.value,
+        "source": None if crawl_request.source is None else crawl_request.source.value,
+        "part": crawl_request.part,
+        "rank": 0 if crawl_request.is_urgent else 1,
+        "state": FrontierState.WAITING.value,
         "attempts": 0,
         "claimed_until": None,
         "listed": None,
     }
 
 
-def entry_in(row: Row[Any]) -> Entry:
+def entry_in(row: Row[Any]) -> FrontierEntry:
     """The entry that is in a row."""
     ark = None if row.ark is None else Ark.parse(row.ark)
     source = None if row.source is None else SourceKind(row.source)
     reach = Reach(row.reach)
-    lead = Lead(row.url, row.canonical, row.host, Kind(row.kind), row.depth, row.found_on, ark, reach, source, row.part)
-    return Entry(row.frontier_id, lead, row.attempts)
+    crawl_request = CrawlRequest(
+        row.url, row.canonical, row.host, RequestKind(row.kind), row.depth, row.found_on, ark, reach, source, row.part
+    )
+    return FrontierEntry(row.frontier_id, crawl_request, row.attempts)

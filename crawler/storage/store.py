@@ -41,14 +41,21 @@ from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import StaticPool
 
 from crawler import schema
+from crawler.crawl_requests import CrawlRequest
 from crawler.history import latest, triaging
+from crawler.history.ark_status import ArkState, StatusPolicy
 from crawler.history.news import News, news_of
-from crawler.history.rechecking import Known
-from crawler.history.standing import Policy, State
-from crawler.history.triage import Decision
+from crawler.history.rechecking import KnownArk
+from crawler.history.triage import TriageDecision
 from crawler.history.triaging import Treated
-from crawler.leads import Lead
-from crawler.mention_rows import Decided, DoubtfulMention, KeptMention, doubt_json, doubt_of, mention_of
+from crawler.mention_rows import (
+    DecidedOn,
+    KeptMention,
+    KeptUnresolvedMention,
+    mention_of,
+    unresolved_json,
+    unresolved_of,
+)
 from crawler.observations import (
     CitedMention,
     DocumentOutcome,
@@ -64,19 +71,19 @@ from crawler.resolving import SUCCESSES
 from crawler.storage import migrations
 from crawler.storage.errors import OlderStore, StoreDamaged, StoreUnopenable, StoreUnwritable
 from crawler.storage.files import copy_first, locked, refuse_foreign
-from crawler.storage.frontier_rows import DOCUMENTS, Settled, add_leads, settle
+from crawler.storage.frontier_rows import DOCUMENTS, SettledEntry, add_requests, settle
 from crawler.storage.merging import Merged, merge
-from crawler.storage.rows import ark_values, document_values, observation_in, observation_values, tls_result_in
 from crawler.storage.scratch import clear_scratch_beside
 from crawler.storage.soundness import distrust, is_damage, is_ours
+from crawler.storage.stored_rows import ark_values, document_values, observation_in, observation_values, tls_result_in
 from extractors.ark import Ark
-from extractors.documents import Finding
+from extractors.document_model import Finding
 from extractors.mentions.mention import STANDS_WHOLE
 
 #: States of a run. One that is running although nobody has its store open has crashed.
 RUNNING, FINISHED = "running", "finished"
 
-Recordable = DocumentRecord | Observation | TlsResult | Pause | HostTraffic | Settled
+Recordable = DocumentRecord | Observation | TlsResult | Pause | HostTraffic | SettledEntry
 #: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
 _PAGE = 500
 #: Documents that could not be read, of which a run is told by name.
@@ -114,7 +121,7 @@ class Run:
         return self.state == FINISHED
 
     @property
-    def is_told(self) -> bool:
+    def is_reported(self) -> bool:
         """Whether nothing is left to say of it: its report is written, and whoever wants its news has them."""
         return self.plan is None or bool(self.plan.get("told", True))
 
@@ -254,7 +261,7 @@ class Store:
             connection.execute(insert(schema.provenance).values(run_id=run_id, uuid=uuid or str(uuid4())))
             return run_id
 
-    def keep_standing_by(self, policy: Policy) -> None:
+    def set_status_policy(self, policy: StatusPolicy) -> None:
         """Keep the standing of ARKs by *policy* from now on; if it was another, all history is read again by it."""
         with self._writing() as connection:
             latest.keep_by(connection, policy)
@@ -291,7 +298,7 @@ class Store:
             connection.execute(update(schema.run).where(schema.run.c.run_id == run_id).values(ended_at=at, state=state))
             latest.note_citations(connection, run_id)
 
-    def note_told(self, run_id: int) -> None:
+    def note_reported(self, run_id: int) -> None:
         """Note that nothing is left to say of a run that was begun with ``told`` false in its plan."""
         with self._writing() as connection:
             of_run = schema.run.c.run_id == run_id
@@ -306,8 +313,8 @@ class Store:
 
         Those that are there already stay as they are.
         """
-        leads: list[Lead] = []
-        settled: list[Settled] = []
+        leads: list[CrawlRequest] = []
+        settled: list[SettledEntry] = []
         documents: list[DocumentRecord] = []
         observations: list[Observation] = []
         traffic: list[HostTraffic] = []
@@ -316,9 +323,11 @@ class Store:
                 match item:
                     case DocumentRecord():
                         documents += item.rows
-                        leads += (lead for row in item.rows for lead in row.leads)
+                        leads += (crawl_request for row in item.rows for crawl_request in row.leads)
                         settled += (
-                            Settled(DOCUMENTS, row.settles, row.listed) for row in item.rows if row.settles is not None
+                            SettledEntry(DOCUMENTS, row.settles, row.listed)
+                            for row in item.rows
+                            if row.settles is not None
                         )
                     case Observation():
                         observations.append(item)
@@ -328,7 +337,7 @@ class Store:
                         _add(connection, schema.pause, {"run_id": run_id, **asdict(item)})
                     case HostTraffic():
                         traffic.append(item)
-                    case Settled():
+                    case SettledEntry():
                         settled.append(item)
             if documents:
                 self._record_documents(connection, run_id, documents)
@@ -336,7 +345,7 @@ class Store:
                 self._record_observations(connection, run_id, observations)
             if traffic:
                 connection.execute(_adding_up(), [{"run_id": run_id, **asdict(each)} for each in traffic])
-            add_leads(connection, run_id, DOCUMENTS, leads)
+            add_requests(connection, run_id, DOCUMENTS, leads)
             settle(connection, run_id, settled)
 
     def record_findings(self, run_id: int, subject: str, findings: Iterable[Finding]) -> None:
@@ -376,7 +385,7 @@ class Store:
             of_document = {"run_id": run_id, "document_id": key, "subject": document.url}
             findings += ({**of_document, "kind": each.kind, "detail": each.detail} for each in document.findings)
             mentions += (
-                self._mention_values(connection, key, ordinal, Decided.READ, each)
+                self._mention_values(connection, key, ordinal, DecidedOn.READ, each)
                 for ordinal, each in enumerate(document.mentions, start=1)
             )
         if findings:
@@ -399,7 +408,7 @@ class Store:
                 self._ark_ids[by_text[row.ark]] = row.ark_id
 
     def _mention_values(
-        self, connection: Connection, document_id: int, ordinal: int, decided: Decided, cited: CitedMention
+        self, connection: Connection, document_id: int, ordinal: int, decided: DecidedOn, cited: CitedMention
     ) -> dict[str, Any]:
         mention = cited.mention
         return {
@@ -424,7 +433,7 @@ class Store:
             "reason": mention.reason,
             "alternatives": list(mention.alternatives),
             "remarks": [remark.value for remark in mention.remarks],
-            "doubt": doubt_json(cited.doubt) if cited.doubt is not None else None,
+            "doubt": unresolved_json(cited.unresolved) if cited.unresolved is not None else None,
         }
 
     def _record_observations(self, connection: Connection, run_id: int, observations: Sequence[Observation]) -> None:
@@ -516,20 +525,24 @@ class Store:
         with self._engine.connect() as connection:
             return [Ark(row.naan, row.name, row.qualifier) for row in connection.execute(query)]
 
-    def doubtful_mentions(self, run_id: int) -> Iterator[DoubtfulMention]:
+    def unresolved_mentions(self, run_id: int) -> Iterator[KeptUnresolvedMention]:
         """The mentions of a run that were not certain when their document was read, in the order of the documents."""
         mention, document = schema.mention, schema.document
         query = (
             select(mention, schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
             .join_from(mention, schema.ark)
             .join(document, document.c.document_id == mention.c.document_id)
-            .where(document.c.run_id == run_id, mention.c.doubt.is_not(None), mention.c.decided == Decided.READ.value)
+            .where(
+                document.c.run_id == run_id,
+                mention.c.doubt.is_not(None),
+                mention.c.decided == DecidedOn.READ.value,
+            )
             .order_by(mention.c.mention_id)
         )
         with self._engine.connect() as connection:
             for row in connection.execute(query):
-                yield DoubtfulMention(
-                    row.document_id, row.ordinal, row.request_url, mention_of(row), doubt_of(row.doubt)
+                yield KeptUnresolvedMention(
+                    row.document_id, row.ordinal, row.request_url, mention_of(row), unresolved_of(row.doubt)
                 )
 
     def open_mentions(self, run_id: int) -> Iterator[KeptMention]:
@@ -549,7 +562,7 @@ class Store:
             for row in connection.execute(query):
                 yield KeptMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
 
-    def record_decisions(self, decisions: Iterable[tuple[KeptMention, CitedMention]], on: Decided) -> int:
+    def record_decisions(self, decisions: Iterable[tuple[KeptMention, CitedMention]], on: DecidedOn) -> int:
         """Keep mentions that were decided again, each beside the rows of its earlier readings; twice does no harm.
 
         Returns how many were not known yet.
@@ -633,7 +646,7 @@ class Store:
         with self.reading() as connection:
             return [observation_in(row) for row in connection.execute(query)]
 
-    def known_arks(self) -> Iterator[Known]:
+    def known_arks(self) -> Iterator[KnownArk]:
         """Every ARK at every URL that was ever cited or checked, with its standing; in the order of the store."""
         with self._engine.connect() as connection:
             yield from latest.known_arks(connection)
@@ -644,32 +657,32 @@ class Store:
         with self._engine.connect() as connection:
             return list(connection.scalars(query))
 
-    def decisions(self) -> list[Decision]:
+    def decisions(self) -> list[TriageDecision]:
         """What people have decided about known problems."""
         with self._engine.connect() as connection:
             return triaging.decisions(connection)
 
-    def decide(self, decisions: Iterable[Decision]) -> None:
+    def decide(self, decisions: Iterable[TriageDecision]) -> None:
         """Keep decisions, each in place of an earlier one of its kind about the same."""
         with self._writing() as connection:
             triaging.keep(connection, decisions)
 
-    def decide_by_file(self, decisions: Iterable[Decision], *, at: datetime) -> tuple[int, int]:
+    def decide_by_file(self, decisions: Iterable[TriageDecision], *, at: datetime) -> tuple[int, int]:
         """Make the decisions of a file that was read *at* a moment these; returns how many are new, how many gone."""
         with self._writing() as connection:
             return triaging.keep_file(connection, decisions, at=at)
 
-    def forget_decisions(self, decisions: Iterable[Decision]) -> None:
+    def forget_decisions(self, decisions: Iterable[TriageDecision]) -> None:
         """Take decisions back."""
         with self._writing() as connection:
             for decision in decisions:
                 triaging.forget(connection, decision.key)
 
-    def touched_by(self, decisions: Sequence[Decision]) -> list[tuple[str, str, State]]:
+    def touched_by(self, decisions: Sequence[TriageDecision]) -> list[tuple[str, str, ArkState]]:
         """The ARKs, URLs and states that *decisions* are about, in the order of the store."""
         with self._engine.connect() as connection:
             touched = triaging.touched(connection, decisions)
-            return [(row.ark, row.request_url, State(row.state)) for row, _ in touched]
+            return [(row.ark, row.request_url, ArkState(row.state)) for row, _ in touched]
 
     def treated(self, run_id: int) -> dict[tuple[str, str], Treated]:
         """What was decided of the ARKs that a run has judged, by ARK and URL; those with a decision alone."""

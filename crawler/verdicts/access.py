@@ -25,7 +25,7 @@ from crawler.answers.subject import declared_other, declares
 from crawler.answers.thump import thump_code
 from crawler.observations import ChainEnd, ObjectOutcome, Observation, ServiceVerdict
 from crawler.verdicts.statuses import BLOCKED, OUTCOME_OF_END, status_outcome
-from crawler.verdicts.success import Success, Told
+from crawler.verdicts.success import ControlContrast, Success
 from extractors.ark import Ark
 
 __all__ = ["BLOCKED", "OUTCOME_OF_END", "judge_object", "status_outcome"]
@@ -91,16 +91,16 @@ def _special_page(success: Success) -> tuple[ObjectOutcome, tuple[str, ...]] | N
         words = "what answers is the resolver's own entry for a NAAN or shoulder: the ARK may have been cut short"
         return ObjectOutcome.SOFT_404, (words,)
     if asks_to_log_in(answer):
-        if success.told in (Told.REFUSED_THERE, Told.REFUSED_BEFORE):
+        if success.told in (ControlContrast.REFUSED_THERE, ControlContrast.REFUSED_BEFORE):
             return ObjectOutcome.RESOLVED, ("what answers asks to log in; a name that can't exist is refused",)
         return ObjectOutcome.BLOCKED, ("what answers asks to log in, and tells nothing of the object",)
-    is_told_apart = success.told is Told.REFUSED_THERE
+    is_told_apart = success.told is ControlContrast.REFUSED_THERE
     explanation = withdrawal(answer, success.control, is_told_apart=is_told_apart)
-    if explanation and success.told is not Told.THE_SAME:
+    if explanation and success.told is not ControlContrast.THE_SAME:
         return ObjectOutcome.EXPLAINED, (explanation,)
     if (fault := passing_fault(answer)) and not declares(success.knows_itself):
         return ObjectOutcome.UNDETERMINED, (f"the page speaks of a fault of the moment: {fault!r}", *_grounds(success))
-    if success.told is Told.REFUSED_THERE and is_notice(answer.title or "") and not success.is_particular:
+    if success.told is ControlContrast.REFUSED_THERE and is_notice(answer.title or "") and not success.is_particular:
         return ObjectOutcome.UNDETERMINED, _grounds(success)  # a notice at a host that elsewhere answers by its status
     if words_of_absence(answer) and place_of_absence(answer) and not success.is_particular:
         return ObjectOutcome.SOFT_404, _grounds(success)
@@ -115,17 +115,17 @@ def _grounds(success: Success) -> tuple[str, ...]:
     """What makes a success more, or less, than its status."""
     grounds = []
     control = success.control
-    if success.told is Told.THE_SAME and control is not None:
+    if success.told is ControlContrast.THE_SAME and control is not None:
         grounds.append(f"a name that can't exist gets the same page ({control.asked_url})")
         if success.worth is ObjectOutcome.UNDETERMINED:
             grounds.append("so that this answer is worth nothing")
     if success.knows_itself:
         grounds.append(f"the page names this ARK ({', '.join(success.knows_itself[:3])})")
-    if success.told in (Told.REFUSED_THERE, Told.REFUSED_BEFORE) and control is not None:
+    if success.told in (ControlContrast.REFUSED_THERE, ControlContrast.REFUSED_BEFORE) and control is not None:
         grounds.append(f"a name that can't exist is answered {control.status}")
-    if success.told is Told.ANOTHER:
+    if success.told is ControlContrast.ANOTHER:
         grounds.append("a name that can't exist gets another page")
-    if success.told is Told.NO_OTHER:
+    if success.told is ControlContrast.NO_OTHER:
         grounds.append(
             "a name that can't exist gets a page that differs from this one no more than this one does from itself,"
             " asked again"

@@ -18,7 +18,7 @@ from extractors.ark import Ark
 from extractors.normalize import NotAnArk
 
 
-class Standing(StrEnum):
+class FormState(StrEnum):
     """What an answer means for the existence of one form."""
 
     UNASKED = "unasked"
@@ -44,12 +44,12 @@ class Form:
         return self.spelled or str(self.ark)
 
     @property
-    def standing(self) -> Standing:
+    def state(self) -> FormState:
         """Whether this form exists, as far as the answer shows."""
         if self.answer is None:
-            return Standing.UNASKED
+            return FormState.UNASKED
         family = FAMILY_OF[ObjectOutcome(judge_object(self.answer, self.control).outcome)]
-        return {Family.WORKS: Standing.LIVES, Family.FAILS: Standing.FAILS}.get(family, Standing.UNKNOWN)
+        return {Family.WORKS: FormState.LIVES, Family.FAILS: FormState.FAILS}.get(family, FormState.UNKNOWN)
 
     @property
     def own_places(self) -> frozenset[str]:
@@ -89,10 +89,10 @@ def next_form(forms: Sequence[Form]) -> Form | None:
     unasked = [form for form in forms if form.answer is None]
     if not unasked:  # as with most ARKs, of which there is one reading; and to judge an answer takes its time
         return None
-    standings = [form.standing for form in forms]
-    living = [form for form, standing in zip(forms, standings, strict=True) if standing is Standing.LIVES]
+    states = [form.state for form in forms]
+    living = [form for form, state in zip(forms, states, strict=True) if state is FormState.LIVES]
     if not living:
-        return None if Standing.UNKNOWN in standings else unasked[0]
+        return None if FormState.UNKNOWN in states else unasked[0]
     longest = max(living, key=_length)
     longer = (form for form in unasked if any(form.extends(other) for other in living))
     shorter = (form for form in unasked if longest.extends(form) and not longest.declares_itself)
@@ -105,12 +105,12 @@ def arbitrate(forms: Sequence[Form]) -> Arbitration:
     A longer form exists truly when it gets another answer than the shorter ones get, or when its page names it where
     theirs don't name them: a page that repeats whatever it was asked for proves nothing.
     """
-    living = sorted((form for form in forms if form.standing is Standing.LIVES), key=_length)
+    living = sorted((form for form in forms if form.state is FormState.LIVES), key=_length)
     if not living:
-        standings = {form.standing for form in forms}
-        nobody_knows = Standing.UNKNOWN in standings or standings <= {Standing.UNASKED}
+        states = {form.state for form in forms}
+        nobody_knows = FormState.UNKNOWN in states or states <= {FormState.UNASKED}
         words = "none of the readings could be settled" if nobody_knows else "none of the readings lives"
-        return Arbitration(None, (words, *_told(forms)))
+        return Arbitration(None, (words, *_form_notes(forms)))
     chosen, *longer = living
     evidence: list[str] = []
     passed_through: list[Form] = []
@@ -121,7 +121,7 @@ def arbitrate(forms: Sequence[Form]) -> Arbitration:
         else:
             chosen = form
     others = [form for form in forms if form is not chosen and form not in passed_through]
-    return Arbitration(chosen, (f"{chosen} lives", *evidence, *_told(others)))
+    return Arbitration(chosen, (f"{chosen} lives", *evidence, *_form_notes(others)))
 
 
 def did_you_mean(asked: Form, suggestions: Sequence[Form]) -> Form | None:
@@ -130,9 +130,9 @@ def did_you_mean(asked: Form, suggestions: Sequence[Form]) -> Form | None:
     >>> did_you_mean(Form(Ark.parse("ark:12148/x5")), []) is None
     True
     """
-    if asked.standing is not Standing.FAILS:
+    if asked.state is not FormState.FAILS:
         return None
-    return next((form for form in suggestions if form.standing is Standing.LIVES), None)
+    return next((form for form in suggestions if form.state is FormState.LIVES), None)
 
 
 def _gets_the_same(longer: Form, shorter: Form) -> bool:
@@ -154,11 +154,11 @@ def _length(form: Form) -> int:
     return len(str(form.ark))
 
 
-def _told(forms: Sequence[Form]) -> tuple[str, ...]:
+def _form_notes(forms: Sequence[Form]) -> tuple[str, ...]:
     words = {
-        Standing.UNASKED: "was not asked",
-        Standing.LIVES: "lives too",
-        Standing.FAILS: "does not live",
-        Standing.UNKNOWN: "could not be settled",
+        FormState.UNASKED: "was not asked",
+        FormState.LIVES: "lives too",
+        FormState.FAILS: "does not live",
+        FormState.UNKNOWN: "could not be settled",
     }
-    return tuple(f"{form} {words[form.standing]}" for form in forms)
+    return tuple(f"{form} {words[form.state]}" for form in forms)

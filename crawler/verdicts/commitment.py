@@ -171,15 +171,19 @@ def judge_statement(statement: Mapping[str, str], asked: str, *, at: str = "") -
     what = statement.get("what", "").strip().rstrip(":").strip()
     code = missing_code(what)
     if code in ON_PURPOSE:
-        return _told(CommitmentOutcome.STATED, f"{asked} states on purpose that there is none: {what}", statement)
+        return _with_statement(
+            CommitmentOutcome.STATED, f"{asked} states on purpose that there is none: {what}", statement
+        )
     if template := _template_in(statement, at):
         words = f"{asked} gave a statement as a template has it: {template!r}"
-        return _told(CommitmentOutcome.PLACEHOLDER, words, statement)
+        return _with_statement(CommitmentOutcome.PLACEHOLDER, words, statement)
     if code or _is_placeholder(what):
         if not what and _points_somewhere(statement):
             words = f"{asked} names no level, but where the commitment is stated: {statement['where']}"
-            return _told(CommitmentOutcome.STATED, words, statement)
-        return _told(CommitmentOutcome.PLACEHOLDER, f"{asked} gave a statement that says nothing: {what!r}", statement)
+            return _with_statement(CommitmentOutcome.STATED, words, statement)
+        return _with_statement(
+            CommitmentOutcome.PLACEHOLDER, f"{asked} gave a statement that says nothing: {what!r}", statement
+        )
     level = level_of(what)
     guarantor = statement.get("who", "")
     by = f", by {guarantor}" if guarantor and not missing_code(guarantor) else ""
@@ -187,7 +191,9 @@ def judge_statement(statement: Mapping[str, str], asked: str, *, at: str = "") -
     words = f"{asked} states {level.value if level else 'a commitment'}{by}{since}: {what}"
     dates = parse_dates(statement.get("when", ""))
     read = {"level": level.value if level else None, "since": str(dates) if dates else None}
-    return _told(CommitmentOutcome.STATED, words, {**statement, **{key: told for key, told in read.items() if told}})
+    return _with_statement(
+        CommitmentOutcome.STATED, words, {**statement, **{key: told for key, told in read.items() if told}}
+    )
 
 
 def policy_link(statement: Mapping[str, str]) -> str | None:
@@ -286,5 +292,5 @@ def _undetermined(words: str) -> ServiceVerdict:
     return ServiceVerdict(CommitmentOutcome.UNDETERMINED.value, (words,))
 
 
-def _told(outcome: CommitmentOutcome, words: str, statement: Mapping[str, str]) -> ServiceVerdict:
+def _with_statement(outcome: CommitmentOutcome, words: str, statement: Mapping[str, str]) -> ServiceVerdict:
     return ServiceVerdict(outcome.value, (words,), dict(statement))

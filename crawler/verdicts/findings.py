@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from crawler.observations import FAMILY_OF, Family, MetadataOutcome, ObjectOutcome, Verdict
 from extractors.ark import Ark
-from extractors.documents import Finding
+from extractors.document_model import Finding
 from extractors.find import find_arks
 
 #: ARKs that a finding names; the tables have them all.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from extractors.normalize import LABEL
-from extractors.repair import ODD_BLANK, WRAP, tape_of
+from extractors.repair import ODD_BLANK, WRAP, offset_map
 
 _HYPHEN_AT_WRAP = re.compile(rf"-{WRAP}")
 _NO_SIGN = re.compile(rf"[-{WRAP}{ODD_BLANK}]")
@@ -22,12 +22,12 @@ def other_hyphenation(as_written: str, repaired: str) -> str | None:
     >>> other_hyphenation("r.example/ark:/12148/x-5\\N{EN DASH}\\n7w", "r.example/ark:/12148/x-5-7w")
     'r.example/ark:/12148/x-57w'
     """
-    tape = tape_of(as_written)
-    written, label = tape.text, LABEL.search(repaired)
+    offsets = offset_map(as_written)
+    written, label = offsets.text, LABEL.search(repaired)
     if label is None or _NO_SIGN.sub("", written) != _NO_SIGN.sub("", repaired):
         return None
     other, changed = repaired, False
-    typeset = tape.places("soft hyphen", 0, len(written))
+    typeset = offsets.places("soft hyphen", 0, len(written))
     for wrap in reversed(list(_HYPHEN_AT_WRAP.finditer(written))):
         at = _place(repaired, len(_NO_SIGN.sub("", written[: wrap.start()])))
         if "/" not in repaired[label.end() : at] or wrap.start() in typeset:

@@ -121,26 +121,26 @@ def _judge_record(
     is_erc = "erc" in record
     if (not is_erc or _is_markup(answer)) and (again := _again(answer, object_answer, asked)):
         return again
-    if control is not None and control.record is not None and _told_the_same(answer, record, control):
+    if control is not None and control.record is not None and _is_same_record(answer, record, control):
         return _verdict(
             MetadataOutcome.ANSWERS_ANYTHING,
             f"{asked} gave a record, but the same one for a name that can't exist ({control.asked_url})",
         )
     answers = record["erc"] if is_erc else kernel(_flat(record))
-    told = [question for question in QUESTIONS if says_something(answers.get(question, ""))]
-    if not set(told) - {"where"} or (not is_erc and len(told) < 2 and not subject.names_this):
+    answered = [question for question in QUESTIONS if says_something(answers.get(question, ""))]
+    if not set(answered) - {"where"} or (not is_erc and len(answered) < 2 and not subject.names_this):
         return _verdict(
             MetadataOutcome.UNDETERMINED,
             f"{asked} gave {_kind(answer)} that answers none of who, what and when"
-            if not told
-            else f"{asked} gave {_kind(answer)} that tells too little to be a description: {', '.join(told)}",
+            if not answered
+            else f"{asked} gave {_kind(answer)} that tells too little to be a description: {', '.join(answered)}",
         )
     outcome = MetadataOutcome.ERC if is_erc else MetadataOutcome.STRUCTURED
     evidence = [
-        f"{asked} gave {_kind(answer)} with {', '.join(told)}",
+        f"{asked} gave {_kind(answer)} with {', '.join(answered)}",
         *_about(subject, answer, object_answer, answers),
     ]
-    if unanswered := [question for question in QUESTIONS if question not in told]:
+    if unanswered := [question for question in QUESTIONS if question not in answered]:
         evidence.append("it does not answer " + ", ".join(_reason(question, answers) for question in unanswered))
     parsed = answers if is_erc else {**_flat(record), **answers}
     dates = parse_dates(answers.get("when", ""))
@@ -178,11 +178,11 @@ def _is_markup(answer: Observation) -> bool:
     return "html" in (answer.media_type or "") or bool(answer.title)
 
 
-def _told_the_same(answer: Observation, record: Mapping[str, Any], control: Observation) -> bool:
+def _is_same_record(answer: Observation, record: Mapping[str, Any], control: Observation) -> bool:
     """Whether two records differ in nothing but where the object is, what it is called, and numbers and clocks."""
     names = (last_part(answer.asked_url), last_part(control.asked_url))
 
-    def told(of: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    def values(of: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         return sorted(
             (segment, label, " ".join(re.sub(r"\d+", "", _ANY_ARK.sub("", nameless(value))).split()))
             for segment, labels in of.items()
@@ -195,7 +195,7 @@ def _told_the_same(answer: Observation, record: Mapping[str, Any], control: Obse
             value = value.replace(name, "") if name else value
         return value
 
-    return told(record) == told(control.record or {})
+    return values(record) == values(control.record or {})
 
 
 # -- pages
@@ -214,14 +214,14 @@ def _judge_page(
         )
     if answer.text is None:
         return _verdict(MetadataOutcome.UNDETERMINED, f"{asked} gave {_kind(answer)}, {_why_unread(answer)}")
-    told = _told_by(answer)
-    if _tells_no_more(answer, object_answer, told):
+    answered = _questions_answered(answer)
+    if _tells_no_more(answer, object_answer, answered):
         return _verdict(
             MetadataOutcome.QUERY_IGNORED, f"{asked} gave a page that tells what the object's own page tells"
         )
-    if _is_description(answer, told, control):
+    if _is_description(answer, answered, control):
         parsed = {question: answer.facts.told[question] for question in QUESTIONS if question in answer.facts.told}
-        words = f"{asked} gave a page that tells {', '.join(sorted(told))}"
+        words = f"{asked} gave a page that tells {', '.join(sorted(answered))}"
         return _verdict(MetadataOutcome.HTML, words, parsed=parsed)
     if lost := lost_at(answer, asked):
         return _verdict(MetadataOutcome.QUERY_DROPPED, f"{asked} was lost in the redirect from {lost}")
@@ -231,17 +231,17 @@ def _judge_page(
     )
 
 
-def _told_by(answer: Observation) -> set[str]:
+def _questions_answered(answer: Observation) -> set[str]:
     """The questions that a page answers, under labels that people put before such answers."""
     text = answer.text or ""
-    told = {KERNEL[word["label"].lower()] for word in _LABELLED.finditer(text)}
+    answered = {KERNEL[word["label"].lower()] for word in _LABELLED.finditer(text)}
     if answer.facts.told:  # the page's own structure tells values from empty labels
-        told &= answer.facts.told.keys() if answer.facts.told.keys() & set(QUESTIONS) else told
-        told |= answer.facts.told.keys() & set(QUESTIONS)
-    return told
+        answered &= answer.facts.told.keys() if answer.facts.told.keys() & set(QUESTIONS) else answered
+        answered |= answer.facts.told.keys() & set(QUESTIONS)
+    return answered
 
 
-def _is_description(answer: Observation, told: set[str], control: Observation | None) -> bool:
+def _is_description(answer: Observation, answered: set[str], control: Observation | None) -> bool:
     """Whether a page that is neither the object's nor everybody's describes the object."""
     opening = plain(f"{answer.title or ''} {(answer.text or '')[:60]}")
     if says_not_found(opening) or re.search(r"\b(?:log ?in|sign in|password|search results)\b", opening):
@@ -250,10 +250,10 @@ def _is_description(answer: Observation, told: set[str], control: Observation | 
     is_named = describes(answer, ark) or bool(answer.facts.places_of(str(ark)))
     is_refused = control is not None and control.status is not None and control.status not in SUCCESSES
     is_particular = is_refused and ark.name in answer.final_url  # a home page is nobody's, whoever is sent there
-    answers = told | ({"commitment"} & answer.facts.told.keys())
+    answers = answered | ({"commitment"} & answer.facts.told.keys())
     return (
         len(answers) >= ENOUGH_ANSWERS
-        and bool(told - {"where"})
+        and bool(answered - {"where"})
         and (is_named or ark.name in (answer.text or "") or is_particular)
     )
 
@@ -267,13 +267,17 @@ def _again(answer: Observation, object_answer: Observation, asked: str) -> Servi
     return _verdict(MetadataOutcome.QUERY_IGNORED, f"{asked} gave the object's own answer again")
 
 
-def _tells_no_more(answer: Observation, object_answer: Observation, told: set[str]) -> bool:
+def _tells_no_more(answer: Observation, object_answer: Observation, answered: set[str]) -> bool:
     """Whether a page with the object's title answers no question that the object's page doesn't.
 
     A page that answers none at all is the object's when it stands where that does: its news may differ each time.
     """
     same_title = bool(answer.title) and answer.title == object_answer.title
-    return same_title and (bool(told) or is_at_place_of(answer, object_answer)) and told <= _told_by(object_answer)
+    return (
+        same_title
+        and (bool(answered) or is_at_place_of(answer, object_answer))
+        and answered <= _questions_answered(object_answer)
+    )
 
 
 def _why_unread(answer: Observation) -> str:

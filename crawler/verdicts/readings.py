@@ -9,7 +9,7 @@ from crawler.mention_rows import KeptMention
 from crawler.observations import Meant, Observation
 from crawler.resolving import sendable
 from crawler.verdicts.access import judge_object
-from crawler.verdicts.arbitration import Form, Standing, arbitrate, did_you_mean, next_form
+from crawler.verdicts.arbitration import Form, FormState, arbitrate, did_you_mean, next_form
 from crawler.verdicts.hyphenation import other_hyphenation
 from extractors.ark import Ark
 from extractors.mentions.mention import Mention
@@ -24,7 +24,7 @@ Answers = Mapping[str, Observation | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class CandidateReading:
     """One ARK that a mention may stand for, and where it is asked for."""
 
     ark: Ark
@@ -34,7 +34,7 @@ class Reading:
     def spelled(self) -> str:
         """The ARK as it is asked for, hyphens included.
 
-        >>> Reading(Ark("12148", "x57w"), "https://n2t.net/ark:/12148/x5-7w").spelled
+        >>> CandidateReading(Ark("12148", "x57w"), "https://n2t.net/ark:/12148/x5-7w").spelled
         'ark:12148/x5-7w'
         """
         label = LABEL.search(self.url)
@@ -42,54 +42,54 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class AwaitedReading:
     """A reading is being asked about: its answer decides."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledReading:
     """Which of several readings lives, if one does, and why."""
 
-    reading: Reading | None
+    reading: CandidateReading | None
     evidence: tuple[str, ...]
 
 
 # -- what there is to ask about
 
 
-def other_readings(mentions: Iterable[KeptMention]) -> dict[str, tuple[Reading, ...]]:
+def other_readings(mentions: Iterable[KeptMention]) -> dict[str, tuple[CandidateReading, ...]]:
     """What else *mentions* may stand for, by the URL that asks for the likeliest reading.
 
     The same with the other hyphenation of its line wraps comes first, then the other ways to join or cut it.
     """
-    found: dict[str, dict[Reading, None]] = {}
+    found: dict[str, dict[CandidateReading, None]] = {}
     for kept in mentions:
         mention, url = kept.mention, kept.request_url
         label = LABEL.search(url)
         if label is None or mention.ark.is_skipped:
             continue
-        others = [Reading(ark, _at(url, str(ark))) for ark in map(Ark.parse, mention.alternatives)]
+        others = [CandidateReading(ark, _at(url, str(ark))) for ark in map(Ark.parse, mention.alternatives)]
         hyphenated = other_hyphenation(mention.as_written, mention.repaired)
         if hyphenated is not None and (at := LABEL.search(hyphenated)):
-            others.insert(0, Reading(mention.ark, sendable(_at(url, hyphenated[at.start() :]))))
+            others.insert(0, CandidateReading(mention.ark, sendable(_at(url, hyphenated[at.start() :]))))
         if others:
             found.setdefault(url, {}).update(dict.fromkeys(others))
     return {url: tuple(others) for url, others in found.items()}
 
 
-def readings_of_mentions(mentions: Iterable[tuple[Mention, str]]) -> dict[str, tuple[Reading, ...]]:
+def readings_of_mentions(mentions: Iterable[tuple[Mention, str]]) -> dict[str, tuple[CandidateReading, ...]]:
     """What else ARKs that were given one by one may stand for, by the URL that asks for each."""
     found = {
-        url: tuple(Reading(ark, _at(url, str(ark))) for ark in map(Ark.parse, mention.alternatives))
+        url: tuple(CandidateReading(ark, _at(url, str(ark))) for ark in map(Ark.parse, mention.alternatives))
         for mention, url in mentions
         if LABEL.search(url) and not mention.ark.is_skipped
     }
     return {url: others for url, others in found.items() if others}
 
 
-def readings_of(ark: Ark, url: str, others: Iterable[Reading] = ()) -> tuple[Reading, ...]:
+def readings_of(ark: Ark, url: str, others: Iterable[CandidateReading] = ()) -> tuple[CandidateReading, ...]:
     """The readings of a mention, the likeliest, which is asked for at *url*, first; examples are none."""
-    first = Reading(ark, url)
+    first = CandidateReading(ark, url)
     rest = {each.url: each for each in others if each.url != url and not each.ark.is_skipped}
     return (first, *rest.values())
 
@@ -99,10 +99,10 @@ def learned(targets: Iterable[tuple[Ark, str]]) -> Evidence:
     return Evidence.of(ark for ark, _ in targets if not ark.is_skipped)
 
 
-def meant_by(reading: Reading, evidence: Evidence) -> tuple[Reading, ...]:
+def meant_by(reading: CandidateReading, evidence: Evidence) -> tuple[CandidateReading, ...]:
     """What may have been meant by a *reading* whose check character fails, the likeliest first.
 
-    >>> [each.url for each in meant_by(Reading(Ark("12148", "btv1b8449961v"), "https://r.example/ark:/12148/btv1b8449961v"),
+    >>> [each.url for each in meant_by(CandidateReading(Ark("12148", "btv1b8449961v"), "https://r.example/ark:/12148/btv1b8449961v"),
     ...                                Evidence())]
     ['https://r.example/ark:/12148/btv1b8449961vz', 'https://r.example/ark:/12148/btv1b8449691v']
     """
@@ -110,7 +110,7 @@ def meant_by(reading: Reading, evidence: Evidence) -> tuple[Reading, ...]:
         return ()
     shapes = evidence.shapes
     found = suggestions(reading.ark, zones=evidence.zones, fits=shapes.allows, is_seen=evidence.holds, limit=MEANT)
-    return tuple(Reading(each.ark, _at(reading.url, str(each.ark))) for each in found)
+    return tuple(CandidateReading(each.ark, _at(reading.url, str(each.ark))) for each in found)
 
 
 def _at(url: str, ark: str) -> str:
@@ -129,31 +129,33 @@ def _at(url: str, ark: str) -> str:
 
 
 def next_reading(
-    readings: Sequence[Reading], meant: Sequence[Reading], heard: Answers, controls: Answers
-) -> Reading | Wait | None:
+    readings: Sequence[CandidateReading], meant: Sequence[CandidateReading], heard: Answers, controls: Answers
+) -> CandidateReading | AwaitedReading | None:
     """The reading to ask about next, whether to wait for one, or None when all that helps is known.
 
     *heard* has the answer about each URL that was asked for, None while it is on its way; *controls* what a name that
     can't exist is told beside each. What was *meant* is asked about when every reading fails.
     """
     if any(each.url in heard and heard[each.url] is None for each in readings):
-        return Wait()
+        return AwaitedReading()
     forms = _forms(readings, heard, controls)
     following = next_form(forms)
     if following is not None:
         return next(reading for reading, form in zip(readings, forms, strict=True) if form is following)
-    all_fail = bool(meant and forms) and all(form.standing is Standing.FAILS for form in forms)
+    all_fail = bool(meant and forms) and all(form.state is FormState.FAILS for form in forms)
     return _next_meant(meant, heard, controls) if all_fail else None
 
 
-def _next_meant(meant: Sequence[Reading], heard: Answers, controls: Answers) -> Reading | Wait | None:
+def _next_meant(
+    meant: Sequence[CandidateReading], heard: Answers, controls: Answers
+) -> CandidateReading | AwaitedReading | None:
     for each in meant:
         if each.url not in heard:
             return each
         answer = heard[each.url]
         if answer is None:
-            return Wait()
-        if Form(each.ark, answer, controls.get(each.url)).standing is Standing.LIVES:
+            return AwaitedReading()
+        if Form(each.ark, answer, controls.get(each.url)).state is FormState.LIVES:
             return None
     return None
 
@@ -161,22 +163,22 @@ def _next_meant(meant: Sequence[Reading], heard: Answers, controls: Answers) -> 
 # -- what lives
 
 
-def settled(readings: Sequence[Reading], heard: Answers, controls: Answers) -> Settled | None:
+def settled(readings: Sequence[CandidateReading], heard: Answers, controls: Answers) -> SettledReading | None:
     """Which of several *readings* lives; None while an answer is missing that would change it."""
     forms = _forms(readings, heard, controls)
-    if len(forms) < 2 or forms[0].standing is Standing.UNASKED or next_form(forms) is not None:
+    if len(forms) < 2 or forms[0].state is FormState.UNASKED or next_form(forms) is not None:
         return None
     done = arbitrate(forms)
     living = (reading for reading, form in zip(readings, forms, strict=True) if form is done.form)
-    return Settled(next(living, None), done.evidence)
+    return SettledReading(next(living, None), done.evidence)
 
 
 def meant_instead(
-    readings: Sequence[Reading], meant: Sequence[Reading], heard: Answers, controls: Answers
+    readings: Sequence[CandidateReading], meant: Sequence[CandidateReading], heard: Answers, controls: Answers
 ) -> Meant | None:
     """The first ARK with a right check character that lives, where every reading of a mistyped one fails."""
     forms = _forms(readings, heard, controls)
-    if any(form.standing is Standing.LIVES for form in forms[1:]):
+    if any(form.state is FormState.LIVES for form in forms[1:]):
         return _in_lower_case(readings, forms)
     candidates = _forms(meant, heard, controls)
     found = did_you_mean(forms[0], candidates)
@@ -187,12 +189,12 @@ def meant_instead(
     return Meant(str(found.ark), url, told)
 
 
-def _in_lower_case(readings: Sequence[Reading], forms: Sequence[Form]) -> Meant | None:
+def _in_lower_case(readings: Sequence[CandidateReading], forms: Sequence[Form]) -> Meant | None:
     """The lower-case form of an ARK that was set in capitals, where that one fails and this one lives."""
     first = forms[0]
     for reading, form in zip(readings[1:], forms[1:], strict=True):
-        is_it = str(reading.ark) == str(first.ark).lower() and form.standing is Standing.LIVES
-        if is_it and form.answer is not None and first.standing is Standing.FAILS:
+        is_it = str(reading.ark) == str(first.ark).lower() and form.state is FormState.LIVES
+        if is_it and form.answer is not None and first.state is FormState.FAILS:
             told = (
                 "it is all in capitals, and names are case-sensitive",
                 *judge_object(form.answer, form.control).evidence,
@@ -201,5 +203,5 @@ def _in_lower_case(readings: Sequence[Reading], forms: Sequence[Form]) -> Meant 
     return None
 
 
-def _forms(readings: Sequence[Reading], heard: Answers, controls: Answers) -> list[Form]:
+def _forms(readings: Sequence[CandidateReading], heard: Answers, controls: Answers) -> list[Form]:
     return [Form(each.ark, heard.get(each.url), controls.get(each.url), each.spelled) for each in readings]

@@ -29,7 +29,7 @@ _FEW_CAME = 12
 MANY_NEIGHBOURS = 2
 
 
-class Told(StrEnum):
+class ControlContrast(StrEnum):
     """What a name that can't exist was told, beside a successful answer."""
 
     THE_SAME = "the same"
@@ -55,43 +55,43 @@ class Signs(Enum):
 _YES, _SOFT, _OPEN = ObjectOutcome.RESOLVED, ObjectOutcome.SOFT_404, ObjectOutcome.UNDETERMINED
 #: What a success is worth: by what the control was told, the signs of absence, and whether the page says by itself
 #: that it is this ARK's. Complete, as a test insists.
-WORTH: Mapping[tuple[Told, Signs, bool], ObjectOutcome] = {
-    (Told.THE_SAME, Signs.NONE, False): _OPEN,
-    (Told.THE_SAME, Signs.NONE, True): _YES,
-    (Told.THE_SAME, Signs.ONE, False): _SOFT,
-    (Told.THE_SAME, Signs.ONE, True): _OPEN,
-    (Told.THE_SAME, Signs.SEVERAL, False): _SOFT,
-    (Told.THE_SAME, Signs.SEVERAL, True): _OPEN,
-    (Told.ANOTHER, Signs.NONE, False): _YES,
-    (Told.ANOTHER, Signs.NONE, True): _YES,
-    (Told.ANOTHER, Signs.ONE, False): _YES,
-    (Told.ANOTHER, Signs.ONE, True): _YES,
-    (Told.ANOTHER, Signs.SEVERAL, False): _SOFT,
-    (Told.ANOTHER, Signs.SEVERAL, True): _OPEN,
-    (Told.NO_OTHER, Signs.NONE, False): _OPEN,
-    (Told.NO_OTHER, Signs.NONE, True): _YES,
-    (Told.NO_OTHER, Signs.ONE, False): _OPEN,
-    (Told.NO_OTHER, Signs.ONE, True): _OPEN,
-    (Told.NO_OTHER, Signs.SEVERAL, False): _SOFT,
-    (Told.NO_OTHER, Signs.SEVERAL, True): _OPEN,
-    (Told.REFUSED_THERE, Signs.NONE, False): _YES,
-    (Told.REFUSED_THERE, Signs.NONE, True): _YES,
-    (Told.REFUSED_THERE, Signs.ONE, False): _YES,
-    (Told.REFUSED_THERE, Signs.ONE, True): _YES,
-    (Told.REFUSED_THERE, Signs.SEVERAL, False): _YES,
-    (Told.REFUSED_THERE, Signs.SEVERAL, True): _YES,
-    (Told.REFUSED_BEFORE, Signs.NONE, False): _YES,
-    (Told.REFUSED_BEFORE, Signs.NONE, True): _YES,
-    (Told.REFUSED_BEFORE, Signs.ONE, False): _YES,
-    (Told.REFUSED_BEFORE, Signs.ONE, True): _YES,
-    (Told.REFUSED_BEFORE, Signs.SEVERAL, False): _SOFT,
-    (Told.REFUSED_BEFORE, Signs.SEVERAL, True): _OPEN,
-    (Told.NOTHING, Signs.NONE, False): _YES,
-    (Told.NOTHING, Signs.NONE, True): _YES,
-    (Told.NOTHING, Signs.ONE, False): _YES,
-    (Told.NOTHING, Signs.ONE, True): _YES,
-    (Told.NOTHING, Signs.SEVERAL, False): _SOFT,
-    (Told.NOTHING, Signs.SEVERAL, True): _OPEN,
+WORTH: Mapping[tuple[ControlContrast, Signs, bool], ObjectOutcome] = {
+    (ControlContrast.THE_SAME, Signs.NONE, False): _OPEN,
+    (ControlContrast.THE_SAME, Signs.NONE, True): _YES,
+    (ControlContrast.THE_SAME, Signs.ONE, False): _SOFT,
+    (ControlContrast.THE_SAME, Signs.ONE, True): _OPEN,
+    (ControlContrast.THE_SAME, Signs.SEVERAL, False): _SOFT,
+    (ControlContrast.THE_SAME, Signs.SEVERAL, True): _OPEN,
+    (ControlContrast.ANOTHER, Signs.NONE, False): _YES,
+    (ControlContrast.ANOTHER, Signs.NONE, True): _YES,
+    (ControlContrast.ANOTHER, Signs.ONE, False): _YES,
+    (ControlContrast.ANOTHER, Signs.ONE, True): _YES,
+    (ControlContrast.ANOTHER, Signs.SEVERAL, False): _SOFT,
+    (ControlContrast.ANOTHER, Signs.SEVERAL, True): _OPEN,
+    (ControlContrast.NO_OTHER, Signs.NONE, False): _OPEN,
+    (ControlContrast.NO_OTHER, Signs.NONE, True): _YES,
+    (ControlContrast.NO_OTHER, Signs.ONE, False): _OPEN,
+    (ControlContrast.NO_OTHER, Signs.ONE, True): _OPEN,
+    (ControlContrast.NO_OTHER, Signs.SEVERAL, False): _SOFT,
+    (ControlContrast.NO_OTHER, Signs.SEVERAL, True): _OPEN,
+    (ControlContrast.REFUSED_THERE, Signs.NONE, False): _YES,
+    (ControlContrast.REFUSED_THERE, Signs.NONE, True): _YES,
+    (ControlContrast.REFUSED_THERE, Signs.ONE, False): _YES,
+    (ControlContrast.REFUSED_THERE, Signs.ONE, True): _YES,
+    (ControlContrast.REFUSED_THERE, Signs.SEVERAL, False): _YES,
+    (ControlContrast.REFUSED_THERE, Signs.SEVERAL, True): _YES,
+    (ControlContrast.REFUSED_BEFORE, Signs.NONE, False): _YES,
+    (ControlContrast.REFUSED_BEFORE, Signs.NONE, True): _YES,
+    (ControlContrast.REFUSED_BEFORE, Signs.ONE, False): _YES,
+    (ControlContrast.REFUSED_BEFORE, Signs.ONE, True): _YES,
+    (ControlContrast.REFUSED_BEFORE, Signs.SEVERAL, False): _SOFT,
+    (ControlContrast.REFUSED_BEFORE, Signs.SEVERAL, True): _OPEN,
+    (ControlContrast.NOTHING, Signs.NONE, False): _YES,
+    (ControlContrast.NOTHING, Signs.NONE, True): _YES,
+    (ControlContrast.NOTHING, Signs.ONE, False): _YES,
+    (ControlContrast.NOTHING, Signs.ONE, True): _YES,
+    (ControlContrast.NOTHING, Signs.SEVERAL, False): _SOFT,
+    (ControlContrast.NOTHING, Signs.SEVERAL, True): _OPEN,
 }
 
 
@@ -101,7 +101,7 @@ class Success:
 
     answer: Observation
     control: Observation | None
-    told: Told
+    told: ControlContrast
     knows_itself: tuple[str, ...]
     """Where it names its own ARK, if the control's page doesn't name the control's in the same way."""
     signs: tuple[str, ...]
@@ -112,10 +112,12 @@ class Success:
     def of(
         cls, answer: Observation, control: Observation | None, neighbours: int, again: Sequence[Observation] = ()
     ) -> Success:
-        told, signs = _control_told(answer, control), signs_of_absence(answer)
-        if told is Told.ANOTHER and control is not None and has_nothing_of_its_own(answer, control, again):
-            told = Told.NO_OTHER
-        if signs and told is Told.REFUSED_BEFORE and says_nothing_else(answer):  # of the landing host nothing is known
+        told, signs = _control_contrast(answer, control), signs_of_absence(answer)
+        if told is ControlContrast.ANOTHER and control is not None and has_nothing_of_its_own(answer, control, again):
+            told = ControlContrast.NO_OTHER
+        if (
+            signs and told is ControlContrast.REFUSED_BEFORE and says_nothing_else(answer)
+        ):  # of the landing host nothing is known
             signs = (*signs, "the page says so of what was asked for, and hardly anything else")
         return cls(
             answer=answer,
@@ -146,17 +148,21 @@ class Success:
         return declares(self.knows_itself) or (tells and told != told_to_control)
 
 
-def _control_told(answer: Observation, control: Observation | None) -> Told:
+def _control_contrast(answer: Observation, control: Observation | None) -> ControlContrast:
     if control is None or control.end is not ChainEnd.ANSWERED or control.status is None:
-        return Told.NOTHING
+        return ControlContrast.NOTHING
     if control.status in SUCCESSES:
         if _is_answered_alike(answer, control):
-            return Told.THE_SAME
-        return Told.NOTHING if _could_not_be_read(answer) or _could_not_be_read(control) else Told.ANOTHER
+            return ControlContrast.THE_SAME
+        return (
+            ControlContrast.NOTHING
+            if _could_not_be_read(answer) or _could_not_be_read(control)
+            else ControlContrast.ANOTHER
+        )
     if status_outcome(control.status) not in (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR):
-        return Told.NOTHING
+        return ControlContrast.NOTHING
     same_host = urlsplit(answer.final_url).netloc == urlsplit(control.final_url).netloc
-    return Told.REFUSED_THERE if same_host else Told.REFUSED_BEFORE
+    return ControlContrast.REFUSED_THERE if same_host else ControlContrast.REFUSED_BEFORE
 
 
 def _is_answered_alike(answer: Observation, control: Observation) -> bool:

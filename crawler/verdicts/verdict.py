@@ -26,9 +26,9 @@ from crawler.observations import (
 )
 from crawler.resolving import INFLECTED, requests_sent
 from crawler.verdicts.access import OUTCOME_OF_END, judge_object, status_outcome
+from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.closed import ClosedCollection, as_expected, asks_for_a_right
 from crawler.verdicts.commitment import about_policy, judge_commitment, policy_link
-from crawler.verdicts.dossiers import is_about_resolver
 from crawler.verdicts.inflection import judge_metadata
 from crawler.verdicts.remarks import (
     EXPECTED_TO_RESOLVE,
@@ -40,11 +40,11 @@ from crawler.verdicts.remarks import (
     tls_remarks,
 )
 from extractors.ark import Ark
-from extractors.naan import Entry
+from extractors.naan import RegistryEntry
 
 __all__ = [
     "OUTCOME_OF_END",
-    "Access",
+    "ObjectAccess",
     "decide_access",
     "family",
     "judge",
@@ -96,7 +96,7 @@ def unasked(ark: str, request_url: str) -> Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class VerdictContext:
     """What else a run knows that bears on the verdict about one ARK."""
 
     control: Observation | None = None
@@ -115,7 +115,7 @@ class Surroundings:
     """What the host says of its resolver's path, where that was asked."""
     closed: ClosedCollection | None = None
     """The collection that is meant to be closed, and holds this ARK."""
-    registered: Entry | None = None
+    registered: RegistryEntry | None = None
     """What the NAAN registry has about whoever assigns such names."""
 
 
@@ -124,13 +124,13 @@ def judge(
     *,
     control: Observation | None = None,
     control_info: Observation | None = None,
-    surroundings: Surroundings | None = None,
+    context: VerdictContext | None = None,
 ) -> Verdict:
     """The verdict on one ARK at one request URL, from the *answers* about it, of which the object's is one.
 
     *control* and *control_info* are short for those of the `Surroundings`.
     """
-    around = surroundings or Surroundings(control, control_info)
+    around = context or VerdictContext(control, control_info)
     access = decide_access(answers, around)
     metadata, describing = _judge_metadata(answers, access, around)
     commitment = judge_commitment(answers, metadata, describing)
@@ -158,7 +158,7 @@ def judge(
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ObjectAccess:
     """Which answer stands for the object, by which way it was had, and the verdict on it."""
 
     way: Question
@@ -171,7 +171,7 @@ class Access:
         return family(self.verdict.outcome)
 
 
-def decide_access(answers: Mapping[Question, Observation], around: Surroundings) -> Access:
+def decide_access(answers: Mapping[Question, Observation], around: VerdictContext) -> ObjectAccess:
     """The first way by which the object is reached, or else the way as written, with what the others gave.
 
     A way counts only while the one before it fails: what blocks a program is not mended by asking elsewhere.
@@ -194,22 +194,22 @@ def decide_access(answers: Mapping[Question, Observation], around: Surroundings)
 
 
 def _access(
-    way: Question, answer: Observation, around: Surroundings, answers: Mapping[Question, Observation]
-) -> Access:
+    way: Question, answer: Observation, around: VerdictContext, answers: Mapping[Question, Observation]
+) -> ObjectAccess:
     neighbours = around.neighbours if way is Question.OBJECT else 0
     inflected = (answers[question] for question in INFLECTED if question in answers)
     again = [each for each in inflected if each.asked_url.partition("?")[0] == answer.asked_url]
     verdict = judge_object(answer, around.control, neighbours=neighbours, again=again)
     if around.closed is not None and verdict.outcome == ObjectOutcome.BLOCKED and asks_for_a_right(answer):
         verdict = as_expected(verdict, around.closed, around.control)
-    return Access(way, answer, verdict)
+    return ObjectAccess(way, answer, verdict)
 
 
-def _with_evidence(access: Access, told: Sequence[str]) -> Access:
+def _with_evidence(access: ObjectAccess, told: Sequence[str]) -> ObjectAccess:
     return replace(access, verdict=replace(access.verdict, evidence=tuple(told)))
 
 
-def _about_attempts(access: Access, earlier: Iterable[Observation]) -> Iterator[str]:
+def _about_attempts(access: ObjectAccess, earlier: Iterable[Observation]) -> Iterator[str]:
     """How often a question was put, and what the earlier attempts gave; nothing where one attempt was enough."""
     answer = access.answer
     before = [each for each in earlier if each.question is answer.question and each.attempt < answer.attempt]
@@ -235,7 +235,7 @@ def _span(attempts: Sequence[Observation]) -> str:
 
 
 def _judge_metadata(
-    answers: Mapping[Question, Observation], access: Access, around: Surroundings
+    answers: Mapping[Question, Observation], access: ObjectAccess, around: VerdictContext
 ) -> tuple[ServiceVerdict, tuple[Question, ...]]:
     """The best of what the inflections gave, in the order in which they were asked, and which of them describe."""
     verdicts = {
@@ -254,13 +254,13 @@ def _judge_metadata(
     return replace(first, evidence=first.evidence + others), describing
 
 
-def _object_of(answer: Observation, answers: Mapping[Question, Observation], access: Access) -> Observation:
+def _object_of(answer: Observation, answers: Mapping[Question, Observation], access: ObjectAccess) -> Observation:
     """The answer for the object at the URL whose inflection was asked: comparing others would prove nothing."""
     base = answer.asked_url.partition("?")[0]
     return next((answers[way] for way in ACCESS if way in answers and answers[way].asked_url == base), access.answer)
 
 
-def _policy_page(commitment: ServiceVerdict, around: Surroundings) -> Observation | None:
+def _policy_page(commitment: ServiceVerdict, around: VerdictContext) -> Observation | None:
     """What came of asking for the page where a stated commitment is said to stand in full."""
     link = policy_link(commitment.parsed) if commitment.outcome == CommitmentOutcome.STATED else None
     return around.policies.get(link) if link else None
@@ -272,7 +272,7 @@ def _with_policy_page(commitment: ServiceVerdict, page: Observation | None) -> S
     return replace(commitment, evidence=(*commitment.evidence, about_policy(page)))
 
 
-def _naan_policy(registered: Entry | None) -> Mapping[str, Any]:
+def _naan_policy(registered: RegistryEntry | None) -> Mapping[str, Any]:
     """What a registry says of an assigner's policy, under the registry's own names; nothing where it says nothing."""
     if registered is None:
         return {}
@@ -287,7 +287,10 @@ def _naan_policy(registered: Entry | None) -> Mapping[str, Any]:
 
 
 def _remarks(
-    answers: Mapping[Question, Observation], access: Access, describing: Sequence[Question], around: Surroundings
+    answers: Mapping[Question, Observation],
+    access: ObjectAccess,
+    describing: Sequence[Question],
+    around: VerdictContext,
 ) -> Iterator[str]:
     yield from answers[Question.OBJECT].remarks
     if access.way in WAYS:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from extractors.archives.compression import Compression, Decompressed
-from extractors.archives.streams import PIECE_BYTES, Budget
+from extractors.archives.streams import PIECE_BYTES, SizeBudget
 
 #: A body is a bomb when it grows to more than so many bytes, and to so many times what was sent of it.
 BOMB_BYTES, BOMB_RATIO = 2**20, 200
@@ -94,7 +94,7 @@ class _Sips:
 
 def _read(body: bytes, compression: Compression, limit: int) -> Content:
     sips = _Sips(body)
-    stream = Decompressed(sips, compression, Budget(bytes_left=limit, members_left=1))
+    stream = Decompressed(sips, compression, SizeBudget(bytes_left=limit, members_left=1))
     data = io.BytesIO()
     while piece := stream.read(PIECE_BYTES):
         data.write(piece)

@@ -73,7 +73,7 @@ class GuardedEndpoint:
         names = _AllowedAddresses(self._reactor, self._refusal)
         endpoint = HostnameEndpoint(names, *self._target, **self._options)  # most requests find a connection
         checking: Any = _Checking(factory, self._refusal)
-        return endpoint.connect(checking).addErrback(self._told)
+        return endpoint.connect(checking).addErrback(self._explained)
 
     def _refusal(self, address: str) -> str | None:
         refusal = self._guard.refusal(address) if self._guard is not None else None
@@ -81,7 +81,7 @@ class GuardedEndpoint:
             self._refusals.append(refusal)
         return refusal
 
-    def _told(self, failure: Failure) -> Failure:
+    def _explained(self, failure: Failure) -> Failure:
         """A name that has only addresses that may not be reached is not one without an address."""
         if self._refusals and isinstance(failure.value, DNSLookupError):
             raise AddressRefused(self._refusals[0])
@@ -110,7 +110,7 @@ class _AllowedAddresses:
         sieve = _Sieve(receiver, self._refusal)
         name = args[0] if args else kwargs["hostName"]
         if _ADDRESS.fullmatch(name):  # nothing to look up, and no look-up to wait for
-            return _told_at_once(sieve, name, args[1] if len(args) > 1 else kwargs.get("portNumber", 0))
+            return _resolve_at_once(sieve, name, args[1] if len(args) > 1 else kwargs.get("portNumber", 0))
         return self._reactor.nameResolver.resolveHostName(sieve, *args, **kwargs)
 
 
@@ -125,7 +125,7 @@ class _Literal:
         """It is over before anybody could."""
 
 
-def _told_at_once(receiver: _Sieve, address: str, port: int) -> IHostResolution:
+def _resolve_at_once(receiver: _Sieve, address: str, port: int) -> IHostResolution:
     """Tell an address as its own only address."""
     resolution: Any = _Literal(address)
     told: Any = IPv6Address("TCP", address, port) if ":" in address else IPv4Address("TCP", address, port)

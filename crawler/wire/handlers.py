@@ -19,7 +19,7 @@ from twisted.web._newclient import RequestNotSent, RequestTransmissionFailed, Re
 from crawler.addresses import AddressGuard, Routes
 from crawler.attempts import retry_after_s
 from crawler.observations import ChainEnd
-from crawler.politeness.governor import governor_of
+from crawler.politeness.throttle import throttle_of
 from crawler.wire.agents import BoundedFactory, ExactScrapyAgent, NotConnectedInTime
 from crawler.wire.endpoints import refused_unasked
 from crawler.wire.failures import failure_kind, failure_text
@@ -59,9 +59,9 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             settings.getlist("ARKAUDIT_CONNECT_TO"), only=settings.getbool("ARKAUDIT_ONLY_ROUTED")
         )
         self._guard = AddressGuard.allowing(settings.getlist("ARKAUDIT_ALLOW_ADDRESSES"))
-        self._governor = governor_of(crawler)
+        self._throttle = throttle_of(crawler)
         self._pool._factory = BoundedFactory
-        self._pool.maxPersistentPerHost = self._governor.most_in_flight
+        self._pool.maxPersistentPerHost = self._throttle.most_in_flight
         self._pool.cachedConnectionTimeout = IDLE_S
         # Twisted would repeat a request at once when a host has closed an idle connection; here it takes its turn.
         self._pool.retryAutomatically = False
@@ -80,17 +80,17 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
 
     async def _in_turn(self, request: Request) -> Response:
         """One exchange, when its host may be asked; the host's governor learns what came of it."""
-        async with self._governor.turn(request.url) as turn:
+        async with self._throttle.slot(request.url) as slot:
             if getattr(self._crawler.spider, "is_stopping", False):
                 raise RunStopped("the run was stopped")
-            sending = Sending(turn.sent)
+            sending = Sending(slot.sent)
             try:
                 response = await self._exchange(request, sending)
             except Exception as failure:
                 if _is_stale(failure, sending):
                     raise _ConnectionStale from failure
                 kind = failure_kind(list(exception_names(failure)))
-                turn.failed(kind.end, failure_text(kind, failure_words(failure)))
+                slot.failed(kind.end, failure_text(kind, failure_words(failure)))
                 raise
             proxy = request.meta.get("proxy")
             if response.status == _PROXY_AUTHENTICATION_REQUIRED and proxy:
@@ -98,7 +98,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             header = (response.headers.get("Retry-After") or b"").decode("latin-1")
             is_wish = response.status == 429 or response.status >= 500 or 300 <= response.status < 400
             wish_s = retry_after_s(header, at=datetime.now(UTC).isoformat()) if is_wish else None
-            turn.answered(response.status, wish_s)
+            slot.answered(response.status, wish_s)
             return response
 
     async def _exchange(self, request: Request, sending: Sending) -> Response:
@@ -120,7 +120,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             answer = agent.answer_so_far(request) if isinstance(failure, DownloadTimeoutError) else None
             if answer is not None:
                 return answer
-            told = failure if _is_stale(failure, sending) else _told(failure, request)
+            told = failure if _is_stale(failure, sending) else _explained(failure, request)
             if told is failure:
                 raise
             raise told from failure
@@ -130,7 +130,7 @@ def _is_stale(failure: Exception, sending: Sending) -> bool:
     return sending.is_reused and isinstance(failure.__cause__, _STALE)
 
 
-def _told(failure: Exception, request: Request) -> Exception:
+def _explained(failure: Exception, request: Request) -> Exception:
     """*failure*, or what it means: whose fault it is when a proxy stands between, and why a name had no address."""
     proxy = request.meta.get("proxy")
     if proxy:

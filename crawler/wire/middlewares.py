@@ -20,7 +20,7 @@ from scrapy.http import Headers
 from crawler.answers.answer import is_textual
 from crawler.answers.quirks import quirks
 from crawler.observations import ChainEnd, Hop
-from crawler.politeness.governor import NotAsked
+from crawler.politeness.throttle import NotAsked
 from crawler.resolving import Follow, Stop, is_too_long, next_step, url_fault
 from crawler.wire.codings import Content, codings_of, content
 from crawler.wire.failures import failure_kind, failure_text
@@ -127,7 +127,7 @@ class HopRecorder:
         if isinstance(exception, RunStopped) or isinstance(exception.__cause__, RunStopped):
             request.errback = None
             return
-        end, error = _told(exception)
+        end, error = _chain_end(exception)
         is_unsent = end in _HELD_BACK or _not_asked(exception) is not None or isinstance(exception, UnusableUrl)
         hop = Hop(request.url, request.method, _now(), elapsed_s=_elapsed(request), error=error, sent=not is_unsent)
         _tell(hop)
@@ -153,7 +153,7 @@ _PER_HOP = frozenset(
 _HELD_BACK = frozenset({ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS})
 
 
-def _told(exception: Exception) -> tuple[ChainEnd, str]:
+def _chain_end(exception: Exception) -> tuple[ChainEnd, str]:
     """How a chain ends by an exception, and the words for it."""
     not_asked = _not_asked(exception)
     if not_asked is not None:

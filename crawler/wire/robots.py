@@ -18,8 +18,8 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler
 
 from crawler.attempts import PASSING_STATUSES, Patience, wait_s
-from crawler.politeness.governor import NotAsked, governor_of
 from crawler.politeness.pacing import host_of
+from crawler.politeness.throttle import NotAsked, throttle_of
 from crawler.wire.agents import NoAnswerInTime
 from crawler.wire.codings import content
 from crawler.wire.flags import BODY_TIMEOUT
@@ -70,8 +70,8 @@ class ObeyRobots(RobotsTxtMiddleware):
             settings.getfloat("ARKAUDIT_BACKOFF"),
             settings.getfloat("ARKAUDIT_LONGEST_WAIT"),
         )
-        self._governor = governor_of(crawler)
-        self._rules = self._governor.rules
+        self._throttle = throttle_of(crawler)
+        self._rules = self._throttle.rules
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Who waited for the rules of a host goes on before who has come just as they came."""
 
@@ -125,8 +125,8 @@ class ObeyRobots(RobotsTxtMiddleware):
     def _keep_interval(self, url: str, parser: RobotParser) -> None:
         """Ask the host no faster than its rules want. Raises `RobotsTooSlow` when that is slower than we ever ask."""
         interval_s = wanted_interval_s(parser, self._robotstxt_useragent or self._default_useragent)
-        if not self._governor.keep(url, interval_s):
-            raise RobotsTooSlow(f"{interval_s:g} s between two requests; we wait {self._governor.longest_wait_s:g} s")
+        if not self._throttle.keep(url, interval_s):
+            raise RobotsTooSlow(f"{interval_s:g} s between two requests; we wait {self._throttle.longest_wait_s:g} s")
 
     async def _answer(self, url: str) -> Response:
         meta = {"dont_obey_robotstxt": True, "dont_merge_cookies": True}

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import brotli  # type: ignore[import-untyped]
 
-from extractors.archives.streams import PIECE_BYTES, Budget, Readable
+from extractors.archives.streams import PIECE_BYTES, Readable, SizeBudget
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -67,12 +67,12 @@ class Decompressed:
 
     >>> import io
     >>> stream = io.BytesIO(zlib.compress(b"ark:/12148/btv1b8")[:-6])
-    >>> content = Decompressed(stream, Compression.ZLIB, Budget(bytes_left=100, members_left=1))
+    >>> content = Decompressed(stream, Compression.ZLIB, SizeBudget(bytes_left=100, members_left=1))
     >>> content.read(100), content.read(100), content.damage
     (b'ark:/12148/btv1b', b'', 'it ends too early')
     """
 
-    def __init__(self, stream: Readable, compression: Compression, budget: Budget) -> None:
+    def __init__(self, stream: Readable, compression: Compression, budget: SizeBudget) -> None:
         self.damage = ""
         self._stream = stream
         self._compression = compression

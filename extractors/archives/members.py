@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from extractors.archives.streams import Budget
-from extractors.documents import Finding
+from extractors.archives.streams import SizeBudget
+from extractors.document_model import Finding
 
 #: Between the name of an archive and the name of a file in it. No URL that anybody means holds it.
 INSIDE = "!/"
@@ -84,13 +84,13 @@ class Limits:
     members: int = 100_000
     """Entries that are looked at; at least one for each KiB of the archive."""
 
-    def budget(self, size: int) -> Budget:
+    def budget(self, size: int) -> SizeBudget:
         """What may be spent on an archive of *size* bytes."""
-        return Budget(max(self.total_bytes, self.ratio * size), max(self.members, size // 2**10))
+        return SizeBudget(max(self.total_bytes, self.ratio * size), max(self.members, size // 2**10))
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ArchiveMember:
     """A document that was in an archive; `findings` are about it alone."""
 
     name: str
@@ -105,10 +105,10 @@ class Member:
     findings: tuple[Finding, ...] = ()
 
 
-def inside(about: Member, name: str) -> Member:
+def inside(about: ArchiveMember, name: str) -> ArchiveMember:
     """A member of an archive, by its name there; what no text can hold is spelled out."""
     path = name[:_NAME_LENGTH].encode("utf-8", "backslashreplace").decode("utf-8").removeprefix("./")
-    return Member(f"{about.name}{INSIDE}{path}", path)
+    return ArchiveMember(f"{about.name}{INSIDE}{path}", path)
 
 
 def names_no_document(path: str) -> bool:
@@ -120,7 +120,7 @@ def names_no_document(path: str) -> bool:
     return PurePosixPath(path).suffix.lower() in _NO_DOCUMENT_SUFFIXES
 
 
-def may_be_document(member: Member) -> bool:
+def may_be_document(member: ArchiveMember) -> bool:
     """Whether a member is worth being looked into, by its name and type; what a shell hides is not."""
     media_type = member.media_type or ""
     if media_type.startswith(_NO_DOCUMENT_TYPES) and media_type not in _DOCUMENT_TYPES:

@@ -17,7 +17,7 @@ class Readable(Protocol):
 
 
 @dataclass(slots=True)
-class Budget:
+class SizeBudget:
     """What may still be spent on an archive and all that is nested in it."""
 
     bytes_left: int

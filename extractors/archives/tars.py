@@ -10,7 +10,7 @@ import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from extractors.archives.streams import Budget, Limited, Lookahead
+from extractors.archives.streams import Limited, Lookahead, SizeBudget
 
 BLOCK_BYTES = tarfile.BLOCKSIZE
 #: A longer name, or a longer PAX header, is passed over.
@@ -33,7 +33,7 @@ class TarEntry:
     content: Limited
 
 
-def entries(ahead: Lookahead, budget: Budget) -> Iterator[TarEntry | str]:
+def entries(ahead: Lookahead, budget: SizeBudget) -> Iterator[TarEntry | str]:
     """The regular files of a tar archive, and in words what was wrong with it, once; never raises.
 
     Behind a damaged header the next good one is looked for.

@@ -18,9 +18,9 @@ from zipfile import ZipInfo
 
 from extractors.archives import tars, warc, zips
 from extractors.archives.compression import SIGNATURES, Compression, Decompressed
-from extractors.archives.members import INSIDE, Limits, Member, inside, may_be_document
-from extractors.archives.streams import PIECE_BYTES, Budget, Lookahead, size_of
-from extractors.documents import Finding
+from extractors.archives.members import INSIDE, ArchiveMember, Limits, inside, may_be_document
+from extractors.archives.streams import PIECE_BYTES, Lookahead, SizeBudget, size_of
+from extractors.document_model import Finding
 from extractors.formats import package_format, package_format_of
 
 _HEAD_BYTES = 2**10
@@ -75,7 +75,7 @@ def members(
     media_type: str | None = None,
     charset: str | None = None,
     limits: Limits | None = None,
-) -> Iterator[Member | Finding]:
+) -> Iterator[ArchiveMember | Finding]:
     """The documents in the archive that a seekable *stream* is, and what went wrong; data is bounded by *limits*.
 
     What is no archive, or is one that makes a document (DOCX, ODT, EPUB), is its own only member, by the *name* given,
@@ -93,7 +93,7 @@ def members(
     [('a.tgz!/folder/a.txt', b'ark:/12148/btv1b8')]
     """
     limits = limits or Limits()
-    about = Member(name, path or name, media_type=media_type, charset=charset)
+    about = ArchiveMember(name, path or name, media_type=media_type, charset=charset)
     walk = _Walk(limits, limits.budget(size_of(stream)))
     yield from walk.document(Lookahead(stream), about, seekable=stream)
     yield from walk.findings()
@@ -102,7 +102,7 @@ def members(
 class _Walk:
     """One way through an archive and what is nested in it: what may still be spent, and what was left out."""
 
-    def __init__(self, limits: Limits, budget: Budget) -> None:
+    def __init__(self, limits: Limits, budget: SizeBudget) -> None:
         self._limits = limits
         self._budget = budget
         self._left_out: Counter[tuple[str, str]] = Counter()
@@ -122,12 +122,12 @@ class _Walk:
     def document(
         self,
         content: Lookahead,
-        about: Member,
+        about: ArchiveMember,
         *,
         depth: int = 0,
         packed: Sequence[Decompressed] = (),
         seekable: BinaryIO | None = None,
-    ) -> Iterator[Member]:
+    ) -> Iterator[ArchiveMember]:
         """What *content* amounts to: one document, or those in it. It comes out of *packed*, which know of damage."""
         kind = archive_kind(content.peek(_HEAD_BYTES))
         if kind is None:
@@ -149,7 +149,9 @@ class _Walk:
             if layer.damage:
                 self._leave_out("damaged", f"damaged ({layer.damage}); what could be read was read", about.name)
 
-    def _whole(self, content: Lookahead, about: Member, depth: int, packed: Sequence[Decompressed]) -> Iterator[Member]:
+    def _whole(
+        self, content: Lookahead, about: ArchiveMember, depth: int, packed: Sequence[Decompressed]
+    ) -> Iterator[ArchiveMember]:
         """One document; an empty one only where it is no member of anything."""
         data = content.read(self._limits.member_bytes)
         findings = list(about.findings)
@@ -165,7 +167,9 @@ class _Walk:
         elif damage:
             self._leave_out("unreadable", "too damaged to be unpacked", about.name)
 
-    def _compressed(self, content: Lookahead, compression: Compression, about: Member, depth: int) -> Iterator[Member]:
+    def _compressed(
+        self, content: Lookahead, compression: Compression, about: ArchiveMember, depth: int
+    ) -> Iterator[ArchiveMember]:
         """What a compressed file holds; a tar archive or WARC file is usually compressed, and goes by one name."""
         layer = Decompressed(content, compression, self._budget)
         inner = Lookahead(layer)
@@ -180,11 +184,11 @@ class _Walk:
     def _zip(
         self,
         content: Lookahead,
-        about: Member,
+        about: ArchiveMember,
         depth: int,
         packed: Sequence[Decompressed],
         seekable: BinaryIO | None,
-    ) -> Iterator[Member]:
+    ) -> Iterator[ArchiveMember]:
         archive = seekable or io.BytesIO(content.read(self._limits.member_bytes))
         listed = zips.directory(archive)
         if _is_package(archive, listed):
@@ -209,7 +213,7 @@ class _Walk:
         if is_empty:
             self._leave_out("unreadable", "no file in it could be found", about.name)
 
-    def _tar(self, content: Lookahead, about: Member, depth: int) -> Iterator[Member]:
+    def _tar(self, content: Lookahead, about: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
         for entry in tars.entries(content, self._budget):
             if isinstance(entry, str):
                 self._leave_out("damaged", entry, about.name)
@@ -220,7 +224,7 @@ class _Walk:
             else:
                 self._leave_out("members-skipped", _NO_DOCUMENT, within.name)
 
-    def _warc(self, content: Lookahead, about: Member, depth: int) -> Iterator[Member]:
+    def _warc(self, content: Lookahead, about: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
         is_empty = True
         for record in warc.records(content, self._budget, keep_bytes=self._limits.member_bytes):
             is_empty = False
@@ -239,7 +243,7 @@ class _Walk:
         if is_empty:
             self._leave_out("unreadable", "no record in it could be read", about.name)
 
-    def _payload(self, found: warc.Payload, page: Member, depth: int) -> Iterator[Member]:
+    def _payload(self, found: warc.Payload, page: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
         """The document in a record, without its content encodings as far as it really has them."""
         layers: list[Decompressed] = []
         for encoding in found.encodings:
@@ -267,7 +271,7 @@ def _is_package(archive: BinaryIO, listed: Sequence[ZipInfo] | None) -> bool:
     return package_format(archive.read(_HEAD_BYTES if listed is not None else PIECE_BYTES)) is not None
 
 
-def _page(record: warc.Record, found: warc.Payload, about: Member) -> Member:
+def _page(record: warc.WarcRecord, found: warc.Payload, about: ArchiveMember) -> ArchiveMember:
     """A document of a web archive, by its target URI."""
     uri = record.uri
     findings = []
@@ -279,7 +283,7 @@ def _page(record: warc.Record, found: warc.Payload, about: Member) -> Member:
         findings.append(Finding("size-limit", f"only its beginning was archived ({truncated})"))
     name = uri or f"{about.name}{INSIDE}{record.fields.get('warc-record-id', '')}"
     is_web = uri.lower().startswith(("http://", "https://"))
-    return Member(
+    return ArchiveMember(
         name,
         _path(uri),
         media_type=found.media_type or None,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from extractors.archives.compression import SIGNATURES, Compression
-from extractors.archives.streams import Budget, Lookahead
+from extractors.archives.streams import Lookahead, SizeBudget
 from extractors.formats import parse_content_type
 
 #: A header, of a record or of HTTP, that is longer is none.
@@ -43,7 +43,7 @@ Fields = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class WarcRecord:
     """A record, as far as it is kept."""
 
     fields: Fields
@@ -86,7 +86,7 @@ def is_warc(head: bytes) -> bool:
     return _BEGINNING.match(head.lstrip(b"\r\n")) is not None
 
 
-def records(ahead: Lookahead, budget: Budget, *, keep_bytes: int) -> Iterator[Record]:
+def records(ahead: Lookahead, budget: SizeBudget, *, keep_bytes: int) -> Iterator[WarcRecord]:
     """The records of a WARC file, with the first *keep_bytes* of each block; never raises."""
     while _is_boundary(ahead) or _skip_to_record(ahead):
         while (here := ahead.peek(_MARK_BYTES)).startswith((b"\r", b"\n")):
@@ -102,7 +102,7 @@ def records(ahead: Lookahead, budget: Budget, *, keep_bytes: int) -> Iterator[Re
         yield _record(_fields(head[: end.start()]), ahead, budget, keep_bytes)
 
 
-def payload(record: Record) -> Payload | None:
+def payload(record: WarcRecord) -> Payload | None:
     """The document in a record, or None for one that holds none: requests, metadata, revisits and the like."""
     media_type, charset = _content_type(record.fields.get("content-type", ""))
     match record.kind:
@@ -115,29 +115,29 @@ def payload(record: Record) -> Payload | None:
     return None
 
 
-def _record(fields: Fields, ahead: Lookahead, budget: Budget, keep_bytes: int) -> Record:
+def _record(fields: Fields, ahead: Lookahead, budget: SizeBudget, keep_bytes: int) -> WarcRecord:
     declared = fields.get("content-length", "")
     length = int(declared) if re.fullmatch("[0-9]{1,18}", declared) else 0
     block = ahead.read(min(length, keep_bytes))
     is_cut = length > len(block) == keep_bytes
     if not is_cut and len(block) == length and _is_boundary(ahead):
-        return Record(fields, block)
+        return WarcRecord(fields, block)
     beyond = ahead.peek(_MARK_BYTES)
     swallowed = None if is_cut and _holds_warc(block) else _SWALLOWED.search(block + beyond)
     if swallowed and swallowed.start() < len(block):
         following = block[swallowed.start() :]
         ahead.unread(following[: budget.spend_bytes(len(following))])
         own = block[: swallowed.start()].rstrip(b"\r\n")
-        return Record(fields, own, damage="the record claims more bytes than it has")
+        return WarcRecord(fields, own, damage="the record claims more bytes than it has")
     if is_cut:
         ahead.skip(length - keep_bytes)
-        return Record(fields, block, is_cut=True)
+        return WarcRecord(fields, block, is_cut=True)
     if len(block) < length:
-        return Record(fields, block, damage="the record ends too early")
+        return WarcRecord(fields, block, damage="the record ends too early")
     if _BLANK_LINE.match(beyond):  # so the length is right, and what follows is junk
-        return Record(fields, block)
+        return WarcRecord(fields, block)
     more = _to_next_record(ahead, keep_bytes - len(block))
-    return Record(fields, block + more, damage="the record claims fewer bytes than it has")
+    return WarcRecord(fields, block + more, damage="the record claims fewer bytes than it has")
 
 
 def _is_boundary(ahead: Lookahead) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from extractors.archives.compression import Compression, Decompressed
-from extractors.archives.streams import Budget, Limited, Lookahead, Readable, size_of
+from extractors.archives.streams import Limited, Lookahead, Readable, SizeBudget, size_of
 
 #: A larger directory is not read: as Python objects, its entries take twenty times as much.
 _DIRECTORY_BYTES = 8 * 2**20
@@ -48,7 +48,7 @@ class ZipEntry:
 class _Checked(Decompressed):
     """Content that is damaged when its checksum is another."""
 
-    def __init__(self, packed: Readable, compression: Compression, budget: Budget, checksum: int | None) -> None:
+    def __init__(self, packed: Readable, compression: Compression, budget: SizeBudget, checksum: int | None) -> None:
         super().__init__(packed, compression, budget)
         self._checksum = checksum
         self._sum = 0
@@ -74,7 +74,7 @@ def directory(stream: BinaryIO) -> list[zipfile.ZipInfo] | None:
         return None
 
 
-def entries(stream: BinaryIO, listed: Sequence[zipfile.ZipInfo] | None, budget: Budget) -> Iterator[ZipEntry]:
+def entries(stream: BinaryIO, listed: Sequence[zipfile.ZipInfo] | None, budget: SizeBudget) -> Iterator[ZipEntry]:
     """The files in the ZIP archive that a seekable *stream* is, as its `directory` has *listed* them.
 
     Raises nothing over what is wrong with the archive. One without a directory, as when it was cut off, gives what its
@@ -119,7 +119,7 @@ def _directory_size(stream: BinaryIO) -> int | None:
     return int(_END_64.unpack(end)[8]) if len(end) == _END_64.size else None
 
 
-def _announced(ahead: Lookahead, budget: Budget) -> Iterator[ZipEntry]:
+def _announced(ahead: Lookahead, budget: SizeBudget) -> Iterator[ZipEntry]:
     """The entries that local headers announce, one after the other."""
     while True:
         ahead.read_to(_LOCAL_SIGNATURE, 0)
@@ -145,7 +145,7 @@ def _announced(ahead: Lookahead, budget: Budget) -> Iterator[ZipEntry]:
 
 
 def _entry(
-    name: str, flags: int, method: int, packed: Limited | Lookahead, budget: Budget, checksum: int | None
+    name: str, flags: int, method: int, packed: Limited | Lookahead, budget: SizeBudget, checksum: int | None
 ) -> ZipEntry:
     compression = _COMPRESSIONS.get(method)
     # Without a size, only a compressed content tells where it ends.

@@ -15,7 +15,7 @@ from itertools import count
 import regex
 
 from extractors.ark import Ark
-from extractors.documents import Block, Finding, Reading, Role
+from extractors.document_model import Block, Finding, Reading, Role
 from extractors.mentions.mention import Mention
 from extractors.wraps.wrap import Confidence
 
@@ -95,7 +95,7 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
         for shown in shown_here
         if targets[link] and all(_differ(shown.ark, target.ark) for target in targets[link])
     }
-    leads = _leads(blocks)
+    leads = _targets_of_links(blocks)
     findings |= {
         Finding("dead-link", f"browsers can't follow {mention.repaired}")
         for mention in mentions
@@ -143,7 +143,7 @@ def _differ(shown: Ark, target: Ark) -> bool:
     return not (second.startswith(first) and (len(first) == len(second) or second[len(first)] in "/."))
 
 
-def _leads(blocks: Sequence[Block]) -> dict[int | None, list[str]]:
+def _targets_of_links(blocks: Sequence[Block]) -> dict[int | None, list[str]]:
     """The targets of each link, sorted; those of none (``None``) may be as many as the document has blocks."""
     leads: dict[int | None, list[str]] = defaultdict(list)
     for block in blocks:

@@ -10,9 +10,9 @@ from urllib.parse import unquote
 import regex
 
 from extractors.ark import Ark
-from extractors.checkchar import Check
+from extractors.checkchar import CheckCharacter
 from extractors.conformance import Remark
-from extractors.documents import Block, Role
+from extractors.document_model import Block, Role
 from extractors.mentions.gaps import Gaps
 from extractors.mentions.mapped import mapped_ark
 from extractors.mentions.mention import Mention, NamespaceMention
@@ -20,11 +20,11 @@ from extractors.mentions.notes import Notes
 from extractors.mentions.pieces import Pieces
 from extractors.mentions.resolver import WrittenResolver, resolver_before
 from extractors.normalize import NotAnArk
-from extractors.repair import ODD_BLANK, UNSPACED, WRAP, Tape
+from extractors.repair import ODD_BLANK, UNSPACED, WRAP, OffsetMap
 from extractors.suggestions import lower_case_form
 from extractors.wraps.by_names import CHECK_CHARACTER, LINK_ENDS, WHOLE_ELSEWHERE
 from extractors.wraps.evidence import Evidence
-from extractors.wraps.wrap import Confidence, Decision
+from extractors.wraps.wrap import Confidence, WrapDecision
 
 #: A printf directive, or another sign that something is to be put in its place.
 _DIRECTIVE = re.compile(r"(?:%[sdi]|:\w+)\Z")
@@ -71,12 +71,12 @@ class Reader:
     """Reads one mention from its label on."""
 
     def __init__(
-        self, block: Block, tape: Tape, label: regex.Match[str], evidence: Evidence, linked: Mapping[int, Ark]
+        self, block: Block, offsets: OffsetMap, label: regex.Match[str], evidence: Evidence, linked: Mapping[int, Ark]
     ) -> None:
         self._is_at_end = False
         self._block = block
-        self._tape = tape
-        self._text = tape.text
+        self._tape = offsets
+        self._text = offsets.text
         self._evidence = evidence
         self._zones = evidence.zones
         self._label = label
@@ -85,7 +85,7 @@ class Reader:
         self._is_encoded = "%" in colon or "%" in slashes
         word = unquote(re.sub("%(?:25)+", "%", label["word"])).replace("-", "").replace(WRAP, "")
         self._written_label = word + ":" + "/" * _slashes(slashes)
-        self._pieces = Pieces(tape)
+        self._pieces = Pieces(offsets)
         self._notes = Notes()
         self._inflection = ""
         self._fragment = ""
@@ -95,9 +95,9 @@ class Reader:
         at = label.start()
         self._written = WrittenResolver(None, at) if self._mapped else resolver_before(self._text, at)
         self._start = self._written.start
-        self._link = self._link_at(tape.source_offset(at))
+        self._link = self._link_at(offsets.source_offset(at))
         self._linked = linked.get(self._link) if self._link is not None else None
-        self._gaps = Gaps(block, tape, evidence, self._linked, self._notes, is_encoded=self._is_encoded)
+        self._gaps = Gaps(block, offsets, evidence, self._linked, self._notes, is_encoded=self._is_encoded)
         if self._written.wrapped:
             self._notes.repaired("line wrap")
 
@@ -129,7 +129,7 @@ class Reader:
             return self._namespace(slash)
         if self._zones.names_shoulder(ark):
             return self._namespace(slash)
-        if _ELLIPSIS.match(self._text, self._pieces.end) and self._zones.check(ark) is not Check.PASSES:
+        if _ELLIPSIS.match(self._text, self._pieces.end) and self._zones.check(ark) is not CheckCharacter.PASSES:
             return None
         return self._mention(ark)
 
@@ -232,7 +232,7 @@ class Reader:
         if found:
             self._inflection = found[0]
             if self._block.role is Role.TEXT and found[0] == "??":
-                self._notes.doubted("two question marks in prose")
+                self._notes.mark_likely("two question marks in prose")
         fragment = _FRAGMENT.match(self._text, pos)
         if fragment:
             self._fragment = fragment["fragment"].rstrip(".,;:!?)]'")
@@ -243,7 +243,7 @@ class Reader:
         self._pieces.found = mapped_ark(self._text, self._label.end(), is_file_name=is_file_name)
         self._written_label = "ark:/"
         self._notes.repaired("file name" if is_file_name else "pairtree")
-        self._notes.doubted("an ARK mapped to a file name")
+        self._notes.mark_likely("an ARK mapped to a file name")
         return self._pieces.end if self._pieces.found else int(self._label.end())
 
     # -- what was read
@@ -291,9 +291,9 @@ class Reader:
         stem = name.rstrip("*")
         if stem == name or "/" in stem or self._text[self._start - 1 : self._start] == "*":
             return False
-        check = self._zones.check(Ark(naan.lower(), stem)) if stem else Check.FAILS
+        check = self._zones.check(Ark(naan.lower(), stem)) if stem else CheckCharacter.FAILS
         is_short = len(stem) <= _LONGEST_STEM or not any(map(str.isdigit, stem))
-        return check is not Check.PASSES and (is_short or check is Check.FAILS)
+        return check is not CheckCharacter.PASSES and (is_short or check is CheckCharacter.FAILS)
 
     def _namespace(self, slash: str) -> NamespaceMention | None:
         if not slash and not self._label["slashes"] and self._block.role is not Role.TEXT:
@@ -310,10 +310,10 @@ class Reader:
         chars = self._pieces.chars
         self._note_doubts(chars, ark)
         if self._block.seams and self._is_on_seam(start, end):
-            self._notes.decisions.append(Decision(False, "the gaps on the page", Confidence.LIKELY))
+            self._notes.decisions.append(WrapDecision(False, "the gaps on the page", Confidence.LIKELY))
             self._notes.is_beyond_name |= bool(ark.qualifier)
         if any(start < at < end for at in self._block.page_breaks):
-            self._notes.decisions.append(Decision(True, "over the end of a page", Confidence.LIKELY))
+            self._notes.decisions.append(WrapDecision(True, "over the end of a page", Confidence.LIKELY))
         is_open = self._notes.confidence is Confidence.LIKELY and not self._notes.is_odd
         borne_out = self._borne_out(ark) if is_open else ""
         return Mention(
@@ -354,10 +354,10 @@ class Reader:
             return LINK_ENDS
         if self._evidence.holds(form) and not any(map(self._evidence.holds, self._notes.alternatives)):
             return WHOLE_ELSEWHERE
-        if self._notes.is_beyond_name or self._zones.check(ark) is not Check.PASSES:
+        if self._notes.is_beyond_name or self._zones.check(ark) is not CheckCharacter.PASSES:
             return ""
         others = map(Ark.parse, self._notes.alternatives)
-        return "" if any(self._zones.check(other) is Check.PASSES for other in others) else CHECK_CHARACTER
+        return "" if any(self._zones.check(other) is CheckCharacter.PASSES for other in others) else CHECK_CHARACTER
 
     def _note_label_repairs(self) -> None:
         label = self._label[0]
@@ -373,12 +373,12 @@ class Reader:
     def _note_doubts(self, chars: str, ark: Ark) -> None:
         """What else it may be: markup behind a name, or a name that lost its case (draft-kunze-ark-38, 3.1)."""
         if chars[-1] in _MARKUP_RUN and self._block.role is Role.TEXT:
-            self._notes.doubted("its last character may be markup")
+            self._notes.mark_likely("its last character may be markup")
             self._notes.may_be(self._written_label + chars.rstrip(_MARKUP_RUN))
         if _BLANK_BEHIND_COLON.search(self._label[0]) and not self._label["slashes"]:
-            self._notes.doubted("a blank behind the label")
+            self._notes.mark_likely("a blank behind the label")
         if self._written_label.isupper() and lower_case_form(self._written_label + chars, ark):
-            self._notes.doubted("all in capitals")
+            self._notes.mark_likely("all in capitals")
             self._notes.may_be(str(ark).lower())
 
     def _page(self, start: int) -> int | None:

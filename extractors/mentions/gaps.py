@@ -9,10 +9,10 @@ from urllib.parse import unquote
 import regex
 
 from extractors.ark import Ark
-from extractors.documents import Block, Role
+from extractors.document_model import Block, Role
 from extractors.mentions.notes import Notes
 from extractors.mentions.pieces import Pieces
-from extractors.repair import ODD_BLANK, WRAP, Tape
+from extractors.repair import ODD_BLANK, WRAP, OffsetMap
 from extractors.wraps.by_names import (
     NOTHING_FOLLOWS,
     another_identifier,
@@ -27,7 +27,7 @@ from extractors.wraps.by_words import measure_follows, word_follows
 from extractors.wraps.decide import Rule, decide
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.layout import LineEnd, line_end
-from extractors.wraps.wrap import Confidence, Decision, Wrap
+from extractors.wraps.wrap import Confidence, Wrap, WrapDecision
 
 _TOKEN = regex.compile(rf"[^\s{ODD_BLANK}<>\"“”‘«»|\\^`{{}}\[\]()]*")
 _AROUND_CHARS = 1000
@@ -47,7 +47,7 @@ _DASH_RULES = (
     measure_follows,
     word_follows,
 )
-_FULL = LineEnd(room=0)
+_FULL = LineEnd(line_slack=0)
 #: Behind a blank that may be typography, what may be the rest of a name.
 _RESTS = regex.compile(r"(?=[^\s]*\d)[\p{L}\d/=_.-]")
 #: No typesetter breaks an identifier over more lines; a text that seems to is not one.
@@ -58,12 +58,19 @@ class Gaps:
     """Decides about the gaps in one mention, and notes what it decided."""
 
     def __init__(
-        self, block: Block, tape: Tape, evidence: Evidence, linked: Ark | None, notes: Notes, *, is_encoded: bool
+        self,
+        block: Block,
+        offsets: OffsetMap,
+        evidence: Evidence,
+        linked: Ark | None,
+        notes: Notes,
+        *,
+        is_encoded: bool,
     ) -> None:
         self.ran_out = False
         """Whether the next word goes on where the piece of the text that is on tape ends."""
         self._block = block
-        self._tape = tape
+        self._tape = offsets
         self._evidence = evidence
         self._linked = linked
         self._notes = notes
@@ -108,7 +115,7 @@ class Gaps:
             right = _TOKEN.match(text, at + 1, at + _LONGEST_WORD)[0]
             wrap = Wrap(left, right, hyphen=False, linked=self._linked, around=self._around(at), line=_FULL)
             self._notes.is_beyond_name |= wrap.is_beyond_name
-            decision = self._by(_DASH_RULES, wrap) or Decision(True, "a dash for a hyphen", Confidence.LIKELY)
+            decision = self._by(_DASH_RULES, wrap) or WrapDecision(True, "a dash for a hyphen", Confidence.LIKELY)
             if not (decision.join and decision.confidence is Confidence.CERTAIN):
                 self._notes.decided(decision, otherwise=left if decision.join else left + right)
             if not decision.join:
@@ -121,7 +128,7 @@ class Gaps:
         if dash and (pieces.name or "/" in self._tape.text[start : dash.start()]):
             left = label + pieces.chars + self._tape.text[start : dash.start()]
             if self._word_behind(left, dash.end()):
-                decision = Decision(True, "hyphens that may be a dash", Confidence.LIKELY)
+                decision = WrapDecision(True, "hyphens that may be a dash", Confidence.LIKELY)
                 self._notes.decided(decision, otherwise=left)
 
     def _sentence_goes_on(self, left: str, behind: int) -> bool:
@@ -132,30 +139,30 @@ class Gaps:
         self._notes.decided(decision, otherwise=left + _TOKEN.match(self._tape.text, behind)[0])
         return True
 
-    def _word_behind(self, left: str, behind: int) -> Decision | None:
+    def _word_behind(self, left: str, behind: int) -> WrapDecision | None:
         """The decision that an ARK ends before a word of the sentence, where that is so."""
         right = _TOKEN.match(self._tape.text, behind, behind + _LONGEST_WORD)[0]
         wrap = Wrap(left, right, hyphen=False, linked=self._linked, around=self._around(behind), line=_FULL)
         decision = self._by((link_decides, whole_elsewhere, check_character_decides, word_follows), wrap)
         return decision if decision is not None and not decision.join else None
 
-    def _over_blank(self, wrap: Wrap, pos: int) -> Decision:
+    def _over_blank(self, wrap: Wrap, pos: int) -> WrapDecision:
         is_odd = self._tape.text[pos] == ODD_BLANK
         is_clear = is_odd and (not _RESTS.match(wrap.right) or "\t" in self._tape.written(pos))
-        ended = Decision(False, "a blank", Confidence.CERTAIN if is_clear else Confidence.LIKELY)
+        ended = WrapDecision(False, "a blank", Confidence.CERTAIN if is_clear else Confidence.LIKELY)
         if is_odd:
             return self._by(_BLANK_RULES, wrap) or ended
         decided = self._by((*_BLANK_RULES, shape_decides, measure_follows, word_follows), wrap)
         goes_on = bool(_RESTS.match(wrap.right) or wrap.hyphen)
-        return decided or Decision(goes_on, "a gap that is hardly one", Confidence.AMBIGUOUS)
+        return decided or WrapDecision(goes_on, "a gap that is hardly one", Confidence.AMBIGUOUS)
 
-    def _over_wrap(self, wrap: Wrap, pos: int) -> Decision:
+    def _over_wrap(self, wrap: Wrap, pos: int) -> WrapDecision:
         if self._block.role in (Role.LINK_TARGET, Role.LINK_ANNOTATION):
             ended = self._by((nothing_follows, another_identifier), wrap)
-            return ended or Decision(True, "a line wrap in a link target")
+            return ended or WrapDecision(True, "a line wrap in a link target")
         return decide(wrap, self._evidence, line_end=partial(self._line_end, self._tape.source_offset(pos)))
 
-    def _by(self, rules: tuple[Rule, ...], wrap: Wrap) -> Decision | None:
+    def _by(self, rules: tuple[Rule, ...], wrap: Wrap) -> WrapDecision | None:
         decided = (rule(wrap, self._evidence) for rule in rules)
         return next((decision for decision in decided if decision is not None), None)
 
@@ -180,9 +187,9 @@ class Gaps:
         block = self._block
         if block.page is None:
             return line_end(block.text, at)
-        index = bisect_left(block.rooms, (at,))
-        if index < len(block.rooms) and block.rooms[index][0] <= at + 2:
-            return LineEnd(room=block.rooms[index][1])
+        index = bisect_left(block.line_slack, (at,))
+        if index < len(block.line_slack) and block.line_slack[index][0] <= at + 2:
+            return LineEnd(line_slack=block.line_slack[index][1])
         return LineEnd()
 
     def _around(self, pos: int) -> str:

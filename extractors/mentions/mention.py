@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from extractors.ark import Ark
-from extractors.checkchar import Check
+from extractors.checkchar import CheckCharacter
 from extractors.conformance import Remark
-from extractors.documents import Role
+from extractors.document_model import Role
 from extractors.wraps.wrap import Confidence
 
 #: The reason of a mention about which nothing had to be decided.
@@ -42,7 +42,7 @@ class Mention:
     """What was written behind ``#``; never sent, no part of identity."""
     link: int | None = None
     """Which link of the document this is the target, or the visible text, of."""
-    check: Check = Check.UNKNOWN
+    check: CheckCharacter = CheckCharacter.UNKNOWN
     """What its check character says, where names like this one have one: a failure means that it is mistyped."""
     suggestions: tuple[str, ...] = ()
     """Normal forms that may have been meant where the check character fails, the likeliest first."""

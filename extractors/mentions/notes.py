@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from extractors.ark import Ark
 from extractors.mentions.mention import STANDS_WHOLE
 from extractors.normalize import NotAnArk
-from extractors.wraps.wrap import Confidence, Decision
+from extractors.wraps.wrap import Confidence, WrapDecision
 
 
 @dataclass(slots=True)
 class Notes:
     """The notes about one mention."""
 
-    decisions: list[Decision] = field(default_factory=list)
+    decisions: list[WrapDecision] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
     alternatives: list[str] = field(default_factory=list)
     is_beyond_name: bool = False
@@ -22,15 +22,15 @@ class Notes:
     is_odd: bool = False
     """Whether something else is doubtful than where it ends, such as its form."""
 
-    def decided(self, decision: Decision, *, otherwise: str) -> None:
+    def decided(self, decision: WrapDecision, *, otherwise: str) -> None:
         """Something was decided; had it gone the other way, the mention would read *otherwise*."""
         self.decisions.append(decision)
         if decision.confidence is not Confidence.CERTAIN:
             self.may_be(otherwise)
 
-    def doubted(self, rule: str) -> None:
+    def mark_likely(self, rule: str) -> None:
         """What is read is likely only, by *rule*, however sure it is where it ends."""
-        self.decisions.append(Decision(True, rule, Confidence.LIKELY))
+        self.decisions.append(WrapDecision(True, rule, Confidence.LIKELY))
         self.is_odd = True
 
     def repaired(self, repair: str) -> None:

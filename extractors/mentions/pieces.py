@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from extractors.repair import Tape
+from extractors.repair import OffsetMap
 
 #: Escapes of what would end an ARK in prose: blanks, quotation marks, closing brackets, punctuation.
 _ESCAPED_TAIL = re.compile(r"%(?:25)*(?:20|2[12779CEce]|3[AaBbEe]|5[Dd]|7[Dd])")
@@ -17,7 +17,7 @@ Piece = tuple[str, int, int]
 class Pieces:
     """Characters of an ARK and the stretches of the tape that they stand in, in order."""
 
-    tape: Tape
+    offsets: OffsetMap
     found: list[Piece] = field(default_factory=list)
 
     def add(self, chars: str, start: int, end: int) -> None:
@@ -74,8 +74,8 @@ class Pieces:
 
     def spans(self, start: int, label_end: int) -> tuple[tuple[int, int], ...]:
         """The source ranges of resolver and label, and of every character; adjacent ones joined."""
-        if not self.tape.changes:
-            at = self.tape.source_start
+        if not self.offsets.changes:
+            at = self.offsets.source_start
             return ((at + start, at + self.end),) if self._is_seamless(label_end) else self._joined(start, label_end)
         return self._joined(start, label_end)
 
@@ -91,7 +91,7 @@ class Pieces:
     def _joined(self, start: int, label_end: int) -> tuple[tuple[int, int], ...]:
         stretches = [(start, label_end), *(piece[1:] for piece in self.found)]
         spans: list[tuple[int, int]] = []
-        for first, last in (span for stretch in stretches for span in self.tape.source_spans(*stretch)):
+        for first, last in (span for stretch in stretches for span in self.offsets.source_spans(*stretch)):
             if first == last:  # what was taken out stood there, and nothing else
                 continue
             if spans and first <= spans[-1][1]:

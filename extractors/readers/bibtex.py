@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from extractors.documents import Finding, Reading, Role
+from extractors.document_model import Finding, Reading, Role
 from extractors.readers.latex import raw_argument, write_latex
 from extractors.readers.plain import decode
 from extractors.readers.running_text import RunningText

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from urllib.parse import unquote
 
-from extractors.documents import Anchor, Block, Finding, Reading, Role
+from extractors.document_model import Anchor, Block, Finding, Reading, Role
 from extractors.readers.markup.html import read_html
 from extractors.readers.markup.targets import may_hold_ark
 from extractors.readers.office.opc import natural_order
 from extractors.readers.office.package import NEEDS_PASSWORD, Package, shown
-from extractors.readers.office.xml_events import Leaves, Target, by_local_name, local_name
+from extractors.readers.office.xml_events import EventTarget, Leaves, by_local_name, local_name
 
 MEDIA_TYPE = "application/epub+zip"
 
@@ -182,7 +182,7 @@ class _Item:
 
 
 @dataclass(slots=True)
-class _PackageDocument(Target):
+class _PackageDocument(EventTarget):
     """Takes the events of a package document."""
 
     metadata: list[_Metadatum] = field(default_factory=list)
@@ -228,7 +228,7 @@ class _PackageDocument(Target):
 
 
 @dataclass(slots=True)
-class _Container(Target):
+class _Container(EventTarget):
     """Takes the events of the container file: where the package documents are."""
 
     rootfiles: list[str] = field(default_factory=list)
@@ -240,7 +240,7 @@ class _Container(Target):
 
 
 @dataclass(slots=True)
-class _Encryption(Target):
+class _Encryption(EventTarget):
     """Takes the events of the encryption file: which members are encrypted, fonts apart."""
 
     found: set[str] = field(default_factory=set)

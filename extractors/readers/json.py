@@ -10,7 +10,7 @@ from dataclasses import replace
 import ijson  # type: ignore[import-untyped]
 
 from extractors.budget import as_time_allows
-from extractors.documents import Block, Finding, Reading
+from extractors.document_model import Block, Finding, Reading
 from extractors.readers.plain import decode
 from extractors.readers.values import may_name_ark, value_block
 

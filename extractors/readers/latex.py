@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from extractors.documents import Finding, Reading
+from extractors.document_model import Finding, Reading
 from extractors.readers.plain import decode
 from extractors.readers.running_text import RunningText
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from email.message import Message
 
 from extractors.budget import as_time_allows
-from extractors.documents import Anchor, Block, Finding, Reading, Role
+from extractors.document_model import Anchor, Block, Finding, Reading, Role
 from extractors.readers.plain import decode
 from extractors.readers.values import may_name_ark
 

@@ -10,7 +10,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from extractors.documents import Block, Finding, Reading, Role
+from extractors.document_model import Block, Finding, Reading, Role
 from extractors.readers.markup.html import read_html
 from extractors.readers.plain import decode, read_plain
 from extractors.readers.values import may_name_ark

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from w3lib.encoding import read_bom, resolve_encoding
 
-from extractors.documents import Block, Finding, Reading
+from extractors.document_model import Block, Finding, Reading
 
 MEDIA_TYPE = "text/plain"
 MOST_BYTES = 256 * 2**20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from extractors.documents import Finding, Reading
+from extractors.document_model import Finding, Reading
 from extractors.readers.plain import decode
 from extractors.readers.running_text import RunningText
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from extractors.documents import Anchor, Block, Finding, Role
+from extractors.document_model import Anchor, Block, Finding, Role
 from extractors.readers.markup.targets import leads_to_document
 
 MOST_BLOCKS = 1_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from extractors.documents import Block, Role
+from extractors.document_model import Block, Role
 from extractors.readers.markup.targets import may_hold_ark
 
 #: Every spelling of the label holds one of these (`extractors.mentions.labels`); most values hold none.

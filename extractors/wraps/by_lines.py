@@ -6,7 +6,7 @@ import regex
 
 from extractors.wraps.evidence import Cutting, Evidence
 from extractors.wraps.layout import Habit
-from extractors.wraps.wrap import Confidence, Decision, Wrap
+from extractors.wraps.wrap import Confidence, Wrap, WrapDecision
 
 #: What may be a word, and a year: other rules know more of them.
 _WORD = regex.compile(
@@ -16,48 +16,48 @@ _WORD = regex.compile(
 _NAME_LIKE = regex.compile(r"[\p{L}\d]+(?![.)])")
 
 
-def blanks_decide(wrap: Wrap, _: Evidence) -> Decision | None:
+def blanks_decide(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     """Where a tool keeps the blank at which it breaks, its absence shows that a word was cut."""
     if wrap.line.habit not in (Habit.COLUMN, Habit.KEEPS_BLANKS):
         return None
     if wrap.line.blank:
-        return Decision(False, "a blank stands beside the line break", Confidence.LIKELY)
-    return Decision(wrap.is_full, "lines are cut at a column, or behind a blank", Confidence.LIKELY)
+        return WrapDecision(False, "a blank stands beside the line break", Confidence.LIKELY)
+    return WrapDecision(wrap.is_full, "lines are cut at a column, or behind a blank", Confidence.LIKELY)
 
 
-def author_ends_lines(wrap: Wrap, _: Evidence) -> Decision | None:
+def author_ends_lines(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if wrap.line.habit is Habit.AUTHOR:
-        return Decision(False, "nothing was wrapped here", Confidence.LIKELY)
+        return WrapDecision(False, "nothing was wrapped here", Confidence.LIKELY)
     return None
 
 
-def would_have_fitted(wrap: Wrap, _: Evidence) -> Decision | None:
+def would_have_fitted(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     blank = 1 if wrap.line.habit is not Habit.UNKNOWN else 2  # characters differ in width where geometry measures
-    if wrap.line.room is not None and wrap.line.room >= blank + len(wrap.right):
-        return Decision(False, "what follows would have fitted in the line", Confidence.LIKELY)
+    if wrap.line.line_slack is not None and wrap.line.line_slack >= blank + len(wrap.right):
+        return WrapDecision(False, "what follows would have fitted in the line", Confidence.LIKELY)
     return None
 
 
-def line_has_room(wrap: Wrap, _: Evidence) -> Decision | None:
+def line_has_room(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     """A tool that cuts names cuts them at its column; on a printed page they may be cut wherever the author allowed."""
-    if wrap.line.habit is Habit.WORDS and (wrap.line.room or 0) > 1 and not wrap.is_at_delimiter:
-        return Decision(False, "the line has room", Confidence.LIKELY)
+    if wrap.line.habit is Habit.WORDS and (wrap.line.line_slack or 0) > 1 and not wrap.is_at_delimiter:
+        return WrapDecision(False, "the line has room", Confidence.LIKELY)
     return None
 
 
-def names_are_cut(wrap: Wrap, evidence: Evidence) -> Decision | None:
+def names_are_cut(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     """Where others are cut wherever the line ends, a full line hardly ends with its ARK; a word tells that it does."""
     if not wrap.is_paged or evidence.cutting is not Cutting.ANYWHERE or not wrap.is_full or wrap.is_at_delimiter:
         return None
     if _WORD.match(wrap.right) or not _NAME_LIKE.match(wrap.right):
         return None
-    return Decision(True, "lines cut names in this text", Confidence.LIKELY)
+    return WrapDecision(True, "lines cut names in this text", Confidence.LIKELY)
 
 
-def names_are_not_cut(wrap: Wrap, evidence: Evidence) -> Decision | None:
+def names_are_not_cut(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     """Where many names stand and none is surely cut, or only at delimiters, this one hardly is."""
     if evidence.cutting is Cutting.NOWHERE:
-        return Decision(False, "lines cut no ARK in this text", Confidence.LIKELY)
+        return WrapDecision(False, "lines cut no ARK in this text", Confidence.LIKELY)
     if evidence.cutting is Cutting.AT_DELIMITERS and not wrap.is_at_delimiter:
-        return Decision(False, "lines cut no name in this text", Confidence.LIKELY)
+        return WrapDecision(False, "lines cut no name in this text", Confidence.LIKELY)
     return None

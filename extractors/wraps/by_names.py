@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import regex
 
-from extractors.checkchar import Check
+from extractors.checkchar import CheckCharacter
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.qualifiers import completes_word
 from extractors.wraps.shapes import Fit, kind_of
-from extractors.wraps.wrap import Confidence, Decision, Wrap
+from extractors.wraps.wrap import Confidence, Wrap, WrapDecision
 
 #: The rules whose names others ask for.
 ANOTHER_BEGINS = "another identifier begins"
@@ -31,38 +31,38 @@ _WORD = regex.compile(r"\p{L}+(?:['’-]\p{L}+)*[.,;:!?)\]»”’\"']*\Z")
 _WRITTEN_PARTS = regex.compile(r"ark:/*[^/]*/+[^/.]*(?P<qualifier>.*)\Z", regex.IGNORECASE | regex.DOTALL)
 
 
-def nothing_follows(wrap: Wrap, _: Evidence) -> Decision | None:
+def nothing_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not wrap.right or not _ARK_LIKE.match(wrap.right) or not _ALPHANUMERIC.search(wrap.right):
         is_clear = not wrap.is_paged and (_LIST_MARK.match(wrap.right) or not (wrap.right or wrap.beyond))
-        return Decision(False, NOTHING_FOLLOWS, Confidence.CERTAIN if is_clear else Confidence.LIKELY)
+        return WrapDecision(False, NOTHING_FOLLOWS, Confidence.CERTAIN if is_clear else Confidence.LIKELY)
     return None
 
 
-def another_identifier(wrap: Wrap, _: Evidence) -> Decision | None:
+def another_identifier(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if _NEW_IDENTIFIER.match(wrap.right):
-        return Decision(False, ANOTHER_BEGINS, Confidence.LIKELY if wrap.is_paged else Confidence.CERTAIN)
+        return WrapDecision(False, ANOTHER_BEGINS, Confidence.LIKELY if wrap.is_paged else Confidence.CERTAIN)
     return None
 
 
-def no_name_yet(wrap: Wrap, evidence: Evidence) -> Decision | None:
+def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     if wrap.ark:
         return None
     if wrap.joined is not None and evidence.holds(str(wrap.joined)):
-        return Decision(True, WHOLE_ELSEWHERE)
+        return WrapDecision(True, WHOLE_ELSEWHERE)
     if _WORD.match(wrap.right) and not wrap.hyphen:
-        return Decision(False, "no name, and a word follows", Confidence.LIKELY)
-    return Decision(True, NO_NAME_YET, Confidence.LIKELY)
+        return WrapDecision(False, "no name, and a word follows", Confidence.LIKELY)
+    return WrapDecision(True, NO_NAME_YET, Confidence.LIKELY)
 
 
-def link_decides(wrap: Wrap, _: Evidence) -> Decision | None:
+def link_decides(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if wrap.linked is None:
         return None
     linked = str(wrap.linked)
     left, joined = wrap.ark, wrap.joined
     if joined is not None and str(joined) != str(left) and (joined == wrap.linked or _may_go_on(wrap, linked)):
-        return Decision(True, LINK_GOES_ON)
+        return WrapDecision(True, LINK_GOES_ON)
     if left is not None and linked.startswith(str(left)):
-        return Decision(False, LINK_ENDS if left == wrap.linked else "its own link goes on otherwise")
+        return WrapDecision(False, LINK_ENDS if left == wrap.linked else "its own link goes on otherwise")
     return None
 
 
@@ -71,7 +71,7 @@ def _may_go_on(wrap: Wrap, linked: str) -> bool:
     return wrap.is_wrapped_again and linked.startswith(str(wrap.joined))
 
 
-def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> Decision | None:
+def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     left, joined = wrap.ark, wrap.joined
     if left is None or joined is None:
         return None
@@ -79,45 +79,45 @@ def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> Decision | None:
     if ends and goes_on:  # both stand whole elsewhere: other evidence decides
         return None
     if goes_on or (joined != left and not ends and wrap.is_wrapped_again and evidence.begins_one(str(joined))):
-        return Decision(True, WHOLE_ELSEWHERE)
+        return WrapDecision(True, WHOLE_ELSEWHERE)
     if ends and not wrap.is_at_delimiter:
-        return Decision(False, WHOLE_ELSEWHERE)
+        return WrapDecision(False, WHOLE_ELSEWHERE)
     return None
 
 
-def check_character_decides(wrap: Wrap, evidence: Evidence) -> Decision | None:
+def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     left, joined = wrap.ark, wrap.joined
     if left is None or joined is None or left.name == joined.name:
         return None
     match evidence.zones.check(left), evidence.zones.check(joined):
-        case Check.FAILS, Check.PASSES:
-            return Decision(True, CHECK_CHARACTER)
-        case Check.PASSES, Check.FAILS if not wrap.hyphen:
-            return Decision(False, CHECK_CHARACTER)
+        case CheckCharacter.FAILS, CheckCharacter.PASSES:
+            return WrapDecision(True, CHECK_CHARACTER)
+        case CheckCharacter.PASSES, CheckCharacter.FAILS if not wrap.hyphen:
+            return WrapDecision(False, CHECK_CHARACTER)
     return None
 
 
-def shape_decides(wrap: Wrap, evidence: Evidence) -> Decision | None:
+def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     left, joined = wrap.ark, wrap.joined
     if left is None or joined is None or left.name == joined.name:
         return None
     match evidence.shapes.fit(left, kind=kind_of(joined)), evidence.shapes.fit(joined):
         case Fit.TOO_SHORT, Fit.FITS:
-            return Decision(True, SHAPE, Confidence.LIKELY)
+            return WrapDecision(True, SHAPE, Confidence.LIKELY)
         case Fit.FITS, Fit.TOO_LONG | Fit.STRANGE if not wrap.hyphen:
-            return Decision(False, SHAPE, Confidence.LIKELY)
+            return WrapDecision(False, SHAPE, Confidence.LIKELY)
     return None
 
 
-def qualifier_decides(wrap: Wrap, evidence: Evidence) -> Decision | None:
+def qualifier_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     written = _WRITTEN_PARTS.match(wrap.left)
     if not written or not written["qualifier"]:
         return None
-    completed = completes_word(written["qualifier"], wrap.lead, evidence.qualifiers)
+    completed = completes_word(written["qualifier"], wrap.next_part, evidence.qualifiers)
     if completed is None or (not completed and wrap.hyphen):
         return None
-    return Decision(completed, "the words of qualifiers", Confidence.LIKELY)
+    return WrapDecision(completed, "the words of qualifiers", Confidence.LIKELY)
 
 
-def hyphen_at_wrap(wrap: Wrap, _: Evidence) -> Decision | None:
-    return Decision(True, HYPHEN, Confidence.LIKELY) if wrap.hyphen else None
+def hyphen_at_wrap(wrap: Wrap, _: Evidence) -> WrapDecision | None:
+    return WrapDecision(True, HYPHEN, Confidence.LIKELY) if wrap.hyphen else None

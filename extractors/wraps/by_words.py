@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import regex
 
-from extractors.checkchar import Check
+from extractors.checkchar import CheckCharacter
 from extractors.wraps.evidence import Evidence
-from extractors.wraps.words import is_word
-from extractors.wraps.wrap import Confidence, Decision, Wrap
+from extractors.wraps.word_lists import is_word
+from extractors.wraps.wrap import Confidence, Wrap, WrapDecision
 
 _FOOTNOTE_MARK = regex.compile(r"\d{1,3}\Z")
 _FOOTNOTE = regex.compile(r"[ \t]*\n(?:https?:|ark:|\p{Lu})", regex.IGNORECASE)
@@ -51,99 +51,99 @@ _SENTENCE_START = regex.compile(r"\p{Lu}\p{Ll}|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:
 _VOWELS = frozenset("aeiouyAEIOUY")
 
 
-def footnote_follows(wrap: Wrap, _: Evidence) -> Decision | None:
+def footnote_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if _FOOTNOTE_MARK.match(wrap.right) and _FOOTNOTE.match(wrap.beyond):
-        return Decision(False, "the mark of a footnote follows", Confidence.LIKELY)
+        return WrapDecision(False, "the mark of a footnote follows", Confidence.LIKELY)
     return None
 
 
-def list_mark(wrap: Wrap, _: Evidence) -> Decision | None:
+def list_mark(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if _LIST_MARK.match(wrap.right) and not wrap.is_full:
-        return Decision(False, "a list mark follows", Confidence.AMBIGUOUS)
+        return WrapDecision(False, "a list mark follows", Confidence.AMBIGUOUS)
     return None
 
 
-def structure_follows(wrap: Wrap, _: Evidence) -> Decision | None:
+def structure_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if _UNIX_PATH.match(wrap.right):
-        return Decision(False, "a path follows", Confidence.AMBIGUOUS)
+        return WrapDecision(False, "a path follows", Confidence.AMBIGUOUS)
     if _DELIMITER_FIRST.match(wrap.right) or (wrap.right.startswith("-") and "-" in wrap.left):
-        return Decision(True, "the next line begins with a delimiter", Confidence.LIKELY)
+        return WrapDecision(True, "the next line begins with a delimiter", Confidence.LIKELY)
     return None
 
 
-def value_missing(wrap: Wrap, _: Evidence) -> Decision | None:
+def value_missing(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if wrap.left[-1:] in "=_~" or (wrap.left.endswith(":") and wrap.left.count(":") > 2):
-        return Decision(True, "the line ends with a delimiter", Confidence.LIKELY)
+        return WrapDecision(True, "the line ends with a delimiter", Confidence.LIKELY)
     return None
 
 
-def structure_before(wrap: Wrap, _: Evidence) -> Decision | None:
+def structure_before(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if wrap.left[-1:] not in "/.:+@":
         return None
     ends_sentence = wrap.left.endswith(".") and _SENTENCE_START.match(wrap.right)
     if ends_sentence or _WORD.match(wrap.right):
-        return Decision(False, "a delimiter, then a word", Confidence.LIKELY)
+        return WrapDecision(False, "a delimiter, then a word", Confidence.LIKELY)
     if _MEASURE.match(wrap.right) or _YEAR.match(wrap.right) or _DATE.match(wrap.right):
-        return Decision(False, "a delimiter, then a number or a measure", Confidence.AMBIGUOUS)
-    return Decision(True, "the line ends with a delimiter", Confidence.LIKELY)
+        return WrapDecision(False, "a delimiter, then a number or a measure", Confidence.AMBIGUOUS)
+    return WrapDecision(True, "the line ends with a delimiter", Confidence.LIKELY)
 
 
-def measure_follows(wrap: Wrap, _: Evidence) -> Decision | None:
+def measure_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if _MEASURE.match(wrap.right) or _DATE.match(wrap.right):
-        return Decision(False, "an ordinal or a measure follows", Confidence.LIKELY)
+        return WrapDecision(False, "an ordinal or a measure follows", Confidence.LIKELY)
     return None
 
 
-def word_follows(wrap: Wrap, _: Evidence) -> Decision | None:
+def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _WORD.match(wrap.right):
         return None
-    lead = wrap.lead
+    next_part = wrap.next_part
     if not wrap.is_full or _is_word(wrap) or _ROMAN.match(wrap.right):
-        return Decision(False, "a word follows", Confidence.LIKELY)
-    if lead[:1].isupper() and not lead.isupper():
-        return Decision(False, "a name follows", Confidence.AMBIGUOUS)
-    if _VOWELS.isdisjoint(lead) or len(lead) > 2:
-        return Decision(True, "letters that are no word follow a full line", Confidence.AMBIGUOUS)
-    return Decision(False, "a word follows", Confidence.AMBIGUOUS)
+        return WrapDecision(False, "a word follows", Confidence.LIKELY)
+    if next_part[:1].isupper() and not next_part.isupper():
+        return WrapDecision(False, "a name follows", Confidence.AMBIGUOUS)
+    if _VOWELS.isdisjoint(next_part) or len(next_part) > 2:
+        return WrapDecision(True, "letters that are no word follow a full line", Confidence.AMBIGUOUS)
+    return WrapDecision(False, "a word follows", Confidence.AMBIGUOUS)
 
 
-def path_follows(wrap: Wrap, _: Evidence) -> Decision | None:
-    parts = _LETTERS.findall(wrap.lead)
+def path_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
+    parts = _LETTERS.findall(wrap.next_part)
     if _PATH.match(wrap.right) and wrap.is_full and not all(is_word(part, wrap.around) for part in parts):
-        return Decision(True, "a path follows a full line", Confidence.LIKELY)
+        return WrapDecision(True, "a path follows a full line", Confidence.LIKELY)
     return None
 
 
-def check_character_missing(wrap: Wrap, evidence: Evidence) -> Decision | None:
+def check_character_missing(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     left = wrap.ark
-    if left is not None and not left.qualifier and evidence.zones.check(left) is Check.FAILS:
-        return Decision(True, "its check character is still to come", Confidence.LIKELY)
+    if left is not None and not left.qualifier and evidence.zones.check(left) is CheckCharacter.FAILS:
+        return WrapDecision(True, "its check character is still to come", Confidence.LIKELY)
     return None
 
 
-def mixed_token(wrap: Wrap, _: Evidence) -> Decision | None:
+def mixed_token(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _MIXED.match(wrap.right):
         return None
-    return Decision(True, "letters and digits follow", Confidence.LIKELY if wrap.is_full else Confidence.AMBIGUOUS)
+    return WrapDecision(True, "letters and digits follow", Confidence.LIKELY if wrap.is_full else Confidence.AMBIGUOUS)
 
 
-def number_follows(wrap: Wrap, _: Evidence) -> Decision | None:
+def number_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _NUMBER.match(wrap.right):
         return None
     if _YEAR.match(wrap.right) or not wrap.is_full:
-        return Decision(False, "a number follows", Confidence.AMBIGUOUS)
-    return Decision(True, "a number follows a full line", Confidence.AMBIGUOUS)
+        return WrapDecision(False, "a number follows", Confidence.AMBIGUOUS)
+    return WrapDecision(True, "a number follows a full line", Confidence.AMBIGUOUS)
 
 
-def otherwise(_: Wrap, __: Evidence) -> Decision:
-    return Decision(False, "no evidence that it goes on", Confidence.AMBIGUOUS)
+def otherwise(_: Wrap, __: Evidence) -> WrapDecision:
+    return WrapDecision(False, "no evidence that it goes on", Confidence.AMBIGUOUS)
 
 
 def _is_word(wrap: Wrap) -> bool:
     """Whether the language around knows what follows as a word; a lone consonant is none."""
-    lead = wrap.lead
-    if lead.lower() in _ABBREVIATIONS or _INITIAL.match(wrap.right):
+    next_part = wrap.next_part
+    if next_part.lower() in _ABBREVIATIONS or _INITIAL.match(wrap.right):
         return True
-    if len(lead) == 1 and wrap.right[1:2] not in ("'", "\N{RIGHT SINGLE QUOTATION MARK}"):
-        return lead in _VOWELS
-    return (lead.islower() or lead.istitle() or lead.isupper()) and is_word(lead, wrap.around)
+    if len(next_part) == 1 and wrap.right[1:2] not in ("'", "\N{RIGHT SINGLE QUOTATION MARK}"):
+        return next_part in _VOWELS
+    return (next_part.islower() or next_part.istitle() or next_part.isupper()) and is_word(next_part, wrap.around)

@@ -8,7 +8,7 @@ from itertools import islice
 
 import regex
 
-from extractors.documents import Block, Role
+from extractors.document_model import Block, Role
 from extractors.mentions.mention import Mention
 from extractors.wraps.by_names import CHECK_CHARACTER, HYPHEN, LINK_GOES_ON, NO_NAME_YET, WHOLE_ELSEWHERE
 from extractors.wraps.evidence import Cutting
@@ -71,6 +71,6 @@ def cutting_of(block: Block, mentions: Iterable[Mention]) -> Cutting:
 def _room(block: Block, at: int) -> float:
     """How many characters would still have fitted into the line that ends at *at*; 0 if that isn't known."""
     if block.page is None:
-        return line_end(block.text, at).room or 0
-    index = bisect_left(block.rooms, (at,))
-    return block.rooms[index][1] if index < len(block.rooms) and block.rooms[index][0] <= at + 2 else 0
+        return line_end(block.text, at).line_slack or 0
+    index = bisect_left(block.line_slack, (at,))
+    return block.line_slack[index][1] if index < len(block.line_slack) and block.line_slack[index][0] <= at + 2 else 0

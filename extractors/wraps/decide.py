@@ -11,9 +11,9 @@ from dataclasses import replace
 from extractors.wraps import by_lines, by_names, by_words
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.layout import LineEnd
-from extractors.wraps.wrap import Decision, Wrap
+from extractors.wraps.wrap import Wrap, WrapDecision
 
-Rule = Callable[[Wrap, Evidence], Decision | None]
+Rule = Callable[[Wrap, Evidence], WrapDecision | None]
 
 #: What leaves no choice, the document's own evidence, arithmetic, and what names and qualifiers look like.
 RULES_OF_NAMES: tuple[Rule, ...] = (
@@ -50,11 +50,11 @@ RULES_OF_LINES: tuple[Rule, ...] = (
 )
 
 
-def decide(wrap: Wrap, evidence: Evidence, *, line_end: Callable[[], LineEnd] = LineEnd) -> Decision:
+def decide(wrap: Wrap, evidence: Evidence, *, line_end: Callable[[], LineEnd] = LineEnd) -> WrapDecision:
     """Whether the ARK goes on behind *wrap*, by the first rule that knows; *line_end* is asked only where it matters.
 
     >>> decide(Wrap("ark:/12148/bpt6k10", "7371t", hyphen=False), Evidence())
-    Decision(join=True, rule='check character', confidence=<Confidence.CERTAIN: 3>)
+    WrapDecision(join=True, rule='check character', confidence=<Confidence.CERTAIN: 3>)
     >>> decide(Wrap("ark:/12148/bpt6k107371t", "and", hyphen=False), Evidence()).join
     False
     """

@@ -35,7 +35,7 @@ class LineEnd:
     """One line's end as the lines around it explain it."""
 
     habit: Habit = Habit.UNKNOWN
-    room: float | None = None
+    line_slack: float | None = None
     """How many more characters would have fitted; 0 on a full line, less on one that overflows; None if unknown."""
     blank: bool = False
     """Whether a blank stands beside the line break."""
@@ -63,7 +63,7 @@ def line_end(text: str, offset: int) -> LineEnd:
     """How the line ends whose line break stands at *offset* of *text*, or behind blanks that stand there.
 
     >>> text = "The quick brown fox\\njumps over the lazy\\ndog and all the\\nfoxes that are ever\\nso quick and red\\n"
-    >>> line_end(text, text.index("\\nfoxes")).room
+    >>> line_end(text, text.index("\\nfoxes")).line_slack
     4
     """
     before = (text[max(0, offset - NEAR_CHARS) : offset] + ".").splitlines()
@@ -97,8 +97,10 @@ def line_end(text: str, offset: int) -> LineEnd:
     if full is None:
         return LineEnd(habit, None, blank)
     if habit is Habit.KEEPS_BLANKS:
-        room = min(max(map(measure, (line.text for line in lines))) - measure(current) for measure in (len, _octets))
-        return LineEnd(habit, room, blank)
+        line_slack = min(
+            max(map(measure, (line.text for line in lines))) - measure(current) for measure in (len, _octets)
+        )
+        return LineEnd(habit, line_slack, blank)
     return LineEnd(habit, full - len(current.rstrip()), blank)
 
 

@@ -54,10 +54,10 @@ class Wrap:
     """Whether it stands on a page, where what follows in the text need not be what follows for the eye."""
 
     @property
-    def lead(self) -> str:
+    def next_part(self) -> str:
         """What follows, without the punctuation that would end a sentence.
 
-        >>> Wrap("ark:/12148/bpt6k10", "7371t).", hyphen=False).lead
+        >>> Wrap("ark:/12148/bpt6k10", "7371t).", hyphen=False).next_part
         '7371t'
         """
         return str(_SENTENCE_END.sub("", _LEAD.match(self.right)[0]))
@@ -70,7 +70,7 @@ class Wrap:
     @property
     def joined(self) -> Ark | None:
         """The ARK, if it goes on."""
-        return _ark_of(self.left + self.lead)
+        return _ark_of(self.left + self.next_part)
 
     @property
     def is_beyond_name(self) -> bool:
@@ -86,7 +86,7 @@ class Wrap:
     @property
     def is_full(self) -> bool:
         """Whether the line had no room left."""
-        return self.line.room is not None and self.line.room <= 1
+        return self.line.line_slack is not None and self.line.line_slack <= 1
 
     @property
     def is_at_delimiter(self) -> bool:
@@ -95,7 +95,7 @@ class Wrap:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class WrapDecision:
     """Whether the ARK goes on, by which rule, and how surely."""
 
     join: bool

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reports.formats.report import Files, Format, Report
+from reports.formats.report import Files, Report, ReportFormat
 from reports.tables import TABLES
 
 #: As `reports.display.defused` has it.
@@ -80,4 +80,4 @@ def _files(report: Report) -> Files:
         yield _path(name), _bytes(table)
 
 
-CSV = Format("csv", tuple(_path(table.name) for table in TABLES), _files)
+CSV = ReportFormat("csv", tuple(_path(table.name) for table in TABLES), _files)

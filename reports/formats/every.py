@@ -9,9 +9,9 @@ from typing import Final
 from reports.formats.comma_separated import CSV
 from reports.formats.json_document import JSON
 from reports.formats.junit import JUNIT
-from reports.formats.markdown import MARKDOWN
+from reports.formats.markdown_report import MARKDOWN
 from reports.formats.parquet import PARQUET
-from reports.formats.report import Files, Format, Report
+from reports.formats.report import Files, Report, ReportFormat
 from reports.formats.sarif import SARIF
 from reports.formats.workbook import XLSX
 from reports.page.document import page
@@ -23,8 +23,8 @@ def _page(report: Report) -> Files:
     yield INDEX, page(report.frames, report.tables, choice=report.choice.words).encode("utf-8", "backslashreplace")
 
 
-HTML = Format("html", (INDEX,), _page)
+HTML = ReportFormat("html", (INDEX,), _page)
 
-FORMATS: Final[Mapping[str, Format]] = {
+FORMATS: Final[Mapping[str, ReportFormat]] = {
     form.name: form for form in (HTML, CSV, MARKDOWN, JSON, XLSX, PARQUET, JUNIT, SARIF)
 }

@@ -8,11 +8,11 @@ from typing import Any, Final
 from xml.etree import ElementTree
 
 from crawler.observations import Family
-from reports.acting.known import with_decisions
+from reports.ark_statuses import families
 from reports.definitions import rows_of
 from reports.display import escaped
-from reports.formats.report import Files, Format, Report
-from reports.standing import families
+from reports.formats.report import Files, Report, ReportFormat
+from reports.remediation.known import with_decisions
 
 _PATH: Final = PurePosixPath("junit.xml")
 #: Where an ARK stands that was asked about without a document.
@@ -94,4 +94,4 @@ def _files(report: Report) -> Files:
     yield _PATH, junit(report).encode("utf-8", "backslashreplace")
 
 
-JUNIT = Format("junit", (_PATH,), _files)
+JUNIT = ReportFormat("junit", (_PATH,), _files)

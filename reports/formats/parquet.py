@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reports.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition
-from reports.formats.report import Files, Format, Report
+from reports.formats.report import Files, Report, ReportFormat
 from reports.tables import TABLES
 
 
@@ -25,7 +25,7 @@ def parquet_bytes(table: pd.DataFrame, definition: TableDefinition) -> bytes:
         MOMENT: pa.timestamp("ms", tz="UTC"),
     }
     fields = [
-        pa.field(column.name, types.get(column.type, pa.string()), metadata=_told(column.meaning, column.unit))
+        pa.field(column.name, types.get(column.type, pa.string()), metadata=_metadata(column.meaning, column.unit))
         for column in definition.columns
     ]
     arrays = [pa.Array.from_pandas(_plain(table[field.name]), type=field.type, safe=True) for field in fields]
@@ -39,7 +39,7 @@ def _plain(column: pd.Series) -> pd.Series:
     return column.astype("object") if isinstance(column.dtype, pd.CategoricalDtype) else column
 
 
-def _told(meaning: str, unit: str) -> dict[str, str]:
+def _metadata(meaning: str, unit: str) -> dict[str, str]:
     return {"meaning": meaning, **({"unit": unit} if unit else {})}
 
 
@@ -52,4 +52,4 @@ def _files(report: Report) -> Files:
         yield _path(definition.name), parquet_bytes(report.tables[definition.name], definition)
 
 
-PARQUET = Format("parquet", tuple(_path(table.name) for table in TABLES), _files, is_text=False)
+PARQUET = ReportFormat("parquet", tuple(_path(table.name) for table in TABLES), _files, is_text=False)

@@ -38,7 +38,7 @@ Files = Iterator[tuple[PurePosixPath, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ReportFormat:
     """One format of a report."""
 
     name: str

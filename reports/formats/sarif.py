@@ -9,11 +9,11 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from reports.acting.causes import ADVICE, FAULT_OF, Cause, Fault
 from reports.definitions import rows_of
 from reports.display import escaped
 from reports.formats.json_document import json_text
-from reports.formats.report import Files, Format, Report
+from reports.formats.report import Files, Report, ReportFormat
+from reports.remediation.causes import ADVICE, FAULT_OF, Cause, Fault
 
 _PATH: Final = PurePosixPath("report.sarif")
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -99,4 +99,4 @@ def _files(report: Report) -> Files:
     yield _PATH, json_text(sarif(report)).encode("utf-8", "backslashreplace")
 
 
-SARIF = Format("sarif", (_PATH,), _files)
+SARIF = ReportFormat("sarif", (_PATH,), _files)

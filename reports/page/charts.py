@@ -13,10 +13,10 @@ from typing import Any, Final
 import pandas as pd
 
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome
+from reports.ark_statuses import FAMILY_COLUMNS
 from reports.display import escaped
 from reports.overviews import host
-from reports.standing import FAMILY_COLUMNS
-from reports.words import FAMILY_NAMES, counted
+from reports.wording import FAMILY_NAMES, counted
 
 _MOST_NAANS: Final = 14
 _MOST_NODES: Final = 8

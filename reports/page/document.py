@@ -14,20 +14,20 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from crawler.history.standing import State
+from crawler.history.ark_status import ArkState
 from crawler.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
-from reports.acting.causes import ADVICE, Cause, Fault
-from reports.acting.known import known_sentence
+from reports.ark_statuses import families
 from reports.audited import audited
 from reports.definitions import COUNT, MOMENT, TEXT, TOKEN, URL, Column, TableDefinition, rows_of
 from reports.display import ColumnType, escaped, heading, link, shown
 from reports.frames import Frames
 from reports.page.charts import Chart, charts_of
 from reports.page.payload import described, most_embedded, packed
-from reports.standing import families
+from reports.remediation.causes import ADVICE, Cause, Fault
+from reports.remediation.known import known_sentence
 from reports.summary import REQUESTS_SENT, sentences
 from reports.tables import TABLES
-from reports.words import CAUSE_NAMES, FAMILY_MEANINGS, FAMILY_NAMES, FAULT_NAMES, counted
+from reports.wording import CAUSE_NAMES, FAMILY_MEANINGS, FAMILY_NAMES, FAULT_NAMES, counted
 
 #: Rows of a table that stand in the page as HTML, for readers without scripts and for paper; the data has them all.
 MOST_ROWS: Final = 60
@@ -70,7 +70,7 @@ class ShownTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class ActionCard:
     """A cause of failures that somebody should look at, in words."""
 
     number: int
@@ -120,7 +120,7 @@ def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = ""
         also=_also(_values(tables)),
         tables=[_shown_table(definition, tables[definition.name]) for definition in TABLES],
         life=packed(_lives(frames).head(most_embedded(LIFE.name)), LIFE.columns),
-        told=Markup(_told(charts)),
+        told=Markup(_script_data(charts)),
         foremost=FOREMOST,
         requests=_values(tables)[REQUESTS_SENT],
     )
@@ -145,7 +145,7 @@ def _digest(text: str) -> str:
 _DRAWN_FROM: Final = ("name", "height", "option", "leads_to")
 
 
-def _told(charts: Sequence[Chart]) -> str:
+def _script_data(charts: Sequence[Chart]) -> str:
     """What the scripts must know, as JSON that can stand in HTML."""
     told = {
         "tables": {definition.name: described(definition) for definition in (*TABLES, LIFE)},
@@ -211,7 +211,7 @@ def _change(row: Mapping[str, Any]) -> str:
     return "as before" if change == 0 else f"{change:+,} since then".replace("-", "−")
 
 
-def _actions(causes: pd.DataFrame) -> Iterator[Action]:
+def _actions(causes: pd.DataFrame) -> Iterator[ActionCard]:
     for row in _records(causes):
         facts = [
             ("Should be", row["should_be"], URL),
@@ -223,7 +223,7 @@ def _actions(causes: pd.DataFrame) -> Iterator[Action]:
             ("Contact", row["contact"], TEXT),
             ("Evidence", row["evidence"], TEXT),
         ]
-        yield Action(
+        yield ActionCard(
             number=row["number"],
             name=CAUSE_NAMES[Cause(row["cause"])],
             cause=row["cause"],
@@ -306,13 +306,13 @@ def _tones() -> Mapping[str, str]:
     given = {*DESCRIBED, CommitmentOutcome.STATED}
     others = (*MetadataOutcome, *CommitmentOutcome)
     states = {
-        State.HEALTHY: Family.WORKS,
-        State.FAILING: Family.UNREACHABLE,
-        State.FLAPPING: Family.UNREACHABLE,
-        State.CONFIRMED_BROKEN: Family.FAILS,
+        ArkState.HEALTHY: Family.WORKS,
+        ArkState.FAILING: Family.UNREACHABLE,
+        ArkState.FLAPPING: Family.UNREACHABLE,
+        ArkState.CONFIRMED_BROKEN: Family.FAILS,
     }
     return {
-        **{str(state): states.get(state, Family.NOT_JUDGED).value for state in State},
+        **{str(state): states.get(state, Family.NOT_JUDGED).value for state in ArkState},
         **{str(outcome): (Family.WORKS if outcome in given else Family.NOT_JUDGED).value for outcome in others},
         **{str(outcome): family.value for outcome, family in FAMILY_OF.items()},
         **{str(family): family.value for family in Family},

@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 from lxml import etree
 from w3lib.encoding import html_body_declared_encoding
 
-from extractors.documents import Block, Finding, Reading
+from extractors.document_model import Block, Finding, Reading
 from extractors.readers.markup.following import Following, unfollowed_links
 from extractors.readers.markup.html_source import CONTROLS, flat, parseable, with_controls_spelled
-from extractors.readers.markup.page import Page, plain
+from extractors.readers.markup.page import MarkupPage, plain
 from extractors.readers.markup.scripts import script_blocks
 from extractors.readers.markup.targets import leads_to_document, may_hold_ark
 from extractors.readers.plain import decode
@@ -76,7 +76,7 @@ def read_html(data: bytes, *, charset: str | None = None) -> Reading:
     if tree.root is None:
         return Reading(MEDIA_TYPE, source.left_out, findings=tuple(findings))
     beside = _beside_the_text(tree.root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None)
-    page = Page(_well_formed(tree.root, markup))
+    page = MarkupPage(_well_formed(tree.root, markup))
     targets = dict.fromkeys((_LINK_OR_FRAME if beside.has_frames else _LINK).findall(page.markup))
     following = beside.following
     links = dict.fromkeys(filter(leads_to_document, [*following.links, *map(plain, targets)]))
@@ -122,7 +122,7 @@ def _parsed(markup: str) -> _Tree:
 
 
 @dataclass(slots=True)
-class _Beside:
+class _PageFacts:
     """What a page says beside its text."""
 
     title: str = ""
@@ -143,9 +143,9 @@ def _mark_raised(root: Element) -> None:
             element.tag = "sup"
 
 
-def _beside_the_text(root: Element, *, speaks_of_raising: bool) -> _Beside:
+def _beside_the_text(root: Element, *, speaks_of_raising: bool) -> _PageFacts:
     """Title, base and what stands in scripts; what isn't seen of the page is taken out of the tree."""
-    found = _Beside()
+    found = _PageFacts()
     if speaks_of_raising:
         _mark_raised(root)
     for element in root.iter("title", "base", "embed", "frame", "link", "meta", "object", *_UNSEEN):

@@ -6,7 +6,7 @@ import html
 import re
 from dataclasses import dataclass
 
-from extractors.documents import Block, Finding, Role
+from extractors.document_model import Block, Finding, Role
 from extractors.readers.markup.page import APART
 from extractors.readers.markup.targets import may_hold_ark
 
@@ -53,7 +53,7 @@ _NOT_NESTED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class HtmlSource:
     """Markup that libxml2 parses in linear time, and what was left out of it."""
 
     markup: str
@@ -61,7 +61,7 @@ class Source:
     left_out: tuple[Block, ...] = ()
 
 
-def parseable(markup: str) -> Source:
+def parseable(markup: str) -> HtmlSource:
     """*markup* within limits that no page reaches which was made for readers.
 
     >>> parseable("<?xml version='1.0'?><title/>").markup
@@ -74,12 +74,12 @@ def parseable(markup: str) -> Source:
         findings.append(Finding("size-limit", f"not read beyond tag {MOST_TAGS}"))
         markup = "<".join(markup.split("<", MOST_TAGS)[:MOST_TAGS])
     if not _may_hold_long_tag(markup):
-        return Source(markup, tuple(findings))
+        return HtmlSource(markup, tuple(findings))
     markup, rests = _without_long_tags(markup)
     if rests:
         findings.append(Finding("size-limit", f"elements with too many attributes: {len(rests)}"))
     left_out = tuple(Block(rest, Role.METADATA) for rest in map(html.unescape, rests) if may_hold_ark(rest))
-    return Source(markup, tuple(findings), left_out)
+    return HtmlSource(markup, tuple(findings), left_out)
 
 
 def _may_hold_long_tag(markup: str) -> bool:

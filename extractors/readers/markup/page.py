@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from extractors.budget import as_time_allows
-from extractors.documents import Block, Role
-from extractors.readers.markup.runs import Run
+from extractors.document_model import Block, Role
+from extractors.readers.markup.runs import TextRun
 from extractors.readers.markup.targets import label_places, may_hold_ark
 
 #: Elements whose text stands apart from the text around it. All others, unknown or not, are within the line.
@@ -56,10 +56,10 @@ def plain(value: str) -> str:
     return value.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"').replace("&amp;", "&")
 
 
-class Page:
+class MarkupPage:
     """A page and how far it has been read. Everything goes forward, or back no further than that.
 
-    >>> page = Page('<body><p>no</p><p>see <a href="/x">ark:/12148/x5</a></p></body>')
+    >>> page = MarkupPage('<body><p>no</p><p>see <a href="/x">ark:/12148/x5</a></p></body>')
     >>> [(block.place, block.text) for block in page.blocks()]
     [('a/@href', '/x'), ('p', 'see ark:/12148/x5')]
     """
@@ -113,7 +113,7 @@ class Page:
 
     def _read_run(self, start: int, element: str | None) -> None:
         """Read the text from *start*, where *element* begins if any, to the next tag that parts it."""
-        run = Run()
+        run = TextRun()
         targets: dict[int, Block] = {}
         link = _TAG.match(self.markup, self._link_at(start))
         if link is not None:
@@ -151,7 +151,7 @@ class Page:
         self._blocks.append(text if start is None else replace(text, place=self._element_at(start)))
 
     def _enter_link(
-        self, tag: re.Match[str], attributes: Mapping[str, str], run: Run, targets: dict[int, Block]
+        self, tag: re.Match[str], attributes: Mapping[str, str], run: TextRun, targets: dict[int, Block]
     ) -> None:
         """Let *run* go on within the link of *tag*, if that has a target."""
         target = attributes.get("href")

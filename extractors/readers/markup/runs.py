@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import regex
 
-from extractors.documents import Anchor, Block, Role
+from extractors.document_model import Anchor, Block, Role
 
 _LABEL_OR_URL = regex.compile(r"(?:(?:info:|urn:)?a\W?r\W?k\W{0,2}:|https?://)", regex.IGNORECASE)
 #: The beginning of an ARK, and what it does not go on over.
@@ -18,14 +18,14 @@ _WORD = regex.compile(r"\p{L}{2,40}+(?!\p{L})(?![\p{N}\p{Pd}~*+=@_$%/&]|[.?:][\p
 _LONGEST_ARK = 400
 
 
-class Run:
+class TextRun:
     """Text as far as it has been read, with the places where elements begin or end, and its links.
 
     Elements don't part words: ``ark:/12148/<b>btv1b8</b>449691v`` is one ARK. But where an ARK or URL begins, directly
     behind a word of another element, or a word stands directly behind an ARK, a line break comes between them: an
     identifier ends there, or the evidence for what goes on over a line break decides.
 
-    >>> run = Run()
+    >>> run = TextRun()
     >>> run.write("ARK"); run.element(); run.write("ark:/12148/btv1b8"); run.element(); run.write("449691v")
     >>> run.element(); run.write("Copy")
     >>> run.block("p").text

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from extractors.budget import as_time_allows
-from extractors.documents import Block, Role
+from extractors.document_model import Block, Role
 from extractors.readers.markup.targets import label_places, may_hold_ark
 
 _JSON_TYPES = frozenset({"importmap", "speculationrules"})

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 from lxml import etree
 
 from extractors.budget import has_time
-from extractors.documents import Block, Finding, Reading, Role
-from extractors.readers.markup.runs import Run
+from extractors.document_model import Block, Finding, Reading, Role
+from extractors.readers.markup.runs import TextRun
 from extractors.readers.markup.surrogates import without_surrogates
 from extractors.readers.markup.targets import leads_to_document, may_hold_ark
 from extractors.readers.plain import read_plain
@@ -149,7 +149,7 @@ class _Document:
         self._links = 0
         self._unit = ""
         """The element whose text is being gathered; empty between such elements."""
-        self._run = Run()
+        self._run = TextRun()
         for before in reversed(list(root.itersiblings(etree.Comment, preceding=True))):
             self._read_comment(before)
         self._read(root, None)

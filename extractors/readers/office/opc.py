@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from extractors.documents import Role
+from extractors.document_model import Role
 from extractors.readers.markup.targets import may_hold_ark
 from extractors.readers.office.package import Package
-from extractors.readers.office.xml_events import Leaf, Leaves, Target, local_name, root_name
+from extractors.readers.office.xml_events import EventTarget, Leaf, Leaves, local_name, root_name
 from extractors.readers.running_text import RunningText
 
 _MOST_RELATIONS = 200_000
@@ -67,7 +67,7 @@ def relations_of(package: Package, part: str) -> Mapping[str, Relation]:
     return relations.found
 
 
-class _Relations(Target):
+class _Relations(EventTarget):
     """Takes the events of a relationships part."""
 
     def __init__(self, folder: str) -> None:

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from extractors.documents import Role
+from extractors.document_model import Role
 from extractors.readers.markup.targets import may_hold_ark
 from extractors.readers.office.fields import formula_target
 from extractors.readers.office.spreadsheet import column_letters
-from extractors.readers.office.xml_events import EnoughRead, Target, by_local_name, local_name
+from extractors.readers.office.xml_events import EnoughRead, EventTarget, by_local_name, local_name
 from extractors.readers.running_text import RunningText
 
 # Elements go by their local name and the last word of their namespace, which is the usual prefix; so the formats
@@ -60,7 +60,7 @@ class _Element:
     link: int | None = None
 
 
-class OpenDocumentPart(Target):
+class OpenDocumentPart(EventTarget):
     """Takes the events of ``content.xml``, ``styles.xml``, ``meta.xml``, or of a flat file that is all of these."""
 
     def __init__(self, text: RunningText) -> None:
@@ -269,7 +269,7 @@ def _count(attributes: Mapping[str, str], name: str) -> int:
     return int(count) if count.isdecimal() and len(count) <= 9 else 1
 
 
-class Manifest(Target):
+class Manifest(EventTarget):
     """Takes the events of ``META-INF/manifest.xml``: which members are encrypted."""
 
     def __init__(self) -> None:

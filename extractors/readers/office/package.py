@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from io import BytesIO
 
-from extractors.documents import Finding
-from extractors.readers.office.xml_events import Target, send_events
+from extractors.document_model import Finding
+from extractors.readers.office.xml_events import EventTarget, send_events
 
 MOST_MEMBERS = 10_000
 MOST_MEMBER_BYTES = 64 * 2**20
@@ -46,7 +46,7 @@ NEEDS_PASSWORD = Finding("encrypted", "it asks for a password")
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class PackageMember:
     """A member of an archive, as its headers describe it."""
 
     name: str
@@ -108,7 +108,7 @@ class Package:
             self.note(Finding("unreadable-part", f"{shown(name)}: {content.fault}"))
         return content.data[:limit]
 
-    def parse(self, name: str, target: Target) -> None:
+    def parse(self, name: str, target: EventTarget) -> None:
         """Send the events of an XML member to *target*; its faults are findings."""
         data = self.read(name)
         if data:
@@ -121,7 +121,7 @@ class Package:
             if len(self.findings) < _MOST_FINDINGS and finding not in self.findings:
                 self.findings.append(finding)
 
-    def _listed(self) -> list[Member]:
+    def _listed(self) -> list[PackageMember]:
         """The members by the directory, or by their own headers where the directory is of no use."""
         entries = self._data.count(_DIRECTORY_ENTRY)  # an object each, before anything could stop `zipfile`
         if entries > MOST_MEMBERS:
@@ -143,18 +143,18 @@ class Package:
             self.note(Finding("unreadable", "its directory of members is damaged; they were looked for one by one"))
         return met
 
-    def _covers(self, listed: list[Member]) -> bool:
+    def _covers(self, listed: list[PackageMember]) -> bool:
         """Whether a directory is that of the whole archive, not of another one that is stored in it."""
         return min(member.header for member in listed) <= self._data.find(_LOCAL_SIGNATURE)
 
-    def _by_name(self, members: Iterable[Member]) -> dict[str, Member]:
+    def _by_name(self, members: Iterable[PackageMember]) -> dict[str, PackageMember]:
         """The members by name, the last of a name as unzippers have it, and no byte in more than one of them.
 
         Archive bombs let members overlap; kept apart, to read them all takes time linear in the archive.
         """
         in_order = sorted(filter(self._is_there, members), key=lambda member: member.header)
         ends = [*(member.header for member in in_order), len(self._data)][1:]
-        by_name: dict[str, Member] = {}
+        by_name: dict[str, PackageMember] = {}
         for member, end in zip(in_order, ends, strict=True):
             if member.header == end:
                 self.note(Finding("unreadable-part", f"{shown(member.name)}: it overlaps with another member"))
@@ -164,7 +164,7 @@ class Package:
             by_name[member.name] = replace(member, bound=end)
         return by_name
 
-    def _is_there(self, member: Member) -> bool:
+    def _is_there(self, member: PackageMember) -> bool:
         is_there = member.header >= 0 and self._data.startswith(_LOCAL_SIGNATURE, member.header)
         if not is_there:
             self.note(Finding("unreadable-part", f"{shown(member.name)}: it is not where it should be"))
@@ -179,10 +179,10 @@ class _Content:
     fault: str = ""
 
 
-def _member(info: zipfile.ZipInfo) -> Member:
+def _member(info: zipfile.ZipInfo) -> PackageMember:
     is_encrypted = bool(info.flag_bits & _ENCRYPTED)
     name = _member_name(info.filename)
-    return Member(name, info.header_offset, info.compress_size, info.compress_type, is_encrypted, info.CRC)
+    return PackageMember(name, info.header_offset, info.compress_size, info.compress_type, is_encrypted, info.CRC)
 
 
 def _member_name(stored: str) -> str:
@@ -194,7 +194,7 @@ def _member_name(stored: str) -> str:
     return stored.replace("\\", "/").lstrip("/")
 
 
-def _members_met(data: bytes) -> Iterator[Member]:
+def _members_met(data: bytes) -> Iterator[PackageMember]:
     """The members that local headers announce, in order, whatever a directory says."""
     met = position = 0
     while met < MOST_MEMBERS:
@@ -210,12 +210,12 @@ def _members_met(data: bytes) -> Iterator[Member]:
         else:
             end = start + size
         if name and method in (_STORED, _DEFLATED):
-            yield Member(_member_name(name), position, end - start, method, bool(flags & _ENCRYPTED), crc)
+            yield PackageMember(_member_name(name), position, end - start, method, bool(flags & _ENCRYPTED), crc)
             met += 1
         position = max(end, position + len(_LOCAL_SIGNATURE))
 
 
-def _content(data: bytes, member: Member, limit: int) -> _Content:
+def _content(data: bytes, member: PackageMember, limit: int) -> _Content:
     """The first *limit* bytes of a member, or those before the place where it is damaged."""
     start = member.header + _LOCAL_HEADER.size
     if start > member.bound:

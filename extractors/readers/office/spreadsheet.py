@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from extractors.documents import Anchor, Role
+from extractors.document_model import Anchor, Role
 from extractors.readers.office.fields import formula_target
 from extractors.readers.office.opc import Relation
-from extractors.readers.office.xml_events import EnoughRead, Target, by_local_name, local_name
+from extractors.readers.office.xml_events import EnoughRead, EventTarget, by_local_name, local_name
 from extractors.readers.running_text import MOST_BLOCKS, RunningText
 
 _TEXTS = frozenset({"f", "t", "text", "v"})
@@ -38,7 +38,7 @@ def _is_raised(name: str, attributes: Mapping[str, str]) -> bool:
     return name == "vertAlign" and by_local_name(attributes).get("val") == "superscript"
 
 
-class SharedStrings(Target):
+class SharedStrings(EventTarget):
     """Takes the events of the table of strings to which the cells of all sheets refer."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class SharedStrings(Target):
             self._pieces.clear()
 
 
-class Sheets(Target):
+class Sheets(EventTarget):
     """Takes the events of the workbook part: which sheets there are, in order."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class Sheets(Target):
             self.found.append((named.get("id", ""), named.get("name", "")))
 
 
-class SheetPart(Target):
+class SheetPart(EventTarget):
     """Takes the events of one sheet, or of the comments on it, and writes its strings to a `RunningText`."""
 
     def __init__(

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from extractors.documents import Role
+from extractors.document_model import Role
 from extractors.readers.markup.targets import may_hold_ark
 from extractors.readers.office.fields import hyperlink_target
 from extractors.readers.office.opc import Relation
-from extractors.readers.office.xml_events import EnoughRead, Target, by_local_name, local_name
+from extractors.readers.office.xml_events import EnoughRead, EventTarget, by_local_name, local_name
 from extractors.readers.running_text import RunningText
 
 #: Passed over with all that is in them: what was deleted or moved away, former formatting, tab stops, readings.
@@ -47,7 +47,7 @@ class _Field:
     link: int | None = None
 
 
-class RaisedStyles(Target):
+class RaisedStyles(EventTarget):
     """Takes the events of the styles part: which styles of characters raise them."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ def _raises(name: str, attributes: Mapping[str, str]) -> bool:
     return value == "superscript" if name == "vertAlign" else name == "position" and value.isdigit() and value != "0"
 
 
-class MarkupPart(Target):
+class MarkupPart(EventTarget):
     """Takes the events of one part, and writes what a reader sees to a `RunningText`."""
 
     def __init__(

@@ -10,7 +10,7 @@ from typing import Any
 
 from lxml import etree
 
-from extractors.documents import Finding
+from extractors.document_model import Finding
 from extractors.readers.markup.surrogates import without_surrogates
 
 #: The tag of the first element. NULs are dropped before, for a part may be in UTF-16.
@@ -22,7 +22,7 @@ class EnoughRead(Exception):
     """Raised by a target that takes no more events, and caught where they are sent."""
 
 
-class Target:
+class EventTarget:
     """What takes the events of a parser; this one lets all of them pass."""
 
     __slots__ = ()
@@ -40,7 +40,7 @@ class Target:
         """There is no more."""
 
 
-def send_events(data: bytes, target: Target) -> tuple[Finding, ...]:
+def send_events(data: bytes, target: EventTarget) -> tuple[Finding, ...]:
     """Parse *data* as far as it goes, with its events to *target*; what went wrong, if anything.
 
     >>> leaves = Leaves()
@@ -111,7 +111,7 @@ class Leaf:
     attributes: Mapping[str, str]
 
 
-class Leaves(Target):
+class Leaves(EventTarget):
     """The elements of a small vocabulary that hold text: metadata, in any of the formats."""
 
     def __init__(self) -> None:

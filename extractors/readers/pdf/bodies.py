@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from extractors.documents import Anchor, Block, Role
+from extractors.document_model import Anchor, Block, Role
 from extractors.readers.pdf.annotations import Link
 from extractors.readers.pdf.geometry import LINE_END_HYPHEN
 from extractors.readers.pdf.open_ends import goes_on, is_open
-from extractors.readers.pdf.pages import Page
-from extractors.readers.pdf.running import running_lines
+from extractors.readers.pdf.pdf_pages import PdfPage
+from extractors.readers.pdf.running_heads import running_lines
 
 _SAME_FONT = 0.07
 _BETWEEN_FRAGMENTS = re.compile(rf"[\s{LINE_END_HYPHEN}-]*")
@@ -26,7 +26,7 @@ _BETWEEN_FRAGMENTS = re.compile(rf"[\s{LINE_END_HYPHEN}-]*")
 class Part:
     """Some of the text of a page, in order."""
 
-    page: Page
+    page: PdfPage
     spans: tuple[tuple[int, int], ...]
 
     @property
@@ -61,7 +61,7 @@ class Part:
         return next((size for start, size in sizes if self.moved(start) is not None), 0.0)
 
 
-def blocks_of(pages: Iterable[Page]) -> Iterator[Block]:
+def blocks_of(pages: Iterable[PdfPage]) -> Iterator[Block]:
     """The blocks of all *pages*, in order: text, what was taken out of its way, comments, and the links on it."""
     numbers = count(1)
     run: list[Part] = []
@@ -85,9 +85,9 @@ def blocks_of(pages: Iterable[Page]) -> Iterator[Block]:
         yield from _blocks(run, aside, numbers)
 
 
-def _with_neighbours(pages: Iterable[Page]) -> Iterator[tuple[Page | None, Page, Page | None]]:
-    before: Page | None = None
-    page: Page | None = None
+def _with_neighbours(pages: Iterable[PdfPage]) -> Iterator[tuple[PdfPage | None, PdfPage, PdfPage | None]]:
+    before: PdfPage | None = None
+    page: PdfPage | None = None
     for after in pages:
         if page is not None:
             yield before, page, after
@@ -96,11 +96,11 @@ def _with_neighbours(pages: Iterable[Page]) -> Iterator[tuple[Page | None, Page,
         yield before, page, None
 
 
-def _whole(page: Page) -> Part:
+def _whole(page: PdfPage) -> Part:
     return Part(page, ((0, len(page.text)),))
 
 
-def _divided(page: Page, before: Page | None, after: Page | None) -> tuple[Part, list[Part]]:
+def _divided(page: PdfPage, before: PdfPage | None, after: PdfPage | None) -> tuple[Part, list[Part]]:
     """The running text of a page, and each thing in its way."""
     running = running_lines(page, before, after)
     notes = page.notes
@@ -110,7 +110,7 @@ def _divided(page: Page, before: Page | None, after: Page | None) -> tuple[Part,
     return _part(page, [index for index in range(len(page.lines)) if index not in out]), others
 
 
-def _part(page: Page, indexes: Sequence[int]) -> Part:
+def _part(page: PdfPage, indexes: Sequence[int]) -> Part:
     """The lines with these *indexes* (in order), with the line breaks between those that follow one another."""
     spans: list[tuple[int, int]] = []
     starts = [*page.lines.starts, len(page.text)]
@@ -139,11 +139,11 @@ class _Citation:
     """A link with all of its text on one page."""
 
     link: Link
-    page: Page
+    page: PdfPage
     ranges: tuple[tuple[int, int], ...]
 
 
-def _citations(page: Page) -> list[_Citation]:
+def _citations(page: PdfPage) -> list[_Citation]:
     """The links of a page: annotations with one URI over text that hangs together are one link.
 
     Links that can't hold an ARK are told apart by their URI only.
@@ -224,22 +224,22 @@ class _Text:
 
     def block(self) -> Block:
         """The text with what is known of it."""
-        rooms: list[tuple[int, float]] = []
+        line_slack: list[tuple[int, float]] = []
         seams: list[int] = []
         for part, start in self._parts.values():
             if start == 0 and part.is_whole:
-                rooms += part.page.rooms
+                line_slack += part.page.line_slack
                 seams += part.page.seams
                 continue
             seams += [start + at for at in map(part.moved, part.page.seams) if at is not None]
-            moved = ((part.moved(offset), room) for offset, room in part.page.rooms)
-            rooms += [(start + offset, room) for offset, room in moved if offset is not None]
+            moved = ((part.moved(offset), room) for offset, room in part.page.line_slack)
+            line_slack += [(start + offset, room) for offset, room in moved if offset is not None]
         first, *further = self._parts.items()
         return Block(
             self.text,
             page=first[0],
             anchors=tuple(sorted(self._anchors, key=lambda anchor: anchor.start)),
-            rooms=tuple(rooms),
+            line_slack=tuple(line_slack),
             seams=tuple(seams),
             page_breaks=tuple(start for _, (_, start) in further),
         )

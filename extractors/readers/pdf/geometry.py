@@ -192,7 +192,7 @@ def lines_of(text: str, glyphs: Glyphs) -> Lines:
 
 def rooms_of(lines: Lines, wanted: Sequence[bool]) -> tuple[tuple[int, float], ...]:
     """For the *wanted* lines: where each ends, and how many of its average characters still fit into its column."""
-    rooms = []
+    line_slack = []
     stretches, continued = _stretches(lines)
     for first, stop in stretches:
         if True not in wanted[first:stop]:
@@ -208,8 +208,8 @@ def rooms_of(lines: Lines, wanted: Sequence[bool]) -> tuple[tuple[int, float], .
                 start, end, left, bottom, right, top = lines[index]
                 char_width = (right - left) / (end - start)
                 if char_width > _UPRIGHT * (top - bottom):
-                    rooms.append((end, round((edge - right) / char_width, 2)))
-    return tuple(rooms)
+                    line_slack.append((end, round((edge - right) / char_width, 2)))
+    return tuple(line_slack)
 
 
 def _stretches(lines: Lines) -> tuple[list[tuple[int, int]], set[int]]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfDocument, PdfiumError
 
-from extractors.documents import Block, Finding, Reading, Role
+from extractors.document_model import Block, Finding, Reading, Role
 from extractors.readers.markup.xml import read_xml
-from extractors.readers.pdf.repair import by_qpdf, content_of
+from extractors.readers.pdf.damaged import by_qpdf, content_of
 from extractors.readers.plain import decode, read_plain
 
 if TYPE_CHECKING:

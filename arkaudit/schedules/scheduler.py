@@ -1,0 +1,172 @@
+"""Runs the named audits that are due, each as a process of its own: Twisted's reactor can be started only once."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from arkaudit.__main__ import OWN_PROCESS
+from arkaudit.config import Config, load_audits
+from arkaudit.exits import EXIT_INTERRUPTED, say
+from arkaudit.schedules.ledger import FOLDER, Ledger
+from arkaudit.schedules.moments import Due, Schedule, due_now
+from arkaudit.seeds import UserMistake
+
+#: A run that did not come to its end is looked after at least this often.
+_LOOK_AGAIN = timedelta(minutes=1)
+#: After the first signal a run finishes what is in flight; after so many seconds it is told again.
+_PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A named audit with a schedule."""
+
+    name: str
+    schedule: Schedule
+    ledger: Ledger
+
+    def due(self, now: datetime) -> Due | None:
+        """Whether it is to run now; None also while it is running."""
+        since = self.ledger.seen(now)
+        if self.ledger.is_running():
+            return None
+        return due_now(self.schedule, self.ledger.entries(), since=since, now=now)
+
+
+def planned(audits: Mapping[str | None, Config], config_file: Path) -> list[Planned]:
+    """The audits of a configuration that have a schedule, in its order."""
+    folder = config_file.parent / FOLDER
+    return [
+        Planned(name, Schedule.parse(config.schedule, config.timezone), Ledger(folder, name))
+        for name, config in audits.items()
+        if name is not None and config.schedule is not None
+    ]
+
+
+def planned_in(config_file: Path) -> list[Planned]:
+    """The audits with a schedule in a configuration file. Raises `ConfigError`, and `UserMistake` if there are none."""
+    audits = planned(load_audits(config_file), config_file)
+    if not audits:
+        raise UserMistake(f"{config_file} has no audit with a schedule: see [audits.NAME]")
+    return audits
+
+
+class Runs:
+    """The runs that this process has begun, so that a signal can end them."""
+
+    def __init__(self, config_file: Path) -> None:
+        self._config_file = config_file
+        self._children: set[subprocess.Popen[bytes]] = set()
+        self._guard = threading.Lock()
+        self.is_stopping = False
+
+    def run(self, name: str, due: Due) -> int:
+        """Run one audit to its end; returns its exit code."""
+        command = [*OWN_PROCESS, "run", "-c", str(self._config_file), "--audit", name]
+        resumed = ", goes on" if due.resumes else ""
+        with self._guard:
+            if self.is_stopping:
+                return EXIT_INTERRUPTED
+            begun = time.monotonic()
+            say(f"{name}: due {due.moment:%Y-%m-%d %H:%M} UTC{resumed}: begins")
+            child = subprocess.Popen([*command, "--scheduled", due.moment.isoformat()], stdin=subprocess.DEVNULL)
+            self._children.add(child)
+        code = child.wait()
+        with self._guard:
+            self._children.discard(child)
+        say(f"{name}: ended with {_words(code)}, after {time.monotonic() - begun:.0f} s")
+        return code
+
+    def stop(self) -> None:
+        """Let nothing begin any more, and what runs finish what it has in flight; later once more, with emphasis."""
+        with self._guard:
+            is_first, self.is_stopping = not self.is_stopping, True
+            for child in self._children:
+                with suppress(ProcessLookupError):
+                    child.send_signal(signal.SIGTERM)
+        if is_first:
+            again = threading.Timer(_PATIENCE_S, self.stop)
+            again.daemon = True
+            again.start()
+
+
+def run_due(audits: Iterable[Planned], runs: Runs, *, now: Callable[[], datetime]) -> list[int]:
+    """Run what is due, one after the other; returns the exit codes."""
+    codes = []
+    for audit in audits:
+        due = audit.due(now())
+        if due is not None:
+            codes.append(runs.run(audit.name, due))
+    return codes
+
+
+def serve(audits: Sequence[Planned], runs: Runs) -> None:
+    """Run every audit whenever it is due, until a signal comes; first of all what was missed or did not end.
+
+    Different audits run beside one another, each host at its own pace all the same.
+    """
+    from apscheduler.executors.pool import ThreadPoolExecutor
+    from apscheduler.schedulers.background import BackgroundScheduler
+    from apscheduler.triggers.base import BaseTrigger
+
+    class _ScheduleTrigger(BaseTrigger):  # type: ignore[misc]
+        """The moments of a schedule, and between them those at which an unfinished run is looked after."""
+
+        def __init__(self, schedule: Schedule) -> None:
+            self._schedule = schedule
+
+        def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime:
+            return now if previous is None else min(self._schedule.next_after(now), now + _LOOK_AGAIN)
+
+    # That a run takes longer than a minute is no news: whoever looks after it just comes again.
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
+    scheduler = BackgroundScheduler(
+        timezone=UTC,
+        executors={"default": ThreadPoolExecutor(max(len(audits), 1))},
+        job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
+    )
+    for audit in audits:
+        scheduler.add_job(
+            run_due,
+            _ScheduleTrigger(audit.schedule),
+            ([audit], runs),
+            {"now": lambda: datetime.now(UTC)},
+            id=audit.name,
+        )
+    ended = threading.Event()
+    with until_stopped(runs, ended):
+        scheduler.start()
+        while not ended.wait(1.0):  # in slices, so that a signal is heard at once on every system
+            pass
+        scheduler.shutdown(wait=True)
+
+
+@contextmanager
+def until_stopped(runs: Runs, ended: threading.Event | None = None) -> Iterator[None]:
+    """Until Ctrl-C, or what a service manager sends: then let what runs end, and begin nothing more."""
+
+    def stop(*_: object) -> None:
+        say("stops; what runs finishes what it has in flight, and goes on the next time")
+        runs.stop()
+        if ended is not None:
+            ended.set()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _words(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"signal {-code}"

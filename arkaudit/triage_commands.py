@@ -1,0 +1,189 @@
+"""What `arkaudit triage` does: decide about known problems, list what was decided, read and write it as a file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, JustifyMethod
+from rich.table import Table
+from rich.text import Text
+from sqlalchemy import Connection
+
+from arkaudit.config import Config
+from arkaudit.exits import say
+from arkaudit.output_rows import whole, write
+from arkaudit.seeds import UserMistake
+from arkaudit.triage_file import TriageFile, load_triage, triage_text
+from crawler.history import triaging
+from crawler.history.ark_status import ArkState
+from crawler.history.triage import TriageAction, TriageDecision, TriageTarget, target_of
+from crawler.storage.store import Store, bring_up_to_date
+from reports.display import escaped
+from reports.frames import read
+from reports.wording import counted
+
+Found = TypeVar("Found")
+
+#: What is said of a decision that has just been made.
+_DONE: Final[Mapping[TriageAction, str]] = {
+    TriageAction.ACKNOWLEDGE: "acknowledged",
+    TriageAction.IGNORE: "ignored",
+    TriageAction.ASSIGN: "assigned",
+    TriageAction.RECHECK: "due now",
+}
+_TROUBLE: Final = frozenset(
+    {ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING, ArkState.BLOCKED, ArkState.UNDETERMINED}
+)
+
+#: What is meant: the targets of each kind, as they were given.
+Meant = Mapping[TriageTarget, Sequence[str]]
+
+
+def decide(
+    store_file: Path,
+    action: TriageAction,
+    meant: Meant,
+    *,
+    now: datetime,
+    reason: str = "",
+    until: date | None = None,
+    assignee: str | None = None,
+) -> None:
+    """Keep a decision about each target, and say how many ARKs it is about. Raises `UserMistake` and `StoreError`."""
+    if until is not None and until <= now.date():
+        raise UserMistake(f"--until {until} has come: give the day on which it counts again, from tomorrow on")
+    made = [TriageDecision(action, kind, target, now, reason, until, assignee) for kind, target in _targets(meant)]
+    with _opened(store_file) as store:
+        touched = store.touched_by(made)
+        store.decide(made)
+    arks, troubled = {ark for ark, _, _ in touched}, {ark for ark, _, state in touched if state in _TROUBLE}
+    say(f"{_DONE[action]}: {counted(len(arks), 'ARK')} of {store_file}, {len(troubled)} of them not well")
+
+
+def forget(store_file: Path, meant: Meant, action: TriageAction | None) -> None:
+    """Take back what was decided about each target. Raises `UserMistake` where nothing was, and `StoreError`."""
+    targets = set(_targets(meant))
+    with _opened(store_file) as store:
+        found = [
+            each for each in store.decisions() if (each.kind, each.target) in targets and action in (None, each.action)
+        ]
+        if not found:
+            raise UserMistake(f"nothing of that was decided in {store_file}: see arkaudit triage list")
+        store.forget_decisions(found)
+    for each in found:
+        say(f"forgotten: {each.action} {each.kind} {each.target}")
+    if any(each.from_file for each in found):
+        say("some of it stands in a file, and comes back when that is applied: take it out there, too")
+
+
+def apply(store_file: Path, file: Path, *, now: datetime) -> None:
+    """Make what was decided by file what *file* says. Raises `ConfigError` and `StoreError`."""
+    told = load_triage(file, now=now)
+    with _opened(store_file) as store:
+        apply_to(store, told)
+
+
+def apply_to(store: Store, told: TriageFile) -> None:
+    """The same for a store that is open; says how much has changed, if anything."""
+    new, gone = store.decide_by_file(told.decisions, at=told.at)
+    say(f"{counted(len(told.decisions), 'decision')} in the file: {new} new or changed, {gone} taken back")
+
+
+def triage_of(config: Config, *, now: datetime) -> TriageFile | None:
+    """The decisions of the file that a configuration names, if it names one. Raises `ConfigError`."""
+    return load_triage(config.triage, now=now) if config.triage else None
+
+
+def export(store_file: Path, out: Path | None) -> None:
+    """Write all decisions as a file, or to standard output. Raises `UserMistake` and `StoreError`."""
+    text = triage_text(_read(store_file, triaging.decisions))
+    if out is None:
+        write(text, sys.stdout)
+        return
+    begun = out.with_name(f".{out.name}.part")
+    try:
+        begun.write_text(text, "utf-8")
+        begun.replace(out)
+    except OSError as problem:
+        with suppress(OSError):
+            begun.unlink()
+        raise UserMistake(f"{out} can't be written: {problem.strerror}") from None
+
+
+def show(store_file: Path, form: str, *, now: datetime, console: Console) -> None:
+    """Print what was decided, what it is about, and whether it is in force."""
+    rows = _read(store_file, lambda connection: _rows(connection, now))
+    if form == "json":
+        write(json.dumps(rows, ensure_ascii=False, indent=2) + "\n", sys.stdout)
+        return
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in ("action", "about", "ARKs", "not well", "since", "until", "to", "reason"):
+        justify: JustifyMethod = "right" if heading in ("ARKs", "not well") else "left"
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=heading not in ("about", "until", "reason"))
+    for row in rows:
+        until = f"{row['until']}{' (passed)' if row['is_expired'] else ''}" if row["until"] else ""
+        about = f"{row['kind']} {row['target']}"
+        cells = (row["action"], about, row["arks"], row["not_well"], row["at"][:10], until, row["to"], row["reason"])
+        table.add_row(*(Text(escaped(str(cell) if cell is not None else "")) for cell in cells))
+    with whole(console):
+        console.print(table)
+
+
+def _rows(connection: Connection, now: datetime) -> list[dict[str, Any]]:
+    return [_row(each, _touched(connection, each), now) for each in triaging.decisions(connection)]
+
+
+def _touched(connection: Connection, decision: TriageDecision) -> list[tuple[str, str, ArkState]]:
+    return [(row.ark, row.request_url, ArkState(row.state)) for row, _ in triaging.touched(connection, [decision])]
+
+
+def _row(decision: TriageDecision, touched: Sequence[tuple[str, str, ArkState]], now: datetime) -> dict[str, Any]:
+    return {
+        "action": decision.action.value,
+        "kind": decision.kind.value,
+        "target": decision.target,
+        "at": decision.at.isoformat(timespec="seconds"),
+        "until": decision.until.isoformat() if decision.until else None,
+        "is_expired": decision.until is not None and decision.until <= now.date(),
+        "to": decision.assignee,
+        "reason": decision.reason,
+        "from_file": decision.from_file,
+        "arks": len({ark for ark, _, _ in touched}),
+        "not_well": len({ark for ark, _, state in touched if state in _TROUBLE}),
+    }
+
+
+def _targets(meant: Meant) -> list[tuple[TriageTarget, str]]:
+    found = []
+    for kind, texts in meant.items():
+        for text in texts:
+            try:
+                found.append((kind, target_of(kind, text)))
+            except ValueError as problem:
+                if kind is not TriageTarget.ARK:
+                    raise UserMistake(f"--{kind}: {problem}") from None
+                raise UserMistake(f"not an ARK: {text!r}; for several at a time give --pattern") from None
+    if not found:
+        raise UserMistake("nothing is named: give ARKs, --pattern, --host or --document")
+    return list(dict.fromkeys(found))
+
+
+def _read(store_file: Path, work: Callable[[Connection], Found]) -> Found:
+    """What *work* makes of a store, which it may be that nobody can write to."""
+    if not store_file.is_file():
+        raise UserMistake(f"there is no store at {store_file}")
+    bring_up_to_date(store_file)
+    return read(store_file, work)
+
+
+def _opened(store_file: Path) -> Store:
+    if not store_file.is_file():
+        raise UserMistake(f"there is no store at {store_file}")
+    return Store.open(store_file)

@@ -1,0 +1,134 @@
+"""Pure: what a run may ask for next, and when two of these are the same: compared in one form, sent as found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+from crawler.sources.canonical import is_for_once, names_session, same_document
+from crawler.sources.listing import SourceKind
+from extractors.ark import Ark
+
+
+class RequestKind(StrEnum):
+    """What a lead is, which is how its answer is to be read."""
+
+    PAGE = "page"
+    """A URL whose answer is a document."""
+    FILE = "file"
+    """A document on the local disk."""
+    ARK = "ark"
+    """An ARK, asked about at a URL."""
+
+
+class Reach(StrEnum):
+    """How far a document leads."""
+
+    SITE = "site"
+    """Its links are followed within the scope of the crawl."""
+    ITEM = "item"
+    """One that a source lists, such as a landing page: only documents that it links to are asked for."""
+    LEAF = "leaf"
+    """It leads nowhere: a document on a content host, or one of an item."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlRequest:
+    """Something to ask for, and how it was come by."""
+
+    url: str
+    """As it is sent; the name of a file."""
+    canonical: str
+    """What it is compared by: a run asks once for all leads that have this in common."""
+    host: str
+    """Name and port, in lower case; empty for a file. Hosts are asked in turn."""
+    kind: RequestKind = RequestKind.PAGE
+    depth: int = 0
+    found_on: str | None = None
+    ark: Ark | None = None
+    reach: Reach = Reach.SITE
+    source: SourceKind | None = None
+    """How its answer is to be read: by the user's order, or as a further part of a source; None: its content tells."""
+    part: int = 0
+    """For a further part of a source, how many came before it."""
+
+    @property
+    def is_seed(self) -> bool:
+        """Whether the user has named it."""
+        return self.found_on is None
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether it comes before what waits at its host: a resumption token of OAI-PMH may expire."""
+        return self.source is SourceKind.OAI and self.part > 0
+
+    def led_to(self, url: str) -> CrawlRequest:
+        """The lead to the document at *url*, where redirects of this one have led; this one, if that is the same.
+
+        What holds for this one holds for that: a redirect is no step, and no document that anything was found on.
+        Sessions are no part of its name; and a URL that is good for once names nothing.
+
+        >>> seed = CrawlRequest.to_page("http://library.example/")
+        >>> seed.led_to("http://library.example/en/").is_seed, seed.led_to("http://LIBRARY.example/#top") is seed
+        (True, True)
+        >>> seed.led_to("http://library.example/en;jsessionid=1A2B").url
+        'http://library.example/en'
+        """
+        canonical = same_document(url)
+        if canonical == self.canonical or is_for_once(url):
+            return self
+        name = canonical if names_session(url) else url
+        return replace(self, url=name, canonical=canonical, host=host_of(url))
+
+    @classmethod
+    def to_page(
+        cls,
+        url: str,
+        *,
+        depth: int = 0,
+        found_on: str | None = None,
+        reach: Reach = Reach.SITE,
+        source: SourceKind | None = None,
+        part: int = 0,
+    ) -> CrawlRequest:
+        """The lead to the document at *url*, which is sent as it is. Raises ValueError for what is no URL.
+
+        >>> CrawlRequest.to_page("https://Library.example/b?y=1&x=2").canonical
+        'https://library.example/b?x=2&y=1'
+        """
+        canonical, host = same_document(url), host_of(url)
+        return cls(url, canonical, host, RequestKind.PAGE, depth, found_on, reach=reach, source=source, part=part)
+
+    @classmethod
+    def to_file(cls, name: str) -> CrawlRequest:
+        """The lead to a document on the local disk."""
+        return cls(name, name, "", RequestKind.FILE)
+
+    @classmethod
+    def to_ark(cls, ark: Ark, url: str) -> CrawlRequest:
+        """The lead to *ark* at *url*: every octet of which counts, for it may be significant to its resolver."""
+        return cls(url, url, host_of(url), RequestKind.ARK, ark=ark)
+
+
+def page_requests(urls: Iterable[str], *, depth: int, found_on: str | None) -> Iterator[CrawlRequest]:
+    """The leads that *urls* give, in their order, once each; what is no URL leads nowhere."""
+    seen: set[str] = set()
+    for url in urls:
+        try:
+            crawl_request = CrawlRequest.to_page(url, depth=depth, found_on=found_on)
+        except ValueError:
+            continue
+        if crawl_request.canonical not in seen:
+            seen.add(crawl_request.canonical)
+            yield crawl_request
+
+
+def host_of(url: str) -> str:
+    """The host that *url* is asked at, with its port if it names one.
+
+    >>> host_of("https://me@N2T.net:443/ark:/12148/x5")
+    'n2t.net:443'
+    """
+    return urlsplit(url).netloc.rpartition("@")[2].lower()

@@ -1,0 +1,282 @@
+"""From what was fetched or opened, a document or an archive of them, to the rows about it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import BinaryIO
+from urllib.parse import urljoin
+
+from crawler.observations import CitedMention, DocumentOutcome, DocumentRecord, Hop
+from crawler.resolving import request_url
+from crawler.scope import Scope
+from crawler.wire.flags import STOPPED, incomplete
+from extractors.archives.members import INSIDE, ArchiveMember
+from extractors.archives.walk import archive_kind, members
+from extractors.document_model import NOTHING_READ, Finding, Reading, Role
+from extractors.extraction import Extraction, extract
+from extractors.formats import Format, format_of
+from extractors.mentions.mention import Mention
+from extractors.worker import Worker, WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout
+
+#: What a document did to its parser, as a finding about the document.
+_FAILURES: tuple[tuple[type[WorkerError], str], ...] = (
+    (WorkerDied, "parser-crashed"),
+    (WorkerTimeout, "parser-timeout"),
+    (WorkerOutOfMemory, "parser-out-of-memory"),
+    (WorkerError, "unreadable"),
+)
+#: Formats whose parser may take the process with it: a PDF, and what may hold one.
+_MAY_CRASH = frozenset({Format.PDF, Format.MAIL})
+#: Larger documents, and PDFs of any size, are parsed in a process that can be killed.
+_INLINE_BYTES = 2**16
+#: Pages that are no larger are read at once, and nothing else is done meanwhile; the worst takes tenths of a second.
+_AT_ONCE_BYTES = 2**14
+_PIECE_BYTES = 2**20
+
+#: The process that parses what might crash or hang its parser.
+DocumentWorker = Worker[..., Extraction]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSource:
+    """Something that was fetched or opened."""
+
+    name: str
+    stream: BinaryIO
+    path: str
+    """A name whose ending may tell the format."""
+    found_on: str | None = None
+    hops: tuple[Hop, ...] = ()
+    media_type: str | None = None
+    charset: str | None = None
+    flags: Collection[str] = ()
+    """Those of the response that it came with, if any: whether and why only a part of it has arrived."""
+
+    @property
+    def page_url(self) -> str | None:
+        """Where on the web it was in the end; None for a file."""
+        return self.hops[-1].url if self.hops else None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The row about a document, and what it says; `extraction` is missing for an archive as such."""
+
+    record: DocumentRecord
+    extraction: Extraction | None
+    is_member: bool = False
+    """Whether it was in an archive: its links are of another time and place."""
+
+
+class DocumentReader:
+    """Makes rows of documents; each is read when its row is asked for."""
+
+    def __init__(self, worker: DocumentWorker, *, resolver: str, scope: Scope) -> None:
+        self._worker = worker
+        self._resolver = resolver
+        self._scope = scope
+
+    async def rows(self, source: DocumentSource) -> AsyncIterator[Row]:
+        """The row about a document; about an archive, one for each document in it and then its own.
+
+        Raises what reading the source's stream raises.
+        """
+        at = source.hops[-1].at if source.hops else now()
+        findings: list[Finding] = []
+        has_documents = False
+        walk = members(
+            source.stream,
+            name=source.name,
+            path=source.path,
+            media_type=source.media_type,
+            charset=source.charset,
+        )
+        is_quick = _is_quick(source)
+        while (
+            found := self._next_read(walk) if is_quick else await asyncio.to_thread(self._next_read, walk)
+        ) is not None:
+            if isinstance(found, Finding):
+                findings.append(found)
+                continue
+            member, extraction = found
+            is_own = member.name == source.name
+            has_documents = True
+            yield Row(self._record(source, at, member, extraction), extraction, is_member=not is_own)
+            if is_own:
+                return
+        yield Row(await asyncio.to_thread(_archive_record, source, at, findings, has_documents), None)
+
+    def _next_read(self, walk: Iterator[ArchiveMember | Finding]) -> tuple[ArchiveMember, Extraction] | Finding | None:
+        """The next document with what it says, or the next finding; None at the end."""
+        found = next(walk, None)
+        return (found, read_member(self._worker, found)) if isinstance(found, ArchiveMember) else found
+
+    def _record(self, source: DocumentSource, at: str, member: ArchiveMember, extraction: Extraction) -> DocumentRecord:
+        """The row about a document; nothing was asked of the network for one that was in an archive."""
+        is_own = member.name == source.name
+        page_url = source.page_url if is_own else member.url
+        told = _not_whole(source, len(member.data)) if is_own else ()
+        findings = (*(each for each in extraction.findings if not told or each.kind != "empty"), *told)
+        return DocumentRecord(
+            url=self._name(source, member),
+            found_on=source.found_on if is_own else source.name,
+            fetched_at=at,
+            outcome=_outcome(findings, is_read=bool(extraction.mentions), size=len(member.data)),
+            hops=source.hops if is_own else (),
+            media_type=extraction.reading.media_type,
+            title=extraction.reading.title,
+            body_bytes=len(member.data),
+            body_sha256=hashlib.sha256(member.data).hexdigest(),
+            mentions=tuple(self._cited(extraction, page_url)),
+            findings=findings,
+        )
+
+    def _cited(self, extraction: Extraction, page_url: str | None) -> Iterator[CitedMention]:
+        """The mentions of a document, each with the URL to ask and with what it may be decided again on."""
+        doubts = {unresolved.index: unresolved for unresolved in extraction.doubts}
+        for index, mention in enumerate(extraction.mentions):
+            yield CitedMention(mention, self._request_url(mention, extraction, page_url), doubts.get(index))
+
+    def _name(self, source: DocumentSource, member: ArchiveMember) -> str:
+        """The name of a row. A page that this crawl may fetch itself has the one that an archived page would have."""
+        may_be_fetched = member.url is not None and self._scope.holds(member.url)
+        return f"{source.name}{INSIDE}{member.name}" if may_be_fetched else member.name
+
+    def _request_url(self, mention: Mention, extraction: Extraction, page_url: str | None) -> str:
+        """The URL that asks for a mention's object; a relative link names the resolver that its page is on."""
+        own = relative_resolver(mention, extraction, page_url) if page_url is not None else None
+        if own is not None:
+            return request_url(own + mention.repaired, own, self._resolver)
+        return request_url(mention.repaired, mention.resolver, self._resolver)
+
+
+def _is_quick(source: DocumentSource) -> bool:
+    """Whether a source is a small page, which is read sooner than it is handed to a thread."""
+    if not isinstance(source.stream, io.BytesIO):
+        return False
+    with source.stream.getbuffer() as data:
+        if len(data) > _AT_ONCE_BYTES:
+            return False
+        page = bytes(data)
+    name = source.path or source.name
+    told = format_of(page, media_type=source.media_type, name=name, charset=source.charset)
+    return told is Format.HTML and archive_kind(page) is None
+
+
+def source_record(source: DocumentSource, *, is_faulty: bool) -> DocumentRecord:
+    """The row about a document that only holds others, each with a row of its own: an answer of OAI-PMH."""
+    data = source.stream.read()
+    return DocumentRecord(
+        url=source.name,
+        found_on=source.found_on,
+        fetched_at=source.hops[-1].at if source.hops else now(),
+        outcome=(DocumentOutcome.UNREADABLE if is_faulty else DocumentOutcome.READ).value,
+        hops=source.hops,
+        media_type=source.media_type,
+        body_bytes=len(data),
+        body_sha256=hashlib.sha256(data).hexdigest(),
+        findings=_not_whole(source, len(data)),
+    )
+
+
+def read_member(worker: DocumentWorker, member: ArchiveMember) -> Extraction:
+    """What a document says, with what its archive says of it among the findings."""
+    extraction = extract_killably(
+        worker, member.data, media_type=member.media_type, name=member.path, charset=member.charset
+    )
+    if not member.findings:
+        return extraction
+    findings = (*extraction.reading.findings, *member.findings)
+    return replace(extraction, reading=replace(extraction.reading, findings=findings))
+
+
+def extract_killably(
+    worker: DocumentWorker,
+    data: bytes,
+    *,
+    media_type: str | None = None,
+    name: str = "",
+    charset: str | None = None,
+) -> Extraction:
+    """What a document holds; a PDF, mail or a large one is parsed in *worker*, whose death is a finding about it."""
+    told = format_of(data, media_type=media_type, name=name, charset=charset)
+    if len(data) <= _INLINE_BYTES and told not in _MAY_CRASH:
+        return extract(data, media_type=media_type, name=name, charset=charset)
+    try:
+        return worker.call(data, media_type=media_type, name=name, charset=charset)
+    except WorkerError as failure:
+        kind = next(kind for failed, kind in _FAILURES if isinstance(failure, failed))
+        reading = Reading(media_type or "", findings=(Finding(kind, str(failure)),))
+        return Extraction(reading, ())
+
+
+def relative_resolver(mention: Mention, extraction: Extraction, page_url: str) -> str | None:
+    """The resolver of an ARK in a relative link (``/ark:/12148/x``); none for ``ark:/…`` and for text."""
+    if mention.role is not Role.LINK_TARGET or mention.resolver is not None:
+        return None
+    base = urljoin(page_url, extraction.reading.base or "")
+    for block in extraction.reading.blocks:
+        before, found, _ = block.text.strip().partition(mention.as_written)
+        is_relative = before.endswith("/") and "?" not in before and ":" not in before
+        if block.role is Role.LINK_TARGET and found and is_relative:
+            return web_url(base, before)
+    return None
+
+
+def web_url(base: str, link: str) -> str | None:
+    """The http or https URL that *link* means, without its fragment; a broken one leads nowhere.
+
+    >>> web_url("https://www.bnf.fr/a/", "../b#c"), web_url("https://www.bnf.fr/", "mailto:x")
+    ('https://www.bnf.fr/b', None)
+    """
+    try:
+        url = urljoin(base, link.strip())
+    except ValueError:
+        return None
+    return url.partition("#")[0] if url.lower().startswith(("http://", "https://")) else None
+
+
+def now() -> str:
+    """This moment, as rows have it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _archive_record(source: DocumentSource, at: str, findings: Sequence[Finding], is_read: bool) -> DocumentRecord:
+    """The row about an archive as such; the documents in it have their own."""
+    source.stream.seek(0)
+    digest = hashlib.sha256()
+    size = 0
+    kind = None
+    while piece := source.stream.read(_PIECE_BYTES):
+        kind = kind or archive_kind(piece)
+        digest.update(piece)
+        size += len(piece)
+    told = (*findings, *_not_whole(source, size))
+    return DocumentRecord(
+        url=source.name,
+        found_on=source.found_on,
+        fetched_at=at,
+        outcome=_outcome(told, is_read=is_read, size=size),
+        hops=source.hops,
+        media_type=kind.value if kind else None,
+        body_bytes=size,
+        body_sha256=digest.hexdigest(),
+        findings=told,
+    )
+
+
+def _not_whole(source: DocumentSource, size: int) -> tuple[Finding, ...]:
+    """Why *size* bytes are not all of a document that was fetched."""
+    if not size and STOPPED in source.flags:
+        return (Finding("unknown-format", f"not fetched, for it is no document: {source.media_type}"),)
+    return tuple(incomplete(source.flags, size))
+
+
+def _outcome(findings: Sequence[Finding], *, is_read: bool, size: int) -> str:
+    nothing_read = not is_read and (not size or any(finding.kind in NOTHING_READ for finding in findings))
+    return (DocumentOutcome.UNREADABLE if nothing_read else DocumentOutcome.READ).value

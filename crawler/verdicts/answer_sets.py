@@ -1,0 +1,121 @@
+"""Pure: the observations of a run sorted by what they are about: one ARK at one URL, or what many ARKs share."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import takewhile
+
+from crawler.asking.controls import place_of
+from crawler.asking.paths import origin_of
+from crawler.asking.questions import is_reached, reached
+from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
+from extractors.ark import Ark
+from extractors.normalize import NotAnArk
+
+_CONTROLS = (Question.CONTROL, Question.CONTROL_INFO)
+#: Questions whose answers bear on many ARKs, beside the one for which they were put.
+SHARED = frozenset({*_CONTROLS, Question.POLICY_LINK, Question.WELL_KNOWN})
+
+
+@dataclass(slots=True)
+class AnswerSet:
+    """What was answered about one ARK at one URL; the last attempt at each question is the answer."""
+
+    last: dict[Question, Observation] = field(default_factory=dict)
+    earlier: list[Observation] = field(default_factory=list)
+    """The attempts before those."""
+
+    def add(self, seen: Observation) -> None:
+        """Keep *seen*, whatever the order of the attempts."""
+        known = self.last.get(seen.question)
+        if known is None or seen.attempt >= known.attempt:
+            self.earlier += [known] if known is not None else []
+            self.last[seen.question] = seen
+        else:
+            self.earlier.append(seen)
+
+    @property
+    def answer(self) -> Observation | None:
+        """The answer by which the object was reached, or else the first; None where nothing was asked."""
+        return reached(self.last) or self.last.get(Question.OBJECT)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSets:
+    """The observations of a run, or those about some of its ARKs with what many share."""
+
+    about: Mapping[str, AnswerSet]
+    """By the URL of the object question."""
+    policies: Mapping[str, Observation]
+    """The last answers for pages where commitments stand in full, by the URL asked."""
+    paths: Mapping[str, Observation]
+    """The last answers for what a host says of its resolver's path, by the origin asked."""
+    _controls: Mapping[tuple[str, str, Question], list[Observation]]
+
+    @classmethod
+    def of(cls, observations: Iterable[Observation]) -> AnswerSets:
+        """Sort *observations*, which may come in any order."""
+        about: dict[str, AnswerSet] = defaultdict(AnswerSet)
+        shared: dict[Question, dict[str, Observation]] = {Question.POLICY_LINK: {}, Question.WELL_KNOWN: {}}
+        controls: dict[tuple[str, str, Question], list[Observation]] = defaultdict(list)
+        for seen in observations:
+            if seen.question in _CONTROLS:
+                controls[place_of(seen.asked_url), _invented(seen).naan, seen.question].append(seen)
+            elif seen.question in shared:
+                _keep_last(shared[seen.question], seen)
+            elif seen.question in ACCESS or seen.question not in CONFORMANCE:
+                about[seen.request_url].add(seen)
+        paths = {origin_of(url): seen for url, seen in shared[Question.WELL_KNOWN].items()}
+        return cls(dict(about), shared[Question.POLICY_LINK], paths, dict(controls))
+
+    def with_those_about(self, observations: Iterable[Observation]) -> AnswerSets:
+        """The dossiers of *observations* in place of those here, with what many share as it is here."""
+        return replace(self, about=AnswerSets.of(observations).about)
+
+    def answer(self, url: str) -> Observation | None:
+        """The answer for the object at *url*, as far as there is one."""
+        return self.about[url].answer if url in self.about else None
+
+    def control(self, ark: Ark, url: str, question: Question) -> Observation | None:
+        """What was answered for a name that can't exist, beside *ark* where it was asked for at *url*.
+
+        Of the controls of that resolver and NAAN it is the one whose name has most of its beginning in common with
+        the ARK's: that of its own shoulder where one was asked; another shoulder's is better than none. Of several
+        attempts the last counts.
+        """
+        candidates = self._controls.get((place_of(url), ark.naan, question), [])
+        return max(candidates, key=lambda seen: (_common(_invented(seen), ark), seen.attempt), default=None)
+
+
+def is_about_resolver(question: Question, answers: Mapping[Question, Observation]) -> bool:
+    """Whether *question* was put to learn how the resolver treats other forms of an ARK that it had answered for."""
+    if question not in CONFORMANCE:
+        return False
+    return question not in ACCESS or (Question.OBJECT in answers and is_reached(answers[Question.OBJECT]))
+
+
+def _keep_last(known: dict[str, Observation], seen: Observation) -> None:
+    before = known.get(seen.asked_url)
+    if before is None or seen.attempt >= before.attempt:
+        known[seen.asked_url] = seen
+
+
+def _common(one: Ark, other: Ark) -> int:
+    pairs = zip(one.name, other.name, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _invented(seen: Observation) -> Ark:
+    """The name that a control asked for; the ARK that it stands beside where its URL holds none."""
+    return _first_ark(seen.asked_url, seen.ark)
+
+
+@lru_cache(maxsize=4096)  # one control stands beside many ARKs
+def _first_ark(asked_url: str, ark: str) -> Ark:
+    try:
+        return Ark.parse(asked_url)
+    except NotAnArk:
+        return Ark.parse(ark)

@@ -1,0 +1,110 @@
+"""What a reader makes of a document: blocks of text that know where they stand, links, and what went wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """In which part a mention plays in its document."""
+
+    TEXT = "text"
+    LINK_TARGET = "link-target"
+    METADATA = "metadata"
+    LINK_ANNOTATION = "link-annotation"
+    STRUCTURED_DATA = "structured-data"
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A stretch of a block's text that its readers see as a link."""
+
+    start: int
+    """Code points in the block's text, as `end`."""
+    end: int
+    link: int
+    """Which link of the document this is: the `Block.link` of its target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A run of text that a human or a program reads as one piece.
+
+    Offsets of mentions are code points in `text`. A `TEXT` block may hold line breaks as the source has them; every
+    other role is one value (a link target, a metadata value) as its format decodes it.
+    """
+
+    text: str
+    role: Role = Role.TEXT
+    page: int | None = None
+    """The page in a paginated document, counted from 1."""
+    place: str = ""
+    """Element and attribute (``a/@href``), or a rectangle on the page in points (``rect:72,100,300,112``); a part
+    of the document (``footnote:3``, ``comment``, ``Sheet1!B12``, ``attachment:NAME``)."""
+    link: int | None = None
+    """For a link target whose visible text is known: which link of the document it is, by its reader's count."""
+    anchors: tuple[Anchor, ...] = ()
+    """Where in a text its links stand, in order; a link whose text is broken over columns has several."""
+    line_slack: tuple[tuple[int, float], ...] = ()
+    """Where geometry is known: the offset at which a line of the text ends (the first character of its line break, or
+    PDFium's U+FFFE), and the room that was left in that line, in widths of an average character of it; in order."""
+    seams: tuple[int, ...] = ()
+    """Offsets, in order, at which the gaps on a page or its base lines spoke against the text: where a blank was taken
+    out, as from letterspaced words; a blank that stands though the gap is hardly one; what was parted by a blank from
+    the text before, such as a raised mark. What is found there is never certain by itself."""
+    page_breaks: tuple[int, ...] = ()
+    """Offsets at which further pages begin, in a text that runs on over them; `page` is that of its first character."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """Something about a document that its reader must know: why it could not be read, or what stands in it."""
+
+    kind: str
+    """A token: ``unreadable``, ``encrypted``, ``unknown-format``, ``parser-crashed``, ``parser-timeout``,
+    ``page-limit``, ``size-limit``, ``time-limit``, ``archive-limit``, ``members-skipped``, ``damaged``, ``repaired``,
+    ``unreadable-page``, ``unreadable-part``, ``duplicate-member``, ``namespace-mention``, ``empty``; and about how it
+    cites: ``link-mismatch``, ``unlinked-ark``, ``dead-link``, ``malformed-ark`` …"""
+    detail: str
+
+
+#: Findings about how a document cites, rather than about how it could be read.
+ABOUT_CITATIONS = frozenset({"dead-link", "link-mismatch", "malformed-ark", "namespace-mention", "unlinked-ark"})
+
+
+#: Findings that mean that nothing of a document could be read, rather than that something was odd.
+NOTHING_READ = frozenset(
+    {
+        "unreadable",
+        "encrypted",
+        "unknown-format",
+        "parser-crashed",
+        "parser-timeout",
+        "parser-out-of-memory",
+        "empty",
+        "undecodable",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A document as its reader saw it."""
+
+    media_type: str
+    blocks: tuple[Block, ...] = ()
+    links: tuple[str, ...] = ()
+    """Targets that may lead to further documents, as written, in order, each once."""
+    base: str | None = None
+    """The base URL that the document declares for its links, if any."""
+    title: str = ""
+    findings: tuple[Finding, ...] = ()
+    documents: tuple[str, ...] = ()
+    """Those of the links of which the page says that a document is there: a PDF that it embeds, an item."""
+    parts: tuple[str, ...] = ()
+    """Those of the links that belong to the page: its frames, and where it goes on by itself (a refresh)."""
+    unfollowed: tuple[str, ...] = ()
+    """Those of the links that crawlers are asked not to follow wherever they stand (``rel=nofollow``)."""
+    robots: tuple[str, ...] = ()
+    """What the page asks of crawlers in general, or of this one, in its own words: ``noindex, nofollow``."""

@@ -1,0 +1,76 @@
+"""Mentions that could be decided otherwise, kept with the text around them, to be decided again when more is known.
+
+The ARKs of a whole audit are better evidence than those of one document: names that stand whole in another one, the
+shape of a shoulder's names, its check characters. What was sure stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from extractors.ark import Ark
+from extractors.document_model import Anchor, Block
+from extractors.find import scan
+from extractors.mentions.mention import Mention
+from extractors.wraps.by_names import ANOTHER_BEGINS, NOTHING_FOLLOWS
+from extractors.wraps.evidence import Cutting, Evidence
+from extractors.wraps.layout import NEAR_CHARS
+from extractors.wraps.wrap import Confidence
+
+#: Rules that no evidence overrules: an ARK ends where nothing follows that could be part of it.
+_PLAIN = frozenset({ANOTHER_BEGINS, NOTHING_FOLLOWS})
+
+
+@dataclass(frozen=True, slots=True)
+class UnresolvedMention:
+    """A mention that was not certain, and what its decisions were made on."""
+
+    index: int
+    """Which of its document's mentions it is, from 0."""
+    window: Block
+    """The text around it, with what is known of its links and lines."""
+    offset: int
+    """Where in the reader's block the window begins."""
+    cutting: Cutting
+    """What line ends do to ARKs in its block."""
+
+
+def unresolved_mentions(
+    blocks: Sequence[Block], mentions: Sequence[tuple[int, Mention]], cutting: Sequence[Cutting]
+) -> Iterator[UnresolvedMention]:
+    """The doubts about *mentions*, each with the index of its block; *cutting* is what the lines of each block do."""
+    for index, (block_index, mention) in enumerate(mentions):
+        if mention.confidence is not Confidence.CERTAIN and mention.reason not in _PLAIN:
+            start = max(0, mention.spans[0][0] - NEAR_CHARS)
+            window = _window(blocks[block_index], start, mention.spans[-1][1] + NEAR_CHARS)
+            yield UnresolvedMention(index, window, start, cutting[block_index])
+
+
+def decided_again(
+    unresolved: UnresolvedMention, mention: Mention, evidence: Evidence, linked: Mapping[int, Ark] | None = None
+) -> Mention:
+    """*mention* as more *evidence* decides it; itself where nothing changes."""
+    at = mention.spans[0][0] - unresolved.offset
+    for found in scan(unresolved.window, replace(evidence, cutting=unresolved.cutting), linked):
+        if isinstance(found, Mention) and found.spans[0][0] == at:
+            spans = tuple((start + unresolved.offset, end + unresolved.offset) for start, end in found.spans)
+            return replace(found, spans=spans, link=mention.link, citation=mention.citation)
+    return mention
+
+
+def _window(block: Block, start: int, end: int) -> Block:
+    """The piece of *block* from *start* to *end*, with all that stands in it."""
+    return replace(
+        block,
+        text=block.text[start:end],
+        page=None if block.page is None else block.page + sum(at <= start for at in block.page_breaks),
+        anchors=tuple(
+            Anchor(max(0, anchor.start - start), anchor.end - start, anchor.link)
+            for anchor in block.anchors
+            if anchor.end > start and anchor.start < end
+        ),
+        line_slack=tuple((at - start, line_slack) for at, line_slack in block.line_slack if start <= at < end),
+        seams=tuple(at - start for at in block.seams if start <= at < end),
+        page_breaks=tuple(at - start for at in block.page_breaks if start < at < end),
+    )

@@ -1,0 +1,198 @@
+"""One page of a PDF as PDFium sees it: its text, the links over it, and comments; geometry only where it matters."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import pypdfium2.raw as pdfium
+import regex
+from pypdfium2 import PdfDocument, PdfTextPage
+from pypdfium2 import PdfPage as PdfiumPage
+
+from extractors.gutters import FEWEST, counts_on
+from extractors.readers.markup.targets import may_hold_ark
+from extractors.readers.pdf.annotations import Link, comments_of, links_of
+from extractors.readers.pdf.footnotes import notes_in_the_way
+from extractors.readers.pdf.geometry import NO_LINES, Glyphs, Line, Lines, Rows, lines_of, rooms_of
+from extractors.readers.pdf.open_ends import open_lines
+from extractors.readers.pdf.spacing import corrections
+
+Part = TypeVar("Part")
+
+#: Where a label may end: its k, and a colon in one of its spellings.
+_LABEL = regex.compile(r"[kK\uFF2B\uFF4B](?=[^\p{L}\p{N}]{0,8}?(?:[:\uFF1A]|%3[aA]))")
+_LINE_NUMBER = regex.compile("[0-9]{1,5}")
+_SET_APART = 1.4  # times the height of a line
+_LINES_BEFORE_LABEL = 2  # of a resolver
+_LINES_FROM_LABEL = 8
+_LABEL_CHARS = 8  # blanks within so many don't end a word
+_MOST_LABELS = 2_000
+
+MOST_OBJECTS = 300_000
+MOST_CHARS = 2_000_000
+
+
+class TooMuch(Exception):
+    """A page that would cost more than any page is worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class PdfPage:
+    """What is on a page; offsets are code points in its text."""
+
+    number: int
+    text: str
+    links: tuple[Link, ...] = ()
+    comments: tuple[tuple[str, str], ...] = ()
+    """Kind and text of other annotations."""
+    lines: Lines = NO_LINES
+    """Only where they may matter: around labels, and behind a page that may go on."""
+    line_slack: tuple[tuple[int, float], ...] = ()
+    seams: tuple[int, ...] = ()
+    """Where spaces were put right, or are doubtful."""
+    notes: tuple[range, ...] = ()
+    """The lines, by index, of footnotes that stand in the way of what goes on in the next column."""
+    gutter: frozenset[int] = frozenset()
+    """The lines, by index, that are the numbers of others."""
+    font_sizes: tuple[float, ...] = ()
+    """Of each line, where this page or the page before it may go on on the next."""
+    may_go_on: bool = False
+    faults: tuple[str, ...] = ()
+    """Which parts of it could not be read, and why."""
+
+
+def plain(page: PdfPage) -> PdfPage:
+    """Return *page* as if nothing were known of where its text stands."""
+    return PdfPage(page.number, page.text, tuple(link._replace(ranges=()) for link in page.links), page.comments)
+
+
+class _Parts:
+    """Reads the parts of a page, each on its own: what is wrong with one must not take the others with it."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+
+    def read(self, name: str, work: Callable[[], Part], without: Part) -> Part:
+        """What *work* gives, or *without* where it fails, for whatever reason. Raises `TooMuch` and MemoryError."""
+        try:
+            return work()
+        except (MemoryError, TooMuch):
+            raise
+        except Exception as error:
+            self.faults.append(f"{name}: {type(error).__name__}")
+            return without
+
+
+def read_page(document: PdfDocument, number: int, *, continues: bool) -> PdfPage:
+    """The page with this *number*, counted from 1; *continues* is whether the page before it may go on on it.
+
+    Raises what PDFium and its bindings raise over a page that can't be opened, and `TooMuch`.
+    """
+    parts = _Parts()
+    with closing(document[number - 1]) as page:
+        if pdfium.FPDFPage_CountObjects(page) > MOST_OBJECTS:
+            raise TooMuch(f"more than {MOST_OBJECTS} objects")
+        nothing: list[Link] = []
+        annotations = parts.read("links", lambda: list(links_of(document, page)), nothing)
+        none: list[tuple[str, str]] = []
+        comments = parts.read("comments", lambda: list(comments_of(page, len(annotations))), none)
+        links = tuple(link for link in annotations if link.uri.strip())
+        read = PdfPage(number, "", links, tuple(comments))
+        read = parts.read("text", lambda: _with_text(page, read, parts, continues=continues), read)
+    return replace(read, faults=tuple(parts.faults))
+
+
+def _with_text(page: PdfiumPage, read: PdfPage, parts: _Parts, *, continues: bool) -> PdfPage:
+    """*read* with its text, and with geometry where that may matter and can be had."""
+    with closing(page.get_textpage()) as text_page:
+        text = _text(text_page)
+        read = replace(read, text=text)
+        open_ends = open_lines(text)
+        labels = [found.start() for found in _LABEL.finditer(text)][:_MOST_LABELS]
+        ark_links = {link.uri for link in read.links if may_hold_ark(link.uri)}
+        if not (labels or ark_links or continues or open_ends):
+            return read
+
+        def with_geometry() -> PdfPage:
+            glyphs = Glyphs.of(text_page, text)
+            if glyphs is None:
+                return read
+            lines = lines_of(text, glyphs)
+            may_go_on = any(_may_end(lines, after) for after in open_ends)
+            sizes = tuple(map(glyphs.font_size, lines.starts)) if continues or may_go_on else ()
+            placed = replace(read, lines=lines, font_sizes=sizes, may_go_on=may_go_on)
+            return _with_geometry(placed, labels, ark_links, glyphs)
+
+        return parts.read("geometry", with_geometry, read)
+
+
+def _may_end(lines: Lines, after: int) -> bool:
+    """Whether the text of a page may end *after* lines before its last: what follows is not simply the next line."""
+    if not 0 < after < len(lines):
+        return after == 0
+    line, following = lines[-after - 1], lines[-after]
+    return not 0 < line.bottom - following.bottom < _SET_APART * line.height
+
+
+def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], glyphs: Glyphs) -> PdfPage:
+    """*page* with the rooms in its lines and the text under its links, and with its spaces put right."""
+    text, lines, links = page.text, page.lines, page.links
+    if ark_links:
+        rows = Rows(text, lines, glyphs)
+        links = tuple(
+            link._replace(ranges=tuple(rows.under(link.box))) if link.box and link.uri in ark_links else link
+            for link in links
+        )
+    if not labels:
+        return replace(page, links=links)
+    notes = tuple(notes_in_the_way(text, lines, glyphs))
+    gutter = _gutter(text, lines)
+    wrong = corrections(text, labels, lines, glyphs)
+    if wrong:
+        moved = wrong.moved
+        text, lines, labels = wrong.applied(text), lines.moved(moved), [moved(label) for label in labels]
+        links = tuple(link._replace(ranges=tuple((moved(a), moved(b)) for a, b in link.ranges)) for link in links)
+    line_slack = rooms_of(lines, _near(text, labels, lines))
+    return replace(
+        page, text=text, links=links, lines=lines, line_slack=line_slack, seams=wrong.seams, notes=notes, gutter=gutter
+    )
+
+
+def _gutter(text: str, lines: Lines) -> frozenset[int]:
+    """The lines, by index, that are numbers of lines: they count on, and another line stands beside each."""
+    numbered = [
+        index for index, start in enumerate(lines.starts) if _LINE_NUMBER.fullmatch(text, start, lines.ends[index])
+    ]
+    if len(numbered) < FEWEST or not counts_on(
+        [int(text[lines.starts[index] : lines.ends[index]]) for index in numbered]
+    ):
+        return frozenset()
+    rows = sorted((lines[index].middle, index) for index in range(len(lines)) if index not in set(numbered))
+    beside = [index for index in numbered if _has_beside(lines[index], rows)]
+    return frozenset(numbered) if 2 * len(beside) > len(numbered) else frozenset()
+
+
+def _has_beside(number: Line, rows: Sequence[tuple[float, int]]) -> bool:
+    at = bisect_left(rows, (number.middle - number.height / 2, 0))
+    return at < len(rows) and rows[at][0] < number.middle + number.height / 2
+
+
+def _near(text: str, labels: Iterable[int], lines: Lines) -> list[bool]:
+    """Which lines end in a word with a label, or in one that leads up to it."""
+    near = [False] * len(lines)
+    for label in labels:
+        at = bisect_right(lines.starts, label) - 1
+        space = text.find(" ", label + _LABEL_CHARS)
+        stop = bisect_right(lines.starts, space) - 1 if space != -1 else len(lines)
+        for index in range(max(0, at - _LINES_BEFORE_LABEL), min(stop, at + _LINES_FROM_LABEL)):
+            near[index] = True
+    return near
+
+
+def _text(text_page: PdfTextPage) -> str:
+    """All text, up to what a page can hold."""
+    return str(text_page.get_text_range(0, min(text_page.count_chars(), MOST_CHARS)))

@@ -1,0 +1,132 @@
+"""Markdown: a report in brief, for an issue or the summary of a CI job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+import pandas as pd
+
+from crawler.history.ark_status import EventKind
+from reports.audited import audited
+from reports.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of
+from reports.display import escaped, heading, shown
+from reports.formats.report import Files, Report, ReportFormat
+from reports.summary import sentences
+
+#: Tables that a summary shows, with the columns of each that fit, and how many of its rows.
+SHOWN: Final[dict[str, tuple[tuple[str, ...], int]]] = {
+    "causes": (
+        ("number", "cause", "fault", "host", "citations", "documents", "arks", "advice", "assignees", "example_ark"),
+        25,
+    ),
+    "changes": (("event", "ark", "object", "detail"), 25),
+    "inventory": (("findings", "ark", "title", "collection", "expected_url", "final_url"), 25),
+    "levels": (("level", "arks", "share", "meaning"), 10),
+    "naans": (
+        ("naan", "organization", "arks", "citations", "works", "fails", "unreachable", "not_judged", "share_works"),
+        25,
+    ),
+    "landing_hosts": (("host", "arks", "works", "fails", "share_works"), 15),
+    "documents": (("document", "citations", "arks", "works", "fails", "unreachable"), 25),
+    "unfit": (("document", "as_written", "purpose", "is_example"), 10),
+    "summary": (("measure", "value", "change", "since_change"), 60),
+}
+#: A cell longer than this is cut: the whole stands in the other formats.
+LONGEST: Final = 160
+_PATH: Final = PurePosixPath("report.md")
+_NUMERIC: Final = (COUNT, NUMBER, SHARE)
+
+
+def markdown(report: Report) -> str:
+    """The report in brief; what came from the web stands in code spans, and can neither mark up nor call anyone."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    about = audited(report.frames)
+    yield f"# Which ARKs persist? {_words(about.title)}"
+    yield ""
+    for sentence in about.sentences:
+        yield _words(sentence)
+        yield ""
+    if report.choice:
+        yield f"A part of the audit: {code(report.choice.words)}."
+        yield ""
+    for sentence in sentences(report.tables["summary"]):
+        yield f"- {sentence}"
+    for definition in sorted(
+        (each for each in report.definitions if each.name in SHOWN), key=lambda each: list(SHOWN).index(each.name)
+    ):
+        table = _telling(definition.name, report.tables[definition.name])
+        if len(table):
+            yield ""
+            yield from _section(definition, table)
+    yield ""
+    for facts in rows_of(report.frames.run[["version", "run_id", "command", "state"]]):
+        yield "arkaudit {}, run {} ({}, {}).".format(*facts)
+
+
+def _words(text: str) -> str:
+    """*text*, in a code span where it could mark up or call somebody: seeds are of the user's making."""
+    shown = escaped(text)
+    return shown if _PLAIN.fullmatch(shown) else code(shown)
+
+
+def _telling(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows that a summary needs: what was seen for the first time, or is as expected, is no news to act on."""
+    if name == "inventory":
+        return table[table["findings"].notna()]
+    return table[table["event"].ne(EventKind.NEW)] if name == "changes" else table
+
+
+def _section(definition: TableDefinition, table: pd.DataFrame) -> Iterator[str]:
+    names, most = SHOWN[definition.name]
+    by_name = {column.name: column for column in definition.columns}
+    columns = [by_name[name] for name in names if not _is_empty(table[name])]
+    yield f"## {definition.title}"
+    yield ""
+    yield f"| {' | '.join(heading(column.name) for column in columns)} |"
+    yield f"|{'|'.join('---:' if column.type in _NUMERIC else '---' for column in columns)}|"
+    for row in rows_of(table.head(most)[[column.name for column in columns]]):
+        yield f"| {' | '.join(_cell(value, column) for value, column in zip(row, columns, strict=True))} |"
+    if len(table) > most:
+        yield ""
+        yield f"The first {most} of {len(table):,} rows."
+
+
+def _is_empty(column: pd.Series) -> bool:
+    return bool(column.isna().all()) or bool(column.astype("str").fillna("").eq("").all())
+
+
+def _cell(value: Any, column: Column) -> str:
+    text = shown(value, column.type)
+    if not text or column.type in (*_NUMERIC, TRUTH):
+        return text
+    cut = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return cut if _PLAIN.fullmatch(cut) else code(cut)
+
+
+#: Text that means itself in any Markdown, and calls nobody.
+_PLAIN: Final = re.compile(r"[A-Za-z0-9À-ſ ,.:;()'’“”?/%–-]*")
+
+
+def code(text: str) -> str:
+    """*text* as a code span in a table: between as many backticks as it takes, its bars escaped.
+
+    >>> code("a`b|c"), code("`")
+    ('``a`b\\\\|c``', '`` ` ``')
+    """
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{pad}{text.replace('|', chr(92) + '|')}{pad}{fence}"
+
+
+def _files(report: Report) -> Files:
+    yield _PATH, markdown(report).encode("utf-8", "backslashreplace")
+
+
+MARKDOWN = ReportFormat("md", (_PATH,), _files)

@@ -1,0 +1,340 @@
+"""Pure: why an ARK fails at a URL, whose fault that is, and what the citation should be.
+
+Plain values come in, a `Diagnosis` goes out; nothing is asked and nothing is read here. A cause is never more than
+what the answers of one run show, and "nobody can say" is among them: an outage is not link rot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+from crawler.observations import FAMILY_OF, Family, ObjectOutcome, Question
+from extractors.ark import Ark
+from extractors.normalize import NotAnArk
+
+__all__ = ["ADVICE", "FAULT_OF", "Cause", "CauseContext", "Diagnosis", "Failure", "Fault", "diagnosed", "pattern"]
+
+
+class Cause(StrEnum):
+    """Why an ARK fails, as far as one run can tell; the first that fits is the cause."""
+
+    LABEL_FORM = "label-form"
+    """The resolver knows only the other form of the label; both are equal for ever (2023, 3.2)."""
+    HYPHENS = "hyphens"
+    """The resolver takes hyphens for part of the name; they are without meaning (2023, 3.2)."""
+    MOVED_RESOLVER = "moved-resolver"
+    """The cited resolver fails, and another one works."""
+    MISTYPED = "mistyped"
+    """The check character fails: what is cited was never assigned."""
+    CUT_SHORT = "cut-short"
+    """It is the beginning of another cited ARK that works."""
+    RUN_ON = "run-on"
+    """It is another cited ARK that works, with more glued to its name."""
+    UNKNOWN_PART = "unknown-part"
+    """The whole works, this part of it does not."""
+    REFUSED_HERE = "refused-here"
+    """The same ARK works at another URL at which it is cited."""
+    DEAD_HOST = "dead-host"
+    """The host gave no usable answer to any ARK, and that has lasted over several runs and days."""
+    SILENT_HOST = "silent-host"
+    """The host gave no usable answer to any ARK of this run: an outage, until it has lasted."""
+    PASSING = "passing"
+    """The host answers for other ARKs, and gave none for this one: it may pass."""
+    LOOP = "loop"
+    """The redirects lead in a circle, or never end."""
+    BAD_REDIRECT = "bad-redirect"
+    """The redirect leads to no usable address."""
+    CHANGED_PATH = "changed-path"
+    """Every ARK that is led to addresses of this pattern fails there: the site has changed its paths."""
+    UNKNOWN_NAAN = "unknown-naan"
+    """The resolver knows no ARK of this NAAN."""
+    WITHDRAWN = "withdrawn"
+    """The object was there, and is gone for good (410)."""
+    MISSING_PAGE = "missing-page"
+    """The resolver knows the ARK, and the page that it leads to is not there."""
+    UNKNOWN_NAME = "unknown-name"
+    """The resolver knows other ARKs of the NAAN, and not this one."""
+
+
+class Fault(StrEnum):
+    """With whom a repair begins."""
+
+    CITATION = "citation"
+    """The document: what it cites is not what was assigned."""
+    RESOLVER = "resolver"
+    """Whoever runs the resolver, or keeps its table of targets."""
+    LANDING_HOST = "landing-host"
+    """Whoever holds the object: its pages went without a word to the resolver."""
+    NOBODY = "nobody"
+    """Nobody yet: ask again before you conclude."""
+
+
+#: Who is asked for a repair first; where both a citation and a resolver may be wrong, the document is nearer.
+FAULT_OF: Final[Mapping[Cause, Fault]] = {
+    Cause.LABEL_FORM: Fault.RESOLVER,
+    Cause.HYPHENS: Fault.RESOLVER,
+    Cause.MOVED_RESOLVER: Fault.RESOLVER,
+    Cause.MISTYPED: Fault.CITATION,
+    Cause.CUT_SHORT: Fault.CITATION,
+    Cause.RUN_ON: Fault.CITATION,
+    Cause.UNKNOWN_PART: Fault.RESOLVER,
+    Cause.REFUSED_HERE: Fault.RESOLVER,
+    Cause.DEAD_HOST: Fault.RESOLVER,
+    Cause.SILENT_HOST: Fault.NOBODY,
+    Cause.PASSING: Fault.NOBODY,
+    Cause.LOOP: Fault.RESOLVER,
+    Cause.BAD_REDIRECT: Fault.RESOLVER,
+    Cause.CHANGED_PATH: Fault.LANDING_HOST,
+    Cause.UNKNOWN_NAAN: Fault.RESOLVER,
+    Cause.WITHDRAWN: Fault.LANDING_HOST,
+    Cause.MISSING_PAGE: Fault.LANDING_HOST,
+    Cause.UNKNOWN_NAME: Fault.RESOLVER,
+}
+
+#: What to do, in words; the same for every ARK of one cause.
+ADVICE: Final[Mapping[Cause, str]] = {
+    Cause.LABEL_FORM: "Ask the resolver to accept ark: and ark:/ alike; until then cite the form that works.",
+    Cause.HYPHENS: "Ask the resolver to ignore hyphens; until then cite the ARK without them.",
+    Cause.MOVED_RESOLVER: "Cite the ARK at the resolver that works, and ask the old one to redirect there.",
+    Cause.MISTYPED: "Compare the citation with its source: its check character does not fit.",
+    Cause.CUT_SHORT: "Complete the citation: a longer ARK that begins like it works.",
+    Cause.RUN_ON: "Shorten the citation: the ARK without what is glued to its end works.",
+    Cause.UNKNOWN_PART: "Cite the whole, or compare what stands behind its name with the source.",
+    Cause.REFUSED_HERE: "Cite the ARK at the address that works, and tell the one that does not.",
+    Cause.DEAD_HOST: "Look for a successor of the host; cite the ARKs at a resolver that knows them.",
+    Cause.SILENT_HOST: "Ask again before you conclude; if the host stays silent, write to it.",
+    Cause.PASSING: "Ask again: the host answers for other ARKs.",
+    Cause.LOOP: "Tell the host that its redirects lead in a circle.",
+    Cause.BAD_REDIRECT: "Tell the resolver that its redirect leads to no usable address.",
+    Cause.CHANGED_PATH: "One redirect repairs all of these: tell the landing host and the resolver of the pattern.",
+    Cause.UNKNOWN_NAAN: "Find out which resolver serves this NAAN; cite the ARKs there.",
+    Cause.WITHDRAWN: "Ask the holder for a tombstone that explains the withdrawal, at the ARK itself.",
+    Cause.MISSING_PAGE: "Tell the holder which pages are gone, so that the resolver's targets can be corrected.",
+    Cause.UNKNOWN_NAME: "Compare the citation with its source; if it is right, ask the resolver for this name.",
+}
+
+#: Ways by which the object was reached although the way as written failed, and what that says.
+_BY_WAY: Final[Mapping[Question, Cause]] = {
+    Question.OTHER_LABEL: Cause.LABEL_FORM,
+    Question.HYPHENS: Cause.HYPHENS,
+    Question.NO_SLASH: Cause.REFUSED_HERE,
+    Question.AT_PATH: Cause.MOVED_RESOLVER,
+    Question.AT_REGISTRY: Cause.MOVED_RESOLVER,
+    Question.AT_GLOBAL: Cause.MOVED_RESOLVER,
+    Question.CONFIRMED: Cause.MOVED_RESOLVER,
+}
+#: Causes for which a document is to be mended: what their failures have in common is the ARK.
+_IN_DOCUMENTS: Final = frozenset(cause for cause, fault in FAULT_OF.items() if fault is Fault.CITATION)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One ARK that was not reached as cited: at which URL, how, and what else is known of it."""
+
+    ark: str
+    """Normal form."""
+    request_url: str
+    outcome: ObjectOutcome
+    last_url: str
+    """The URL of the last request of the object's chain, whether or not it was answered."""
+    status: int | None = None
+    way: Question | None = None
+    """The way by which it was reached all the same; none for a failure, or for the way as written."""
+    way_url: str | None = None
+    """The URL that was asked that way."""
+    check: str = "unknown"
+    """What its check character says: passes, fails, none or unknown."""
+    suggestions: tuple[str, ...] = ()
+    last_good_url: str | None = None
+    """Where it led in an earlier run, when it worked."""
+    has_lasted: bool = False
+    """Whether it has failed long enough, and often enough, that an outage is no longer likely."""
+
+
+@dataclass(frozen=True, slots=True)
+class CauseContext:
+    """What the other ARKs of the run say about the places where one fails."""
+
+    works_at: str | None = None
+    """Another URL at which the same ARK works."""
+    longer: str | None = None
+    """A cited ARK that works and begins with this one."""
+    shorter: str | None = None
+    """A cited ARK that works and with which this one begins, inside its name."""
+    whole: str | None = None
+    """The ARK of the whole, or of a greater part, where that works and this is a part of it."""
+    host_answers: bool = True
+    """Whether the host that ended the chain answered for any ARK of the run."""
+    naan_known: bool = True
+    """Whether the host that was asked first led any ARK of this NAAN to an object."""
+    pattern_works: bool = True
+    """Whether any ARK works that was led to an address of the same pattern."""
+    pattern_count: int = 1
+    """How many ARKs were led to addresses of this pattern."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Why it fails, with whom a repair begins, and what would be right."""
+
+    cause: Cause
+    fault: Fault
+    host: str
+    """The host that the repair is about."""
+    pattern: str
+    """What the failures that one repair mends have in common, as an address with ``{ark}`` or ``{name}`` in it."""
+    should_be: str | None = None
+    """What the document should say instead, if anything is known to be better."""
+    because: str = ""
+    """Where that comes from."""
+
+
+def diagnosed(failure: Failure, around: CauseContext) -> Diagnosis:
+    """The first cause that fits, in the order of `Cause` but for what a check character says.
+
+    >>> failed = Failure("ark:53355/cl010", "https://m.example/ark:/53355/cl010", ObjectOutcome.BROKEN,
+    ...                  "https://m.example/ark:/53355/cl010", 404)
+    >>> diagnosed(failed, CauseContext(naan_known=False)).cause.value
+    'unknown-naan'
+    """
+    cause = _cause(failure, around)
+    fault = FAULT_OF[cause]
+    asked, ended = _host(failure.request_url), _host(failure.last_url)
+    if cause in (Cause.DEAD_HOST, Cause.LOOP) and ended != asked:
+        fault = Fault.LANDING_HOST
+    at_landing = fault is Fault.LANDING_HOST or cause in (Cause.SILENT_HOST, Cause.PASSING)
+    url = failure.last_url if at_landing else failure.request_url
+    should_be, because = _better(failure, around, cause)
+    return Diagnosis(cause, fault, _host(url), _common(cause, failure, url), should_be, because)
+
+
+def _cause(failure: Failure, around: CauseContext) -> Cause:
+    if failure.way is not None and failure.way in _BY_WAY:
+        return _BY_WAY[failure.way]
+    family = FAMILY_OF[failure.outcome]
+    if family is Family.UNREACHABLE:
+        if around.works_at:
+            return Cause.REFUSED_HERE
+        if around.host_answers:
+            return Cause.PASSING
+        return Cause.DEAD_HOST if failure.has_lasted else Cause.SILENT_HOST
+    if failure.check == "fails":
+        return Cause.MISTYPED
+    if around.longer:
+        return Cause.CUT_SHORT
+    if around.shorter:
+        return Cause.RUN_ON
+    if around.works_at:
+        return _spelling_refused(failure.request_url, around.works_at)
+    if around.whole:
+        return Cause.UNKNOWN_PART
+    if failure.outcome in (ObjectOutcome.LOOP, ObjectOutcome.TOO_MANY_REDIRECTS):
+        return Cause.LOOP
+    if failure.outcome is ObjectOutcome.BAD_REDIRECT:
+        return Cause.BAD_REDIRECT
+    return _refusal(failure, around)
+
+
+def _spelling_refused(refused: str, works: str) -> Cause:
+    """Why one URL of an ARK is refused while another works: for its spelling, where nothing else differs.
+
+    >>> _spelling_refused("https://n2t.net/ark:/13960/t58d-0dn7n", "https://n2t.net/ark:/13960/t58d0dn7n").value
+    'hyphens'
+    """
+    if refused.replace("ark:/", "ark:") == works.replace("ark:/", "ark:"):
+        return Cause.LABEL_FORM
+    if refused.replace("-", "") == works.replace("-", ""):
+        return Cause.HYPHENS
+    return Cause.REFUSED_HERE
+
+
+def _refusal(failure: Failure, around: CauseContext) -> Cause:
+    """Why an ARK was refused by word: by whoever answered last, and what that host does for others."""
+    if failure.status == 410:
+        return Cause.WITHDRAWN
+    if _host(failure.request_url) != _host(failure.last_url):
+        changed = not around.pattern_works and around.pattern_count > 1
+        return Cause.CHANGED_PATH if changed else Cause.MISSING_PAGE
+    return Cause.UNKNOWN_NAME if around.naan_known else Cause.UNKNOWN_NAAN
+
+
+def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str | None, str]:
+    """What the document should say, and how that is known; the surest first."""
+    if failure.way is not None and failure.way_url:
+        return failure.way_url, "it works there"
+    if cause is Cause.CUT_SHORT:
+        return around.longer, "a longer ARK that is cited elsewhere works"
+    if cause is Cause.RUN_ON:
+        return around.shorter, "the ARK without its end is cited elsewhere and works"
+    if cause is Cause.UNKNOWN_PART:
+        return around.whole, "the whole works"
+    if around.works_at:
+        return around.works_at, "the same ARK is cited there and works"
+    if failure.suggestions:
+        return failure.suggestions[0], "did you mean: its check character fits, and one character differs"
+    if failure.last_good_url:
+        return failure.last_good_url, "it led there when it last worked"
+    return None, ""
+
+
+def _common(cause: Cause, failure: Failure, url: str) -> str:
+    """What a group of failures has in common: the host alone where the host is the matter, else the address."""
+    if cause in (Cause.DEAD_HOST, Cause.SILENT_HOST, Cause.PASSING):
+        return f"{urlsplit(url).scheme}://{_host(url)}/" if _host(url) else url
+    if cause in _IN_DOCUMENTS:
+        return failure.ark
+    return pattern(url, failure.ark)
+
+
+def pattern(url: str, ark: str) -> str:
+    """*url* with whatever names *ark* in it left out, so that addresses made by one rule are one text.
+
+    What holds neither the ARK nor its name gives its last step for a wild card.
+
+    >>> pattern("https://gallica.example/ark:/12148/btv1b84.item", "ark:12148/btv1b84")
+    'https://gallica.example/ark:/12148/{name}.item'
+    >>> pattern("https://gallica.example/view/449691?lang=fr", "ark:12148/btv1b84")
+    'https://gallica.example/view/*'
+    """
+    address = url.partition("#")[0]
+    try:
+        parsed = Ark.parse(ark)
+    except NotAnArk:
+        return _wild(address)
+    for name in (parsed.name + parsed.qualifier, parsed.name):
+        before, found, behind = address.partition(name) if name else ("", "", "")
+        if not found and name and _MAY_BE_SPELLED.search(address):
+            before, found, behind = _spelled(address, name)
+        if found:
+            return f"{before}{{name}}{behind}"
+    return _wild(address)
+
+
+#: What a URL has in it where a name may be spelled otherwise than in the normal form.
+_MAY_BE_SPELLED: Final = re.compile("[-%A-Z]")
+
+
+def _spelled(address: str, name: str) -> tuple[str, str, str]:
+    """What stands before a name, the name, and what stands behind it: hyphens anywhere, characters escaped or not."""
+    characters = (f"(?:{re.escape(char)}|{re.escape(quote(char, safe=''))})" for char in name)
+    found = re.search("(?:-|%2D)*".join(characters), address, re.IGNORECASE)
+    return (address[: found.start()], found[0], address[found.end() :]) if found else (address, "", "")
+
+
+def _wild(url: str) -> str:
+    path = url.partition("?")[0]
+    scheme, slashes, rest = path.partition("://")
+    host, slash, way = rest.partition("/")
+    return f"{scheme}{slashes}{host}/{way.rpartition('/')[0] + '/' if '/' in way else ''}*" if slash else path
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).netloc.lower()
+    except ValueError:
+        return ""

@@ -1,0 +1,136 @@
+"""Pure: what a document should say instead of what stands there, wherever that is sure enough to be written down."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from crawler.observations import Family
+from extractors.document_model import Role
+from reports.remediation.causes import Cause
+
+
+class Why(StrEnum):
+    """Why something should be written otherwise; what weighs most first."""
+
+    DID_YOU_MEAN = "did-you-mean"
+    """It is not found, and the one that differs in a character, and whose check character fits, is."""
+    OTHER_FORM = "other-form"
+    """The resolver knows only the other form of the label, or the name without hyphens."""
+    OTHER_RESOLVER = "other-resolver"
+    """The resolver that is written fails, and another works."""
+    REPAIRED = "repaired"
+    """It works once it is whole; as it stands nobody gets there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One place that cites an ARK, with what became of the question for it."""
+
+    as_written: str
+    repaired: str
+    role: Role
+    repairs: tuple[str, ...] = ()
+    is_ambiguous: bool = False
+    has_resolver: bool = True
+    """Whether a resolver is written; if not, which one is asked is our affair."""
+    family: Family = Family.NOT_JUDGED
+    """Of the object, at the URL that is asked for this place."""
+    cause: Cause | None = None
+    """Why it was not reached as it is cited, where it wasn't."""
+    works_at: str | None = None
+    """The URL at which it works, where it does so in another way."""
+    meant_ark: str | None = None
+    """The ARK that was meant, where asking has shown which one lives."""
+    meant_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What should be written, and why."""
+
+    correct: str
+    why: Why
+    because: str
+
+
+#: Repairs of what is wrong wherever it stands: nobody who copies or clicks it gets there. Escapes are not among them:
+#: in the query of another URL they are right.
+_WRONG: Final = {
+    "look-alike hyphen": "a character that only looks like a hyphen",
+    "invisible character": "an invisible character",
+    "full-width character": "a full-width character",
+    "blank in the label": "a blank in the label",
+    "blank before a colon": "a blank before the colon",
+    "no-break space": "a no-break space",
+}
+#: Repairs of what is usual in set text, and wrong only in what programs follow.
+_LAYOUT: Final = {
+    "line wrap": "a line break",
+    "hyphen at line wrap": "a line break with a hyphen",
+    "page break": "a page break",
+    "soft hyphen": "a soft hyphen",
+}
+_WAYS: Final = {
+    Cause.LABEL_FORM: Why.OTHER_FORM,
+    Cause.HYPHENS: Why.OTHER_FORM,
+    Cause.MOVED_RESOLVER: Why.OTHER_RESOLVER,
+    Cause.REFUSED_HERE: Why.OTHER_RESOLVER,
+}
+_BECAUSE: Final = {
+    Cause.LABEL_FORM: "the resolver knows only the other form of the label; it works so",
+    Cause.HYPHENS: "the resolver takes hyphens for part of the name; it works without them",
+    Cause.MOVED_RESOLVER: "the resolver that is written fails; it works there",
+    Cause.REFUSED_HERE: "it fails as it is written; the same ARK is cited there and works",
+}
+
+
+def correction(place: Place) -> Correction | None:
+    """What should be written at *place*; None where it is right, or where nobody can be sure.
+
+    >>> found = correction(Place("ark:/12148/btv1b84\\N{EN DASH}49691v", "ark:/12148/btv1b84-49691v", Role.TEXT,
+    ...                          ("look-alike hyphen",), family=Family.WORKS))
+    >>> found.correct, found.because
+    ('ark:/12148/btv1b84-49691v', 'it has a character that only looks like a hyphen, and works without')
+    """
+    if place.is_ambiguous:
+        return None
+    if place.meant_ark:
+        correct = place.meant_url if place.has_resolver and place.meant_url else place.meant_ark
+        return Correction(
+            correct, Why.DID_YOU_MEAN, f"it is not found; {place.meant_ark} differs in a character and lives"
+        )
+    if place.cause in _WAYS:
+        better = place.works_at if place.has_resolver else _without_hyphens(place)
+        if better and better != place.as_written:
+            return Correction(better, _WAYS[place.cause], _BECAUSE[place.cause])
+        return None
+    faults = _faults(place)
+    if faults and place.cause is None and place.family is Family.WORKS and place.repaired != place.as_written:
+        return Correction(place.repaired, Why.REPAIRED, f"it has {', '.join(faults)}, and works without")
+    return None
+
+
+def _without_hyphens(place: Place) -> str | None:
+    """The ARK of a place without a resolver as it works anywhere; None where something else is wrong with it."""
+    return place.repaired.replace("-", "") if place.cause is Cause.HYPHENS and place.works_at else None
+
+
+def _faults(place: Place) -> list[str]:
+    known = _WRONG if place.role is Role.TEXT else {**_WRONG, **_LAYOUT}
+    is_hyphenation = place.role is Role.TEXT and not has_look_alike(place.as_written)
+    wrong = (repair for repair in place.repairs if not (repair == "look-alike hyphen" and is_hyphenation))
+    return [known[repair] for repair in wrong if repair in known]
+
+
+def has_look_alike(text: str) -> bool:
+    """Whether a dash that is no hyphen-minus stands inside a line; at its end a typesetter has put it there.
+
+    >>> has_look_alike("ark:/12148/btv1b84\\N{EN DASH}49691v"), has_look_alike("ark:/12148/btv1b84\\N{HYPHEN}\\n49691v")
+    (True, False)
+    """
+    inside = re.sub(r"\S[ \t]*[\r\n]", "", text)
+    return any((unicodedata.category(char) == "Pd" and char != "-") or char == "\N{MINUS SIGN}" for char in inside)

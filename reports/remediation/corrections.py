@@ -1,0 +1,140 @@
+"""The tables for those who mend: what editors should write, and which URL a resolver should have for an ARK."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pandas as pd
+
+from crawler.observations import Family, ObjectOutcome, Question
+from extractors.document_model import Role
+from reports.ark_statuses import families
+from reports.columns import JOINT
+from reports.definitions import (
+    ARK,
+    COUNT,
+    MOMENT,
+    NAAN_COLUMN,
+    OBJECT_COLUMN,
+    REQUEST_URL_COLUMN,
+    TEXT,
+    TOKEN,
+    URL,
+    Column,
+    TableDefinition,
+    rows_of,
+)
+from reports.frames import Frames
+from reports.remediation.causes import Cause
+from reports.remediation.correcting import Place, correction
+from reports.remediation.failing import diagnosed_failures
+from reports.remediation.known import with_decisions
+
+_PAIR: Final = ["ark_id", "request_url"]
+
+
+def corrections(frames: Frames) -> pd.DataFrame:
+    """One row a place that should be written otherwise; ordered by document, then as they stand in it."""
+    failing = diagnosed_failures(frames)[[*_PAIR, "cause", "should_be"]]
+    verdicts = frames.verdicts[[*_PAIR, "object", "did_you_mean"]]
+    rows = frames.mentions.merge(verdicts, on=_PAIR, how="left").merge(failing, on=_PAIR, how="left")
+    rows = rows[rows["repairs"].fillna("").ne("") | rows["did_you_mean"].notna() | rows["cause"].notna()]
+    rows = with_decisions(frames, rows)
+    rows = rows[rows["treatment"].isna()]
+    rows = rows.assign(family=families(rows["object"]))
+    found = [correction(_place(dict(zip(rows.columns, row, strict=True)))) for row in rows_of(rows)]
+    told = [(each.correct, each.why.value, each.because) if each else (None, None, None) for each in found]
+    columns = ["correct", "why", "because"]
+    shown = pd.DataFrame(told, columns=columns, index=rows.index).astype("str")
+    rows = rows.drop(columns="why").assign(**{name: shown[name] for name in columns})
+    ordered = rows[rows["why"].notna()].sort_values(["document", "ordinal", "request_url"], ignore_index=True)
+    return _shaped(ordered, CORRECTIONS)
+
+
+def _place(row: dict[str, Any]) -> Place:
+    meant = row["did_you_mean"] if isinstance(row["did_you_mean"], dict) else {}
+    return Place(
+        as_written=row["as_written"],
+        repaired=row["repaired"],
+        role=Role(row["role"]),
+        repairs=tuple(row["repairs"].split(JOINT)) if row["repairs"] else (),
+        is_ambiguous=row["confidence"] == "ambiguous",
+        has_resolver=bool(row["resolver"]) or "://" in row["repaired"],
+        family=Family(row["family"]),
+        cause=Cause(row["cause"]) if row["cause"] else None,
+        works_at=row["should_be"] if row["should_be"] and "://" in row["should_be"] else None,
+        meant_ark=meant.get("ark"),
+        meant_url=meant.get("url"),
+    )
+
+
+def targets(frames: Frames) -> pd.DataFrame:
+    """One row an ARK and URL that was judged; those that no longer work come first, then by ARK and URL."""
+    judged = frames.verdicts[frames.verdicts["object"].ne(ObjectOutcome.SKIPPED)]
+    asked = frames.observations[frames.observations["question"].eq(Question.OBJECT)].sort_values(
+        "attempt", kind="stable"
+    )
+    last = asked.drop_duplicates(_PAIR, keep="last")[[*_PAIR, "status"]]
+    rows = judged.merge(last, on=_PAIR, how="left").merge(frames.last_good, on="ark_id", how="left")
+    rows = rows.merge(frames.latest[[*_PAIR, "state"]], on=_PAIR, how="left")
+    expected = frames.inventory.set_index("ark")["expected_url"]
+    works = families(rows["object"]).eq(Family.WORKS)
+    rows = rows.assign(
+        works=works,
+        good_url=rows["good_url"].mask(works, rows["final_url"]),
+        good_at=rows["good_at"].mask(works, rows["judged_at"]),
+        expected_url=rows["ark"].map(expected).astype("str"),
+    )
+    return _shaped(rows.sort_values(["works", "ark", "request_url"], ignore_index=True), TARGETS)
+
+
+def _shaped(rows: pd.DataFrame, definition: TableDefinition) -> pd.DataFrame:
+    """The columns of a definition, in its order, with their dtypes."""
+    dtypes = {COUNT: "Int64", MOMENT: "datetime64[ms, UTC]"}
+    return rows[[column.name for column in definition.columns]].astype(
+        {column.name: dtypes.get(column.type, "str") for column in definition.columns}
+    )
+
+
+CORRECTIONS: Final = TableDefinition(
+    "corrections",
+    "Corrections for editors",
+    "One row a place that should be written otherwise, in the order of the documents; only what is sure enough: what "
+    "works once it is repaired, what was meant and lives, and what works in another form or at another resolver.",
+    corrections,
+    (
+        Column("document", URL, "URL or path of the document"),
+        Column("page", COUNT, "page of a paginated document", "page number from 1"),
+        Column("place", TEXT, "element and attribute, or rectangle on the page in points"),
+        Column("role", TOKEN, "text, link-target, metadata, link-annotation or structured-data"),
+        Column("as_written", TEXT, "what stands in the document"),
+        Column("correct", TEXT, "what should stand there"),
+        Column("why", TOKEN, "did-you-mean, other-form, other-resolver or repaired"),
+        Column("because", TEXT, "why, in words"),
+        Column("context", TEXT, "text around it"),
+        Column("ark", ARK, "ARK in normal form, as it was read"),
+        Column("assignee", TEXT, "who looks after it, as was decided; empty for nobody"),
+    ),
+    is_listing=True,
+)
+
+TARGETS: Final = TableDefinition(
+    "targets",
+    "Where ARKs lead",
+    "One row an ARK and URL, for those who keep a resolver's table: where it led when it worked last, and where it "
+    "leads now. Those that no longer work come first.",
+    targets,
+    (
+        Column("ark", ARK, "ARK in normal form"),
+        NAAN_COLUMN,
+        REQUEST_URL_COLUMN,
+        Column("good_url", URL, "URL at which it landed when it worked last; empty where it was never seen to"),
+        Column("good_at", MOMENT, "beginning of the run that saw it there", "UTC", varies=True),
+        Column("final_url", URL, "URL at which it lands now; empty where nothing answers"),
+        OBJECT_COLUMN,
+        Column("status", COUNT, "HTTP status of the last answer; empty when there was none", "HTTP status"),
+        Column("state", TOKEN, "standing after all checks; empty when it is not known"),
+        Column("expected_url", URL, "URL at which it should land, as the inventory says; empty without one"),
+    ),
+    is_listing=True,
+)

@@ -1,0 +1,131 @@
+"""Pure: whether an ARK does what its own institution expects: where it lands, and whether it lets people in.
+
+What could not be judged is never called wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Final
+from urllib.parse import unquote
+
+from crawler.history.changes import place
+from crawler.observations import FAMILY_OF, Family, ObjectOutcome
+from crawler.resolving import sendable
+
+
+class Presence(StrEnum):
+    """Whether an ARK of the inventory has ever been met."""
+
+    NEVER_SEEN = "never-seen"
+    """No document cites it, and nobody has checked it."""
+    NEVER_CHECKED = "never-checked"
+    """Cited, and never checked."""
+    NEVER_CITED = "never-cited"
+    """Checked, though no document cites it."""
+    SEEN = "seen"
+
+
+class Landing(StrEnum):
+    """Where an ARK lands, beside where it should."""
+
+    ELSEWHERE = "elsewhere"
+    """At another object."""
+    EXPECTED = "expected"
+    UNDETERMINED = "undetermined"
+    NOT_STATED = "not-stated"
+    """The inventory says nothing about it."""
+
+
+class ExpectedAccess(StrEnum):
+    """Whether people are let in, beside whether they should be."""
+
+    WRONGLY_OPEN = "wrongly-open"
+    WRONGLY_CLOSED = "wrongly-closed"
+    AS_MEANT = "as-meant"
+    UNDETERMINED = "undetermined"
+    NOT_STATED = "not-stated"
+
+
+#: Statuses that ask for a right. A 403 or 429 may only be meant for programs.
+_ASKS_FOR_A_RIGHT: Final = frozenset({401, 407, 451})
+_ESCAPE: Final = re.compile(r"%[0-9a-fA-F]{2}")
+#: Characters that stand for themselves in a path, escaped or not; no program tells them apart there.
+_PLAIN: Final = re.compile(r"[A-Za-z0-9._~:@!$'()*,-]")
+#: An ARK in a path: both forms of its label are one, and hyphens mean nothing in it.
+_ARK: Final = re.compile(r"/ark:/*([0-9b-z]+/[^?]*)", re.IGNORECASE)
+
+
+def same_object(one: str, other: str) -> bool:
+    """Whether two URLs stand for one object, as far as URLs tell.
+
+    Without meaning are the scheme, the case of the host, ``www.``, the default port, a trailing slash, the fragment,
+    the order of the query, names of sessions and campaigns, whether a plain character is escaped and a foreign one is
+    not, and how an ARK in the path is written.
+
+    >>> same_object("http://Library.example:80/view/a%7Eb/", "https://www.library.example/view/a~b?utm_source=x#top")
+    True
+    >>> same_object("https://library.example/ark:/12148/x5-7", "https://library.example/ark%3A12148/x57")
+    True
+    >>> same_object("https://library.example/view/7", "https://library.example/view/8")
+    False
+    """
+    return _canonical(one) == _canonical(other)
+
+
+def _canonical(url: str) -> str:
+    plain = _ESCAPE.sub(_unescaped, sendable(url.strip()))
+    as_one = _ARK.sub(lambda found: "/ark:" + found[1].replace("-", ""), plain)
+    return place(as_one).removeprefix("www.")
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    char = unquote(escape[0])
+    return char if _PLAIN.fullmatch(char) else escape[0].upper()
+
+
+def presence(*, is_cited: bool, is_checked: bool) -> Presence:
+    """Whether an ARK has been met.
+
+    >>> presence(is_cited=False, is_checked=True).value
+    'never-cited'
+    """
+    if is_checked:
+        return Presence.SEEN if is_cited else Presence.NEVER_CITED
+    return Presence.NEVER_CHECKED if is_cited else Presence.NEVER_SEEN
+
+
+def landing(
+    expected: str | None, outcome: ObjectOutcome | None, final_url: str | None, passed: Iterable[str] = ()
+) -> Landing:
+    """Where an ARK lands; one of the URLs *passed* on the way suffices, for a page may lead on to its newest form.
+
+    Only what led to an object that was found can be at the wrong one.
+    """
+    if expected is None:
+        return Landing.NOT_STATED
+    if outcome is None or FAMILY_OF[outcome] is not Family.WORKS or not final_url:
+        return Landing.UNDETERMINED
+    if any(same_object(expected, url) for url in (final_url, *passed)):
+        return Landing.EXPECTED
+    return Landing.ELSEWHERE if outcome is ObjectOutcome.RESOLVED else Landing.UNDETERMINED
+
+
+def access(
+    closed: bool | None, outcome: ObjectOutcome | None, status: int | None = None, *, asks_password: bool = False
+) -> ExpectedAccess:
+    """Whether people are let in as it is meant.
+
+    An answer for the object is open; a notice that explains why it can't be had, and a refusal that asks for a right,
+    are closed. Nothing else says either.
+    """
+    if closed is None:
+        return ExpectedAccess.NOT_STATED
+    if outcome is ObjectOutcome.RESOLVED:
+        return ExpectedAccess.WRONGLY_OPEN if closed else ExpectedAccess.AS_MEANT
+    asks = status in _ASKS_FOR_A_RIGHT or asks_password
+    if outcome is ObjectOutcome.EXPLAINED or (outcome is ObjectOutcome.BLOCKED and asks):
+        return ExpectedAccess.AS_MEANT if closed else ExpectedAccess.WRONGLY_CLOSED
+    return ExpectedAccess.UNDETERMINED

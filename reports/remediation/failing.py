@@ -1,0 +1,188 @@
+"""Every ARK that was not reached as cited, with its cause: brings what a run knows to `reports.remediation.causes`."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import pandas as pd
+
+from crawler.history.ark_status import ArkState
+from crawler.observations import Family, ObjectOutcome, Question
+from crawler.verdicts.verdict import WAYS
+from extractors.ark import Ark
+from reports.ark_statuses import families
+from reports.columns import JOINT
+from reports.definitions import rows_of
+from reports.frames import Frames
+from reports.listings import checks_of
+from reports.remediation.causes import CauseContext, Diagnosis, Failure, diagnosed, pattern
+
+_DIAGNOSIS: Final = ["cause", "fault", "host", "pattern", "should_be", "because"]
+_LAST_GOOD: Final = ["last_good_url", "last_good_at"]
+_KNOWN: Final = ["ark_id", "ark", "naan", "request_url", "object", "family", "object_evidence", *_LAST_GOOD]
+
+
+@lru_cache(maxsize=2)
+def diagnosed_failures(frames: Frames) -> pd.DataFrame:
+    """One row a verdict whose ARK fails, is silent, or was reached in another way than cited; with its `Diagnosis`.
+
+    In no stated order.
+    """
+    judged = _judged(frames)
+    amiss = judged[~judged["family"].isin([Family.WORKS, Family.NOT_JUDGED]) | judged["way"].notna()]
+    world = _World.of(frames, judged)
+    failures = [_failure(row) for row in _records(amiss)]
+    diagnoses = [diagnosed(failure, world.around(failure)) for failure in failures]
+    told = pd.DataFrame([_diagnosis_columns(each) for each in diagnoses], columns=_DIAGNOSIS, index=amiss.index).astype(
+        "str"
+    )
+    return pd.concat([amiss[_KNOWN], told], axis="columns").reset_index(drop=True)
+
+
+def _diagnosis_columns(diagnosis: Diagnosis) -> tuple[str | None, ...]:
+    return (
+        diagnosis.cause.value,
+        diagnosis.fault.value,
+        diagnosis.host,
+        diagnosis.pattern,
+        diagnosis.should_be,
+        diagnosis.because or None,
+    )
+
+
+def _judged(frames: Frames) -> pd.DataFrame:
+    """The verdicts, each with how the chain of its object ended and the way by which it was reached."""
+    attempts = frames.observations.sort_values("attempt", kind="stable")
+    answers = attempts.drop_duplicates(["ark_id", "request_url", "question"], keep="last")
+    chain = answers.loc[answers["question"].eq(Question.OBJECT), ["ark_id", "request_url", "final_url", "status"]]
+    rows = frames.verdicts.assign(
+        family=families(frames.verdicts["object"]),
+        way=frames.verdicts["remarks"].map(_way).astype("str"),
+    )
+    chain = chain.rename(columns={"final_url": "last_url", "status": "last_status"})
+    rows = rows.merge(chain, on=["ark_id", "request_url"], how="left")
+    ways = answers.loc[answers["question"].isin(list(WAYS)), ["ark_id", "request_url", "question", "asked_url"]]
+    ways = ways.assign(way=ways["question"].astype("str")).rename(columns={"asked_url": "way_url"})
+    rows = rows.merge(ways.drop(columns="question"), on=["ark_id", "request_url", "way"], how="left")
+    checks = checks_of(frames)
+    good = frames.last_good.rename(columns={"good_url": "last_good_url", "good_at": "last_good_at"})
+    good = good[["ark_id", *_LAST_GOOD]]
+    return rows.merge(good, on="ark_id", how="left").assign(
+        last_url=rows["last_url"].fillna(rows["request_url"]),
+        check=rows["ark"].map(lambda ark: checks[ark][0]).astype("str"),
+        suggestions=rows["ark"].map(lambda ark: checks[ark][1]).astype("str"),
+        has_lasted=_has_lasted(frames, rows),
+    )
+
+
+def _way(remarks: str) -> str | None:
+    """The way by which an ARK was reached although the way as written failed, as its verdict says; or none."""
+    told = remarks.split(JOINT) if isinstance(remarks, str) else []
+    return next((way.value for way, (_, remark) in WAYS.items() if remark in told), None)
+
+
+def _has_lasted(frames: Frames, rows: pd.DataFrame) -> pd.Series:
+    """Whether the failure of each row is confirmed: often enough, over days enough, and no fault of ours."""
+    states = rows[["ark_id", "request_url"]].merge(
+        frames.latest[["ark_id", "request_url", "state"]], on=["ark_id", "request_url"], how="left"
+    )
+    return pd.Series(states["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False).to_numpy(), index=rows.index)
+
+
+def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    return [dict(zip(rows.columns, row, strict=True)) for row in rows_of(rows)]
+
+
+def _failure(row: Mapping[str, Any]) -> Failure:
+    return Failure(
+        ark=row["ark"],
+        request_url=row["request_url"],
+        outcome=ObjectOutcome(row["object"]),
+        last_url=row["last_url"],
+        status=row["last_status"],
+        way=Question(row["way"]) if row["way"] else None,
+        way_url=row["way_url"],
+        check=row["check"],
+        suggestions=tuple(row["suggestions"].split(JOINT)) if row["suggestions"] else (),
+        last_good_url=row["last_good_url"],
+        has_lasted=row["has_lasted"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _World:
+    """What all ARKs of a run together say about the places where one fails."""
+
+    working: Mapping[str, str]
+    """A URL at which each ARK works as written."""
+    sorted_arks: list[str]
+    """The ARKs that work, in order."""
+    answering_hosts: frozenset[str]
+    known_naans: frozenset[tuple[str, str]]
+    """Host that was asked first, and NAAN, wherever an object was found."""
+    working_patterns: frozenset[str]
+    failing_patterns: Mapping[str, int]
+
+    @classmethod
+    def of(cls, frames: Frames, judged: pd.DataFrame) -> _World:
+        fine = judged[judged["family"].eq(Family.WORKS) & judged["way"].isna()].sort_values(["ark", "request_url"])
+        answered = frames.hops.loc[frames.hops["status"].lt(500).fillna(False), "url"]
+        led_on = judged[judged["request_url"].map(_netloc).ne(judged["last_url"].map(_netloc))]
+        patterns: dict[bool, list[str]] = defaultdict(list)
+        for ark, url, family in rows_of(led_on[["ark", "last_url", "family"]]):
+            if family in (Family.WORKS, Family.FAILS):
+                patterns[family == Family.WORKS].append(pattern(url, ark))
+        working = dict(rows_of(fine[["ark", "request_url"]]))
+        return cls(
+            working=working,
+            sorted_arks=sorted(working),
+            answering_hosts=frozenset(answered.map(_netloc)),
+            known_naans=frozenset(
+                rows_of(fine[["naan"]].assign(host=fine["request_url"].map(_netloc))[["host", "naan"]])
+            ),
+            working_patterns=frozenset(patterns[True]),
+            failing_patterns=Counter(patterns[False]),
+        )
+
+    def around(self, failure: Failure) -> CauseContext:
+        """What is known beside one failure."""
+        ark = Ark.parse(failure.ark)
+        led_to = pattern(failure.last_url, failure.ark)
+        return CauseContext(
+            works_at=self.working.get(failure.ark),
+            longer=self._longer(failure.ark),
+            shorter=self._shorter(ark),
+            whole=next((str(whole) for whole in ark.implied if str(whole) in self.working), None),
+            host_answers=_netloc(failure.last_url) in self.answering_hosts,
+            naan_known=(_netloc(failure.request_url), ark.naan) in self.known_naans,
+            pattern_works=led_to in self.working_patterns,
+            pattern_count=self.failing_patterns.get(led_to, 0),
+        )
+
+    def _longer(self, ark: str) -> str | None:
+        """The one ARK that works and goes on inside the name where *ark* ends; none where there are several."""
+        found: list[str] = []
+        for place in range(bisect_left(self.sorted_arks, ark), len(self.sorted_arks)):
+            candidate = self.sorted_arks[place]
+            if not candidate.startswith(ark) or len(found) > 1:
+                break
+            if candidate != ark and candidate[len(ark)] not in "/.":
+                found.append(candidate)
+        return found[0] if len(found) == 1 else None
+
+    def _shorter(self, ark: Ark) -> str | None:
+        """The longest ARK that works and ends inside the name of *ark*."""
+        beginning = f"ark:{ark.naan}/"
+        lengths = range(len(ark.name) - 1, 0, -1)
+        candidates = (f"{beginning}{ark.name[:length]}" for length in lengths)
+        return next((candidate for candidate in candidates if candidate in self.working), None)
+
+
+def _netloc(url: str) -> str:
+    """Host and port of a URL as they stand there: this is called for every request of a run, and splits no more."""
+    return url.partition("://")[2].partition("/")[0].partition("?")[0].partition("#")[0].lower()

@@ -1,0 +1,142 @@
+"""The tables about ARKs and objects that don't pair one to one: duplicates, and wholes with their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import pandas as pd
+
+from crawler.observations import Family
+from extractors.ark import Ark
+from extractors.normalize import Profile
+from reports.ark_statuses import ark_statuses, families
+from reports.columns import JOINT
+from reports.definitions import ARK, COUNT, OBJECT_COLUMN, TEXT, TOKEN, TRUTH, Column, TableDefinition, rows_of
+from reports.frames import Frames
+
+#: ARKs or URLs that a row names; the other tables have them all.
+MOST_NAMED: Final = 10
+_PROFILES: Final = {Profile.DRAFT_2005: "the draft of 2005", Profile.SCHEME_2020: "the URI scheme of 2020"}
+
+
+def duplicates(frames: Frames) -> pd.DataFrame:
+    """One row a group; ordered by kind, then by size, the greatest first, then by what they share."""
+    rows = [*_one_object(frames), *_two_objects(frames), *_equal_elsewhere(frames)]
+    table = pd.DataFrame(rows, columns=["kind", "shared", "members"]).astype({"members": "object"})
+    named = table["members"].map(lambda members: JOINT.join(members[:MOST_NAMED]))
+    table = table.assign(size=table["members"].map(len).astype("Int64"), members=named)
+    ordered = table.sort_values(["kind", "size", "shared"], ascending=[True, False, True], ignore_index=True)
+    return ordered[["kind", "shared", "size", "members"]].astype({"kind": "str", "shared": "str", "members": "str"})
+
+
+Group = tuple[str, str, list[str]]
+
+
+def _landed(frames: Frames) -> pd.DataFrame:
+    """The verdicts that led by a redirect to an object, with the whole that each ARK is part of."""
+    works = families(frames.verdicts["object"]).eq(Family.WORKS)
+    landed = frames.verdicts[works & frames.verdicts["final_url"].notna() & frames.verdicts["hop_count"].gt(0)]
+    return landed.assign(base=landed["ark"].map(lambda ark: str(Ark.parse(ark).base)).astype("str"))
+
+
+def _one_object(frames: Frames) -> Iterator[Group]:
+    landed = _landed(frames)[["final_url", "base"]].drop_duplicates()
+    shared = landed[landed["final_url"].duplicated(keep=False)]
+    for url, bases in shared.groupby("final_url")["base"]:
+        yield "one-object", str(url), sorted(bases)
+
+
+def _two_objects(frames: Frames) -> Iterator[Group]:
+    landed = _landed(frames)[["ark", "final_url"]].drop_duplicates()
+    split = landed[landed["ark"].duplicated(keep=False)]
+    for ark, urls in split.groupby("ark")["final_url"]:
+        places = {url.partition("://")[2].removeprefix("www."): url for url in sorted(urls)}
+        if len(places) > 1:
+            yield "two-objects", str(ark), sorted(places.values())
+
+
+def _equal_elsewhere(frames: Frames) -> Iterator[Group]:
+    """ARKs that an older or a later text takes for one: only those with suffixes or escapes can be."""
+    known = ark_statuses(frames)["ark"]
+    candidates = [Ark.parse(ark) for ark in known[known.str.contains(r"[.%#~]", regex=True)]]
+    for profile, title in _PROFILES.items():
+        forms: dict[str, set[str]] = {}
+        for ark in candidates:
+            form = ark.form_under(profile)
+            if form is not None:
+                forms.setdefault(form, set()).add(str(ark))
+        for form, members in forms.items():
+            if len(members) > 1:
+                yield f"equal in {title}", form, sorted(members)
+
+
+def containers(frames: Frames) -> pd.DataFrame:
+    """One row a whole of which parts are cited or judged; those that fail first, then by number of parts and by ARK."""
+    standings = ark_statuses(frames)
+    family = dict(rows_of(standings[["ark", "family"]]))
+    outcome = dict(rows_of(standings[["ark", "object"]]))
+    parts: dict[str, list[str]] = {}
+    for ark in standings["ark"][standings["ark"].str.count("/|[.]") > 1]:
+        for whole in Ark.parse(ark).implied:
+            parts.setdefault(str(whole), []).append(ark)
+    rows = [
+        (
+            whole,
+            outcome.get(whole),
+            whole in family,
+            len(members),
+            *(sum(family[member] == each for member in members) for each in Family),
+            JOINT.join(sorted(members)[:MOST_NAMED]),
+        )
+        for whole, members in parts.items()
+    ]
+    names = [column.name for column in CONTAINERS.columns]
+    table = pd.DataFrame(rows, columns=names).astype(_CONTAINER_DTYPES)
+    amiss = table["whole"].map(family).ne(Family.FAILS.value)
+    ordered = table.assign(amiss=amiss).sort_values(
+        ["amiss", "parts", "whole"], ascending=[True, False, True], ignore_index=True
+    )
+    return ordered[names]
+
+
+DUPLICATES: Final = TableDefinition(
+    "duplicates",
+    "Duplicates",
+    "One row a group. Several ARKs that end at one URL may be one object, or share a page that stands for all; one "
+    "ARK that ends at several URLs may be two objects, or one with two addresses. None of that is an error by itself.",
+    duplicates,
+    (
+        Column(
+            "kind",
+            TOKEN,
+            "one-object (several ARKs end there), two-objects (it ends at several URLs), or equal in a text",
+        ),
+        Column("shared", TEXT, "URL at which the ARKs end, ARK that ends at the URLs, or form that the ARKs share"),
+        Column("size", COUNT, "how many ARKs or URLs there are", "ARKs or URLs"),
+        Column("members", TEXT, f"the ARKs or URLs; {MOST_NAMED} at most"),
+    ),
+)
+
+CONTAINERS: Final = TableDefinition(
+    "containers",
+    "Wholes and their parts",
+    "One row a whole: an ARK whose parts or variants are cited. By its form a part says that the whole exists "
+    "(draft-kunze-ark-38, 2.5); wholes that were asked for and fail come first.",
+    containers,
+    (
+        Column("whole", ARK, "ARK of the whole"),
+        OBJECT_COLUMN,
+        Column("is_cited", TRUTH, "whether the whole itself is cited or was asked for"),
+        Column("parts", COUNT, "parts or variants of it that are cited or were asked for", "ARKs"),
+        Column("works", COUNT, "parts that work", "ARKs"),
+        Column("fails", COUNT, "parts that fail", "ARKs"),
+        Column("unreachable", COUNT, "parts whose server gave no answer today", "ARKs"),
+        Column("not_judged", COUNT, "parts that were not judged", "ARKs"),
+        Column("members", TEXT, f"the parts; {MOST_NAMED} at most"),
+    ),
+)
+_CONTAINER_DTYPES: Final = {
+    **{column.name: "Int64" if column.type is COUNT else "str" for column in CONTAINERS.columns},
+    "is_cited": "boolean",
+}
