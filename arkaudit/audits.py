@@ -114,6 +114,7 @@ def audit(
         if targets is not None:
             return list(targets)
         if not is_read:
+            store.note_finders(run_id)
             decide_unresolved(store, run_id, resolver=config.resolver)
             record_registry_findings(store, run_id, registry)
             is_read = True

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from hashlib import blake2b
 from urllib.parse import urlsplit
 
 from crawler.sources.canonical import is_for_once, names_session, same_document
 from crawler.sources.listing import SourceKind
 from extractors.ark import Ark
+
+#: Among a hundred million documents, two have the same key with a chance of one in four thousand.
+KEY_BYTES = 8
 
 
 class RequestKind(StrEnum):
@@ -58,6 +62,11 @@ class CrawlRequest:
     def is_seed(self) -> bool:
         """Whether the user has named it."""
         return self.found_on is None
+
+    @property
+    def key(self) -> bytes:
+        """The key of what it leads to (`document_key`)."""
+        return document_key(self.canonical)
 
     @property
     def is_urgent(self) -> bool:
@@ -110,6 +119,42 @@ class CrawlRequest:
     def to_ark(cls, ark: Ark, url: str) -> CrawlRequest:
         """The lead to *ark* at *url*: every octet of which counts, for it may be significant to its resolver."""
         return cls(url, url, host_of(url), RequestKind.ARK, ark=ark)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlinks:
+    """Links of a document, in their order, also those to what was known already."""
+
+    found_on: str
+    """Where they stand: the document, or a record in it; or the robots.txt that names sitemaps."""
+    targets: bytes
+    """The keys of the documents that they crawl_request to, one after the other."""
+
+    def target_keys(self) -> Iterator[bytes]:
+        """The keys of the documents that they crawl_request to.
+
+        >>> [key.hex() for key in Outlinks("http://a.example/", document_key("b") + document_key("c")).target_keys()]
+        ['8472c2e34d854f75', '373f6364cd072c1b']
+        """
+        return (self.targets[start : start + KEY_BYTES] for start in range(0, len(self.targets), KEY_BYTES))
+
+
+def outlinks_of(leads: Iterable[CrawlRequest]) -> tuple[Outlinks, ...]:
+    """Return the links that *leads* are, by where they were found."""
+    targets: dict[str, bytearray] = {}
+    for crawl_request in leads:
+        if crawl_request.found_on is not None:
+            targets.setdefault(crawl_request.found_on, bytearray()).extend(crawl_request.key)
+    return tuple(Outlinks(found_on, bytes(keys)) for found_on, keys in targets.items())
+
+
+def document_key(canonical: str) -> bytes:
+    """Return a digest by which a document is known among the targets of links: eight bytes instead of a long URL.
+
+    >>> len(document_key("http://a.example/")) == KEY_BYTES
+    True
+    """
+    return blake2b(canonical.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
 
 
 def page_requests(urls: Iterable[str], *, depth: int, found_on: str | None) -> Iterator[CrawlRequest]:

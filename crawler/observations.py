@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from crawler.crawl_requests import CrawlRequest
+from crawler.crawl_requests import CrawlRequest, Outlinks
 from crawler.outcomes import (
     DESCRIBED,
     FAMILY_OF,
@@ -270,6 +270,8 @@ class DocumentRecord:
     """The entry of the frontier that has its outcome with this row (`crawler.crawl_requests.Lead.canonical`)."""
     listed: str | None = None
     """The digest of what it has listed, if it is a source; kept with the entry that it settles."""
+    outlinks: tuple[Outlinks, ...] = ()
+    """All links that are followed from here, also those to what was known already."""
     led_to: str | None = None
     """The name of the document that its redirects have led to, where that has a row of its own."""
     led_by: DocumentRecord | None = None

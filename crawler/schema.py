@@ -10,6 +10,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     Table,
     Text,
@@ -24,7 +25,7 @@ from crawler.mention_rows import DecidedOn
 #: ``PRAGMA application_id`` of our files ("ARKA"), so that a foreign SQLite file is refused and never written to.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``: raised by every change to the tables below.
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 tables = MetaData()
 
@@ -271,6 +272,19 @@ Index(
     frontier.c.rank,
     frontier.c.frontier_id,
     sqlite_where=text("state = 'waiting'"),
+)
+
+#: What each document of a crawl links to; read and written by `crawler.storage.outlinks` alone.
+outlinks = Table(
+    "outlinks",
+    tables,
+    Column("outlinks_id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("run.run_id"), nullable=False),
+    Column("document_id", ForeignKey("document.document_id"), nullable=False),
+    Column("key", LargeBinary, nullable=False),
+    Column("found_on", Text, nullable=False),
+    Column("targets", LargeBinary, nullable=False),
+    Index("outlinks_by_key", "run_id", "key"),
 )
 
 # -- history: what follows from the tables above, kept so that nobody need read all runs for it

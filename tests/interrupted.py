@@ -360,6 +360,6 @@ def tables(store: Path) -> dict[str, pd.DataFrame]:
 
 def counts(store: Path) -> dict[str, int]:
     """How many rows each table has, also those that nobody publishes."""
-    names = ("run", "document", "finding", "ark", "mention", "observation", "verdict", "frontier")
+    names = ("run", "document", "finding", "ark", "mention", "observation", "verdict", "frontier", "outlinks")
     with sqlite3.connect(store) as raw:
         return {name: raw.execute(f"select count(*) from {name}").fetchone()[0] for name in names}

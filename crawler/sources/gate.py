@@ -8,14 +8,14 @@ where the link stands has a finding for each of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from crawler.crawl_requests import CrawlRequest, Reach
+from crawler.crawl_requests import CrawlRequest, Outlinks, Reach, document_key
 from crawler.resolving import names_skipped_ark
 from crawler.scope import Scope, site_of
 from crawler.sources.link_targets import (
@@ -52,6 +52,8 @@ ABOUT_LINKS = frozenset({"noindex", "nofollow-page", *map(str, Rule)})
 
 #: What makes a lead: URL, where it was found, depth, reach, source and part.
 _Found = tuple[str, str, int, Reach, SourceKind | None, int]
+#: A link to what is on record: where it was found, and the key of the document that it leads to.
+_Known = tuple[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ class Passed:
     findings: tuple[Finding, ...] = ()
     listed: str | None = None
     """The digest of what it lists, if it is a source."""
+    outlinks: tuple[Outlinks, ...] = ()
+    """All links that are followed, also those that *leads* leave out as they are on record."""
 
 
 @dataclass(slots=True)
@@ -109,7 +113,8 @@ class Gate:
         self._listed: set[str] = set()
         """What parts of sources have listed, and where sources went on: to tell those that go in circles."""
         self._further: set[str] = set()
-        self._let_through: set[str] = set()
+        self._let_through: dict[str, bytes] = {}
+        """The keys of documents that are on record, by the URLs of links to them."""
         self._reach_in_site = lru_cache(maxsize=MOST_KNOWN)(self._reach_of_site)
         """How far a link of a page of the site leads, which doesn't depend on the page: most pages link to the same."""
         self._untold: list[str] = []
@@ -131,14 +136,14 @@ class Gate:
         """Take note that *leads* are on record: links to them are passed over from now on."""
         if len(self._let_through) >= MOST_KNOWN:
             self._let_through.clear()
-        self._let_through.update(crawl_request.url for crawl_request in leads)
+        self._let_through.update((crawl_request.url, crawl_request.key) for crawl_request in leads)
 
     def sitemaps(self, urls: Iterable[str], *, robots: str) -> tuple[CrawlRequest, ...]:
         """The sitemaps that a *robots* file names: parts of the site wherever they are, for their own pages are not."""
         if self._rules.depth == 0:
             return ()
         found = dict.fromkeys(url for each in urls if (url := absolute(robots, each)) is not None)
-        return tuple(_requests((url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in found))
+        return _leads_and_links((url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in found)[0]
 
     def page(self, crawl_request: CrawlRequest, reading: Reading, *, url: str, headers: Headers) -> Passed:
         """What the page that *lead* has led to, in the end at *url*, leads to."""
@@ -157,7 +162,8 @@ class Gate:
         leads, refused = self._followed(crawl_request, [] if nofollow else found, url)
         self._report_unreported(refused)
         self.left_out.update(refused.counts)
-        return Passed(tuple(_requests(leads)), (*findings, *refused.findings()))
+        links, outlinks = _leads_and_links(leads)
+        return Passed(links, (*findings, *refused.findings()), outlinks=outlinks)
 
     def source(self, crawl_request: CrawlRequest, read: SourceReading) -> Passed:
         """What a source leads to: its further parts first, then what it lists, in order.
@@ -175,9 +181,10 @@ class Gate:
         if fault is not None:
             findings.append(fault)
             further = []
-        leads: list[_Found] = [
+        leads: list[_Found | _Known] = [
             (url, crawl_request.url, crawl_request.depth, reach, read.kind, crawl_request.part + 1) for url in further
         ]
+        leads += ((crawl_request.url, document_key(held.name)) for held in read.records)
         refused = _Refused()
         for item in read.items:
             is_in_reach = (reach is Reach.ITEM and item.is_elsewhere) or self._is_near(item.url)
@@ -185,7 +192,8 @@ class Gate:
                 leads.append((item.url, item.found_on or crawl_request.url, crawl_request.depth + 1, reach, None, 0))
         self._report_unreported(refused)
         self.left_out.update(refused.counts)
-        return Passed(tuple(_requests(leads)), (*findings, *refused.findings()), listed)
+        links, outlinks = _leads_and_links(leads)
+        return Passed(links, (*findings, *refused.findings()), listed, outlinks)
 
     def _fault_of_chain(
         self, crawl_request: CrawlRequest, read: SourceReading, further: Sequence[str], listed: str | None
@@ -211,16 +219,18 @@ class Gate:
 
     def _followed(
         self, crawl_request: CrawlRequest, found: Sequence[tuple[LinkTarget, Reach]], url: str
-    ) -> tuple[list[_Found], _Refused]:
+    ) -> tuple[list[_Found | _Known], _Refused]:
         refused = _Refused()
-        leads: list[_Found] = []
+        leads: list[_Found | _Known] = []
         for target, reach in found[:MOST_LINKS]:
             depth = crawl_request.depth if target.is_part or turns_page(url, target.url) else crawl_request.depth + 1
             if target.is_nofollow and not self._rules.follows_nofollow:
                 refused.add(Rule.NOFOLLOW, target.url)
             elif depth > MOST_DEPTH and self._rules.depth is None:
                 refused.add(Rule.DEPTH, target.url)
-            elif target.url not in self._let_through and not self._is_refused(target.url, refused):
+            elif (key := self._let_through.get(target.url)) is not None:
+                leads.append((crawl_request.url, key))
+            elif not self._is_refused(target.url, refused):
                 leads.append((target.url, crawl_request.url, depth, reach, None, 0))
         if len(found) > MOST_LINKS:
             refused.add(Rule.LINKS, found[MOST_LINKS][0].url, len(found) - MOST_LINKS)
@@ -320,19 +330,30 @@ def _file_name(url: str) -> str:
         return ""
 
 
-def _requests(found: Iterable[_Found]) -> Iterator[CrawlRequest]:
-    """The leads in their order, once each by the form in which URLs are compared; what is no URL leads nowhere."""
-    seen: set[str] = set()
-    for url, found_on, depth, reach, source, part in found:
-        try:
-            crawl_request = CrawlRequest.to_page(
-                url, depth=depth, found_on=found_on, reach=reach, source=source, part=part
-            )
-        except ValueError:
-            continue
-        if crawl_request.canonical not in seen:
-            seen.add(crawl_request.canonical)
-            yield crawl_request
+def _leads_and_links(found: Iterable[_Found | _Known]) -> tuple[tuple[CrawlRequest, ...], tuple[Outlinks, ...]]:
+    """Return the leads in their order, once each by the form in which URLs are compared, and all links.
+
+    What is no URL leads nowhere.
+    """
+    leads: dict[str, CrawlRequest] = {}
+    targets: dict[str, bytearray] = {}
+    for each in found:
+        if len(each) == 2:
+            found_on, key = each
+        else:
+            url, found_on, depth, reach, source, part = each
+            try:
+                crawl_request = CrawlRequest.to_page(
+                    url, depth=depth, found_on=found_on, reach=reach, source=source, part=part
+                )
+            except ValueError:
+                continue
+            if crawl_request.canonical in leads:
+                continue
+            leads[crawl_request.canonical] = crawl_request
+            key = crawl_request.key
+        targets.setdefault(found_on, bytearray()).extend(key)
+    return tuple(leads.values()), tuple(Outlinks(where, bytes(keys)) for where, keys in targets.items())
 
 
 def _digest(read: SourceReading) -> str | None:

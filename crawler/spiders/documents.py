@@ -18,7 +18,7 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.attempts import Patience, next_fetch
-from crawler.crawl_requests import CrawlRequest, RequestKind
+from crawler.crawl_requests import CrawlRequest, Outlinks, RequestKind, outlinks_of
 from crawler.document_reading import DocumentReader, DocumentSource, DocumentWorker, Row, now, source_record
 from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
 from crawler.resolving import SUCCESSES
@@ -162,7 +162,8 @@ class DocumentsSpider(AuditSpider):
         self.feed.answered(crawl_request.canonical)
         record = unfetched(crawl_request, hops, end, detail, response.status)
         findings = (*record.findings, *await self._faults(crawl_request, response))
-        yield replace(record, findings=findings, leads=tuple(self._sitemaps_for(crawl_request, response.url)))
+        sitemaps = tuple(self._sitemaps_for(crawl_request, response.url))
+        yield replace(record, findings=findings, leads=sitemaps, outlinks=outlinks_of(sitemaps))
 
     async def failed(self, failure: Failure) -> AsyncIterator[DocumentRecord]:
         request: Request = failure.request  # type: ignore[attr-defined]
@@ -172,7 +173,8 @@ class DocumentsSpider(AuditSpider):
             return
         hops, end, detail = chain_of(request)
         record = unfetched(crawl_request, (*request.cb_kwargs["earlier"], *hops), end, detail, None)
-        yield replace(record, leads=tuple(self._sitemaps_for(crawl_request, request.url)))
+        sitemaps = tuple(self._sitemaps_for(crawl_request, request.url))
+        yield replace(record, leads=sitemaps, outlinks=outlinks_of(sitemaps))
 
     def _asks_again(self, request: Request) -> bool:
         """Whether what *request* ran into may pass, and the document is asked for once more after a while."""
@@ -214,7 +216,7 @@ class DocumentsSpider(AuditSpider):
                 if record.settles is None:
                     yield record
                 else:
-                    way = replace(way, leads=record.leads, listed=record.listed)
+                    way = replace(way, leads=record.leads, listed=record.listed, outlinks=record.outlinks)
         yield way
 
     def _arrives(self, there: CrawlRequest, crawl_request: CrawlRequest) -> bool:
@@ -248,7 +250,7 @@ class DocumentsSpider(AuditSpider):
                 held.name, io.BytesIO(held.data), "record.xml", crawl_request.url, media_type="application/xml"
             )
             async for row in self._reader.rows(within):
-                yield row.record
+                yield row.record if row.is_member else replace(row.record, outlinks=(Outlinks(held.name, b""),))
         yield _led(
             source_record(source, is_faulty=read.is_faulty),
             self._gate.source(crawl_request, read),
@@ -276,7 +278,9 @@ class DocumentsSpider(AuditSpider):
         if row.extraction is None:
             return Passed()
         passed = self._gate.page(crawl_request, row.extraction.reading, url=response.url, headers=headers_of(response))
-        return replace(passed, leads=(*passed.leads, *self._sitemaps_for(crawl_request, response.url)))
+        sitemaps = self._sitemaps_for(crawl_request, response.url)
+        outlinks = (*passed.outlinks, *outlinks_of(sitemaps))
+        return replace(passed, leads=(*passed.leads, *sitemaps), outlinks=outlinks)
 
     def _sitemaps_for(self, crawl_request: CrawlRequest, url: str) -> Sequence[CrawlRequest]:
         """The sitemaps of the site at *url*, which its robots.txt names, where *lead* is a seed that is a site."""
@@ -347,7 +351,14 @@ class DocumentsSpider(AuditSpider):
 def _led(record: DocumentRecord, passed: Passed, canonical: str) -> DocumentRecord:
     """The row about a document with what it leads to, which settles its entry of the frontier."""
     findings = (*record.findings, *passed.findings)
-    return replace(record, findings=findings, leads=passed.leads, settles=canonical, listed=passed.listed)
+    return replace(
+        record,
+        findings=findings,
+        leads=passed.leads,
+        settles=canonical,
+        listed=passed.listed,
+        outlinks=passed.outlinks,
+    )
 
 
 def document_name(path: Path) -> str:

@@ -9,9 +9,10 @@ from contextlib import closing
 from datetime import date, datetime
 from typing import Any, Final
 
-from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, Select, Table, select
+from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, LargeBinary, Select, Table, select
 
 from crawler import schema
+from crawler.crawl_requests import KEY_BYTES
 from crawler.history import triaging
 from crawler.history.latest import status_in
 from crawler.mention_rows import mention_of, unresolved_of
@@ -70,6 +71,8 @@ def _fault(column: Column[Any], kind: str, data: bytes | None) -> str:
         return "" if kind in ("integer", "real") else "is no number"
     if column.foreign_keys and not isinstance(column.type, JSON) and kind == "integer":
         return ""
+    if isinstance(column.type, LargeBinary):
+        return "" if kind == "blob" and len(data) % KEY_BYTES == 0 else "is no row of keys"
     if kind != "text":
         return "is no text"
     try:

@@ -148,6 +148,7 @@ STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {
     4: _history,
     5: make_what_is_missing,
     6: make_what_is_missing,
+    7: make_what_is_missing,
 }
 
 

@@ -73,6 +73,7 @@ from crawler.storage.errors import OlderStore, StoreDamaged, StoreUnopenable, St
 from crawler.storage.files import copy_first, locked, refuse_foreign
 from crawler.storage.frontier_rows import DOCUMENTS, SettledEntry, add_requests, settle
 from crawler.storage.merging import Merged, merge
+from crawler.storage.outlinks import add_outlinks, note_finders
 from crawler.storage.scratch import clear_scratch_beside
 from crawler.storage.soundness import distrust, is_damage, is_ours
 from crawler.storage.stored_rows import ark_values, document_values, observation_in, observation_values, tls_result_in
@@ -306,6 +307,11 @@ class Store:
             if plan is not None:
                 connection.execute(update(schema.run).where(of_run).values(plan={**plan, "told": True}))
 
+    def note_finders(self, run_id: int) -> None:
+        """Let each document of a run say which of all that link to it has found it, now that all are read."""
+        with self._writing() as connection:
+            note_finders(connection, run_id)
+
     # -- what was observed
 
     def record(self, run_id: int, items: Iterable[Recordable]) -> None:
@@ -378,10 +384,12 @@ class Store:
         self._learn_ark_ids(connection, list(dict.fromkeys(cited)))
         findings: list[dict[str, Any]] = []
         mentions: list[dict[str, Any]] = []
+        linking: list[tuple[int, DocumentRecord]] = []
         for document in documents:
             key = added.pop(document.url, None)
             if key is None:
                 continue
+            linking.append((key, document))
             of_document = {"run_id": run_id, "document_id": key, "subject": document.url}
             findings += ({**of_document, "kind": each.kind, "detail": each.detail} for each in document.findings)
             mentions += (
@@ -392,6 +400,7 @@ class Store:
             connection.execute(_adding(schema.finding), findings)
         if mentions:
             connection.execute(insert(schema.mention), mentions)
+        add_outlinks(connection, run_id, linking)
 
     def _learn_ark_ids(self, connection: Connection, arks: Sequence[Ark]) -> None:
         """Record *arks* that are not there yet, and remember the keys of all; `_ark_id` knows them then."""

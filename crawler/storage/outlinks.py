@@ -1,0 +1,98 @@
+"""What documents link to, kept as keys, and which of them has found each other in the end.
+
+The only place that reads or writes the table `outlinks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import islice
+
+from sqlalchemy import ColumnElement, Connection, bindparam, insert, select, update
+
+from crawler.crawl_requests import Outlinks, document_key
+from crawler.observations import DocumentOutcome, DocumentRecord
+from crawler.schema import document, frontier, outlinks
+from crawler.sources.canonical import same_document
+from crawler.sources.finders import finders
+from crawler.storage.frontier_rows import DOCUMENTS
+
+_ROWS_AT_ONCE = 500
+
+
+def add_outlinks(connection: Connection, run_id: int, documents: Iterable[tuple[int, DocumentRecord]]) -> None:
+    """Record what documents link to, by the keys of their rows, within a transaction of the store.
+
+    A document that was on the frontier has a row also if it has no links; one from an archive has none.
+    """
+    rows = [
+        {
+            "run_id": run_id,
+            "document_id": document_id,
+            "key": document_key(each.settles or each.url),
+            "found_on": links.found_on,
+            "targets": links.targets,
+        }
+        for document_id, each in documents
+        for links in each.outlinks or ((Outlinks(each.url, b""),) if each.settles is not None else ())
+    ]
+    if rows:
+        connection.execute(insert(outlinks), rows)
+
+
+def note_finders(connection: Connection, run_id: int) -> None:
+    """Write to the documents of a run who has found them (`crawler.sources.finders`), now that all links are known.
+
+    Until then it is whoever was read first. Those of which not all links on the way are on record stay as they are.
+    """
+    led_to: dict[bytes, bytes | None] = {}
+    query = (
+        select(outlinks.c.key, document.c.outcome, document.c.final_url)
+        .join_from(outlinks, document)
+        .where(outlinks.c.run_id == run_id)
+        .execution_options(yield_per=_ROWS_AT_ONCE)
+    )
+    for row in connection.execute(query):
+        is_redirected = row.outcome == DocumentOutcome.REDIRECTED.value and row.final_url is not None
+        led_to[row.key] = document_key(same_document(row.final_url)) if is_redirected else None
+    found = iter(finders(_seeds(connection, run_id), led_to, partial(_links_of, connection, run_id)).items())
+    while some := dict(islice(found, _ROWS_AT_ONCE)):
+        of_keys = select(outlinks.c.key, outlinks.c.document_id).where(_is_one_of(run_id, list(some))).distinct()
+        rows = connection.execute(of_keys).all()
+        connection.execute(_CHANGE, [{"of_document": row.document_id, "finder": some[row.key]} for row in rows])
+
+
+_CHANGE = (
+    update(document)
+    .where(document.c.document_id == bindparam("of_document"))
+    .where(document.c.found_on.is_distinct_from(bindparam("finder")))
+    .values(found_on=bindparam("finder"))
+)
+
+
+def _is_one_of(run_id: int, keys: Sequence[bytes]) -> ColumnElement[bool]:
+    return (outlinks.c.run_id == run_id) & outlinks.c.key.in_(keys)
+
+
+def _seeds(connection: Connection, run_id: int) -> list[bytes]:
+    """The keys of what a crawl began with, in the order that the user gave; then of where their redirects led."""
+    query = (
+        select(frontier.c.canonical)
+        .where(frontier.c.run_id == run_id, frontier.c.spider == DOCUMENTS, frontier.c.found_on.is_(None))
+        .order_by(frontier.c.frontier_id)
+    )
+    return [document_key(canonical) for canonical in connection.scalars(query)]
+
+
+def _links_of(connection: Connection, run_id: int, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Outlinks]]:
+    """The links of documents, in their order."""
+    query = (
+        select(outlinks.c.key, outlinks.c.found_on, outlinks.c.targets)
+        .where(_is_one_of(run_id, keys))
+        .order_by(outlinks.c.outlinks_id)
+    )
+    links: dict[bytes, list[Outlinks]] = {}
+    for row in connection.execute(query):
+        links.setdefault(row.key, []).append(Outlinks(row.found_on, row.targets))
+    return links
