@@ -7,18 +7,20 @@ pointed out (`extractors.mentions.labels`); from there the ARK is read forward a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import regex
 
 from extractors.ark import Ark
+from extractors.columns import TextColumn, columns_of
 from extractors.document_model import Block, Role
 from extractors.gutters import masked
 from extractors.mentions.forward import Reader
 from extractors.mentions.labels import label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
 from extractors.repair import ODD_BLANK, UNSPACED, offset_map
+from extractors.wraps.cutting import cutting_of
 from extractors.wraps.evidence import Evidence
 
 __all__ = ["STANDS_WHOLE", "Mention", "NamespaceMention", "find_arks", "scan"]
@@ -55,6 +57,7 @@ _BEFORE_CHARS = 100
 _LONG_BEFORE_CHARS = 700
 _BEHIND_CHARS = 120
 _MOST_REGION_CHARS = 2**15
+_AROUND_BREAK = re.compile(r"[ ]*\n[ ]*")
 _BETWEEN_WORDS = re.compile(r"\S \S")
 
 
@@ -75,13 +78,46 @@ def scan(
 
     *linked* gives the ARK in the target of each of the document's links.
     """
-    text = masked(block.text) if block.role is Role.TEXT else block.text
-    if text == block.text:
+    if block.role is not Role.TEXT:
         yield from _scan(block, evidence, linked or {})
         return
-    for found in _scan(replace(block, text=text), evidence, linked or {}):
-        start, end = (found.spans[0][0], found.spans[-1][1]) if isinstance(found, Mention) else found.span
-        yield replace(found, as_written=block.text[start:end])
+    text = masked(block.text)
+    columns = [] if block.page is not None or block.anchors else columns_of(text)
+    seen = block if text == block.text else replace(block, text=text)
+    if not columns:
+        found = _scan(seen, evidence, linked or {})
+    else:
+        found = iter(sorted(_scan_columns(seen, columns, evidence), key=_start))
+    if text == block.text:
+        yield from found
+        return
+    for each in found:
+        start, end = (each.spans[0][0], each.spans[-1][1]) if isinstance(each, Mention) else each.span
+        yield replace(each, as_written=block.text[start:end])
+
+
+def _scan_columns(
+    block: Block, columns: Sequence[TextColumn], evidence: Evidence
+) -> Iterator[Mention | NamespaceMention]:
+    """Yield what stands in each of *columns* of a block, read by itself, and what stands elsewhere."""
+    for found in _scan(block, evidence, {}):
+        if not any(column.holds(_start(found)) for column in columns):
+            yield found
+    for column in columns:
+        alone = replace(block, text=column.alone(), line_slack=column.line_slack())
+        first = (found for found in _scan(alone, evidence, {}) if isinstance(found, Mention))
+        for found in _scan(alone, replace(evidence, cutting=cutting_of(alone, first)), {}):
+            as_written = _AROUND_BREAK.sub("\n", found.as_written)
+            if isinstance(found, Mention):
+                spans = tuple(span for start, end in found.spans for span in column.lines(start, end))
+                yield replace(found, spans=spans, as_written=as_written)
+            else:
+                start, end = found.span
+                yield replace(found, span=(column.start + start, column.start + end), as_written=as_written)
+
+
+def _start(found: Mention | NamespaceMention) -> int:
+    return found.spans[0][0] if isinstance(found, Mention) else found.span[0]
 
 
 def _scan(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> Iterator[Mention | NamespaceMention]:

@@ -52,9 +52,9 @@ _ONE_BREAK = regex.compile(_BREAK, regex.VERBOSE)
 #: line break are gone back over; the letters listed are full-width, or invisible for all that they are letters.
 _ODD = re.compile(r"[^\w !-$'-/:-@\[\]^`{-~]|[%\\&]|[\uFF01-\uFF5E\u115F\u1160\u3164\uFFA0]")
 #: A line break with nothing beside it: on the tape as it stands.
-_PLAIN_WRAP = re.compile(r"[^\s\xad]\n[^\s>#|*;%/]")
+_PLAIN_WRAP = re.compile(r"[^\s\xad]\n[^\s>#|*;%/-]")
 #: What e-mail and program text put before every line.
-_LINE_MARK = re.compile(r"[ \t]*(?:[>#|*;%]|//)[>#|*;% \t]*")
+_LINE_MARK = re.compile(r"[ \t]*(?:[>#|*;%]|//|--(?=[ \t]))[>#|*;% \t]*")
 _LONGEST_LINE = 1000
 _WIDE_OFFSET = 0xFF01 - 0x21
 
@@ -198,7 +198,12 @@ def _behind_mark(source: str, line_end: int, following: int) -> int:
         return following
     line_start = source.rfind("\n", max(0, line_end - _LONGEST_LINE), line_end) + 1
     before = _LINE_MARK.match(source, line_start, line_end)
-    return mark.end() if before and before[0].strip()[0] == mark[0].strip()[0] else following
+    if before:
+        return mark.end() if before[0].strip()[0] == mark[0].strip()[0] else following
+    sign = mark[0].strip()  # of a comment behind program text, which goes on below: x = 1  # ark:/12148/bpt6k10
+    column = mark.start() + mark[0].index(sign) - source.rfind("\n", line_end, following) - 1
+    is_below = column > 0 and source.startswith(f" {sign} ", line_start + column - 1, line_end)
+    return mark.end() if is_below else following
 
 
 def _replacement(kind: str, written: str) -> tuple[str, str | None]:

@@ -357,3 +357,52 @@ def test_what_follows_decides(right: str, joins: bool) -> None:
 def test_the_slash_at_the_end_of_a_url_is_sent_and_makes_no_other_ark(text: str, role: Role, sent: str) -> None:
     [mention] = (each for each in scan(Block(text, role), Evidence()) if isinstance(each, Mention))
     assert (mention.repaired, str(mention.ark)) == (sent, "ark:12148/btv1b84")
+
+
+# -- columns of plain text
+
+TABLES = {
+    "drawn with bars, a name in the first column": (
+        (
+            "| https://n2t.net/ark:/279 | A View   |\n| 27/pgh4d2dc5fd           | of the   |\n"
+            "+--------------------------+----------+\n| ark:13030/m581422        | 1805     |\n"
+            "| f                        |          |\n+--------------------------+----------+\n"
+        ),
+        ["ark:27927/pgh4d2dc5fd", "ark:13030/m581422f"],
+    ),
+    "drawn with bars, in the last column": (
+        (
+            "| plate |  see ark:/279 |\n| two   | 27/pgh4d2dc5f |\n|       | d             |\n"
+            "+-------+---------------+\n| map   | ark:13030/m58 |\n|       | 1422f         |\n"
+        ),
+        ["ark:27927/pgh4d2dc5fd", "ark:13030/m581422f"],
+    ),
+    "laid out with blanks": (
+        (
+            "https://n2t.net/ark:/53355/cl0  In the second state\n10248068                        stands a\n"
+            "                                lighthouse\n\nark:/27927/rmp3057b4            797\n\n"
+            "http://arks.princeton.edu/ark:  Each sheet has its\n/88435/jh88fg821                label\n"
+        ),
+        ["ark:53355/cl010248068", "ark:27927/rmp3057b4", "ark:88435/jh88fg821"],
+    ),
+    "one row a line: nothing goes on": (
+        (
+            "ark:/12148/bpt6k107371t   1805  b12\nark:/12148/btv1b8449691v  x7    b13\n"
+            "12                        x8    b14\n"
+        ),
+        ["ark:12148/bpt6k107371t", "ark:12148/btv1b8449691v"],
+    ),
+    "two blanks behind a sentence are no column": (
+        "He wrote.  See ark:/12148/bpt6k10\n7371t there.  And so\nit was.  The end of it.\n",
+        ["ark:12148/bpt6k107371t"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "arks"), TABLES.values(), ids=TABLES)
+def test_a_name_goes_on_in_its_own_column(text: str, arks: list[str]) -> None:
+    found = find_arks(text)
+    assert [str(mention.ark) for mention in found] == arks
+    for mention in found:
+        shown = "".join(text[start:end] for start, end in mention.spans)
+        assert re.sub(r"\s", "", mention.as_written) == shown

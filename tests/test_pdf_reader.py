@@ -596,3 +596,64 @@ def test_text_that_is_mirrored_turned_or_without_width_is_read(matrix):
     line = "BT /F 10 Tf {} 300 {} Tm (see ark:/12345/x{} and on) Tj ET\n"
     content = "".join(line.format(matrix, 700 - 14 * row, row) for row in range(12))
     assert kinds(read_pdf(pages(content.encode()))) == []
+
+
+# -- tables, and numbers beside lines
+
+
+def arks_of(data):
+    return [str(mention.ark) for mention in extract(data).mentions]
+
+
+TABLE = [
+    [72, 700, "ark:/12148/bpt6k1"],
+    [72, 688, "07371t"],
+    [200, 700, "914"],
+    [72, 676, "ark:67531/metapth175"],
+    [72, 664, "2649"],
+    [200, 676, "4"],
+    [72, 652, "ark:53355/cl02057"],
+    [72, 640, "12"],
+    [200, 652, "55 ff."],
+    [72, 628, "ark:27927/rmp466"],
+    [72, 616, "7z4"],
+    [200, 628, "b66"],
+]
+
+
+def test_a_name_ends_with_its_cell_and_goes_on_within_it():
+    expected = ["ark:12148/bpt6k107371t", "ark:67531/metapth1752649", "ark:53355/cl0205712", "ark:27927/rmp4667z4"]
+    assert arks_of(typeset(TABLE)) == expected
+    [text] = [block for block in read_pdf(typeset(TABLE)).blocks if block.role is Role.TEXT]
+    ends = [text.text[:end].rpartition("\n")[2] for end in text.jumps]
+    assert ends == ["07371t", "914", "2649", "4", "12", "55 ff.", "7z4"]
+
+
+def test_columns_of_running_text_are_no_cells():
+    left = [[72, 700 - 12 * row, f"ark:/12148/x{row} stands here"] for row in range(8)]
+    right = [[320, 700 - 12 * row, f"ark:/12148/y{row} stands there"] for row in range(8)]
+    [text] = read_pdf(typeset([*left, *right])).blocks
+    assert text.jumps == ()
+    assert len(text.line_slack) > 8
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_numbers_beside_the_lines_part_no_name(side):
+    lines = [
+        "The quick brown fox jumps over the lazy dog by the river",
+        "and the scan of it is at https://n2t.net/ark:/12148/bpt6",
+        "k107371t as the catalogue of the museum of natural histo",
+        "ry says, and so it is, of all things, in the year of 185",
+        "0 or thereabouts; see also https://n2t.net/ark:12148/btv",
+        "1b8449691v among the others that stand here in the rooms",
+    ]
+    numbered = [f"{number} {line}" if side == "left" else f"{line} {number}" for number, line in enumerate(lines, 96)]
+    placed = [[72, 700 - 12 * row, line] for row, line in enumerate(numbered)]
+    assert arks_of(typeset(placed)) == ["ark:12148/bpt6k107371t", "ark:12148/btv1b8449691v"]
+
+
+def test_years_that_begin_lines_are_no_numbers_of_lines():
+    placed = [[72, 700 - 12 * row, f"{year} ark:/12148/x{row}"] for row, year in enumerate((1850, 12, 7, 1999, 3, 40))]
+    [text] = read_pdf(typeset(placed)).blocks
+    assert "1850" in text.text
+    assert "40" in text.text

@@ -30,6 +30,7 @@ RULES: Mapping[str, Rule] = {rule.__name__: rule for rule in RULES_OF_NAMES + RU
 DIRECTIONS = {
     "nothing_follows": {"end"},
     "another_identifier": {"end"},
+    "cell_ends": {"end"},
     "no_name_yet": {"join", "end"},
     "link_decides": {"join", "end"},
     "whole_elsewhere": {"join", "end"},
@@ -37,6 +38,7 @@ DIRECTIONS = {
     "shape_decides": {"join", "end"},
     "qualifier_decides": {"join", "end"},
     "hyphen_at_wrap": {"join"},
+    "comment_ends": {"end"},
     "blanks_decide": {"join", "end"},
     "author_ends_lines": {"end"},
     "would_have_fitted": {"end"},
@@ -65,11 +67,18 @@ def wrap_of(row: Mapping[str, Any]) -> Wrap:
         row["left"],
         row["right"],
         hyphen=row.get("hyphen", False),
-        line=LineEnd(Habit(line.get("habit", "unknown")), line.get("room"), line.get("blank", False)),
+        line=LineEnd(
+            Habit(line.get("habit", "unknown")),
+            line.get("room"),
+            line.get("blank", False),
+            line.get("ends_comment", False),
+        ),
         linked=Ark.parse(row["linked"]) if "linked" in row else None,
         beyond=row.get("beyond", ""),
         around=row.get("around", ""),
         is_paged=row.get("paged", False),
+        in_column=row.get("column", False),
+        in_another_cell=row.get("another_cell", False),
     )
 
 

@@ -65,6 +65,7 @@ _TAIL = "./-:,!"
 #: A slash at the end of a URL, perhaps with what ends the sentence.
 _SLASH = re.compile(r"/[.:,!]*")
 _CONTEXT_CHARS = 60
+_LONGEST_BLANK = 1000
 
 
 class Reader:
@@ -109,7 +110,7 @@ class Reader:
     def read(self) -> Mention | NamespaceMention | None:
         """The mention at this label, a NAAN alone, or nothing when the label is a false friend."""
         end = self._read_mapped() if self._mapped else self._read_forward(self._label.end())
-        self._is_at_end = end == len(self._text)
+        self._is_at_end = not self._text[end : end + _LONGEST_BLANK].strip(" ")  # a line may end behind blanks
         self._url_goes_on = self._is_encoded and re.match(r"/\w", self._text[end : end + 2]) is not None
         self._drop_tail()
         naan, slash, name = self._pieces.chars.partition("/")

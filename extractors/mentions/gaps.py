@@ -179,13 +179,21 @@ class Gaps:
             linked=self._linked,
             beyond=text[token.end() : token.end() + _BEYOND_CHARS],
             around=self._around(pos),
+            in_column=self._block.page is None and bool(self._block.line_slack),
+            in_another_cell=bool(self._block.jumps) and self._is_jump(self._tape.source_offset(pos)),
             is_paged=self._block.page is not None,
         )
+
+    def _is_jump(self, at: int) -> bool:
+        """Return whether the line whose break stands at *at* is the last of its cell."""
+        jumps = self._block.jumps
+        index = bisect_left(jumps, at - 1)
+        return index < len(jumps) and jumps[index] <= at + 2
 
     def _line_end(self, at: int) -> LineEnd:
         """How the line ends whose break stands at *at* of the block; where columns are no characters, by geometry."""
         block = self._block
-        if block.page is None:
+        if block.page is None and not block.line_slack:
             return line_end(block.text, at)
         index = bisect_left(block.line_slack, (at,))
         if index < len(block.line_slack) and block.line_slack[index][0] <= at + 2:

@@ -25,6 +25,11 @@ def blanks_decide(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     return WrapDecision(wrap.is_full, "lines are cut at a column, or behind a blank", Confidence.LIKELY)
 
 
+def comment_ends(wrap: Wrap, _: Evidence) -> WrapDecision | None:
+    """Decide that an ARK ends with its comment or quotation: ``# See ark:/99999/fk4/``, and below it ``x64 = 1``."""
+    return WrapDecision(False, "its comment ends here", Confidence.LIKELY) if wrap.line.ends_comment else None
+
+
 def author_ends_lines(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if wrap.line.habit is Habit.AUTHOR:
         return WrapDecision(False, "nothing was wrapped here", Confidence.LIKELY)
@@ -47,7 +52,8 @@ def line_has_room(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 def names_are_cut(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     """Where others are cut wherever the line ends, a full line hardly ends with its ARK; a word tells that it does."""
-    if not wrap.is_paged or evidence.cutting is not Cutting.ANYWHERE or not wrap.is_full or wrap.is_at_delimiter:
+    is_measured = wrap.is_paged or wrap.in_column
+    if not is_measured or evidence.cutting is not Cutting.ANYWHERE or not wrap.is_full or wrap.is_at_delimiter:
         return None
     if _WORD.match(wrap.right) or not _NAME_LIKE.match(wrap.right):
         return None

@@ -44,6 +44,15 @@ def another_identifier(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     return None
 
 
+def cell_ends(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
+    """Decide that an ARK ends with its cell: a number in the next one is no part of it."""
+    if not wrap.in_another_cell or wrap.linked is not None:
+        return None
+    if wrap.joined is not None and evidence.holds(str(wrap.joined)):
+        return None
+    return WrapDecision(False, "its cell ends here", Confidence.LIKELY)
+
+
 def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     if wrap.ark:
         return None

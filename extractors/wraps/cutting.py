@@ -47,6 +47,7 @@ def cutting_of(block: Block, mentions: Iterable[Mention]) -> Cutting:
     moved = with_room = at_delimiters = hyphens = anywhere = 0
     if block.role is not Role.TEXT:
         return Cutting.UNKNOWN
+    in_cells = bool(block.jumps)  # an ARK begins its cell for another reason than to stand whole
     for mention in islice(mentions, _MOST):
         start = mention.spans[0][0]
         before = _BREAK_BEFORE.search(block.text, max(0, start - _NEAR_CHARS), start)
@@ -61,16 +62,16 @@ def cutting_of(block: Block, mentions: Iterable[Mention]) -> Cutting:
                 with_room += _room(block, cut.start("end")) >= _ROOM
             else:
                 anywhere += 1
-    if anywhere and anywhere * _AT_MOST_ONE_IN > moved + with_room:
+    if anywhere and (in_cells or anywhere * _AT_MOST_ONE_IN > moved + with_room):
         return Cutting.ANYWHERE
-    if moved + with_room + hyphens < _ENOUGH:
+    if in_cells or moved + with_room + hyphens < _ENOUGH:
         return Cutting.UNKNOWN
     return Cutting.AT_DELIMITERS if at_delimiters or hyphens else Cutting.NOWHERE
 
 
 def _room(block: Block, at: int) -> float:
     """How many characters would still have fitted into the line that ends at *at*; 0 if that isn't known."""
-    if block.page is None:
+    if block.page is None and not block.line_slack:
         return line_end(block.text, at).line_slack or 0
     index = bisect_left(block.line_slack, (at,))
     return block.line_slack[index][1] if index < len(block.line_slack) and block.line_slack[index][0] <= at + 2 else 0

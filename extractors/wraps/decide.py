@@ -19,6 +19,7 @@ Rule = Callable[[Wrap, Evidence], WrapDecision | None]
 RULES_OF_NAMES: tuple[Rule, ...] = (
     by_names.nothing_follows,
     by_names.another_identifier,
+    by_names.cell_ends,
     by_names.no_name_yet,
     by_names.link_decides,
     by_names.whole_elsewhere,
@@ -29,6 +30,7 @@ RULES_OF_NAMES: tuple[Rule, ...] = (
 )
 #: How the lines are made, the words that follow, and at last the guesses.
 RULES_OF_LINES: tuple[Rule, ...] = (
+    by_lines.comment_ends,
     by_lines.blanks_decide,
     by_lines.author_ends_lines,
     by_lines.would_have_fitted,

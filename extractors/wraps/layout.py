@@ -39,12 +39,15 @@ class LineEnd:
     """How many more characters would have fitted; 0 on a full line, less on one that overflows; None if unknown."""
     blank: bool = False
     """Whether a blank stands beside the line break."""
+    ends_comment: bool = False
+    """Whether it is the last of a comment or a quotation: the next line lacks the mark that this one begins with."""
 
 
 UNKNOWN_LINE_END = LineEnd()
 
 _NEAR_LINES = 24
-_MARKS = regex.compile(r"\A[ \t]*(?:[>#|*;%]|//)[>#|*;% \t]*")
+_MARKS = regex.compile(r"\A[ \t]*(?:[>#|*;%]|//|--(?=[ \t]))[>#|*;% \t]*")
+_BULLETS = "*|"
 #: No line further away is evidence.
 NEAR_CHARS = 2500
 #: Fewer wrapped lines than this say nothing about a habit.
@@ -75,8 +78,10 @@ def line_end(text: str, offset: int) -> LineEnd:
     if offset > NEAR_CHARS:
         before = before[1:]  # the first is only the end of a line
     around = [*before[:-1][-_NEAR_LINES:], current, *after[:-1][:_NEAR_LINES]]
-    if _MARKS.match(current):
-        around = [_MARKS.sub("", line) for line in around]
+    if mark := _MARKS.match(current):
+        if following.strip() and not _MARKS.match(following) and mark[0].strip()[0] not in _BULLETS:
+            return LineEnd(ends_comment=True)
+        around = [_MARKS.sub("", line) if _MARKS.match(line) else "" for line in around]
         current, following = _MARKS.sub("", current), _MARKS.sub("", following)
     lines = [_Line(line, next_line) for line, next_line in pairwise(around) if line.strip() and next_line.strip()]
     usual = min((_indent(line.following) for line in lines), default=0)

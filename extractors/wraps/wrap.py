@@ -50,6 +50,10 @@ class Wrap:
     """What stands behind the next token."""
     around: str = ""
     """The text around: it tells the language."""
+    in_column: bool = False
+    """Whether it stands in a column of plain text, whose width is known."""
+    in_another_cell: bool = False
+    """Whether what follows stands in another cell of a table."""
     is_paged: bool = False
     """Whether it stands on a page, where what follows in the text need not be what follows for the eye."""
 

@@ -102,7 +102,7 @@ def _whole(page: PdfPage) -> Part:
 
 def _divided(page: PdfPage, before: PdfPage | None, after: PdfPage | None) -> tuple[Part, list[Part]]:
     """The running text of a page, and each thing in its way."""
-    running = running_lines(page, before, after)
+    running = frozenset() if page.jumps else running_lines(page, before, after)  # a row is no running head
     notes = page.notes
     out = running.union(page.gutter, *notes)
     others = [_part(page, [index for index in note if index not in running]) for note in notes]
@@ -225,13 +225,16 @@ class _Text:
     def block(self) -> Block:
         """The text with what is known of it."""
         line_slack: list[tuple[int, float]] = []
+        jumps: list[int] = []
         seams: list[int] = []
         for part, start in self._parts.values():
             if start == 0 and part.is_whole:
                 line_slack += part.page.line_slack
+                jumps += part.page.jumps
                 seams += part.page.seams
                 continue
             seams += [start + at for at in map(part.moved, part.page.seams) if at is not None]
+            jumps += [start + at for at in map(part.moved, part.page.jumps) if at is not None]
             moved = ((part.moved(offset), room) for offset, room in part.page.line_slack)
             line_slack += [(start + offset, room) for offset, room in moved if offset is not None]
         first, *further = self._parts.items()
@@ -240,6 +243,7 @@ class _Text:
             page=first[0],
             anchors=tuple(sorted(self._anchors, key=lambda anchor: anchor.start)),
             line_slack=tuple(line_slack),
+            jumps=tuple(jumps),
             seams=tuple(seams),
             page_breaks=tuple(start for _, (_, start) in further),
         )

@@ -14,6 +14,7 @@ import pypdfium2.raw as pdfium
 from pypdfium2 import PdfTextPage
 
 #: PDFium's mark for a hyphen at the end of a line; the line break is gone.
+ZERO_WIDTH_SPACE = "\N{ZERO WIDTH SPACE}"
 LINE_END_HYPHEN = "\ufffe"  # a noncharacter: Unicode has no name for it
 
 _LINE = re.compile(
@@ -24,6 +25,7 @@ _LINE = re.compile(
     re.VERBOSE,
 )
 _SLACK = 1.0  # points: links and the text under them are drawn by different rules
+_NO_SPACE = 0.16  # of the height of the font: a gap that parts no words
 _FEWEST_LINES = 3  # of a column, for its right edge to be known
 _ENOUGH_LINES = 8  # of a stretch of text, not to look for others of its column
 _UPRIGHT = 0.1  # the least width of an average character, in heights of its font
@@ -188,6 +190,31 @@ def lines_of(text: str, glyphs: Glyphs) -> Lines:
     lefts, tops, _, bottoms = glyphs.all_corners(starts)
     _, _, rights, _ = glyphs.all_corners(lasts)
     return Lines((starts, ends, lefts, bottoms, rights, tops))
+
+
+def without_false_breaks(text: str, lines: Lines) -> str:
+    """Return *text* without the line breaks that stand within a line, where programs write zero-width spaces.
+
+    PDFium breaks lines at those. Each character of such a break becomes another zero-width space.
+    """
+    pieces, done = [], 0
+    for index, (line, following) in enumerate(pairwise(lines)):
+        gap = following.left - line.right
+        is_level = _is_within(line, following) or _is_within(following, line)
+        if (
+            is_level
+            and -_SLACK < gap < _NO_SPACE * max(line.height, following.height)
+            and text[line.end] != LINE_END_HYPHEN
+        ):
+            between = following.start - lines.ends[index]
+            pieces += [text[done : line.end], ZERO_WIDTH_SPACE * between]
+            done = following.start
+    return "".join((*pieces, text[done:]))
+
+
+def _is_within(line: Line, other: Line) -> bool:
+    """Return whether *line* is no higher and no lower than *other*, as no raised mark is."""
+    return line.bottom > other.bottom - _SLACK and line.top < other.top + _SLACK
 
 
 def rooms_of(lines: Lines, wanted: Sequence[bool]) -> tuple[tuple[int, float], ...]:

@@ -13,11 +13,22 @@ import regex
 from pypdfium2 import PdfDocument, PdfTextPage
 from pypdfium2 import PdfPage as PdfiumPage
 
-from extractors.gutters import FEWEST, counts_on
+from extractors.gutters import FEWEST, counts_on, without_numbers
 from extractors.readers.markup.targets import may_hold_ark
 from extractors.readers.pdf.annotations import Link, comments_of, links_of
+from extractors.readers.pdf.cells import CellTable, is_table_like
 from extractors.readers.pdf.footnotes import notes_in_the_way
-from extractors.readers.pdf.geometry import NO_LINES, Glyphs, Line, Lines, Rows, lines_of, rooms_of
+from extractors.readers.pdf.geometry import (
+    NO_LINES,
+    ZERO_WIDTH_SPACE,
+    Glyphs,
+    Line,
+    Lines,
+    Rows,
+    lines_of,
+    rooms_of,
+    without_false_breaks,
+)
 from extractors.readers.pdf.open_ends import open_lines
 from extractors.readers.pdf.spacing import corrections
 
@@ -25,6 +36,7 @@ Part = TypeVar("Part")
 
 #: Where a label may end: its k, and a colon in one of its spellings.
 _LABEL = regex.compile(r"[kK\uFF2B\uFF4B](?=[^\p{L}\p{N}]{0,8}?(?:[:\uFF1A]|%3[aA]))")
+_WORD_END = regex.compile(r"(?<=[^\s\uFFFE]) +(?=\S)")  # in a line, not beside its end
 _LINE_NUMBER = regex.compile("[0-9]{1,5}")
 _SET_APART = 1.4  # times the height of a line
 _LINES_BEFORE_LABEL = 2  # of a resolver
@@ -52,6 +64,8 @@ class PdfPage:
     lines: Lines = NO_LINES
     """Only where they may matter: around labels, and behind a page that may go on."""
     line_slack: tuple[tuple[int, float], ...] = ()
+    jumps: tuple[int, ...] = ()
+    """The ends of lines behind which the text goes on in another cell of a table."""
     seams: tuple[int, ...] = ()
     """Where spaces were put right, or are doubtful."""
     notes: tuple[range, ...] = ()
@@ -121,10 +135,14 @@ def _with_text(page: PdfiumPage, read: PdfPage, parts: _Parts, *, continues: boo
             glyphs = Glyphs.of(text_page, text)
             if glyphs is None:
                 return read
-            lines = lines_of(text, glyphs)
+            unnumbered = without_numbers(text)
+            lines = lines_of(unnumbered, glyphs)
+            if ZERO_WIDTH_SPACE in unnumbered:
+                unnumbered = without_false_breaks(unnumbered, lines)
+                lines = lines_of(unnumbered, glyphs)
             may_go_on = any(_may_end(lines, after) for after in open_ends)
             sizes = tuple(map(glyphs.font_size, lines.starts)) if continues or may_go_on else ()
-            placed = replace(read, lines=lines, font_sizes=sizes, may_go_on=may_go_on)
+            placed = replace(read, text=unnumbered, lines=lines, font_sizes=sizes, may_go_on=may_go_on)
             return _with_geometry(placed, labels, ark_links, glyphs)
 
         return parts.read("geometry", with_geometry, read)
@@ -152,14 +170,16 @@ def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], gl
     notes = tuple(notes_in_the_way(text, lines, glyphs))
     gutter = _gutter(text, lines)
     wrong = corrections(text, labels, lines, glyphs)
+    table = CellTable(text, lines, glyphs, _near(text, labels, lines)) if is_table_like(lines, gutter) else None
     if wrong:
         moved = wrong.moved
         text, lines, labels = wrong.applied(text), lines.moved(moved), [moved(label) for label in labels]
         links = tuple(link._replace(ranges=tuple((moved(a), moved(b)) for a, b in link.ranges)) for link in links)
-    line_slack = rooms_of(lines, _near(text, labels, lines))
-    return replace(
-        page, text=text, links=links, lines=lines, line_slack=line_slack, seams=wrong.seams, notes=notes, gutter=gutter
-    )
+    placed = replace(page, text=text, links=links, lines=lines, seams=wrong.seams, notes=notes, gutter=gutter)
+    if table is None:
+        return replace(placed, line_slack=rooms_of(lines, _near(text, labels, lines)))
+    line_slack = tuple((wrong.moved(end), room) for end, room in table.line_slack())
+    return replace(placed, line_slack=line_slack, jumps=tuple(map(wrong.moved, table.jumps())))
 
 
 def _gutter(text: str, lines: Lines) -> frozenset[int]:
@@ -186,8 +206,8 @@ def _near(text: str, labels: Iterable[int], lines: Lines) -> list[bool]:
     near = [False] * len(lines)
     for label in labels:
         at = bisect_right(lines.starts, label) - 1
-        space = text.find(" ", label + _LABEL_CHARS)
-        stop = bisect_right(lines.starts, space) - 1 if space != -1 else len(lines)
+        space = _WORD_END.search(text, label + _LABEL_CHARS)
+        stop = bisect_right(lines.starts, space.start()) - 1 if space else len(lines)
         for index in range(max(0, at - _LINES_BEFORE_LABEL), min(stop, at + _LINES_FROM_LABEL)):
             near[index] = True
     return near

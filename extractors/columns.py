@@ -1,0 +1,175 @@
+"""Columns of plain text: tables drawn with characters, and pages whose layout was kept with blanks.
+
+A name that is broken in a cell goes on in the next line of the same cell, whatever stands beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+#: A word with a label; no cell is narrower.
+_WORD = re.compile(r"[^\s|]*ark:[^\s|]*", re.IGNORECASE)
+_GAP_BEFORE = re.compile(r"(?:\S[ ]{2,}|\|[ ]*)(?=\S)")
+_GAP_BEHIND = re.compile(r"[ ]{2,}(?=\S)|[ ]*\|")
+#: ``+------+-----+``, ``|------|``, ``------  -----``: the rows of a table are parted by it.
+_RULE = re.compile(r"[ \t]*(?=[^\n]*[-=]{3})[-=+|: ]+\Z")
+_MOST_LINES = 200  # of a column, on either side of a label
+_FEWEST_ROWS = 3  # lines with text on both sides of a river of blanks; with bars, one less
+_MOST_ALIGNED = 0.6
+_LONGEST_LINE = 400
+
+
+@dataclass(frozen=True, slots=True)
+class TextColumn:
+    """A column of *text* between two offsets in each of its lines."""
+
+    text: str
+    start: int
+    """Where its first line begins, in code points of the text."""
+    end: int
+    left: int
+    right: int | None
+    """Offsets within a line; None where the lines end."""
+
+    def holds(self, at: int) -> bool:
+        """Return whether the code point at *at* of the text stands in this column."""
+        if not self.start <= at < self.end:
+            return False
+        offset = at - self.text.rfind("\n", 0, at) - 1
+        return self.left <= offset and (self.right is None or offset < self.right)
+
+    def alone(self) -> str:
+        """Return its lines with blanks for all that stands beside them, so that offsets stay what they were.
+
+        >>> text = "ark:/12148/bp  see\\nt6k1           there\\n"
+        >>> TextColumn(text, 0, len(text), 0, 15).alone().split()
+        ['ark:/12148/bp', 't6k1']
+        """
+        return "\n".join(map(self._shown, self.text[self.start : self.end].split("\n")))
+
+    def lines(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield where in the text stands what stands alone between two offsets, line by line without its blanks."""
+        alone = self.alone()[start:end]
+        for line in re.finditer(r"[^ \n](?:[^\n]*[^ \n])?", alone):
+            yield self.start + start + line.start(), self.start + start + line.end()
+
+    def line_slack(self) -> tuple[tuple[int, float], ...]:
+        """Return where each of its lines ends in what stands alone, and how many more characters had room there."""
+        ends, at, widest = [], 0, 0
+        for line in self.alone().split("\n"):
+            if line.strip():
+                ends.append((at, len(line.rstrip())))
+                widest = max(widest, len(line.rstrip()))
+            at += len(line) + 1
+        return tuple((start + length, float(widest - length)) for start, length in ends)
+
+    def _shown(self, line: str) -> str:
+        right = len(line) if self.right is None else min(self.right, len(line))
+        if _RULE.match(line) or right < self.left:
+            return " " * len(line)
+        cell = line[self.left : right].replace("|", " ")
+        return " " * self.left + cell + " " * (len(line) - right)
+
+
+def columns_of(text: str) -> list[TextColumn]:
+    """Return the columns of *text* in which labels stand, in order; none where it runs over its whole width."""
+    if "  " not in text and "|" not in text:
+        return []
+    lines: _TextLines | None = None
+    found: list[TextColumn] = []
+    for word in _WORD.finditer(text):
+        if found and found[-1].holds(word.start()):
+            continue
+        start = text.rfind("\n", 0, word.start()) + 1
+        end = text.find("\n", word.end())
+        line = text[start : end if end >= 0 else len(text)]
+        if len(line) > _LONGEST_LINE or "\t" in line:
+            continue
+        left, right = _cell(line, word.start() - start, word.end() - start)
+        if left == 0 and right is None:
+            continue
+        lines = lines or _TextLines(text)
+        column = lines.column(start, left, right)
+        if column is not None and not any(other.holds(word.start()) for other in found):
+            found.append(column)
+    return found
+
+
+def _cell(line: str, start: int, end: int) -> tuple[int, int | None]:
+    """Return where in *line* the cell around a word begins, and where the next one does.
+
+    >>> _cell("a  see ark:/1/x for  12", 7, 15), _cell("see ark:/1/x for 12", 4, 12)
+    ((3, 21), (0, None))
+    """
+    left = 0
+    for gap in _GAP_BEFORE.finditer(line, 0, start + 1):
+        left = gap.end()
+    behind = _GAP_BEHIND.search(line, end)
+    return left, behind.end() if behind else None
+
+
+class _TextLines:
+    """The lines of a text by their offsets."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def column(self, line_start: int, left: int, right: int | None) -> TextColumn | None:
+        """Return the column around the line that begins at *line_start*; None where nothing parts it from others."""
+        at = bisect_right(self._starts, line_start) - 1
+        first = at - sum(1 for _ in self._alike(range(at - 1, max(-1, at - _MOST_LINES), -1), left, right))
+        last = at + sum(1 for _ in self._alike(range(at + 1, min(len(self._starts), at + _MOST_LINES)), left, right))
+        lines = [self._line(index) for index in range(first, last + 1)]
+        boundaries = [each for each in (left, right) if each and not _is_margin(lines, each)]
+        if not boundaries or not all(_is_parted(lines, each) for each in boundaries):
+            return None
+        end = self._starts[last + 1] if last + 1 < len(self._starts) else len(self._text)
+        return TextColumn(self._text, self._starts[first], end, left, right)
+
+    def _alike(self, indexes: range, left: int, right: int | None) -> Iterator[int]:
+        """Yield *indexes* as long as their lines leave blanks or bars where the columns are parted."""
+        is_empty = False
+        for index in indexes:
+            line = self._line(index)
+            if not line.strip():
+                if is_empty:
+                    return
+                is_empty = True
+                yield index
+                continue
+            is_empty = False
+            if "\t" in line or not (_RULE.match(line) or all(_is_clear(line, each) for each in (left, right) if each)):
+                return
+            yield index
+
+    def _line(self, index: int) -> str:
+        end = self._starts[index + 1] - 1 if index + 1 < len(self._starts) else len(self._text)
+        return self._text[self._starts[index] : end].rstrip("\r")
+
+
+def _is_clear(line: str, boundary: int) -> bool:
+    """Return whether nothing of *line* stands directly before *boundary*."""
+    return not line[max(0, boundary - 2) : boundary].strip(" |")
+
+
+def _is_margin(lines: list[str], boundary: int) -> bool:
+    """Return whether *lines* have no text on one side of *boundary*."""
+    rows = [line for line in lines if not _RULE.match(line)]
+    return not any(line[:boundary].strip(" |") for line in rows) or not any(
+        line[boundary:].strip(" |") for line in rows
+    )
+
+
+def _is_parted(lines: list[str], boundary: int) -> bool:
+    """Return whether *lines* have text on both sides of *boundary* often enough, and begin behind it alike."""
+    rows = [line for line in lines if not _RULE.match(line)]
+    both = [line for line in rows if line[:boundary].strip(" |") and line[boundary:].strip(" |")]
+    bars = sum("|" in line[max(0, boundary - 2) : boundary] for line in both)
+    if bars == len(both):
+        return len(both) >= _FEWEST_ROWS - 1
+    aligned = sum(line[boundary] != " " for line in both)
+    return len(both) >= _FEWEST_ROWS and aligned >= _MOST_ALIGNED * len(both)
