@@ -88,7 +88,7 @@ def checked(
         verdict = verdicts.get((str(ark), url))
         if verdict is None and was_interrupted:
             continue
-        verdict = verdict or unasked(str(ark), url)
+        verdict = verdict or unasked(ark, url)
         printed.append(_row(text, verdict, observed))
         raised += _raised([verdict], decided)
     return CheckResult(printed, was_interrupted, tuple(raised), count_words(decided))
@@ -99,7 +99,7 @@ class _Verdicts(dict[tuple[str, str], Verdict]):
 
     def hear(self, verdict: Verdict) -> None:
         """One more, or one that was judged again as the run was interrupted."""
-        self[verdict.ark, verdict.request_url] = verdict
+        self[str(verdict.ark), verdict.request_url] = verdict
 
 
 def _judged(
@@ -166,7 +166,7 @@ def checked_again(
 def _raised(verdicts: Iterable[Verdict], decided: Mapping[tuple[str, str], Treated]) -> Iterator[str]:
     """The outcomes for the object but for those of known problems."""
     for verdict in verdicts:
-        treated = decided.get((verdict.ark, verdict.request_url))
+        treated = decided.get((str(verdict.ark), verdict.request_url))
         if treated is None or not treated.is_known:
             yield verdict.object.outcome
 

@@ -13,9 +13,8 @@ from rich.console import Console
 from arkaudit.audit_questions import CONTROLS, Step
 from arkaudit.output_rows import Row, whole
 from crawler.observations import (
+    FAMILY_OF,
     CommitmentOutcome,
-    MetadataOutcome,
-    ObjectOutcome,
     Observation,
     Question,
     ServiceVerdict,
@@ -23,7 +22,6 @@ from crawler.observations import (
 )
 from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.spellings import FORMS, SpellingAnswer, judge_form
-from crawler.verdicts.verdict import family
 from reports.display import escaped
 from reports.wording import (
     COMMITMENT_MEANINGS,
@@ -99,15 +97,15 @@ def explanation(verdict: Verdict, observations: Iterable[Observation]) -> Explan
 
 def _short(verdict: Verdict) -> str:
     """The verdict on the object in a line: what it amounts to, and what happened."""
-    amounts_to = FAMILY_NAMES[family(verdict.object.outcome)].capitalize()
-    return f"{amounts_to}: {OBJECT_MEANINGS[ObjectOutcome(verdict.object.outcome)]}"
+    amounts_to = FAMILY_NAMES[FAMILY_OF[verdict.object.outcome]].capitalize()
+    return f"{amounts_to}: {OBJECT_MEANINGS[verdict.object.outcome]}"
 
 
 def _services(verdict: Verdict) -> Iterator[str]:
-    yield _conclusion("The object", verdict.object, OBJECT_MEANINGS[ObjectOutcome(verdict.object.outcome)])
-    described = METADATA_MEANINGS[MetadataOutcome(verdict.metadata.outcome)]
+    yield _conclusion("The object", verdict.object, OBJECT_MEANINGS[verdict.object.outcome])
+    described = METADATA_MEANINGS[verdict.metadata.outcome]
     yield _conclusion("Its description", verdict.metadata, described)
-    promised = COMMITMENT_MEANINGS[CommitmentOutcome(verdict.commitment.outcome)]
+    promised = COMMITMENT_MEANINGS[verdict.commitment.outcome]
     if verdict.commitment.outcome == CommitmentOutcome.NOT_ASKED:
         promised = "It would stand with the description, which was not asked for."
     yield _conclusion("The promise to keep it", verdict.commitment, promised)
@@ -118,7 +116,7 @@ def _services(verdict: Verdict) -> Iterator[str]:
         )
 
 
-def _conclusion(service: str, judged: ServiceVerdict, meaning: str) -> str:
+def _conclusion(service: str, judged: ServiceVerdict[Any], meaning: str) -> str:
     why = f" Why: {_sentence(judged.evidence)}" if judged.evidence else ""
     return f"{service} ({judged.outcome}): {meaning}{why}"
 

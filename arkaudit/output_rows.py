@@ -57,7 +57,7 @@ def verdict_row(asked: str, verdict: Verdict) -> dict[str, Any]:
     """One line of input and what became of it, as `arkaudit check` gives it."""
     return {
         "asked": asked,
-        "ark": verdict.ark,
+        "ark": str(verdict.ark),
         "object": _service(verdict.object),
         "metadata": _service(verdict.metadata),
         "commitment": _service(verdict.commitment),
@@ -65,7 +65,7 @@ def verdict_row(asked: str, verdict: Verdict) -> dict[str, Any]:
         "hops": [{**asdict(hop), "headers": dict(hop.headers)} for hop in verdict.hops],
         "requests": verdict.requests,
         "rests_on": list(verdict.rests_on),
-        "did_you_mean": asdict(verdict.did_you_mean) if verdict.did_you_mean else None,
+        "did_you_mean": verdict.did_you_mean.json if verdict.did_you_mean else None,
         "naan_policy": dict(verdict.naan_policy),
         "remarks": list(verdict.remarks),
     }
@@ -76,9 +76,9 @@ def invalid_row(asked: str, reason: str) -> dict[str, Any]:
     return {
         "asked": asked,
         "ark": None,
-        "object": _service(ServiceVerdict(ObjectOutcome.INVALID.value, (reason,))),
-        "metadata": _service(ServiceVerdict(MetadataOutcome.NOT_ASKED.value)),
-        "commitment": _service(ServiceVerdict(CommitmentOutcome.NOT_ASKED.value)),
+        "object": _service(ServiceVerdict(ObjectOutcome.INVALID, (reason,))),
+        "metadata": _service(ServiceVerdict(MetadataOutcome.NOT_ASKED)),
+        "commitment": _service(ServiceVerdict(CommitmentOutcome.NOT_ASKED)),
         "final_url": None,
         "hops": [],
         "requests": 0,
@@ -89,8 +89,8 @@ def invalid_row(asked: str, reason: str) -> dict[str, Any]:
     }
 
 
-def _service(verdict: ServiceVerdict) -> dict[str, Any]:
-    return {"outcome": verdict.outcome, "evidence": list(verdict.evidence), "parsed": dict(verdict.parsed)}
+def _service(verdict: ServiceVerdict[Any]) -> dict[str, Any]:
+    return {"outcome": verdict.outcome.value, "evidence": list(verdict.evidence), "parsed": dict(verdict.parsed)}
 
 
 class OutputClosed(Exception):

@@ -175,7 +175,7 @@ def source_record(source: DocumentSource, *, is_faulty: bool) -> DocumentRecord:
         url=source.name,
         found_on=source.found_on,
         fetched_at=source.hops[-1].at if source.hops else now(),
-        outcome=(DocumentOutcome.UNREADABLE if is_faulty else DocumentOutcome.READ).value,
+        outcome=DocumentOutcome.UNREADABLE if is_faulty else DocumentOutcome.READ,
         hops=source.hops,
         media_type=source.media_type,
         body_bytes=len(data),
@@ -277,6 +277,6 @@ def _not_whole(source: DocumentSource, size: int) -> tuple[Finding, ...]:
     return tuple(incomplete(source.flags, size))
 
 
-def _outcome(findings: Sequence[Finding], *, is_read: bool, size: int) -> str:
+def _outcome(findings: Sequence[Finding], *, is_read: bool, size: int) -> DocumentOutcome:
     nothing_read = not is_read and (not size or any(finding.kind in NOTHING_READ for finding in findings))
-    return (DocumentOutcome.UNREADABLE if nothing_read else DocumentOutcome.READ).value
+    return DocumentOutcome.UNREADABLE if nothing_read else DocumentOutcome.READ

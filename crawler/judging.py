@@ -113,7 +113,7 @@ def _landing(answer_set: AnswerSet) -> str | None:
 
 def _skipped(ark: Ark, url: str) -> Verdict:
     purpose = SHARED_NAANS[ark.naan].purpose if ark.naan in SHARED_NAANS else "examples and tests"
-    return skipped(str(ark), url, f"NAAN {ark.naan} is for {purpose}; recorded, not requested")
+    return skipped(ark, url, f"NAAN {ark.naan} is for {purpose}; recorded, not requested")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from crawler.crawl_requests import CrawlRequest, Outlinks
 from crawler.outcomes import (
@@ -22,6 +22,7 @@ from crawler.outcomes import (
     MetadataOutcome,
     ObjectOutcome,
 )
+from extractors.ark import Ark
 from extractors.document_model import Finding
 from extractors.mentions.mention import Mention
 from extractors.mentions.unresolved import UnresolvedMention
@@ -49,6 +50,9 @@ __all__ = [
     "TlsResult",
     "Verdict",
 ]
+
+
+OutcomeT = TypeVar("OutcomeT", ObjectOutcome, MetadataOutcome, CommitmentOutcome)
 
 
 class Question(StrEnum):
@@ -195,8 +199,8 @@ class PageFacts:
 class Observation:
     """One question asked of the world and its answer; unique by run, request URL, question and attempt."""
 
-    ark: str
-    """The ARK that the question is about, in normal form."""
+    ark: Ark
+    """The ARK that the question is about."""
     request_url: str
     """The URL of the object question that this belongs to: ARK and resolver as found, without inflection."""
     question: Question
@@ -255,8 +259,7 @@ class DocumentRecord:
     url: str
     found_on: str | None
     fetched_at: str
-    outcome: str
-    """A token of `DocumentOutcome` or `ObjectOutcome`."""
+    outcome: DocumentOutcome | ObjectOutcome
     hops: tuple[Hop, ...] = ()
     media_type: str | None = None
     title: str = ""
@@ -342,10 +345,10 @@ class HostTraffic:
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceVerdict:
+class ServiceVerdict(Generic[OutcomeT]):
     """The judgement about one service, with the sentences that support it."""
 
-    outcome: str
+    outcome: OutcomeT
     evidence: tuple[str, ...] = ()
     parsed: Mapping[str, Any] = field(default_factory=dict)
 
@@ -354,21 +357,26 @@ class ServiceVerdict:
 class Meant:
     """An ARK that was probably meant, where another one was written: it lives."""
 
-    ark: str
+    ark: Ark
     url: str
     """The URL that asked for it."""
     evidence: tuple[str, ...]
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The same as it stands in JSON."""
+        return {"ark": str(self.ark), "url": self.url, "evidence": list(self.evidence)}
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The three ARK services of one ARK at one request URL (draft-kunze-ark-38, 5.1)."""
 
-    ark: str
+    ark: Ark
     request_url: str
-    object: ServiceVerdict
-    metadata: ServiceVerdict
-    commitment: ServiceVerdict
+    object: ServiceVerdict[ObjectOutcome]
+    metadata: ServiceVerdict[MetadataOutcome]
+    commitment: ServiceVerdict[CommitmentOutcome]
     final_url: str | None
     hops: tuple[Hop, ...]
     """The chain of the request for the object."""

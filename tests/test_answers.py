@@ -16,6 +16,7 @@ from crawler.answers.likeness import TEXT_LIMIT, likeness, same_answer, same_pag
 from crawler.answers.notices import is_notice, says_not_found
 from crawler.answers.quirks import plain, quirks
 from crawler.observations import ChainEnd, Hop, Observation, Question
+from extractors.ark import Ark
 from tests.vectors import vectors
 
 URL = "https://r.example/ark:12x45/x5"
@@ -51,7 +52,7 @@ def seen(body: str, **changed: Any) -> Observation:
     answer = read_answer(body.encode(), "text/plain")
     read = {"text": answer.text, "similarity": answer.similarity, "media_type": "text/plain"}
     return Observation(
-        "ark:12x45/x5", URL, Question.OBJECT, URL, hops, ChainEnd.ANSWERED,
+        Ark.parse("ark:12x45/x5"), URL, Question.OBJECT, URL, hops, ChainEnd.ANSWERED,
         **{**read, **changed},
     )  # fmt: skip
 

@@ -19,6 +19,7 @@ from crawler.wire.failures import failure_kind, failure_text
 from crawler.wire.middlewares import exception_names, failure_words
 from crawler.wire.names import LookUpNotBegun, NameNotFound, NameServerSilent
 from crawler.wire.tls import NOT_IN_TIME, not_probed
+from extractors.ark import Ark
 from tests.vectors import vectors
 
 NOON = "2026-11-21T12:00:00.000+00:00"
@@ -33,7 +34,7 @@ def answer(
     status = told if isinstance(told, int) else None
     hop = Hop(URL, "GET", NOON, status, headers=headers, sent=is_sent)
     end = ChainEnd.ANSWERED if isinstance(told, int) else ChainEnd(told)
-    return Observation("ark:12x45/x5", URL, Question(question), URL, (hop,), end, attempt=attempt)
+    return Observation(Ark.parse("ark:12x45/x5"), URL, Question(question), URL, (hop,), end, attempt=attempt)
 
 
 @pytest.mark.parametrize("vector", vectors("attempts"))
@@ -88,7 +89,7 @@ def test_the_waits_of_one_question_are_bounded() -> None:
 def test_a_look_up_that_took_too_long_is_repeated(failure: Exception, wait_s: float | None) -> None:
     kind = failure_kind(list(exception_names(failure)))
     hop = Hop(URL, "GET", NOON, error=failure_text(kind, failure_words(failure)))
-    seen = Observation("ark:12x45/x5", URL, Question.OBJECT, URL, (hop,), kind.end)
+    seen = Observation(Ark.parse("ark:12x45/x5"), URL, Question.OBJECT, URL, (hop,), kind.end)
     assert next_attempt(seen, PATIENCE) == wait_s
     assert (kind.end is ChainEnd.UNDETERMINED) is isinstance(failure, LookUpNotBegun)
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.crawl_requests import CrawlRequest
-from crawler.observations import DocumentRecord
+from crawler.observations import DocumentOutcome, DocumentRecord
 from crawler.storage.errors import StoreUnwritable
 from crawler.storage.feeding import Bounds, Feed
 from crawler.storage.frontier import Frontier
@@ -47,7 +47,9 @@ class Crawl:
     def settle(self, entry: FrontierEntry, leads: Iterable[CrawlRequest] = ()) -> None:
         crawl_request = entry.crawl_request
         self.recorder.add(
-            DocumentRecord(crawl_request.url, None, AT, "read", leads=tuple(leads), settles=crawl_request.canonical)
+            DocumentRecord(
+                crawl_request.url, None, AT, DocumentOutcome.READ, leads=tuple(leads), settles=crawl_request.canonical
+            )
         )
         self.feed.settled(crawl_request.canonical)
 
@@ -253,7 +255,7 @@ def test_records_are_committed_within_a_moment_and_in_their_order(tmp_path: Path
         seen = []
         recorder.on_commit = lambda items: seen.append(len(items))
         for number in range(130):
-            recorder.add(DocumentRecord(f"http://h.example/{number}", None, AT, "read"))
+            recorder.add(DocumentRecord(f"http://h.example/{number}", None, AT, DocumentOutcome.READ))
         assert seen == [100], "a hundred are enough"
         await asyncio.sleep(0.3)
         assert seen == [100, 30]
@@ -275,9 +277,9 @@ def test_records_that_no_store_can_keep_end_the_run_rather_than_be_lost_in_silen
 
     async def main(store: Store, run_id: int) -> None:
         recorder = Recorder(store, run_id, failed=failures.append)
-        recorder.add(DocumentRecord("http://h.example/\ud800", None, AT, "read"))
+        recorder.add(DocumentRecord("http://h.example/\ud800", None, AT, DocumentOutcome.READ))
         await asyncio.sleep(0.4)
-        recorder.add(DocumentRecord("http://h.example/", None, AT, "read"))
+        recorder.add(DocumentRecord("http://h.example/", None, AT, DocumentOutcome.READ))
         assert not recorder.commit(), "and nothing is recorded behind them"
 
     with Store.open(tmp_path / "a.db") as store:

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import event
 
 from crawler.crawl_requests import CrawlRequest, RequestKind, page_requests
-from crawler.observations import DocumentRecord
+from crawler.observations import DocumentOutcome, DocumentRecord
 from crawler.storage.errors import StoreUnwritable
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import ARKS, DOCUMENTS, FrontierState, SettledEntry
@@ -77,7 +77,9 @@ def test_what_a_document_leads_to_and_that_it_is_done_are_recorded_with_it() -> 
         frontier.add([seed])
         frontier.claim({"library.example": 1})
         leads = tuple(page_requests([f"{SITE}/b", f"{SITE}/a", f"{SITE}/b#x"], depth=1, found_on=seed.url))
-        store.record(run_id, [DocumentRecord(seed.url, None, AT, "read", leads=leads, settles=seed.canonical)])
+        store.record(
+            run_id, [DocumentRecord(seed.url, None, AT, DocumentOutcome.READ, leads=leads, settles=seed.canonical)]
+        )
         assert frontier.counts() == {FrontierState.WAITING: 2, FrontierState.CLAIMED: 0, FrontierState.DONE: 1}
         found = frontier.claim({"library.example": 9})
     assert [(each.crawl_request.url, each.crawl_request.depth, each.crawl_request.found_on) for each in found] == [
@@ -98,7 +100,9 @@ def test_when_a_document_can_not_be_recorded_nothing_of_it_is(tmp_path: Path) ->
         store._engine.raw_connection().execute(f"pragma max_page_count={count + 2}")
         leads = tuple(page_requests((f"{SITE}/{n}" for n in range(1000)), depth=1, found_on=seed.url))
         with pytest.raises(StoreUnwritable, match="full"):
-            store.record(run_id, [DocumentRecord(seed.url, None, AT, "read", leads=leads, settles=seed.canonical)])
+            store.record(
+                run_id, [DocumentRecord(seed.url, None, AT, DocumentOutcome.READ, leads=leads, settles=seed.canonical)]
+            )
         assert frontier.counts() == {FrontierState.WAITING: 0, FrontierState.CLAIMED: 1, FrontierState.DONE: 0}
         assert store.counts(run_id)["documents"] == 0
 

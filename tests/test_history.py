@@ -14,7 +14,16 @@ from crawler import schema
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.latest import rebuild
 from crawler.judging import judge_run
-from crawler.observations import ChainEnd, CitedMention, DocumentRecord, Hop, Observation, Question
+from crawler.observations import (
+    ChainEnd,
+    CitedMention,
+    DocumentOutcome,
+    DocumentRecord,
+    Hop,
+    ObjectOutcome,
+    Observation,
+    Question,
+)
 from crawler.storage.store import Store
 from extractors.ark import Ark
 from extractors.find import find_arks
@@ -32,7 +41,7 @@ def moment(day: float) -> str:
 def seen(url: str, day: float, status: int | None) -> Observation:
     hop = Hop(url, "GET", moment(day), status)
     end = ChainEnd.ANSWERED if status else ChainEnd.TIMEOUT
-    return Observation(str(Ark.parse(url)), url, Question.OBJECT, url, (hop,), end, text="an object")
+    return Observation(Ark.parse(url), url, Question.OBJECT, url, (hop,), end, text="an object")
 
 
 def audit(
@@ -55,7 +64,8 @@ def audit(
         outcome, _, led_to = text.strip("[]").partition(" ") if text.startswith("[") else ("read", "", "")
         mentions = tuple(CitedMention(each, each.repaired) for each in find_arks("" if outcome != "read" else text))
         hops = (Hop(url, "GET", moment(day), 200),)
-        row = DocumentRecord(url, None, moment(day), outcome, hops=hops, mentions=mentions, led_to=led_to or None)
+        became = (DocumentOutcome if outcome in set(DocumentOutcome) else ObjectOutcome)(outcome)
+        row = DocumentRecord(url, None, moment(day), became, hops=hops, mentions=mentions, led_to=led_to or None)
         store.record(run_id, [row])
     store.record(run_id, [seen(url, day, status) for url, status in (answers or {}).items()])
     judge_run(store, run_id, [(Ark.parse(url), url) for url in answers or {}])

@@ -18,8 +18,9 @@ from arkaudit.config import Config, Email, Notify
 from arkaudit.notify.delivery import OUTBOX, tell
 from arkaudit.notify.message import HEADINGS, MOST_LISTED, _code, message
 from crawler.history.news import News, NewsItem
-from crawler.observations import ServiceVerdict, Verdict
+from crawler.observations import MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
 from crawler.storage.store import Store
+from extractors.ark import Ark
 from tests.loopback import RawServer, reply, run_command
 
 URL = "https://n2t.net/ark:12148/btv1b8449691v"
@@ -125,14 +126,14 @@ def email(smtp: str, **others: Any) -> Email:
 def broken(tmp_path: Path) -> tuple[Path, int]:
     """A store whose last run has confirmed that an ARK is broken: it failed three times in eight days."""
     path = tmp_path / "theses.db"
-    nothing = ServiceVerdict("not-asked", ())
+    nothing = ServiceVerdict(MetadataOutcome.NOT_ASKED)
     with Store.open(path) as store:
         for day, outcome in (("12", "resolved"), ("13", "broken"), ("17", "broken"), ("21", "broken")):
             at = f"2026-11-{day}T10:00:00.000+00:00"
             run_id = store.begin_run(command="run", at=at, version="0", resolver="", user_agent="", seeds=[])
-            found = ServiceVerdict(outcome, ())
+            found = ServiceVerdict(ObjectOutcome(outcome))
             store.record_verdicts(
-                run_id, [Verdict("ark:12148/btv1b8449691v", URL, found, nothing, nothing, URL, (), 1)]
+                run_id, [Verdict(Ark.parse("ark:12148/btv1b8449691v"), URL, found, nothing, nothing, URL, (), 1)]
             )
             store.end_run(run_id, at=at, state="finished")
     return path, run_id

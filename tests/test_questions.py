@@ -43,7 +43,7 @@ def answer(told: str | int, *, question: Question = Question.OBJECT, url: str = 
     end = ChainEnd.ANSWERED if isinstance(told, int) else ChainEnd(told)
     hops = (Hop(url, "GET", "2026-11-21T00:00:00.000+00:00", 302),) if at else ()
     last = Hop(at or url, "GET", "2026-11-21T00:00:00.000+00:00", status)
-    return Observation("ark:12x45/x5", url, question, url, (*hops, last), end)
+    return Observation(Ark.parse("ark:12x45/x5"), url, question, url, (*hops, last), end)
 
 
 def asked(

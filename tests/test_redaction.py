@@ -18,10 +18,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crawler.crawl_requests import CrawlRequest
-from crawler.observations import ChainEnd, DocumentRecord, Hop, Observation, Pause, Question
+from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, Observation, Pause, Question
 from crawler.wire.credentialed import Withholding
 from crawler.wire.credentials import Credential, Credentials, Origin, of_proxy
 from crawler.wire.redaction import HIDDEN, Redactor
+from extractors.ark import Ark
 from extractors.document_model import Finding
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 
@@ -215,19 +216,23 @@ def test_records_are_kept_without_the_secrets_of_their_hosts() -> None:
     withheld = Withholding(own)
     hop = Hop("http://own.example/a", "GET", "2026-11-21T10:00:00.000+00:00", error="bad line: 'S3cr3t%2F42%2Bx'")
     asked = "http://own.example/a?S3cr3t/42+x"
-    seen = Observation("ark:12x45/a", asked, Question.OBJECT, asked, (hop,), ChainEnd.RESET, text="a S3cr3t/42+x")
+    seen = Observation(
+        Ark.parse("ark:12x45/a"), asked, Question.OBJECT, asked, (hop,), ChainEnd.RESET, text="a S3cr3t/42+x"
+    )
     kept = withheld(seen)
     assert (kept.request_url, kept.hops[0].error, kept.text) == (asked, f"bad line: '{HIDDEN}'", f"a {HIDDEN}")
     crawl_request = CrawlRequest.to_page("http://own.example/b?S3cr3t%2F42%2Bx", found_on="http://own.example/a")
-    way = DocumentRecord("http://own.example/w", None, "", "read", (hop,), title="S3cr3t/42+x", settles="S3cr3t/42+x")
+    way = DocumentRecord(
+        "http://own.example/w", None, "", DocumentOutcome.READ, (hop,), title="S3cr3t/42+x", settles="S3cr3t/42+x"
+    )
     document = DocumentRecord(
-        "http://own.example/a", None, "", "read", (hop,), leads=(crawl_request,), led_by=way,
+        "http://own.example/a", None, "", DocumentOutcome.READ, (hop,), leads=(crawl_request,), led_by=way,
         findings=(Finding("x", "S3cr3t&#47;42+x"),),
     )  # fmt: skip
     recorded = withheld(document)
     assert "S3cr3t" not in repr(recorded).replace("settles='S3cr3t/42+x'", "")
     assert "S3cr3t" not in repr(withheld(Pause("http://own.example", "http://own.example/S3cr3t/42+x", "", 1, True)))
-    elsewhere = DocumentRecord("http://other.example/", None, "", "read", title="S3cr3t/42+x")
+    elsewhere = DocumentRecord("http://other.example/", None, "", DocumentOutcome.READ, title="S3cr3t/42+x")
     assert withheld(elsewhere) is elsewhere
 
 

@@ -9,6 +9,7 @@ from scrapy import Request
 
 from crawler.observations import ChainEnd, Observation, Question
 from crawler.spiders.replaying import Replay
+from extractors.ark import Ark
 
 URL = "https://n2t.net/ark:/12x45/x5"
 NOW = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
@@ -20,7 +21,7 @@ def request(question: Question, attempt: int = 1, url: str = URL) -> Request:
 
 
 def seen(question: Question, attempt: int = 1, url: str = URL) -> Observation:
-    return Observation("ark:12x45/x5", url, question, url, (), ChainEnd.ANSWERED, attempt=attempt)
+    return Observation(Ark.parse("ark:12x45/x5"), url, question, url, (), ChainEnd.ANSWERED, attempt=attempt)
 
 
 def test_what_has_no_answer_is_open_in_the_order_in_which_it_was_asked() -> None:

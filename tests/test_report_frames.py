@@ -310,7 +310,7 @@ def test_a_store_that_the_crawler_wrote_is_read_back(tmp_path: Path) -> None:
     """The two ends of the store meet: what is recorded is what is reported."""
     [mention] = find_arks("Kept at https://n2t.net/ark:/12148/btv1b8449691v since 2009.")
     answer = Hop(BTV_AT_N2T, "GET", MOMENT, 404, headers={"Server": "rslv"}, elapsed_s=0.2)
-    observation = Observation(str(mention.ark), BTV_AT_N2T, Question.OBJECT, BTV_AT_N2T, (answer,), ChainEnd.ANSWERED)
+    observation = Observation(mention.ark, BTV_AT_N2T, Question.OBJECT, BTV_AT_N2T, (answer,), ChainEnd.ANSWERED)
     seeds = {"at": MOMENT, "version": "1", "resolver": "https://n2t.net/", "user_agent": "us", "seeds": [GUIDE]}
     with Store.open(tmp_path / "store.sqlite") as store:
         run_id = store.begin_run(command="crawl", **seeds)
@@ -318,7 +318,7 @@ def test_a_store_that_the_crawler_wrote_is_read_back(tmp_path: Path) -> None:
             GUIDE,
             None,
             MOMENT,
-            DocumentOutcome.READ.value,
+            DocumentOutcome.READ,
             hops=(Hop(GUIDE, "GET", MOMENT, 200),),
             mentions=(CitedMention(mention, BTV_AT_N2T),),
             findings=(Finding("page-limit", "only 10 of 20 pages were read"),),

@@ -22,6 +22,7 @@ from crawler.resolving import (
     sendable,
     url_fault,
 )
+from extractors.ark import Ark
 from tests.vectors import vectors
 
 URL = "https://n2t.net/ark:/12x45/x5"
@@ -118,7 +119,7 @@ def observation(
     question: Question, *, status: int | None = 200, end: ChainEnd = ChainEnd.ANSWERED, url: str = URL
 ) -> Observation:
     hop = Hop(url, "GET", "2026-11-21T00:00:00.000+00:00", status)
-    return Observation("ark:12x45/x5", url, question, url, (hop,), end)
+    return Observation(Ark.parse("ark:12x45/x5"), url, question, url, (hop,), end)
 
 
 def test_what_our_own_rules_held_back_was_not_sent() -> None:

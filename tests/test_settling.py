@@ -247,7 +247,7 @@ def test_the_report_lists_what_was_probably_meant(
 
 #: Functions at the end of a run that are killed as soon as they begin, or as soon as they are done.
 ENDINGS = (
-    ("crawler.deciding", "decide_doubts", "done"),
+    ("crawler.deciding", "decide_unresolved", "done"),
     ("crawler.settling", "settle_readings", "begun"),
     ("crawler.settling", "settle_readings", "done"),
     ("crawler.judging", "judge_run", "done"),

@@ -13,9 +13,11 @@ from crawler.judging import judge_run
 from crawler.observations import (
     ChainEnd,
     CitedMention,
+    DocumentOutcome,
     DocumentRecord,
     Hop,
     HostTraffic,
+    ObjectOutcome,
     Observation,
     Pause,
     Question,
@@ -43,13 +45,15 @@ def document(
     url: str = "https://library.example/a.html", cited: str = "see ark:/12x45/x5 and ark:/12345/x6"
 ) -> DocumentRecord:
     mentions = tuple(CitedMention(each, f"https://n2t.net/{each.repaired}") for each in find_arks(cited))
-    return DocumentRecord(url, None, AT, "read", mentions=mentions, findings=(Finding("empty", "nothing"),))
+    return DocumentRecord(
+        url, None, AT, DocumentOutcome.READ, mentions=mentions, findings=(Finding("empty", "nothing"),)
+    )
 
 
 def observation(question: Question = Question.OBJECT) -> Observation:
     hop = Hop(URL, "GET", AT, 200, None, "127.0.0.1", 0.1, {"Server": "x"})
     return Observation(
-        "ark:12x45/x5",
+        Ark.parse("ark:12x45/x5"),
         URL,
         question,
         URL,
@@ -95,7 +99,9 @@ def test_what_was_not_sent_is_no_request(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.db") as store:
         run_id = begun(store)
         chains = {"http://r.example/1": refused(True, False), "http://r.example/2": refused(False)}
-        store.record(run_id, [DocumentRecord(url, None, AT, "refused", hops) for url, hops in chains.items()])
+        store.record(
+            run_id, [DocumentRecord(url, None, AT, ObjectOutcome.REFUSED, hops) for url, hops in chains.items()]
+        )
     assert list(load_frames(tmp_path / "a.db").documents["request_count"]) == [1, 0]
 
 
@@ -140,7 +146,7 @@ def test_what_was_never_asked_has_no_verdict() -> None:
         store.record(run_id, [document(cited="ark:/12x45/x5 ark:/12x45/x7"), observation()])
         judged = list[Verdict]()
         judge_run(store, run_id, store.cited_arks(run_id), heard=judged.append)
-        assert [verdict.ark for verdict in judged] == ["ark:12x45/x5"]
+        assert [str(verdict.ark) for verdict in judged] == ["ark:12x45/x5"]
 
 
 def test_a_commit_is_durable_and_readable_while_another_process_writes(tmp_path: Path) -> None:

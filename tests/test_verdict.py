@@ -43,7 +43,7 @@ CONTROLS = {"control": Question.CONTROL, "control_info": Question.CONTROL_INFO}
 def observation(question: Question, told: dict[str, Any], url: str = URL) -> Observation:
     """An observation from a vector's few words; by default one answer of 200."""
     inflection = question.value if question.value.startswith("?") else ""
-    ark = str(Ark.parse(url))
+    ark = Ark.parse(url)
     asked = told.get("asked", ELSEWHERE.get(question, url) + inflection)
     if "end" in told:
         hop = Hop(asked, "GET", "", None, error=told["end"], location=told.get("location"))
@@ -219,7 +219,7 @@ def test_every_status_has_an_outcome_and_only_success_works() -> None:
 
 
 def test_a_skipped_ark_cost_nothing_and_says_why() -> None:
-    verdict = skipped("ark:12345/x5", URL, "NAAN 12345 is for examples")
+    verdict = skipped(Ark.parse("ark:12345/x5"), URL, "NAAN 12345 is for examples")
     assert (verdict.object.outcome, verdict.requests, verdict.hops) == ("skipped", 0, ())
     assert verdict.object.evidence == ("NAAN 12345 is for examples",)
 

@@ -17,7 +17,6 @@ from crawler.history.rechecking import KnownArk, due
 from crawler.judging import judge_run
 from crawler.observations import ObjectOutcome
 from crawler.storage.store import Store
-from extractors.ark import Ark
 from tests.year import (
     ARKS_A_HOST,
     DAYS,
@@ -42,7 +41,7 @@ def known(subject: Subject, standing: ArkStatus | None) -> KnownArk:
     state = standing.state if standing else ArkState.UNDETERMINED
     host = f"{subject.host}.example"
     at = standing.checked_at if standing else None
-    return KnownArk(subject.ark, subject.ark[4:9], subject.url, host, state, at)
+    return KnownArk(str(subject.ark), subject.ark.naan, subject.url, host, state, at)
 
 
 @dataclass
@@ -190,7 +189,7 @@ def test_a_store_that_lives_through_the_same_year_stands_as_it_should_on_every_d
                 command="check", at=at, version="0", resolver="https://n2t.net/", user_agent="t", seeds=[]
             )
             store.record(run_id, observed(asked, day))
-            judge_run(store, run_id, [(Ark.parse(subject.ark), subject.url) for subject in asked])
+            judge_run(store, run_id, [(subject.ark, subject.url) for subject in asked])
             store.end_run(run_id, at=at, state="finished")
             standings = {each.request_url: each.state for each in store.known_arks()}
             assert standings == {s.url: standing.state for s, standing in year.days[day].items()}, day

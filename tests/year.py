@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from crawler.history.rechecking import RecheckPolicy
 from crawler.observations import ChainEnd, Hop, Observation, Question
+from extractors.ark import Ark
 
 BEGINNING = datetime(2026, 1, 1, 6, tzinfo=UTC)
 DAYS = 365
@@ -31,8 +32,8 @@ class Subject:
     number: int
 
     @property
-    def ark(self) -> str:
-        return f"ark:{20000 + HOSTS.index(self.host)}/x{self.number}"
+    def ark(self) -> Ark:
+        return Ark(str(20000 + HOSTS.index(self.host)), f"x{self.number}")
 
     @property
     def url(self) -> str:

@@ -15,7 +15,6 @@ from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, PhraseMatch, Phr
 from crawler.answers.subject import own_places
 from crawler.answers.withdrawals import Withdrawal, is_one_of_several, withdrawals_in
 from crawler.observations import Observation
-from extractors.ark import Ark
 
 _NOT_FOUND_PATH = re.compile(
     r"/(?:404|(?:page|item|object|record|ark)?[-_]?not[-_]?found|errors?|missing|no[-_]?results?)(?:\.\w+)?/?\Z",
@@ -82,7 +81,7 @@ def asks_to_log_in(answer: Observation) -> bool:
     if is_led_there:
         is_shell = (answer.text or "").removeprefix(answer.title or "") == ""  # a script draws the form
         return is_titled or answer.facts.asks_password or is_shell
-    is_notice = len(answer.text or "") < NOTICE_CHARS and not own_places(answer, Ark.parse(answer.ark))
+    is_notice = len(answer.text or "") < NOTICE_CHARS and not own_places(answer, answer.ark)
     return answer.facts.asks_password and is_titled and is_notice
 
 
@@ -149,7 +148,7 @@ def says_nothing_else(answer: Observation) -> bool:
     """Whether a page says in few words that some page or object is not there, and names no ARK of its own."""
     told = plain((answer.text or "").removeprefix(answer.title or ""))
     found = quirks().not_found.search(told)
-    if found is None or len(told) > _FEW_WORDS_CHARS or own_places(answer, Ark.parse(answer.ark)):
+    if found is None or len(told) > _FEW_WORDS_CHARS or own_places(answer, answer.ark):
         return False
     return quirks().things.search(told[max(0, found.start - _LEADING_WORDS) : found.start]) is not None
 
@@ -164,7 +163,7 @@ def only_says_absence(answer: Observation, control: Observation | None = None) -
     text = own_words(answer, control).removeprefix(answer.title or "").strip()
     if len(text) > _FEW_WORDS_CHARS or len({"who", "what", "when"} & answer.facts.told.keys()) >= 2:
         return None
-    told = plain(_ARK.sub(" ", text.replace(Ark.parse(answer.ark).name, " ")))
+    told = plain(_ARK.sub(" ", text.replace(answer.ark.name, " ")))
     found = _absence(told)
     if found is None:
         return _is_said_in_title(answer, told)
@@ -205,7 +204,7 @@ def place_of_absence(answer: Observation) -> str | None:
 
 def _is_home_page(answer: Observation) -> bool:
     parts = urlsplit(answer.final_url)
-    return bool(_ROOT_PATH.match(parts.path)) and Ark.parse(answer.ark).name not in parts.query
+    return bool(_ROOT_PATH.match(parts.path)) and answer.ark.name not in parts.query
 
 
 def words_of_absence(answer: Observation) -> str | None:
@@ -318,7 +317,7 @@ def _gone(words: str) -> str:
 
 def _withdrawals(answer: Observation, control: Observation | None, text: str) -> Iterator[Withdrawal]:
     """What a page's title, headings and first sentences say of a withdrawal that a control's don't."""
-    ark = Ark.parse(answer.ark)
+    ark = answer.ark
     parts = _TITLE_PARTS.split(answer.title or "")
     to_control = set()
     if control is not None:
@@ -369,5 +368,5 @@ def _sure(phrases: Phrases, text: str, control: Observation | None) -> str | Non
 
 def _is_about(answer: Observation) -> bool:
     """Whether a page names the ARK that was asked for, or its name alone."""
-    ark = Ark.parse(answer.ark)
+    ark = answer.ark
     return bool(own_places(answer, ark)) or (len(ark.name) >= 5 and ark.name in (answer.text or ""))

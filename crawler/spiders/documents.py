@@ -109,7 +109,7 @@ class DocumentsSpider(AuditSpider):
 
     def outcome_of_lost(self, entry: FrontierEntry) -> DocumentRecord:
         crawl_request, finding = entry.crawl_request, Finding("no-outcome", "it was asked for, and nothing came of it")
-        outcome = ObjectOutcome.UNDETERMINED.value
+        outcome = ObjectOutcome.UNDETERMINED
         return DocumentRecord(
             crawl_request.url,
             crawl_request.found_on,
@@ -303,7 +303,7 @@ class DocumentsSpider(AuditSpider):
                     yield row.record if row.is_member else _led(row.record, passed, name)
         except OSError as problem:
             finding = Finding("unreadable", f"{problem.strerror or problem}")
-            outcome = DocumentOutcome.UNREADABLE.value
+            outcome = DocumentOutcome.UNREADABLE
             yield DocumentRecord(name, None, now(), outcome, findings=(finding,), settles=name)
 
     async def _requests_of_file(self, path: Path, name: str) -> Passed:
@@ -376,7 +376,7 @@ def redirected(crawl_request: CrawlRequest, hops: tuple[Hop, ...], there: CrawlR
         url=crawl_request.url,
         found_on=crawl_request.found_on,
         fetched_at=hops[-1].at,
-        outcome=DocumentOutcome.REDIRECTED.value,
+        outcome=DocumentOutcome.REDIRECTED,
         hops=hops,
         settles=crawl_request.canonical,
         led_to=there.url,
@@ -395,7 +395,7 @@ def unfetched(
         url=crawl_request.url,
         found_on=crawl_request.found_on,
         fetched_at=hops[-1].at if hops else now(),
-        outcome=outcome.value,
+        outcome=outcome,
         hops=hops,
         findings=(Finding("not-fetched", words),),
         settles=crawl_request.canonical,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from crawler.answers.answer import read_answer
 from crawler.asking.questions import reached
-from crawler.observations import DESCRIBED, CommitmentOutcome, MetadataOutcome, Observation, Question
+from crawler.observations import DESCRIBED, CommitmentOutcome, Observation, Question
 from crawler.resolving import INFLECTED
 from crawler.verdicts.commitment import judge_commitment, policy_link
 from crawler.verdicts.inflection import judge_metadata
@@ -49,7 +49,7 @@ def observe(
     content_type = hops[-1].headers.get("Content-Type") if hops else None
     answer = read_answer(body, content_type, _asked_about(ark, asked))
     return Observation(
-        ark=str(ark),
+        ark=ark,
         request_url=request_url,
         question=question,
         asked_url=asked,
@@ -95,7 +95,7 @@ def described_by(answers: Mapping[Question, Observation]) -> Described:
     }
     if not judged:
         return Described()
-    describing = [each for each, verdict in judged.items() if MetadataOutcome(verdict.outcome) in DESCRIBED]
+    describing = [each for each, verdict in judged.items() if verdict.outcome in DESCRIBED]
     by = describing[0] if describing else None
     commitment = judge_commitment(answers, judged[by or next(iter(judged))], describing)
     is_stated = commitment.outcome == CommitmentOutcome.STATED

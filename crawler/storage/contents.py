@@ -139,7 +139,7 @@ _READERS: Final[tuple[tuple[str, Select[Any], Callable[[Any], object]], ...]] = 
     ("document", select(schema.document), _hops_of),
     (
         "observation",
-        select(schema.observation, schema.ark.c.ark).join(
+        select(schema.observation, schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier).join(
             schema.ark, schema.ark.c.ark_id == schema.observation.c.ark_id
         ),
         observation_in,

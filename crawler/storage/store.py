@@ -96,6 +96,7 @@ _NEWEST_DOCUMENT = select(func.max(schema.document.c.document_id))
 _LATER_DOCUMENTS = select(schema.document.c.document_id, schema.document.c.url).where(
     schema.document.c.document_id > bindparam("newest")
 )
+_ARK_PARTS = (schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
 _ARK_IDS = select(schema.ark.c.ark_id, schema.ark.c.ark).where(schema.ark.c.ark.in_(bindparam("arks", expanding=True)))
 
 #: Mentions that may stand for something else, or be spelled otherwise, before what resolvers answer settles that.
@@ -370,7 +371,7 @@ class Store:
             connection.execute(delete(schema.verdict).where(schema.verdict.c.run_id == run_id))
             of_run = iter(verdicts)
             while some := list(islice(of_run, _PAGE)):
-                self._learn_ark_ids(connection, list(dict.fromkeys(Ark.parse(verdict.ark) for verdict in some)))
+                self._learn_ark_ids(connection, list(dict.fromkeys(verdict.ark for verdict in some)))
                 rows = [self._verdict_values(connection, run_id, verdict) for verdict in some]
                 connection.execute(_replacing_verdict(), rows)
             latest.note_verdicts(connection, run_id)
@@ -447,22 +448,21 @@ class Store:
 
     def _record_observations(self, connection: Connection, run_id: int, observations: Sequence[Observation]) -> None:
         """Record those that are not there yet: a statement for all."""
-        arks = {text: Ark.parse(text) for text in dict.fromkeys(seen.ark for seen in observations)}
-        self._learn_ark_ids(connection, list(arks.values()))
-        rows = [observation_values(run_id, self._ark_id(connection, arks[seen.ark]), seen) for seen in observations]
+        self._learn_ark_ids(connection, list(dict.fromkeys(seen.ark for seen in observations)))
+        rows = [observation_values(run_id, self._ark_id(connection, seen.ark), seen) for seen in observations]
         connection.execute(_adding(schema.observation), rows)
 
     def _verdict_values(self, connection: Connection, run_id: int, verdict: Verdict) -> dict[str, Any]:
         return {
             "run_id": run_id,
-            "ark_id": self._ark_id(connection, Ark.parse(verdict.ark)),
+            "ark_id": self._ark_id(connection, verdict.ark),
             "request_url": verdict.request_url,
-            "object": verdict.object.outcome,
+            "object": verdict.object.outcome.value,
             "object_evidence": list(verdict.object.evidence),
-            "metadata": verdict.metadata.outcome,
+            "metadata": verdict.metadata.outcome.value,
             "metadata_evidence": list(verdict.metadata.evidence),
             "metadata_parsed": dict(verdict.metadata.parsed),
-            "commitment": verdict.commitment.outcome,
+            "commitment": verdict.commitment.outcome.value,
             "commitment_evidence": list(verdict.commitment.evidence),
             "commitment_parsed": dict(verdict.commitment.parsed),
             "final_url": verdict.final_url,
@@ -470,7 +470,7 @@ class Store:
             "request_count": verdict.requests,
             "remarks": list(verdict.remarks),
             "rests_on": list(verdict.rests_on),
-            "did_you_mean": asdict(verdict.did_you_mean) if verdict.did_you_mean else None,
+            "did_you_mean": verdict.did_you_mean.json if verdict.did_you_mean else None,
             "naan_policy": dict(verdict.naan_policy),
         }
 
@@ -497,7 +497,7 @@ class Store:
         first = func.min(schema.mention.c.mention_id)
         which = schema.is_asked_mention if as_asked else schema.is_current_mention
         query = (
-            select(schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier, schema.mention.c.request_url)
+            select(*_ARK_PARTS, schema.mention.c.request_url)
             .join_from(schema.mention, schema.ark)
             .join(schema.document, schema.document.c.document_id == schema.mention.c.document_id)
             .where(schema.document.c.run_id == run_id, which)
@@ -510,7 +510,7 @@ class Store:
     def arks_cited(self, run_id: int) -> Iterator[Ark]:
         """The ARKs that the documents of a run cite, before answers settle anything, each once; to be taken whole."""
         query = (
-            select(schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
+            select(*_ARK_PARTS)
             .join_from(schema.mention, schema.ark)
             .join(schema.document, schema.document.c.document_id == schema.mention.c.document_id)
             .where(schema.document.c.run_id == run_id, schema.is_asked_mention)
@@ -524,7 +524,7 @@ class Store:
     def whole_arks(self, run_id: int) -> list[Ark]:
         """The ARKs that stand whole somewhere in the documents of a run, in order."""
         query = (
-            select(schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
+            select(*_ARK_PARTS)
             .join_from(schema.mention, schema.ark)
             .join(schema.document, schema.document.c.document_id == schema.mention.c.document_id)
             .where(schema.document.c.run_id == run_id, schema.mention.c.reason == STANDS_WHOLE)
@@ -538,7 +538,7 @@ class Store:
         """The mentions of a run that were not certain when their document was read, in the order of the documents."""
         mention, document = schema.mention, schema.document
         query = (
-            select(mention, schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
+            select(mention, *_ARK_PARTS)
             .join_from(mention, schema.ark)
             .join(document, document.c.document_id == mention.c.document_id)
             .where(
@@ -561,7 +561,7 @@ class Store:
         """
         mention, document = schema.mention, schema.document
         query = (
-            select(mention, schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
+            select(mention, *_ARK_PARTS)
             .join_from(mention, schema.ark)
             .join(document, document.c.document_id == mention.c.document_id)
             .where(document.c.run_id == run_id, _is_open)
@@ -590,7 +590,7 @@ class Store:
         """
         seen = schema.observation
         query = (
-            select(seen, schema.ark.c.ark)
+            select(seen, *_ARK_PARTS)
             .join_from(seen, schema.ark)
             .where(seen.c.run_id + 0 == run_id, seen.c.observation_id > bindparam("last"))  # + 0: not by that index
             .order_by(seen.c.observation_id)
@@ -613,7 +613,7 @@ class Store:
         """What a run observed for these URLs of object questions; in the order in which they were made for each."""
         seen = schema.observation
         query = (
-            select(seen, schema.ark.c.ark)
+            select(seen, *_ARK_PARTS)
             .join_from(seen, schema.ark)
             .where(seen.c.run_id == run_id, seen.c.request_url.in_(bindparam("urls", expanding=True)))
             .order_by(seen.c.observation_id)
@@ -645,7 +645,7 @@ class Store:
         """What a run observed for one URL of an object question, by attempts; or the one answer to one of these."""
         seen = schema.observation
         query = (
-            select(seen, schema.ark.c.ark)
+            select(seen, *_ARK_PARTS)
             .join_from(seen, schema.ark)
             .where(seen.c.run_id == run_id, seen.c.request_url == request_url)
             .order_by(seen.c.attempt, seen.c.observation_id)

@@ -20,7 +20,7 @@ def document_values(run_id: int, document: DocumentRecord) -> dict[str, Any]:
         "url": document.url,
         "found_on": document.found_on,
         "fetched_at": document.fetched_at,
-        "outcome": document.outcome,
+        "outcome": document.outcome.value,
         "status": document.status,
         "final_url": document.final_url,
         "media_type": document.media_type,
@@ -92,7 +92,7 @@ def tls_result_in(row: Row[Any]) -> TlsResult:
 def observation_in(row: Row[Any]) -> Observation:
     """The observation that is in a row, with its ARK."""
     return Observation(
-        ark=row.ark,
+        ark=Ark(row.naan, row.name, row.qualifier),
         request_url=row.request_url,
         question=Question(row.question),
         asked_url=row.asked_url,

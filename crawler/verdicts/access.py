@@ -26,7 +26,6 @@ from crawler.answers.thump import thump_code
 from crawler.observations import ChainEnd, ObjectOutcome, Observation, ServiceVerdict
 from crawler.verdicts.statuses import BLOCKED, OUTCOME_OF_END, status_outcome
 from crawler.verdicts.success import ControlContrast, Success
-from extractors.ark import Ark
 
 __all__ = ["BLOCKED", "OUTCOME_OF_END", "judge_object", "status_outcome"]
 
@@ -39,7 +38,7 @@ def judge_object(
     *,
     neighbours: int = 0,
     again: Sequence[Observation] = (),
-) -> ServiceVerdict:
+) -> ServiceVerdict[ObjectOutcome]:
     """Whether the object was reached, with the reasons in words.
 
     *control* is what the same resolver answers for a name that can't exist; *neighbours* says how many other ARKs
@@ -47,7 +46,7 @@ def judge_object(
     """
     if answer.end is not ChainEnd.ANSWERED or answer.status is None:
         outcome = OUTCOME_OF_END.get(answer.end, ObjectOutcome.UNDETERMINED)
-        return ServiceVerdict(outcome.value, (how_it_ended(answer),))
+        return ServiceVerdict(outcome, (how_it_ended(answer),))
     if challenge := challenge_of(answer):
         return _verdict(ObjectOutcome.BLOCKED, answered(answer), f"what came is a check for programs by {challenge}")
     outcome, thump = status_outcome(answer.status), thump_code(answer)
@@ -70,14 +69,14 @@ def judge_object(
 # -- success
 
 
-def _judge_success(success: Success) -> ServiceVerdict:
+def _judge_success(success: Success) -> ServiceVerdict[ObjectOutcome]:
     answer = success.answer
     outcome, evidence = _special_page(success) or (success.worth, _grounds(success))
     if outcome is ObjectOutcome.RESOLVED and any(hop.status == 303 for hop in answer.hops):
         outcome = ObjectOutcome.RELATED
         evidence = (*evidence, "a 303 on the way: what answers is related to the object, not the object")
     told = _verdict(outcome, answered(answer), *evidence, *_beside(success))
-    other = declared_other(answer, Ark.parse(answer.ark))
+    other = declared_other(answer, answer.ark)
     if other is None:
         return told
     words = f"the page says that it is about another ARK: {other}"
@@ -182,5 +181,5 @@ def how_it_ended(answer: Observation) -> str:
     return words if last.url in words else f"{last.url}: {words}"
 
 
-def _verdict(outcome: ObjectOutcome, *evidence: str) -> ServiceVerdict:
-    return ServiceVerdict(outcome.value, tuple(dict.fromkeys(words for words in evidence if words)))
+def _verdict(outcome: ObjectOutcome, *evidence: str) -> ServiceVerdict[ObjectOutcome]:
+    return ServiceVerdict(outcome, tuple(dict.fromkeys(words for words in evidence if words)))

@@ -114,8 +114,8 @@ def _invented(seen: Observation) -> Ark:
 
 
 @lru_cache(maxsize=4096)  # one control stands beside many ARKs
-def _first_ark(asked_url: str, ark: str) -> Ark:
+def _first_ark(asked_url: str, ark: Ark) -> Ark:
     try:
         return Ark.parse(asked_url)
     except NotAnArk:
-        return Ark.parse(ark)
+        return ark

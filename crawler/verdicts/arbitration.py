@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from crawler.answers.likeness import same_answer
 from crawler.answers.subject import declares
-from crawler.observations import FAMILY_OF, Family, ObjectOutcome, Observation
+from crawler.observations import FAMILY_OF, Family, Observation
 from crawler.verdicts.access import judge_object
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
@@ -48,7 +48,7 @@ class Form:
         """Whether this form exists, as far as the answer shows."""
         if self.answer is None:
             return FormState.UNASKED
-        family = FAMILY_OF[ObjectOutcome(judge_object(self.answer, self.control).outcome)]
+        family = FAMILY_OF[judge_object(self.answer, self.control).outcome]
         return {Family.WORKS: FormState.LIVES, Family.FAILS: FormState.FAILS}.get(family, FormState.UNKNOWN)
 
     @property

@@ -51,7 +51,9 @@ def asks_for_a_right(answer: Observation) -> bool:
     return answer.end is ChainEnd.ANSWERED and is_refusal and challenge_of(answer) is None
 
 
-def as_expected(verdict: ServiceVerdict, closed: ClosedCollection, control: Observation | None) -> ServiceVerdict:
+def as_expected(
+    verdict: ServiceVerdict[ObjectOutcome], closed: ClosedCollection, control: Observation | None
+) -> ServiceVerdict[ObjectOutcome]:
     """The *verdict* on a refusal by a collection that is meant to be closed.
 
     Where a name that can't exist is not found, the refusal shows that the object is there, and counts as explained.
@@ -64,4 +66,4 @@ def as_expected(verdict: ServiceVerdict, closed: ClosedCollection, control: Obse
         words = f"a name that can't exist is answered {control.status}, so that nothing shows that the object is there"
         return replace(verdict, evidence=(*told, words))
     words = f"a name that can't exist is answered {control.status}"
-    return replace(verdict, outcome=ObjectOutcome.EXPLAINED.value, evidence=(*told, words))
+    return replace(verdict, outcome=ObjectOutcome.EXPLAINED, evidence=(*told, words))

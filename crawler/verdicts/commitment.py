@@ -26,7 +26,6 @@ from crawler.observations import (
     ServiceVerdict,
 )
 from crawler.resolving import INFLECTIONS, SUCCESSES
-from extractors.ark import Ark
 
 
 class Level(StrEnum):
@@ -98,9 +97,9 @@ def level_of(words: str) -> Level | None:
 
 def judge_commitment(
     answers: Mapping[Question, Observation],
-    metadata: ServiceVerdict,
+    metadata: ServiceVerdict[MetadataOutcome],
     described_by: Collection[Question] | None = None,
-) -> ServiceVerdict:
+) -> ServiceVerdict[CommitmentOutcome]:
     """What the provider promises, as its genuine answers state it.
 
     *metadata* is the verdict on the best of them; *described_by* are the questions whose answers describe the object,
@@ -110,7 +109,7 @@ def judge_commitment(
     """
     asked = [question for question in (*_SHOWING, Question.SINGLE) if question in answers]
     if not asked:
-        return ServiceVerdict(CommitmentOutcome.NOT_ASKED.value)
+        return ServiceVerdict(CommitmentOutcome.NOT_ASKED)
     genuine = [
         question
         for question in asked
@@ -134,7 +133,7 @@ def judge_commitment(
     if foreign := _foreign(answers[showing[-1]]):
         return _undetermined(foreign)
     return ServiceVerdict(
-        CommitmentOutcome.ABSENT.value,
+        CommitmentOutcome.ABSENT,
         (f"the record behind {' and '.join(INFLECTIONS[each] for each in showing)} says nothing of a commitment",),
     )
 
@@ -160,7 +159,7 @@ def statement_in(answer: Observation) -> Mapping[str, str] | None:
     return None if words is None else {"what": words}
 
 
-def judge_statement(statement: Mapping[str, str], asked: str, *, at: str = "") -> ServiceVerdict:
+def judge_statement(statement: Mapping[str, str], asked: str, *, at: str = "") -> ServiceVerdict[CommitmentOutcome]:
     """What a statement amounts to: a promise, a promise of nothing, or words that a program put there.
 
     *at* is the URL that gave it: who lives at an example host may say so.
@@ -265,9 +264,9 @@ def _states_alone(answer: Observation) -> bool:
     return answer.status in SUCCESSES and answer.record is not None and set(answer.record) == {"erc-support"}
 
 
-def _is_genuine(answer: Observation, metadata: ServiceVerdict) -> bool:
+def _is_genuine(answer: Observation, metadata: ServiceVerdict[MetadataOutcome]) -> bool:
     """Whether an answer is one of those that describe: a record of its own, or the page that was found to be one."""
-    is_described = MetadataOutcome(metadata.outcome) in DESCRIBED
+    is_described = metadata.outcome in DESCRIBED
     if not is_described or answer.status not in SUCCESSES or "registry" in (answer.record or {}):
         return False
     if answer.record is not None:
@@ -279,7 +278,7 @@ def _foreign(answer: Observation) -> str | None:
     """Why the commitment in an answer is not this ARK's own, if the record says whose it is."""
     if answer.record is None:
         return None
-    ark = Ark.parse(answer.ark)
+    ark = answer.ark
     subject = subject_of(answer, answer.record, ark)
     if subject.names_other:
         return f"the record is about another ARK, and so is what it states or leaves out: {subject.names_other}"
@@ -288,9 +287,11 @@ def _foreign(answer: Observation) -> str | None:
     return None
 
 
-def _undetermined(words: str) -> ServiceVerdict:
-    return ServiceVerdict(CommitmentOutcome.UNDETERMINED.value, (words,))
+def _undetermined(words: str) -> ServiceVerdict[CommitmentOutcome]:
+    return ServiceVerdict(CommitmentOutcome.UNDETERMINED, (words,))
 
 
-def _with_statement(outcome: CommitmentOutcome, words: str, statement: Mapping[str, str]) -> ServiceVerdict:
-    return ServiceVerdict(outcome.value, (words,), dict(statement))
+def _with_statement(
+    outcome: CommitmentOutcome, words: str, statement: Mapping[str, str]
+) -> ServiceVerdict[CommitmentOutcome]:
+    return ServiceVerdict(outcome, (words,), dict(statement))

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from crawler.observations import FAMILY_OF, Family, MetadataOutcome, ObjectOutcome, Verdict
+from crawler.observations import FAMILY_OF, Family, MetadataOutcome, Verdict
 from extractors.ark import Ark
 from extractors.document_model import Finding
 from extractors.find import find_arks
@@ -38,13 +38,13 @@ class RunFindings:
         """Take note of one more verdict."""
         if verdict.did_you_mean is not None:
             told = "; ".join(verdict.did_you_mean.evidence)
-            self._meant.append((verdict.ark, Finding("did-you-mean", f"{verdict.did_you_mean.ark}: {told}")))
-        if FAMILY_OF[ObjectOutcome(verdict.object.outcome)] is not Family.WORKS:
+            self._meant.append((str(verdict.ark), Finding("did-you-mean", f"{verdict.did_you_mean.ark}: {told}")))
+        if FAMILY_OF[verdict.object.outcome] is not Family.WORKS:
             return
         self._of_others += _foreign(verdict)
         if verdict.final_url is not None and len(verdict.hops) > 1:
-            self._landed[verdict.final_url].add(Ark.parse(verdict.ark).base)
-            self._ends[verdict.ark].add(_without_scheme(verdict.final_url))
+            self._landed[verdict.final_url].add(verdict.ark.base)
+            self._ends[str(verdict.ark)].add(_without_scheme(verdict.final_url))
 
     def findings(self) -> Findings:
         """The findings by what they are about: a URL or an ARK."""
@@ -71,13 +71,13 @@ def run_findings(verdicts: Iterable[Verdict]) -> Findings:
 
 def _foreign(verdict: Verdict) -> Iterator[tuple[str, Finding]]:
     if verdict.metadata.outcome == MetadataOutcome.ERC:
-        own = Ark.parse(verdict.ark).base
+        own = verdict.ark.base
         named = [mention.ark for mention in find_arks(str(verdict.metadata.parsed.get("where", "")))]
         if named and all(ark.base != own for ark in named):
-            yield verdict.ark, Finding("foreign-record", f"its record is about {_named(map(str, named))}")
+            yield str(verdict.ark), Finding("foreign-record", f"its record is about {_named(map(str, named))}")
     if "about" in verdict.object.parsed:
         about = verdict.object.parsed["about"]
-        yield verdict.ark, Finding("page-of-another", f"its landing page says that it is about {about}")
+        yield str(verdict.ark), Finding("page-of-another", f"its landing page says that it is about {about}")
 
 
 def _without_scheme(url: str) -> str:

@@ -26,7 +26,6 @@ from crawler.resolving import INFLECTIONS, SUCCESSES
 from crawler.verdicts.commitment import judge_commitment
 from crawler.verdicts.repetition import is_at_place_of, is_object_again, lost_at
 from crawler.verdicts.statuses import BLOCKED
-from extractors.ark import Ark
 
 __all__ = ["BLOCKED", "judge_commitment", "judge_metadata"]
 
@@ -42,7 +41,7 @@ _INDIVIDUAL = frozenset({"where", "id", "@id", "identifier", "success", "pid", "
 
 def judge_metadata(
     answer: Observation, *, object_answer: Observation, control: Observation | None = None
-) -> ServiceVerdict:
+) -> ServiceVerdict[MetadataOutcome]:
     """What the answer to ``?info``, ``??`` or ``?`` is, with the reasons (draft-kunze-ark-38, 5.1.2).
 
     *control* is the answer to an inflection for a name that can't exist at the same resolver.
@@ -56,14 +55,16 @@ def judge_metadata(
     return _judge_page(answer, object_answer, asked, control)
 
 
-def _verdict(outcome: MetadataOutcome, *evidence: str, parsed: Mapping[str, Any] | None = None) -> ServiceVerdict:
-    return ServiceVerdict(outcome.value, evidence, parsed or {})
+def _verdict(
+    outcome: MetadataOutcome, *evidence: str, parsed: Mapping[str, Any] | None = None
+) -> ServiceVerdict[MetadataOutcome]:
+    return ServiceVerdict(outcome, evidence, parsed or {})
 
 
 # -- refusals
 
 
-def _refusal(answer: Observation, object_answer: Observation, asked: str) -> ServiceVerdict | None:
+def _refusal(answer: Observation, object_answer: Observation, asked: str) -> ServiceVerdict[MetadataOutcome] | None:
     """The verdict when there is no successful answer to look at."""
     if answer.end is ChainEnd.ROBOTS:
         return _verdict(MetadataOutcome.BLOCKED, f"robots.txt forbids asking {asked}")
@@ -109,8 +110,8 @@ def _judge_record(
     object_answer: Observation,
     asked: str,
     control: Observation | None,
-) -> ServiceVerdict:
-    ark = Ark.parse(answer.ark)
+) -> ServiceVerdict[MetadataOutcome]:
+    ark = answer.ark
     subject = subject_of(answer, record, ark)
     if "registry" in record or subject.names_namespace:
         about = f" ({subject.names_namespace})" if subject.names_namespace else ""
@@ -203,7 +204,7 @@ def _is_same_record(answer: Observation, record: Mapping[str, Any], control: Obs
 
 def _judge_page(
     answer: Observation, object_answer: Observation, asked: str, control: Observation | None
-) -> ServiceVerdict:
+) -> ServiceVerdict[MetadataOutcome]:
     """The verdict about a successful answer that is no record: a page, or the object itself."""
     if again := _again(answer, object_answer, asked):
         return again
@@ -246,7 +247,7 @@ def _is_description(answer: Observation, answered: set[str], control: Observatio
     opening = plain(f"{answer.title or ''} {(answer.text or '')[:60]}")
     if says_not_found(opening) or re.search(r"\b(?:log ?in|sign in|password|search results)\b", opening):
         return False
-    ark = Ark.parse(answer.ark)
+    ark = answer.ark
     is_named = describes(answer, ark) or bool(answer.facts.places_of(str(ark)))
     is_refused = control is not None and control.status is not None and control.status not in SUCCESSES
     is_particular = is_refused and ark.name in answer.final_url  # a home page is nobody's, whoever is sent there
@@ -258,7 +259,7 @@ def _is_description(answer: Observation, answered: set[str], control: Observatio
     )
 
 
-def _again(answer: Observation, object_answer: Observation, asked: str) -> ServiceVerdict | None:
+def _again(answer: Observation, object_answer: Observation, asked: str) -> ServiceVerdict[MetadataOutcome] | None:
     """The verdict when the answer is the object's own: ignored at the end of the chain, or lost on the way."""
     if not is_object_again(answer, object_answer):
         return None

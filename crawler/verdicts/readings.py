@@ -186,7 +186,7 @@ def meant_instead(
         return None
     url = next(reading.url for reading, form in zip(meant, candidates, strict=True) if form is found)
     told = (f"the check character of {found.ark} is right", *judge_object(found.answer, found.control).evidence)
-    return Meant(str(found.ark), url, told)
+    return Meant(found.ark, url, told)
 
 
 def _in_lower_case(readings: Sequence[CandidateReading], forms: Sequence[Form]) -> Meant | None:
@@ -199,7 +199,7 @@ def _in_lower_case(readings: Sequence[CandidateReading], forms: Sequence[Form]) 
                 "it is all in capitals, and names are case-sensitive",
                 *judge_object(form.answer, form.control).evidence,
             )
-            return Meant(str(reading.ark), reading.url, told)
+            return Meant(reading.ark, reading.url, told)
     return None
 
 

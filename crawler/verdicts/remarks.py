@@ -10,7 +10,6 @@ from crawler.answers.subject import declared_other
 from crawler.observations import ChainEnd, Hop, Observation, TlsResult
 from crawler.resolving import SUCCESSES
 from crawler.scope import site_of
-from extractors.ark import Ark
 from extractors.find import find_arks
 from extractors.normalize import LABEL
 
@@ -53,7 +52,7 @@ def another_remarks(answer: Observation) -> Iterator[str]:
 
     Which may be right, where two names were merged, and is wrong where a table of targets has slipped.
     """
-    own = Ark.parse(answer.ark)
+    own = answer.ark
     is_reached = answer.end is ChainEnd.ANSWERED and answer.status in SUCCESSES
     if not is_reached or site_of(answer.hops[0].url) != site_of(answer.final_url):
         return

@@ -192,7 +192,7 @@ def _path(answer: Observation) -> str:
 
 def _known_by_itself(answer: Observation, control: Observation | None) -> tuple[str, ...]:
     """Where the page names its own ARK; what it does for a name that can't exist too is an echo."""
-    places = own_places(answer, Ark.parse(answer.ark))
+    places = own_places(answer, answer.ark)
     if control is None or not places:
         return places
     try:

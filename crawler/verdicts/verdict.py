@@ -46,7 +46,6 @@ __all__ = [
     "OUTCOME_OF_END",
     "ObjectAccess",
     "decide_access",
-    "family",
     "judge",
     "judge_object",
     "skipped",
@@ -75,23 +74,23 @@ _UNASKED_METADATA: Mapping[Family, str] = {
 }
 
 
-def skipped(ark: str, request_url: str, reason: str) -> Verdict:
+def skipped(ark: Ark, request_url: str, reason: str) -> Verdict:
     """The verdict on an ARK that was recorded and not requested."""
     return Verdict(
         ark=ark,
         request_url=request_url,
-        object=ServiceVerdict(ObjectOutcome.SKIPPED.value, (reason,)),
-        metadata=ServiceVerdict(MetadataOutcome.NOT_ASKED.value),
-        commitment=ServiceVerdict(CommitmentOutcome.NOT_ASKED.value),
+        object=ServiceVerdict(ObjectOutcome.SKIPPED, (reason,)),
+        metadata=ServiceVerdict(MetadataOutcome.NOT_ASKED),
+        commitment=ServiceVerdict(CommitmentOutcome.NOT_ASKED),
         final_url=None,
         hops=(),
         requests=0,
     )
 
 
-def unasked(ark: str, request_url: str) -> Verdict:
+def unasked(ark: Ark, request_url: str) -> Verdict:
     """The verdict on an ARK about which nothing was observed, though it should have been."""
-    why = ServiceVerdict(ObjectOutcome.UNDETERMINED.value, ("nothing was observed: the run ended early",))
+    why = ServiceVerdict(ObjectOutcome.UNDETERMINED, ("nothing was observed: the run ended early",))
     return replace(skipped(ark, request_url, ""), object=why)
 
 
@@ -163,12 +162,12 @@ class ObjectAccess:
 
     way: Question
     answer: Observation
-    verdict: ServiceVerdict
+    verdict: ServiceVerdict[ObjectOutcome]
 
     @property
     def family(self) -> Family:
         """The family of its outcome."""
-        return family(self.verdict.outcome)
+        return FAMILY_OF[self.verdict.outcome]
 
 
 def decide_access(answers: Mapping[Question, Observation], around: VerdictContext) -> ObjectAccess:
@@ -187,7 +186,7 @@ def decide_access(answers: Mapping[Question, Observation], around: VerdictContex
         how, *more = other.verdict.evidence
         told += [f"{WAYS[way][0]} {how}", *more, *_about_attempts(other, around.earlier)]
         if other.family is Family.WORKS:
-            outcome = ObjectOutcome.WORKS_ELSEWHERE.value if way in _ELSEWHERE else other.verdict.outcome
+            outcome = ObjectOutcome.WORKS_ELSEWHERE if way in _ELSEWHERE else other.verdict.outcome
             found = replace(other, verdict=replace(other.verdict, outcome=outcome))
             return _with_evidence(found, told)
     return _with_evidence(first, told)
@@ -236,7 +235,7 @@ def _span(attempts: Sequence[Observation]) -> str:
 
 def _judge_metadata(
     answers: Mapping[Question, Observation], access: ObjectAccess, around: VerdictContext
-) -> tuple[ServiceVerdict, tuple[Question, ...]]:
+) -> tuple[ServiceVerdict[MetadataOutcome], tuple[Question, ...]]:
     """The best of what the inflections gave, in the order in which they were asked, and which of them describe."""
     verdicts = {
         question: judge_metadata(
@@ -247,7 +246,7 @@ def _judge_metadata(
     }
     if not verdicts:
         words = _UNASKED_METADATA[access.family]
-        return ServiceVerdict(MetadataOutcome.NOT_ASKED.value, (words,)), ()
+        return ServiceVerdict(MetadataOutcome.NOT_ASKED, (words,)), ()
     describing = tuple(question for question, verdict in verdicts.items() if verdict.outcome in DESCRIBED)
     first = verdicts[describing[0]] if describing else next(iter(verdicts.values()))
     others = tuple(words for verdict in verdicts.values() if verdict is not first for words in verdict.evidence)
@@ -260,13 +259,15 @@ def _object_of(answer: Observation, answers: Mapping[Question, Observation], acc
     return next((answers[way] for way in ACCESS if way in answers and answers[way].asked_url == base), access.answer)
 
 
-def _policy_page(commitment: ServiceVerdict, around: VerdictContext) -> Observation | None:
+def _policy_page(commitment: ServiceVerdict[CommitmentOutcome], around: VerdictContext) -> Observation | None:
     """What came of asking for the page where a stated commitment is said to stand in full."""
     link = policy_link(commitment.parsed) if commitment.outcome == CommitmentOutcome.STATED else None
     return around.policies.get(link) if link else None
 
 
-def _with_policy_page(commitment: ServiceVerdict, page: Observation | None) -> ServiceVerdict:
+def _with_policy_page(
+    commitment: ServiceVerdict[CommitmentOutcome], page: Observation | None
+) -> ServiceVerdict[CommitmentOutcome]:
     if page is None:
         return commitment
     return replace(commitment, evidence=(*commitment.evidence, about_policy(page)))
@@ -303,14 +304,5 @@ def _remarks(
         yield from tls_remarks(access.answer.hops, around.tls)
     for question in describing[:1]:
         yield from metadata_remarks(answers[question], access.answer)
-    if access.family is not Family.WORKS and Ark.parse(access.answer.ark).naan in EXPECTED_TO_RESOLVE:
+    if access.family is not Family.WORKS and access.answer.ark.naan in EXPECTED_TO_RESOLVE:
         yield "this NAAN is for terms and agents that are expected to resolve: that it doesn't is unusual"
-
-
-def family(outcome: str) -> Family:
-    """The family of an object outcome's token.
-
-    >>> family("blocked").value
-    'not-judged'
-    """
-    return FAMILY_OF[ObjectOutcome(outcome)]
