@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from extractors.document_model import Reading, Role
 from extractors.extraction import extract
 from extractors.readers.pdf.damaged import salvaged
+from extractors.readers.pdf.geometry import Lines, without_false_breaks
+from extractors.readers.pdf.open_ends import is_open
 from extractors.readers.pdf.pdf_reader import read_pdf
 from extractors.worker import Worker, WorkerDied
 from tests.vectors import vectors
@@ -657,3 +659,43 @@ def test_years_that_begin_lines_are_no_numbers_of_lines():
     [text] = read_pdf(typeset(placed)).blocks
     assert "1850" in text.text
     assert "40" in text.text
+
+
+def test_a_bracket_close_behind_the_last_letterspaced_letter_belongs_to_no_word_with_it():
+    # Typst sets no space behind the last letter of a letterspaced word; kerning makes gaps uneven
+    letters = b"".join(b"(%c) %d " % (char, -300 - 90 * (at == 12)) for at, char in enumerate(b"ark:/12345/x5"))
+    spaced = b"BT /F 10 Tf 72 700 Td (see \\() Tj [%s(4)] TJ (\\) and others) Tj ET\n" % letters
+    assert arks_of(pages(spaced)) == ["ark:12345/x54"]
+
+
+def test_a_name_at_the_end_of_a_page_is_not_certain():
+    [mention] = extract(typeset([[72, 700, "See the scan of it:"], [72, 688, "ark:/67531/metapth18"]])).mentions
+    assert (mention.confidence.token, mention.reason) == ("likely", "its page ends here")
+    [followed] = extract(typeset([[72, 700, "ark:/67531/metapth18 is it,"], [72, 688, "and this is all."]])).mentions
+    assert followed.confidence.token == "certain"
+
+
+def test_an_ark_with_zero_width_spaces_goes_on_on_the_next_page():
+    zero_width = "\N{ZERO WIDTH SPACE}"
+    assert is_open("see " + zero_width.join("ark:/12345/x5") + zero_width)
+    assert not is_open("see " + zero_width.join("ark:/12345/x5") + " and")
+
+
+def lines_at(text, *boxes):
+    """The lines of *text*, each with its left, bottom, right and top."""
+    spans = [found.span() for found in re.finditer(r"[^\r\n]+", text)]
+    starts, ends = zip(*spans, strict=True)
+    return Lines([starts, ends, *zip(*boxes, strict=True)])
+
+
+def test_line_breaks_at_zero_width_spaces_within_a_line_are_none():
+    text = "ark\u200b\r\n:\r\n/12148\u200b\r\n/bpt6\r\n2,3"
+    lines = lines_at(
+        text,
+        (10, 100, 24, 109),
+        (24.3, 102, 26, 107),  # of which only the ink is known
+        (26.9, 100, 50, 109),
+        (10, 88, 30, 97),  # the next line
+        (30.2, 94, 34, 99),  # a raised mark
+    )
+    assert without_false_breaks(text, lines).replace("\u200b", "") == "ark:/12148\r\n/bpt6\r\n2,3"

@@ -77,7 +77,9 @@ def wrap_of(row: Mapping[str, Any]) -> Wrap:
         beyond=row.get("beyond", ""),
         around=row.get("around", ""),
         is_paged=row.get("paged", False),
+        fills_line=row.get("fills_line", False),
         in_column=row.get("column", False),
+        in_table=row.get("table", False),
         in_another_cell=row.get("another_cell", False),
     )
 

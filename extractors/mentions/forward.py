@@ -64,6 +64,7 @@ _MARKUP_RUN = "*_~$"
 _TAIL = "./-:,!"
 #: A slash at the end of a URL, perhaps with what ends the sentence.
 _SLASH = re.compile(r"/[.:,!]*")
+_INVISIBLE = " \r\n\N{ZERO WIDTH SPACE}\N{WORD JOINER}"
 _CONTEXT_CHARS = 60
 _LONGEST_BLANK = 1000
 
@@ -312,6 +313,9 @@ class Reader:
         self._note_doubts(chars, ark)
         if self._block.seams and self._is_on_seam(start, end):
             self._notes.decisions.append(WrapDecision(False, "the gaps on the page", Confidence.LIKELY))
+            self._notes.is_beyond_name |= bool(ark.qualifier)
+        if self._block.page is not None and not self._block.text[end:].strip(_INVISIBLE):
+            self._notes.decisions.append(WrapDecision(False, "its page ends here", Confidence.LIKELY))
             self._notes.is_beyond_name |= bool(ark.qualifier)
         if any(start < at < end for at in self._block.page_breaks):
             self._notes.decisions.append(WrapDecision(True, "over the end of a page", Confidence.LIKELY))

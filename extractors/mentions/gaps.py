@@ -179,7 +179,9 @@ class Gaps:
             linked=self._linked,
             beyond=text[token.end() : token.end() + _BEYOND_CHARS],
             around=self._around(pos),
+            fills_line=" " not in text[text.rfind(WRAP, 0, pos) + 1 : pos].strip(),
             in_column=self._block.page is None and bool(self._block.line_slack),
+            in_table=bool(self._block.jumps),
             in_another_cell=bool(self._block.jumps) and self._is_jump(self._tape.source_offset(pos)),
             is_paged=self._block.page is not None,
         )

@@ -39,7 +39,8 @@ def author_ends_lines(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 def would_have_fitted(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     blank = 1 if wrap.line.habit is not Habit.UNKNOWN else 2  # characters differ in width where geometry measures
     if wrap.line.line_slack is not None and wrap.line.line_slack >= blank + len(wrap.right):
-        return WrapDecision(False, "what follows would have fitted in the line", Confidence.LIKELY)
+        confidence = Confidence.AMBIGUOUS if wrap.in_table else Confidence.LIKELY
+        return WrapDecision(False, "what follows would have fitted in the line", confidence)
     return None
 
 
@@ -61,7 +62,12 @@ def names_are_cut(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
 
 
 def names_are_not_cut(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
-    """Where many names stand and none is surely cut, or only at delimiters, this one hardly is."""
+    """Where many names stand and none is surely cut, or only at delimiters, this one hardly is.
+
+    One that fills a line of its own on a page may be all the same: it had room nowhere.
+    """
+    if wrap.is_paged and wrap.fills_line and wrap.is_full:
+        return None
     if evidence.cutting is Cutting.NOWHERE:
         return WrapDecision(False, "lines cut no ARK in this text", Confidence.LIKELY)
     if evidence.cutting is Cutting.AT_DELIMITERS and not wrap.is_at_delimiter:

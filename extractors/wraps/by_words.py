@@ -99,7 +99,7 @@ def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
         return None
     next_part = wrap.next_part
     if not wrap.is_full or _is_word(wrap) or _ROMAN.match(wrap.right):
-        return WrapDecision(False, "a word follows", Confidence.LIKELY)
+        return WrapDecision(False, "a word follows", Confidence.AMBIGUOUS if wrap.in_table else Confidence.LIKELY)
     if next_part[:1].isupper() and not next_part.isupper():
         return WrapDecision(False, "a name follows", Confidence.AMBIGUOUS)
     if _VOWELS.isdisjoint(next_part) or len(next_part) > 2:

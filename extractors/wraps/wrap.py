@@ -50,8 +50,12 @@ class Wrap:
     """What stands behind the next token."""
     around: str = ""
     """The text around: it tells the language."""
+    fills_line: bool = False
+    """Whether nothing stands before it in its line."""
     in_column: bool = False
     """Whether it stands in a column of plain text, whose width is known."""
+    in_table: bool = False
+    """Whether it stands in a table of a page: the width of its cell, and what follows there, are less sure."""
     in_another_cell: bool = False
     """Whether what follows stands in another cell of a table."""
     is_paged: bool = False

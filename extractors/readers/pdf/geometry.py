@@ -195,17 +195,15 @@ def lines_of(text: str, glyphs: Glyphs) -> Lines:
 def without_false_breaks(text: str, lines: Lines) -> str:
     """Return *text* without the line breaks that stand within a line, where programs write zero-width spaces.
 
-    PDFium breaks lines at those. Each character of such a break becomes another zero-width space.
+    PDFium breaks lines at those, and knows of some characters there only their ink: the height of the font is that of
+    others. Each character of such a break becomes another zero-width space.
     """
     pieces, done = [], 0
     for index, (line, following) in enumerate(pairwise(lines)):
         gap = following.left - line.right
         is_level = _is_within(line, following) or _is_within(following, line)
-        if (
-            is_level
-            and -_SLACK < gap < _NO_SPACE * max(line.height, following.height)
-            and text[line.end] != LINE_END_HYPHEN
-        ):
+        height = max(near.height for near in lines[max(0, index - 2) : min(len(lines), index + 4)])
+        if is_level and -_SLACK < gap < _NO_SPACE * height and text[line.end] != LINE_END_HYPHEN:
             between = following.start - lines.ends[index]
             pieces += [text[done : line.end], ZERO_WIDTH_SPACE * between]
             done = following.start

@@ -7,6 +7,7 @@ import re
 from extractors.readers.pdf.geometry import LINE_END_HYPHEN
 
 _LINE_BREAK = re.compile(rf"[\r\n]+|{LINE_END_HYPHEN}")
+_INVISIBLE = re.compile("[\N{ZERO WIDTH SPACE}\N{WORD JOINER}\N{ZERO WIDTH NON-JOINER}]+")
 _HYPHENS = "-\N{HYPHEN}"
 _LABEL = re.compile(r"https?:|ark:", re.IGNORECASE)
 _BEGUN = re.compile(r"https?:|ark:|\A:/", re.IGNORECASE)  # French: a space before the colon
@@ -59,8 +60,9 @@ def _is_open(word: str) -> bool:
 
 
 def _lines(text: str) -> list[str]:
-    """The last lines of a text, without the hyphens at their ends."""
-    return [line.rstrip().rstrip(_HYPHENS) for line in _LINE_BREAK.split(text[-_TAIL_CHARS:].rstrip())]
+    """The last lines of a text, without what is invisible, and without the hyphens at their ends."""
+    visible = _INVISIBLE.sub("", text[-_TAIL_CHARS:])
+    return [line.rstrip().rstrip(_HYPHENS) for line in _LINE_BREAK.split(visible.rstrip())]
 
 
 def _last_word(lines: list[str]) -> str:

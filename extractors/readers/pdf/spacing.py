@@ -31,7 +31,6 @@ _MOST_SPACES = 100  # of a line
 #: and by how much at least the space between two words is wider.
 _WIDE = 0.08
 _KERNED = 0.3
-_UNEVEN = 0.1
 _WORD_SPACE = 0.12
 _FEW = 4
 _LAST, _SHORT = 12, 8
@@ -209,8 +208,7 @@ class _Spacing:
             gap = gaps[min(index, index + step)]
             if gap < _KERNED * usual:
                 is_first = not 0 <= index - step < len(letters) or self._touch(letters, index, index - step)
-                last_gap = usual if is_first else gaps[min(index, index - step)]
-                is_word = self._text[letters[index + step]].isalnum() or abs(last_gap - usual) > _UNEVEN * usual
+                is_word = self._text[letters[index + step]].isalnum()  # and no bracket, behind a last letter
                 return index if is_first or not is_word else index - step
             between = range(*sorted((letters[index], letters[index + step])))
             if gap > usual + _WORD_SPACE or any(self._is_real(offset) for offset in between):
