@@ -101,7 +101,7 @@ def audit(
         say("hosts can't tell who asks: give --contact, so that an operator can write to you")
     store.set_status_policy(config.recheck.status_policy)
     run_id = _begun(config, store, command, seeds, decision)
-    for folder, finding in seeds.hidden.items() if seeds is not None else ():
+    for folder, finding in seeds.folder_findings.items() if seeds is not None else ():
         store.record_findings(run_id, document_name(folder), [finding])
         say(f"{document_name(folder)}: {finding.kind}: {finding.detail}")
     registry = load_registry(cache_folder())

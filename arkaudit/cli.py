@@ -116,7 +116,7 @@ def extract(
                 _report_findings(read.name, read.findings, to_findings)
                 if read.is_unreadable:
                     unread.append(read.name)
-                else:
+                elif not read.is_folder:
                     is_read = True
                 yield from (rows.mention_row(read.name, mention) for mention in read.mentions)
 
@@ -181,10 +181,13 @@ def check(
         raise UserMistake("an explanation does not fit into a table: give --explain alone, or with --format jsonl")
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
     asked = [*arks, *_lines(from_file), *_inventoried(inventory)]
-    if bool(asked) == due:
+    if due and asked:
+        raise UserMistake("--due takes its ARKs from the store")
+    if not due and not asked:
+        empty = [str(file) for file in (from_file, inventory) if file is not None]
         raise UserMistake(
-            "--due takes its ARKs from the store"
-            if due
+            f"nothing to check: there is no ARK in {' and '.join(empty)}"
+            if empty
             else "nothing to check: give ARKs, --from FILE, --inventory FILE, or --due"
         )
     if due:
@@ -243,6 +246,7 @@ def crawl(
     """
     from arkaudit import audits
     from arkaudit.resuming import opened
+    from reports.wording import counted
 
     config = config_of(config_file, options)
     seeds = seeds or tuple(config.seeds)
@@ -262,9 +266,11 @@ def crawl(
             )
         counts = begun.store.counts(run_id)
         unread = begun.store.unread(run_id)
+        is_read = begun.store.has_read_seed(run_id)
     read = f"{counts['read']} read" + (f", {counts['redirected']} redirected" if counts["redirected"] else "")
-    say(f"{counts['documents']} documents, {read}, {counts['mentions']} citations, in {store_file}")
-    if not counts["read"]:
+    documents, citations = counted(counts["documents"], "document"), counted(counts["mentions"], "citation")
+    say(f"{documents}, {read}, {citations}, in {store_file}")
+    if not is_read:
         end_unread("no seed", unread)
 
 
@@ -341,15 +347,16 @@ def run(
                     on_start=_watch_findings,
                     console=errors,
                 )
-            is_read = begun.store.counts(run_id)["read"] > 0
+            is_read = begun.store.has_read_seed(run_id)
             unread = begun.store.unread(run_id)
+            dead_sources = begun.store.dead_sources(run_id)
         outcomes = report_on(store_file, out, formats=formats, run_id=run_id, inventory=config.inventory)
         if config.notify.is_wanted:
             tell(config.model_copy(update={"out": out}), store_file, run_id)
         note_reported(store_file, run_id)
         if not is_read:
             end_unread("no seed", unread)
-        exit_on(fail_on, outcomes)
+        exit_on(fail_on, [*outcomes, *(DocumentOutcome.UNREADABLE.value for _ in dead_sources)])
 
 
 @cli.command(short_help="Tables and a page from a store.")

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -49,6 +49,8 @@ class Document:
     mentions: Sequence[Mention]
     findings: Sequence[Finding]
     doubts: Sequence[UnresolvedMention] = ()
+    is_folder: bool = False
+    """Whether it is no document, but a folder of which something is to be said."""
 
     @classmethod
     def of(cls, name: str, read: Extraction) -> Document:
@@ -62,7 +64,7 @@ class Document:
 
     def decided_on(self, evidence: Evidence) -> Document:
         """The document with what was doubtful in it decided in the light of all documents."""
-        return Document(self.name, with_evidence(self.mentions, self.doubts, evidence), self.findings)
+        return replace(self, mentions=with_evidence(self.mentions, self.doubts, evidence), doubts=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +123,8 @@ def _read(seeds: Seeds, *, standard_input: bool, config: Config, console: Consol
                 yield Document.of(document.name, read_member(worker, document))
             else:
                 yield document
-    for folder, finding in seeds.hidden.items():
-        yield Document(document_name(folder), (), (finding,))
+    for folder, finding in seeds.folder_findings.items():
+        yield Document(document_name(folder), (), (finding,), is_folder=True)
     if seeds.urls:
         yield from _fetched(Seeds(seeds.urls, (), seeds.orders), config, console)
 

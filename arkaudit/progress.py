@@ -20,6 +20,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 
 from crawler.observations import DocumentRecord, Observation, Question
+from reports.wording import counted
 
 #: Seconds between two lines where there is no terminal.
 LINE_EVERY_S = 10.0
@@ -108,8 +109,9 @@ class RunProgress:
 
     def _line(self) -> str:
         of = "" if self._total is None else f" of {self._total}"
-        told = {"documents": f", {self._citations} citations", JUDGING: ""}
-        return f"{self._stage}: {self._done}{of}{told.get(self._stage, f', {self._requests} requests')}"
+        more = {"documents": counted(self._citations, "citation"), JUDGING: ""}
+        rest = more.get(self._stage, counted(self._requests, "request"))
+        return f"{self._stage}: {self._done}{of}{f', {rest}' if rest else ''}"
 
 
 class ReadingProgress:
@@ -135,7 +137,8 @@ class ReadingProgress:
         """One more document was read."""
         self.documents += 1
         self._mentions += mentions
-        line = f"{self.documents} documents read, {self._mentions} mentions of ARKs"
+        found = counted(self._mentions, "mention of an ARK", "mentions of ARKs")
+        line = f"{counted(self.documents, 'document')} read, {found}"
         if self._is_live:
             self._status.update(line)
         elif time.monotonic() - self._last_line >= LINE_EVERY_S:

@@ -30,8 +30,8 @@ class Seeds:
     """How seeds are to be read, by URL or path, where a prefix says so (``oai:https://…``)."""
     named_files: frozenset[Path] = frozenset()
     """Files that were named themselves, and not a folder that holds them."""
-    hidden: Mapping[Path, Finding] = field(default_factory=dict)
-    """What was passed over in a folder that was named, since its name begins with a dot."""
+    folder_findings: Mapping[Path, Finding] = field(default_factory=dict)
+    """What was noticed about folders that were named: one that is empty, or holds hidden files."""
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Seeds:
@@ -40,7 +40,7 @@ class Seeds:
         files: list[Path] = []
         orders: dict[str, SourceKind] = {}
         named: list[Path] = []
-        hidden: dict[Path, Finding] = {}
+        folder_findings: dict[Path, Finding] = {}
         for text in texts:
             order, place = ordered(text)
             if place.lower().startswith(("http://", "https://")):
@@ -50,16 +50,19 @@ class Seeds:
                 raise UserMistake(f"a seed that names nothing: {text!r}")
             elif (path := Path(place)).is_dir() and order is None:
                 passed_over: list[str] = []
-                files += sorted(_files_in(path, passed_over))
+                found = sorted(_files_in(path, passed_over))
+                files += found
                 if passed_over:
-                    hidden[path] = _hidden(passed_over)
+                    folder_findings[path] = _hidden(passed_over)
+                elif not found:
+                    folder_findings[path] = Finding("empty", "there is no file in this folder")
             elif path.exists() and not path.is_dir():
                 files.append(path)
                 named.append(path)
                 orders |= {str(path): order} if order else {}
             else:
                 raise UserMistake(f"neither an http(s) URL nor an existing file or folder: {place!r}")
-        return cls(tuple(urls), tuple(files), orders, frozenset(named), hidden)
+        return cls(tuple(urls), tuple(files), orders, frozenset(named), folder_findings)
 
 
 def ordered(text: str) -> tuple[SourceKind | None, str]:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from crawler.storage.store import Store
+from tests.library import Page, Web, feed, record, records, sitemap, sitemap_index
 from tests.loopback import (
     ON_LOOPBACK,
     RawServer,
@@ -191,7 +192,9 @@ def test_what_went_wrong_with_documents_is_a_finding_and_3_when_nothing_could_be
 
 def test_an_extract_of_a_folder_without_documents_ends_with_3(tmp_path: Path) -> None:
     none = run_command("extract", tmp_path)
-    assert (none.returncode, none.stdout, none.stderr) == (3, "", "arkaudit: nothing could be read\n")
+    assert (none.returncode, none.stdout) == (3, "")
+    said = f"arkaudit: {tmp_path}: empty: there is no file in this folder\narkaudit: nothing could be read\n"
+    assert none.stderr == said
 
 
 def test_a_pdf_that_kills_its_parser_costs_only_itself(tmp_path: Path) -> None:
@@ -490,6 +493,92 @@ def test_of_two_seeds_one_that_could_be_read_is_enough_unless_fail_on_says_other
         ]
     assert extracted == [0, 1, 0]
     assert ran == [0, 1, 0]
+
+
+def listing(kind: str, *urls: str) -> Page:
+    """A source of this kind that lists these URLs."""
+    match kind:
+        case "sitemap":
+            return sitemap(*urls)
+        case "feed":
+            return feed(*urls)
+        case "oai":
+            return records(record("oai:r:1", *urls))
+    return "\n".join(urls), "text/plain"
+
+
+@pytest.mark.parametrize("kind", ["sitemap", "feed", "list"])
+def test_a_source_of_which_all_documents_are_dead_is_a_seed_that_could_not_be_read(kind: str, tmp_path: Path) -> None:
+    urls = [f"http://w.example/{number}" for number in range(3)]
+    pages: dict[str, Page] = {"/source": listing(kind, *urls), "/live": "ark:/12345/x5"}
+    with Web({"w.example": pages}) as web:
+        source = f"{kind}:http://w.example/source"
+        alone, beside, fail = (
+            run_command("run", *ON_LOOPBACK, *web.routes, source, *more, "--store", tmp_path / f"{number}.db")
+            for number, more in enumerate(
+                [(), ("http://w.example/live",), ("http://w.example/live", "--fail-on", "unreadable")]
+            )
+        )
+        crawl = run_command("crawl", *ON_LOOPBACK, *web.routes, source, "--store", tmp_path / "c.db")
+        pages["/1"] = "a page"
+        live = run_command(
+            "run", *ON_LOOPBACK, *web.routes, source, "--fail-on", "unreadable", "--store", tmp_path / "l.db"
+        )
+    assert alone.returncode == crawl.returncode == 3
+    assert alone.stderr.splitlines()[-1] == (
+        "arkaudit: no seed could be read: " + ", ".join(f"{url} (404)" for url in urls)
+    )
+    assert (beside.returncode, fail.returncode, live.returncode) == (0, 1, 0)
+
+
+def test_an_index_of_sitemaps_of_dead_documents_is_a_seed_that_could_not_be_read(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {
+        "/index": sitemap_index("http://w.example/a", "http://w.example/b"),
+        "/a": sitemap("http://w.example/1"),
+        "/b": sitemap("http://w.example/2"),
+    }
+    with Web({"w.example": pages}) as web:
+        command = ["crawl", *ON_LOOPBACK, *web.routes, "http://w.example/index", "--store"]
+        assert run_command(*command, tmp_path / "a.db").returncode == 3
+        pages["/2"] = "a page"
+        assert run_command(*command, tmp_path / "b.db").returncode == 0
+
+
+def test_a_list_of_dead_documents_that_cites_an_ark_itself_was_read(tmp_path: Path) -> None:
+    text = "http://w.example/1\nhttp://w.example/2\nark:/12345/x5\n"
+    with Web({"w.example": {"/list": (text, "text/plain")}}) as web:
+        done = run_command("crawl", *ON_LOOPBACK, *web.routes, "http://w.example/list", "--store", tmp_path / "a.db")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_record_of_a_repository_was_read_whatever_it_leads_to(tmp_path: Path) -> None:
+    with Web({"w.example": lambda target: listing("oai", "http://w.example/1") if "verb" in target else None}) as web:
+        done = run_command("crawl", *ON_LOOPBACK, *web.routes, "oai:http://w.example/oai", "--store", tmp_path / "a.db")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("verb", ["run", "crawl", "extract"])
+def test_an_empty_folder_is_said_to_be_empty(verb: str, tmp_path: Path) -> None:
+    (tmp_path / "theses").mkdir()
+    store = () if verb == "extract" else ("--store", tmp_path / "a.db")
+    done = run_command(verb, tmp_path / "theses", *store)
+    assert done.returncode == 3
+    assert f"{tmp_path / 'theses'}: empty: there is no file in this folder" in done.stderr.replace("arkaudit: ", "")
+
+
+def test_a_file_without_lines_is_named_as_what_has_nothing_to_check(tmp_path: Path) -> None:
+    (tmp_path / "arks.txt").write_text("")
+    done = run_command("check", "--from", tmp_path / "arks.txt")
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"arkaudit: nothing to check: there is no ARK in {tmp_path}/arks.txt\n",
+    )
+
+
+def test_one_document_is_not_many(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("ark:/12345/x5")
+    done = run_command("crawl", tmp_path / "a.txt", "--store", tmp_path / "a.db")
+    assert done.stderr.splitlines()[-1] == f"arkaudit: 1 document, 1 read, 1 citation, in {tmp_path}/a.db"
 
 
 def test_a_line_without_an_ark_is_said_and_if_there_is_no_other_a_mistake(tmp_path: Path) -> None:

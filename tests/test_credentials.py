@@ -123,7 +123,7 @@ def test_a_host_with_a_bad_certificate_is_observed_and_told_nothing(
         )  # fmt: skip
         assert server.targets == ["/"]
         assert not any("open-sesame" in head for head in server.heads)
-    assert "1 documents, 1 read" in said
+    assert "1 document, 1 read" in said
     assert "https://own.example:443: its certificate can't be trusted, so no credentials are sent there" in said
 
 

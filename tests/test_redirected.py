@@ -38,7 +38,7 @@ def test_it_makes_no_difference_which_of_the_two_is_linked_first(tmp_path: Path,
     for order in (("/a", "/b"), ("/b", "/a")):
         store = tmp_path / f"{order[0][1]}.db"
         with Web({WWW: {"/": linking(*order), "/a": to("/b", **cookie), "/b": "ark:/12148/b1"}}) as web:
-            assert "3 documents, 2 read, 1 redirected, 1 citations" in web.crawl(HOME, store=store)
+            assert "3 documents, 2 read, 1 redirected, 1 citation" in web.crawl(HOME, store=store)
         assert rows(store, REDIRECTED) == [(f"{HOME}a", HOME, 302, f"{HOME}b")]
         found.append(tables(store))
     assert_same(*found)

@@ -357,11 +357,13 @@ def _leads_and_links(found: Iterable[_Found | _Known]) -> tuple[tuple[CrawlReque
 
 
 def _digest(read: SourceReading) -> str | None:
-    """What a source lists as a short text, which is the same in every process; None where it lists nothing."""
-    if not read.listed and not read.items:
-        return None
+    """What a source lists as a short text, which is the same in every process; None where it lists nothing.
+
+    An index lists its parts.
+    """
     items = [(item.url, item.found_on, item.is_elsewhere) for item in read.items]
-    return blake2b(repr((read.kind.value, read.listed, items)).encode(), digest_size=16).hexdigest()
+    listed = (read.listed, items) if read.listed or items else read.further
+    return blake2b(repr((read.kind.value, *listed)).encode(), digest_size=16).hexdigest() if listed else None
 
 
 def _share_site(one: str, other: str) -> bool:

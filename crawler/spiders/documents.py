@@ -325,8 +325,9 @@ class DocumentsSpider(AuditSpider):
         self.recorder.commit()  # what the last documents lead to waits, too
         left = self.frontier.counts()[FrontierState.WAITING]
         if left:
-            stopped = f"stopped at {self._plan.max_pages} documents (--max-pages)"
-            self._note("max-pages", f"{stopped}; {left} more were found and not fetched")
+            most = self._plan.max_pages
+            stopped = f"stopped at {most} {'document' if most == 1 else 'documents'} (--max-pages)"
+            self._note("max-pages", f"{stopped}; {left} more {'was' if left == 1 else 'were'} found and not fetched")
 
     def _time_is_up(self) -> None:
         """Send nothing more; what is in flight is still recorded."""

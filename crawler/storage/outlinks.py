@@ -5,7 +5,8 @@ The only place that reads or writes the table `outlinks`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
@@ -13,12 +14,14 @@ from sqlalchemy import ColumnElement, Connection, bindparam, insert, select, upd
 
 from crawler.crawl_requests import Outlinks, document_key
 from crawler.observations import DocumentOutcome, DocumentRecord
-from crawler.schema import document, frontier, outlinks
+from crawler.schema import document, frontier, mention, outlinks
 from crawler.sources.canonical import same_document
 from crawler.sources.finders import finders
 from crawler.storage.frontier_rows import DOCUMENTS
 
 _ROWS_AT_ONCE = 500
+#: Outcomes of documents that are there.
+_LIVE = {DocumentOutcome.READ.value, DocumentOutcome.REDIRECTED.value}
 
 
 def add_outlinks(connection: Connection, run_id: int, documents: Iterable[tuple[int, DocumentRecord]]) -> None:
@@ -96,3 +99,63 @@ def _links_of(connection: Connection, run_id: int, keys: Sequence[bytes]) -> Map
     for row in connection.execute(query):
         links.setdefault(row.key, []).append(Outlinks(row.found_on, row.targets))
     return links
+
+
+@dataclass(frozen=True, slots=True)
+class DeadSource:
+    """A seed that lists documents, of which none could be read."""
+
+    url: str
+    parts: frozenset[bytes]
+    """The keys of the source itself, and of the sources that it lists, such as the sitemaps of an index."""
+
+
+def dead_sources(connection: Connection, run_id: int) -> list[DeadSource]:
+    """Return the seeds of a run that list documents, of which none could be read; in the order of the seeds.
+
+    One that cites an ARK itself is none of them, nor is one that lists nothing.
+    """
+    query = (
+        select(frontier.c.canonical, frontier.c.url, frontier.c.found_on)
+        .where(frontier.c.run_id == run_id, frontier.c.spider == DOCUMENTS, frontier.c.listed.is_not(None))
+        .order_by(frontier.c.frontier_id)
+    )
+    listing = connection.execute(query).all()
+    keys = {document_key(row.canonical) for row in listing}
+    seeds = [(row.url, document_key(row.canonical)) for row in listing if row.found_on is None]
+    found = ((url, _dead_parts(connection, run_id, seed, keys)) for url, seed in seeds)
+    return [DeadSource(url, parts) for url, parts in found if parts is not None]
+
+
+def _dead_parts(connection: Connection, run_id: int, seed: bytes, listing: Container[bytes]) -> frozenset[bytes] | None:
+    """The keys of a source and its parts, where none of what they list could be read, and something could not."""
+    parts: dict[bytes, None] = {seed: None}
+    looked_at = 0
+    has_dead = False
+    while looked_at < len(parts):
+        part = list(parts)[looked_at]
+        looked_at += 1
+        links = _links_of(connection, run_id, [part]).get(part, ())
+        targets = {key for each in links for key in each.target_keys()}
+        parts |= dict.fromkeys(key for key in targets if key in listing)
+        state = _outcomes_of(connection, run_id, part, [key for key in targets if key not in listing])
+        if state is None:
+            return None
+        has_dead = has_dead or state
+    return frozenset(parts) if has_dead else None
+
+
+def _outcomes_of(connection: Connection, run_id: int, part: bytes, targets: Sequence[bytes]) -> bool | None:
+    """Whether documents that *part* lists could not be had or read; None if one was read, or *part* cites an ARK."""
+    has_mention = select(mention.c.mention_id).where(mention.c.document_id == outlinks.c.document_id).exists()
+    if connection.scalar(select(outlinks.c.key).where(_is_one_of(run_id, [part]), has_mention).limit(1)) is not None:
+        return None
+    has_dead = False
+    for start in range(0, len(targets), _ROWS_AT_ONCE):
+        some = list(targets[start : start + _ROWS_AT_ONCE])
+        query = select(document.c.outcome).join_from(outlinks, document).where(_is_one_of(run_id, some)).distinct()
+        outcomes = set(connection.scalars(query))
+        if outcomes & _LIVE:
+            return None
+        has_dead = has_dead or bool(outcomes)
+    return has_dead

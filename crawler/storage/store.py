@@ -73,7 +73,7 @@ from crawler.storage.errors import OlderStore, StoreDamaged, StoreUnopenable, St
 from crawler.storage.files import copy_first, locked, refuse_foreign
 from crawler.storage.frontier_rows import DOCUMENTS, SettledEntry, add_requests, settle
 from crawler.storage.merging import Merged, merge
-from crawler.storage.outlinks import add_outlinks, note_finders
+from crawler.storage.outlinks import add_outlinks, dead_sources, note_finders
 from crawler.storage.scratch import clear_scratch_beside
 from crawler.storage.soundness import distrust, is_damage, is_ours
 from crawler.storage.stored_rows import ark_values, document_values, observation_in, observation_values, tls_result_in
@@ -748,6 +748,17 @@ class Store:
                 )
                 or 0,
             }
+
+    def dead_sources(self, run_id: int) -> list[str]:
+        """The seeds of a run that are sources, and of which none of the documents that they list could be read."""
+        with self._engine.connect() as connection:
+            return [source.url for source in dead_sources(connection, run_id)]
+
+    def has_read_seed(self, run_id: int) -> bool:
+        """Whether anything was read of what the user has named: more than lists of documents that are all dead."""
+        read = self.counts(run_id)["read"]
+        with self._engine.connect() as connection:
+            return read > len({part for source in dead_sources(connection, run_id) for part in source.parts})
 
     def unread(self, run_id: int) -> list[str]:
         """The documents of a run that could not be had or read, in order, each with its outcome."""
