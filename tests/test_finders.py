@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.crawl_requests import CrawlRequest, Outlinks, document_key
-from crawler.observations import DocumentRecord
+from crawler.observations import DocumentOutcome, DocumentRecord
 from crawler.sources.finders import finders
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import DOCUMENTS
@@ -113,7 +113,7 @@ def test_a_document_of_which_the_way_to_it_is_not_on_record_keeps_what_it_had() 
     with Store.open(None) as store:
         run_id = begun(store)
         Frontier(store, run_id, DOCUMENTS).add([CrawlRequest.to_page(HOME)])
-        store.record(run_id, [DocumentRecord(f"{HOME}x", f"{HOME}y", AT, "read", settles=f"{HOME}x")])
+        store.record(run_id, [DocumentRecord(f"{HOME}x", f"{HOME}y", AT, DocumentOutcome.READ, settles=f"{HOME}x")])
         store.note_finders(run_id)
         with store.reading() as connection:
             assert connection.exec_driver_sql(FINDERS).all() == [(f"{HOME}x", f"{HOME}y")]
@@ -128,7 +128,9 @@ def test_the_store_gives_the_same_finders_in_whatever_order_documents_came(order
         targets = b"".join(document_key(f"{HOME}{each}") for each in LINKING[name])
         finder = None if name == "" else "whoever came first"
         links = (Outlinks(f"{HOME}{name}", targets),)
-        return DocumentRecord(f"{HOME}{name}", finder, AT, "read", settles=f"{HOME}{name}", outlinks=links)
+        return DocumentRecord(
+            f"{HOME}{name}", finder, AT, DocumentOutcome.READ, settles=f"{HOME}{name}", outlinks=links
+        )
 
     with Store.open(None) as store:
         run_id = begun(store)
