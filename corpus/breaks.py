@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Documents in which names break, or seem to go on, where only layout tells: marks, gutters, columns, letterspacing.
 
-    python corpus/breaks.py    make them again (WeasyPrint and Typst for the PDFs: pip install weasyprint typst)
+    python corpus/breaks.py            make them again (WeasyPrint and Typst for the PDFs: pip install weasyprint typst)
+    python corpus/breaks.py KIND …     only those of these kinds
 
 `make.py` makes the texts and pages with all others, and the PDFs with --pdf.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import sys
 import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
@@ -18,11 +20,22 @@ from pathlib import Path
 from random import Random
 
 from documents import Document
+from markup import tex_text
 from names import KNOWN, Citation, citations
 from prose import Prose
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "demo"))
+import typeset  # noqa: E402  (the demo's typesetters, with their fixed dates)
+
 _MARKS = ("1", "a", "*", "2,3", "[4]", "5a", "\N{DAGGER}", "6-8")
+_NUMBERED_TEX = r"""\documentclass[10pt]{article}
+\usepackage[T1]{fontenc}\usepackage{lmodern}\usepackage{textcomp}\usepackage{xurl}\urlstyle{same}
+\usepackage[paperwidth=12cm,paperheight=18cm,margin=1.8cm]{geometry}\usepackage{lineno}
+\begin{document}%s
+%s
+\end{document}
+"""
 _CSS = "@page{size:A4;margin:2cm} body{font:10pt/1.35 'Liberation Serif','DejaVu Serif',serif}"
 
 #: A paragraph: prose, citations, and the marks behind them.
@@ -58,6 +71,18 @@ def texts(half: str) -> Iterator[Document]:
         paragraphs = known.paragraphs(24)
         suffix = "py" if kind == "comments" else "txt"
         yield _document(f"plain/{kind}-{language}.{suffix}", kind, language, made(paragraphs, known.random), paragraphs)
+    for kind, suffix, mark, code in (
+        ("comments-sql", "sql", "-- ", "select {n} from t{n};"),
+        ("comments-c", "c", "// ", "x{n}(b{n});"),
+    ):
+        known = _Texts(half, kind, language)
+        paragraphs = known.paragraphs(24)
+        data = _commented(paragraphs, mark, code)
+        yield _document(f"layout/{kind}-{language}.{suffix}", kind, language, data, paragraphs)
+    for kind, table in (("table-bars", _barred), ("table-blanks", _laid_out)):
+        known = _Texts(half, kind, language)
+        paragraphs = known.paragraphs(24)
+        yield _document(f"layout/{kind}-{language}.txt", kind, language, table(paragraphs, known), paragraphs)
     if half == "held-out":  # its page would cite an ARK that another document has
         return
     paragraphs = _Texts(half, "marks-html", language).paragraphs(16)
@@ -91,16 +116,35 @@ def pdfs(half: str) -> Iterator[Document]:
     for kind, setup, render in (
         ("typst-gutter", '#set par.line(numbering: "1")\n', lambda each, _: _broken(each)),
         ("typst-columns", "#set page(columns: 2)\n#set par(justify: true)\n", lambda each, _: _broken(each)),
+        ("typst-table", "", lambda each, _: _broken(each)),
     ):
-        paragraphs = _Texts(half, kind, language).paragraphs(24)
-        source = f'#set page(width: 13cm, height: 18cm)\n#set text(lang: "{language}")\n{setup}' + "\n\n".join(
-            _rendered(each, _typst, render) for each in paragraphs
-        )
+        known = _Texts(half, kind, language)
+        paragraphs = known.paragraphs(24)
+        source = f'#set page(width: 13cm, height: 18cm)\n#set text(lang: "{language}")\n{setup}'
+        if kind == "typst-table":
+            source += _typst_table(paragraphs, known.random)
+        else:
+            source += "\n\n".join(_rendered(each, _typst, render) for each in paragraphs)
         with tempfile.TemporaryDirectory(prefix="corpus-") as folder:
             written = Path(folder, "document.typ")
             written.write_text(source, "utf-8")
             data = typst.compile(str(written))
-        yield _document(f"pdf/{kind}-{language}.pdf", kind, language, data, paragraphs)
+        group = "layout" if kind == "typst-table" else "pdf"
+        yield _document(f"{group}/{kind}-{language}.pdf", kind, language, data, paragraphs)
+
+    for kind, setup in (("latex-lineno", "\\linenumbers"), ("latex-lineno-right", "\\rightlinenumbers")):
+        paragraphs = _Texts(half, kind, language).paragraphs(24)
+        body = "\n\n".join(
+            _rendered(each, tex_text, lambda cited, _: f"\\url{{{cited.written}}}") for each in paragraphs
+        )
+        with tempfile.TemporaryDirectory(prefix="corpus-") as folder:
+            written = Path(folder, "document.tex")
+            written.write_text(_NUMBERED_TEX % (setup, body), "utf-8")
+            data = typeset.pdf_of(written, epoch=typeset.DEFAULT_EPOCH)
+        yield _document(f"layout/{kind}-{language}.pdf", kind, language, data, paragraphs)
+    paragraphs = _Texts(half, "weasyprint-table", language).paragraphs(24)
+    data = HTML(string=_table_page(paragraphs, language, Random(f"{half} cells"))).write_pdf()
+    yield _document(f"layout/weasyprint-table-{language}.pdf", "weasyprint-table", language, data, paragraphs)
 
 
 def _document(path: str, kind: str, language: str, data: bytes, paragraphs: list[Paragraph]) -> Document:
@@ -158,12 +202,80 @@ def _comments(paragraphs: list[Paragraph], _: Random) -> bytes:
     return "\n".join(pieces).encode()
 
 
+def _commented(paragraphs: list[Paragraph], mark: str, code: str) -> bytes:
+    """Comments of a program, each with a line of code below: some wrapped, some of one line that ends with its ARK."""
+    pieces = []
+    for number, paragraph in enumerate(paragraphs):
+        if number % 2:
+            pieces += [f"{mark}See {_cited(paragraph).written}"]
+        else:
+            pieces += [mark + line for line in _lines(paragraph, 54)]
+        pieces += [code.format(n=number), ""]
+    return "\n".join(pieces).encode()
+
+
+def _cited(paragraph: Paragraph) -> Citation:
+    return next(each for each in paragraph if isinstance(each, Citation))
+
+
+def _cell(random: Random) -> str:
+    """What stands beside an ARK in a table."""
+    return random.choice((str(random.randint(2, 999)), str(random.randint(1500, 1960)), f"{random.randint(2, 40)} ff."))
+
+
+def _rows(paragraphs: list[Paragraph], known: _Texts, width: int) -> Iterator[list[tuple[str, str]]]:
+    """The rows of a table of plain text, line by line: the ARK broken at *width*, and what stands beside it."""
+    for index, paragraph in enumerate(paragraphs):
+        left = textwrap.wrap(_cited(paragraph).written, width, break_on_hyphens=False)
+        prose = str(paragraph[0]).strip() if index % 3 == 0 else _cell(known.random)
+        right = textwrap.wrap(prose, 20)[:4]
+        count = max(len(left), len(right))
+        yield list(zip(left + [""] * (count - len(left)), right + [""] * (count - len(right)), strict=True))
+
+
+def _barred(paragraphs: list[Paragraph], known: _Texts) -> bytes:
+    """A table drawn with bars and rules, the ARKs in its second column."""
+    rule = f"+{'-' * 22}+{'-' * 24}+\n"
+    rows = ("".join(f"| {right:20} | {left:22} |\n" for left, right in row) for row in _rows(paragraphs, known, 22))
+    return (rule + rule.join(rows) + rule).encode()
+
+
+def _laid_out(paragraphs: list[Paragraph], known: _Texts) -> bytes:
+    """A table whose columns only blanks part, as a page's layout is kept in plain text."""
+    rows = (
+        "".join(f"{left:28}  {right}".rstrip() + "\n" for left, right in row) for row in _rows(paragraphs, known, 28)
+    )
+    return "\n".join(rows).encode()
+
+
+def _typst_table(paragraphs: list[Paragraph], random: Random) -> str:
+    cells = (f"[{_broken(_cited(each))}], [{_typst(_cell(random))}], [{_typst(_cell(random))}]" for each in paragraphs)
+    return "#table(columns: (3.4cm, 1fr, 1fr), stroke: none,\n" + ",\n".join(cells) + ")\n"
+
+
+def _table_page(paragraphs: list[Paragraph], language: str, random: Random) -> str:
+    """A table whose ARKs stand in narrow cells, with numbers beside them."""
+    css = (
+        "@page{size:A5;margin:1.5cm} table{table-layout:fixed;width:100%;font:9pt 'Liberation Sans'}"
+        "td{word-break:break-all;vertical-align:top} td.a{width:3.2cm}"
+    )
+    rows = (
+        f"<tr><td>{_cell(random)}<td class=a>{html.escape(_cited(each).written)}<td>{_cell(random)}"
+        for each in paragraphs
+    )
+    head = f'<!doctype html><html lang="{language}"><meta charset="utf-8"><style>{css}</style>\n'
+    return f"{head}<table><colgroup><col style='width:2cm'><col style='width:3.2cm'></colgroup>{''.join(rows)}</table>"
+
+
 def main() -> None:
     """Make the documents of both halves again, and put the truth about them into that of their half."""
+    only = set(sys.argv[1:])
     for half in ("dev", "held-out"):
         truth = HERE / half / "truth.jsonl"
         rows = {json.loads(line)["document"]: line for line in truth.read_text("utf-8").splitlines()}
         for document in (*texts(half), *pdfs(half)):
+            if only and document.kind not in only:
+                continue
             path = HERE / half / "documents" / document.path
             path.write_bytes(document.data)
             rows[document.path] = document.truth()

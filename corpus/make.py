@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import sys
 import tempfile
 import textwrap
@@ -233,7 +234,7 @@ def write(half: str, *, pdf: bool) -> None:
     truth = HERE / half / "truth.jsonl"
     kept = []
     if not pdf and truth.exists():
-        kept = [line for line in truth.read_text("utf-8").splitlines() if '"document": "pdf/' in line]
+        kept = [line for line in truth.read_text("utf-8").splitlines() if json.loads(line)["document"].endswith(".pdf")]
     for old in sorted(folder.rglob("*.*")):
         if pdf or old.suffix != ".pdf":
             old.unlink()

@@ -34,6 +34,17 @@ HALVES = ("dev", "held-out")
 #: What a floor must be exceeded by before it should be raised.
 SLACK = 0.005
 
+#: Classes of breaks by kinds of documents: for each of them alone confidence is to be right.
+BREAK_CLASSES = {
+    "comments": re.compile("comments"),
+    "gutters": re.compile("gutter|lineno"),
+    "letterspacing": re.compile("letterspaced"),
+    "marks": re.compile("marks|footnotes"),
+    "narrow columns": re.compile("narrow|columns"),
+    "page ends": re.compile("paged|pages"),
+    "soft hyphens": re.compile("soft|discretionary"),
+    "tables": re.compile("table|break-all"),
+}
 _LABEL = re.compile(r"ark:/?", re.IGNORECASE)
 
 
@@ -53,7 +64,7 @@ class Document:
 
     @property
     def group(self) -> str:
-        """``plain``, ``negatives``, ``html``, ``pdf`` or ``false-friends``."""
+        """``plain``, ``negatives``, ``html``, ``pdf``, ``layout`` or ``false-friends``."""
         return self.path.partition("/")[0]
 
     @property
@@ -61,10 +72,17 @@ class Document:
         """Where it lies."""
         return HERE / self.half / "documents" / self.path
 
+    @property
+    def break_class(self) -> str:
+        """What breaks its names, or stands beside them, as far as only layout tells; else its group."""
+        return next((name for name, kinds in BREAK_CLASSES.items() if kinds.search(self.kind)), self.group)
+
     @cached_property
     def figures(self) -> tuple[tuple[str, str], ...]:
         """The figures that it counts in: table and row."""
         of_kind = f"{self.group} {self.kind}"
+        if self.group == "layout":  # the texts of the others are as many in each language
+            return (("group", self.group), ("kind", of_kind))
         return (
             ("group", self.group),
             ("kind", of_kind),
@@ -163,6 +181,17 @@ def calibration(corpus: Iterable[Document], mentions: Mapping[str, tuple[Mention
     return counts
 
 
+def calibration_by_class(
+    corpus: Iterable[Document], mentions: Mapping[str, tuple[Mention, ...]]
+) -> dict[str, dict[str, tuple[int, int]]]:
+    """The same for each class of breaks."""
+    classes: dict[str, list[Document]] = defaultdict(list)
+    for document in corpus:
+        if document.group != "false-friends":
+            classes[document.break_class].append(document)
+    return {name: calibration(of_class, mentions) for name, of_class in sorted(classes.items())}
+
+
 def interval(part: int, whole: int) -> tuple[float, float]:
     """Wilson's interval of 95 % for the share *part* of *whole*.
 
@@ -247,6 +276,16 @@ def _print_calibration(half: str, counts: Mapping[str, tuple[int, int]]) -> None
         print(f"  {token:28} {wrong} of {all_}: {share:.2%} (95 %: {low:.2%} to {high:.2%})")
 
 
+def _print_calibration_by_class(half: str, classes: Mapping[str, Mapping[str, tuple[int, int]]]) -> None:
+    print(f"{half}, by class of break and confidence: wrong")
+    for name, counts in classes.items():
+        shares = []
+        for token, (wrong, all_) in counts.items():
+            low, high = interval(wrong, all_)
+            shares.append(f"{token} {wrong} of {all_} ({low:.1%} to {high:.1%})")
+        print(f"  {name:16} {'  '.join(shares)}")
+
+
 def _print_followers(corpus: list[Document], found: Mapping[str, set[str]]) -> None:
     tallies: dict[str, Tally] = defaultdict(Tally)
     for document in corpus:
@@ -273,6 +312,7 @@ def main() -> int:
         _print_figures(half, reached)
         _print_followers(corpus, found)
         _print_calibration(half, calibration(corpus, mentions))
+        _print_calibration_by_class(half, calibration_by_class(corpus, mentions))
         new[half] = {table: raised(known.get(half, {}).get(table, {}), rows) for table, rows in reached.items()}
         if half == "dev":
             for line, _ in zip(misses(corpus, found), range(asked.show), strict=False):

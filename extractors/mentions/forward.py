@@ -22,7 +22,7 @@ from extractors.mentions.resolver import WrittenResolver, resolver_before
 from extractors.normalize import NotAnArk
 from extractors.repair import ODD_BLANK, UNSPACED, WRAP, OffsetMap
 from extractors.suggestions import lower_case_form
-from extractors.wraps.by_names import CHECK_CHARACTER, LINK_ENDS, WHOLE_ELSEWHERE
+from extractors.wraps.by_names import CHECK_CHARACTER, LINK_ENDS, SHORTEST_CHECKED, WHOLE_ELSEWHERE
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.wrap import Confidence, WrapDecision
 
@@ -359,6 +359,8 @@ class Reader:
             return LINK_ENDS
         if self._evidence.holds(form) and not any(map(self._evidence.holds, self._notes.alternatives)):
             return WHOLE_ELSEWHERE
+        if len(ark.name) < SHORTEST_CHECKED:
+            return ""
         if self._notes.is_beyond_name or self._zones.check(ark) is not CheckCharacter.PASSES:
             return ""
         others = map(Ark.parse, self._notes.alternatives)

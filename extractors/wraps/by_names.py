@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import regex
 
+from extractors.ark import Ark
 from extractors.checkchar import CheckCharacter
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.qualifiers import completes_word
@@ -20,6 +21,9 @@ NO_NAME_YET = "no name yet"
 NOTHING_FOLLOWS = "nothing that an ARK could hold follows"
 SHAPE = "the shape of its kind"
 WHOLE_ELSEWHERE = "stands whole elsewhere"
+
+#: No name that has a check character is shorter; a piece of one passes by chance once in 29.
+SHORTEST_CHECKED = 7
 
 _ARK_LIKE = regex.compile(r"[\p{L}\p{Nd}/.=_~%+@$*?-]|:[\p{L}\p{Nd}]")
 _LIST_MARK = regex.compile(r"[-*\p{Pd}\N{BULLET}\N{MIDDLE DOT}]+\Z")
@@ -101,9 +105,14 @@ def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | No
     match evidence.zones.check(left), evidence.zones.check(joined):
         case CheckCharacter.FAILS, CheckCharacter.PASSES:
             return WrapDecision(True, CHECK_CHARACTER)
-        case CheckCharacter.PASSES, CheckCharacter.FAILS if not wrap.hyphen:
+        case CheckCharacter.PASSES, CheckCharacter.FAILS if not wrap.hyphen and not _may_pass_by_chance(wrap, left):
             return WrapDecision(False, CHECK_CHARACTER)
     return None
+
+
+def _may_pass_by_chance(wrap: Wrap, left: Ark) -> bool:
+    """Return whether a name that passes may be but a piece: bpt6 does, and fails with what the next line adds."""
+    return wrap.is_wrapped_again and len(left.name) < SHORTEST_CHECKED
 
 
 def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:

@@ -201,18 +201,24 @@ def without_false_breaks(text: str, lines: Lines) -> str:
     pieces, done = [], 0
     for index, (line, following) in enumerate(pairwise(lines)):
         gap = following.left - line.right
-        is_level = _is_within(line, following) or _is_within(following, line)
         height = max(near.height for near in lines[max(0, index - 2) : min(len(lines), index + 4)])
-        if is_level and -_SLACK < gap < _NO_SPACE * height and text[line.end] != LINE_END_HYPHEN:
+        if _is_level(line, following) and -_SLACK < gap < _NO_SPACE * height and text[line.end] != LINE_END_HYPHEN:
             between = following.start - lines.ends[index]
             pieces += [text[done : line.end], ZERO_WIDTH_SPACE * between]
             done = following.start
     return "".join((*pieces, text[done:]))
 
 
-def _is_within(line: Line, other: Line) -> bool:
-    """Return whether *line* is no higher and no lower than *other*, as no raised mark is."""
-    return line.bottom > other.bottom - _SLACK and line.top < other.top + _SLACK
+def _is_level(line: Line, following: Line) -> bool:
+    """Return whether *following* stands on the base line of *line*, and is no raised mark.
+
+    Where only the ink of a letter is known, it lies within the height of the others, or hangs below it (g).
+    """
+    line_within = line.bottom > following.bottom - _SLACK and line.top < following.top + _SLACK
+    within_line = following.bottom > line.bottom - _SLACK and following.top < line.top + _SLACK
+    overlap = min(line.top, following.top) - max(line.bottom, following.bottom)
+    hangs = following.bottom < line.bottom + _SLACK and 2 * overlap > min(line.height, following.height)
+    return line_within or within_line or hangs
 
 
 def rooms_of(lines: Lines, wanted: Sequence[bool]) -> tuple[tuple[int, float], ...]:
