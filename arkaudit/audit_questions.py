@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from crawler.answers.facts import AnswerFacts
 from crawler.asking.paths import resolver_path
 from crawler.observations import ChainEnd, Hop, Observation, Question
 from crawler.resolving import INFLECTED, REDIRECTS, SUCCESSES
-from crawler.verdicts.closed import asks_for_a_right
 from reports.wording import counted
 
 CONTROLS: Final = (Question.CONTROL, Question.CONTROL_INFO)
@@ -193,6 +193,6 @@ def _refusal_meaning(seen: Observation, status: int) -> str:
         return "The fault is the server's, and says nothing about the ARK."
     if status == 429:
         return "Nothing follows from this for the ARK: we are too many, or too fast."
-    if asks_for_a_right(seen):
+    if AnswerFacts(seen).asks_for_a_right:
         return "Nothing follows from this for the ARK: somebody with the right to see it may see it."
     return "Nothing follows from this for the ARK: a person with a browser may see more."

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from arkaudit.audit_questions import CONTROLS, Step
 from arkaudit.output_rows import Row, whole
+from crawler.answers.facts import AnswerFacts
 from crawler.observations import (
     FAMILY_OF,
     CommitmentOutcome,
@@ -78,11 +79,12 @@ def explanation(verdict: Verdict, observations: Iterable[Observation]) -> Explan
     observations = list(observations)
     own = {seen.question: seen for seen in observations if seen.request_url == verdict.request_url}
     plain = own.get(Question.OBJECT)
-    forms = [seen for question, seen in own.items() if is_about_resolver(question, own)]
+    asked = AnswerFacts(plain) if plain is not None else None
+    forms = [seen for question, seen in own.items() if is_about_resolver(question, asked)]
     steps = tuple(
         Step.of(seen, is_for_another=seen.question is Question.OBJECT and seen.request_url != verdict.request_url)
         for seen in observations
-        if not (seen.request_url == verdict.request_url and is_about_resolver(seen.question, own))
+        if not (seen.request_url == verdict.request_url and is_about_resolver(seen.question, asked))
     )
     conclusions = list(_services(verdict))
     if verdict.did_you_mean is not None:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from crawler.answers.facts import AnswerFacts
 from crawler.asking.paths import origin_of
-from crawler.asking.questions import NOT_FOUND
-from crawler.observations import ChainEnd, Meant, Observation, Question, TlsResult, Verdict
+from crawler.observations import Meant, Observation, Question, TlsResult, Verdict
 from crawler.resolving import SUCCESSES
 from crawler.storage.store import Store
 from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets
@@ -107,8 +107,8 @@ def _judged(
 def _landing(answer_set: AnswerSet) -> str | None:
     """Where redirects have led the question for an object, if that was a success."""
     answer = answer_set.last.get(Question.OBJECT)
-    is_led = answer is not None and len(answer.hops) > 1 and answer.status in SUCCESSES
-    return answer.final_url if answer is not None and is_led else None
+    is_led = answer is not None and answer.is_redirected and answer.seen.status in SUCCESSES
+    return answer.seen.final_url if answer is not None and is_led else None
 
 
 def _skipped(ark: Ark, url: str) -> Verdict:
@@ -162,8 +162,8 @@ class RunJudge:
         answer_set = answer_sets.about.get(case.url)
         if answer_set is None or answer_set.answer is None:
             return None
-        ark, asked_url = case.ark, answer_set.answer.asked_url
-        landed = self._objects.get(answer_set.last[Question.OBJECT].final_url, frozenset())
+        ark, asked_url = case.ark, answer_set.answer.seen.asked_url
+        landed = self._objects.get(answer_set.last[Question.OBJECT].seen.final_url, frozenset())
         registry = self._background.registry
         meant, others = _meant(case, answer_sets)
         around = VerdictContext(
@@ -188,19 +188,18 @@ def _meant(case: _JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, 
         return None, []
     heard = {each.url: answer_sets.answer(each.url) for each in candidates}
     controls = {
-        each.url: answer_sets.control(each.ark, answer.asked_url, Question.CONTROL)
+        each.url: answer_sets.control(each.ark, answer.seen.asked_url, Question.CONTROL)
         for each in candidates
         if (answer := heard[each.url]) is not None
     }
-    others = [answer.asked_url for each in candidates if each.url != case.url and (answer := heard[each.url])]
+    others = [answer.seen.asked_url for each in candidates if each.url != case.url and (answer := heard[each.url])]
     return meant_instead(case.readings, case.suggested, heard, controls), others
 
 
-def _own_path(answer_set: AnswerSet, paths: Mapping[str, Observation]) -> Observation | None:
+def _own_path(answer_set: AnswerSet, paths: Mapping[str, AnswerFacts]) -> AnswerFacts | None:
     """What the host said of its resolver's path, where that was asked because this ARK was not found."""
     asked = answer_set.last[Question.OBJECT]
-    is_unknown = asked.end is ChainEnd.ANSWERED and asked.status in NOT_FOUND
-    return paths.get(origin_of(asked.asked_url)) if is_unknown else None
+    return paths.get(origin_of(asked.seen.asked_url)) if asked.is_unknown else None
 
 
 def _objects_at(asked: Sequence[Target], landed: Mapping[str, str]) -> Mapping[str, frozenset[Ark]]:

@@ -155,6 +155,21 @@ def label_of(url: str) -> str:
     return label[0].lower() if label else ""
 
 
+def same_host(one: str, other: str) -> bool:
+    """Whether two URLs lead to one host; addresses, which are many hosts' in tests and labs, with their ports.
+
+    >>> same_host("http://n2t.net/x", "https://www.N2T.net/y"), same_host("http://127.0.0.1:1/", "http://127.0.0.1:2/")
+    (True, False)
+    """
+    first, second = (urlsplit(url) for url in (one, other))
+    hosts = [(parts.hostname or "").removeprefix("www.") for parts in (first, second)]
+    try:
+        ports = [parts.port for parts in (first, second)]
+    except ValueError:
+        return False
+    return hosts[0] == hosts[1] and (ports[0] == ports[1] or None in ports)
+
+
 # -- what a chain amounts to
 
 

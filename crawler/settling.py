@@ -55,7 +55,7 @@ def settle_readings(store: Store, run_id: int) -> int:
 def _settled(readings: Sequence[CandidateReading], answer_sets: AnswerSets) -> SettledReading | None:
     heard = {each.url: answer_sets.answer(each.url) for each in readings}
     controls = {
-        each.url: answer_sets.control(each.ark, answer.asked_url, Question.CONTROL)
+        each.url: answer_sets.control(each.ark, answer.seen.asked_url, Question.CONTROL)
         for each in readings
         if (answer := heard[each.url]) is not None
     }

@@ -8,25 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.observations import Observation, Question
+from crawler.answers.facts import AnswerFacts
+from crawler.observations import Question
 from crawler.verdicts.arbitration import Form, FormState, arbitrate, did_you_mean, next_form
 from extractors.ark import Ark
-from tests.test_verdict import observation
+from tests.test_verdict import facts
 from tests.vectors import vectors
 
 
-def answer_about(ark: str, told: dict[str, Any] | None) -> Observation | None:
+def answer_about(ark: str, told: dict[str, Any] | None) -> AnswerFacts | None:
     """The answer to the object question about *ark*, None while it has not been asked."""
-    return None if told is None else observation(Question.OBJECT, told, f"https://r.example/{ark}")
+    return None if told is None else facts(Question.OBJECT, told, f"https://r.example/{ark}")
 
 
-def form(ark: str, told: dict[str, Any] | None, control: Observation | None = None) -> Form:
+def form(ark: str, told: dict[str, Any] | None, control: AnswerFacts | None = None) -> Form:
     return Form(Ark.parse(ark), answer_about(ark, told), control)
 
 
 @pytest.mark.parametrize("vector", vectors("arbitration"))
 def test_arbitration(vector: dict[str, Any]) -> None:
-    control = observation(Question.CONTROL, vector["control"]) if "control" in vector else None
+    control = facts(Question.CONTROL, vector["control"]) if "control" in vector else None
     forms = [form(ark, told, control) for ark, told in vector["forms"]]
     following = next_form(forms)
     decided = arbitrate(forms)

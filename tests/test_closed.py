@@ -13,14 +13,14 @@ from crawler.verdicts.closed import ClosedCollection, closed_for
 from crawler.verdicts.verdict import VerdictContext, judge
 from extractors.ark import Ark
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
-from tests.test_verdict import URL, observation
+from tests.test_verdict import URL, facts
 
 CLOSED = ClosedCollection.of("12x45/x5", "on site only")
 
 
 def judged(answer: dict[str, Any], control: dict[str, Any] | None, closed: ClosedCollection | None = CLOSED) -> Any:
-    seen = None if control is None else observation(Question.CONTROL, {"asked": URL + "zz", **control})
-    answers = {Question.OBJECT: observation(Question.OBJECT, answer)}
+    seen = None if control is None else facts(Question.CONTROL, {"asked": URL + "zz", **control})
+    answers = {Question.OBJECT: facts(Question.OBJECT, answer)}
     return judge(answers, context=VerdictContext(control=seen, closed=closed)).object
 
 

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler.answers.facts import AnswerFacts
 from crawler.asking.controls import Shoulders, control_ark, control_url
 from crawler.asking.questions import (
     AskingContext,
     Places,
-    is_resolvers_own,
     next_question,
     question_url,
     reached,
-    same_host,
 )
 from crawler.observations import ACCESS, ChainEnd, Hop, Observation, Question
+from crawler.resolving import same_host
 from crawler.spiders.arks import is_worth_asking
 from extractors.ark import Ark
 from extractors.checkchar import CheckCharacter, check
@@ -37,20 +37,20 @@ REGISTRY = Registry(
 EVERYWHERE = Places("https://registered.example/ark:/12x45/x5", "https://n2t.net/ark:/12x45/x5")
 
 
-def answer(told: str | int, *, question: Question = Question.OBJECT, url: str = URL, at: str = "") -> Observation:
+def answer(told: str | int, *, question: Question = Question.OBJECT, url: str = URL, at: str = "") -> AnswerFacts:
     """An observation that ended with a status or a token of `ChainEnd`, at another URL if given."""
     status = told if isinstance(told, int) else None
     end = ChainEnd.ANSWERED if isinstance(told, int) else ChainEnd(told)
     hops = (Hop(url, "GET", "2026-11-21T00:00:00.000+00:00", 302),) if at else ()
     last = Hop(at or url, "GET", "2026-11-21T00:00:00.000+00:00", status)
-    return Observation(Ark.parse("ark:12x45/x5"), url, question, url, (*hops, last), end)
+    return AnswerFacts(Observation(Ark.parse("ark:12x45/x5"), url, question, url, (*hops, last), end))
 
 
 def asked(
     told: Mapping[str, str | int], *, known: AskingContext | None = None, places: Places = EVERYWHERE, url: str = URL
 ) -> list[str]:
     """The questions in their order, when each is answered as *told* by its token; what isn't told, with 404."""
-    answers: dict[Question, Observation] = {}
+    answers: dict[Question, AnswerFacts] = {}
     while (question := next_question(answers, known or AskingContext(), places, first_url=url)) is not None:
         assert question not in answers, "asked twice"
         where = question_url(question, url, answers, places)
@@ -74,11 +74,8 @@ def test_what_the_landing_host_says_is_not_asked_elsewhere(status: int) -> None:
 
 
 def test_a_tombstone_is_asked_for_metadata_and_in_no_other_form() -> None:
-    gone = replace(
-        answer(410),
-        title="Item removed",
-        text="This item has been removed at the request of its author.",
-    )
+    words = {"title": "Item removed", "text": "This item has been removed at the request of its author."}
+    gone = AnswerFacts(replace(answer(410).seen, **words))
     answers = {Question.OBJECT: gone}
     assert next_question(answers, AskingContext(), EVERYWHERE, first_url=URL) is Question.INFO
     assert question_url(Question.INFO, URL, answers, EVERYWHERE) == f"{URL}?info"
@@ -98,8 +95,8 @@ def test_questions_come_to_an_end_and_none_is_put_twice(told: dict[str, str | in
 
 
 def test_a_redirect_to_its_own_https_is_still_the_resolver() -> None:
-    assert is_resolvers_own(answer(404, at="http://www.written.example/ark:/12x45/x5"))
-    assert not is_resolvers_own(answer(404, at="https://landing.example/x5"))
+    assert answer(404, at="http://www.written.example/ark:/12x45/x5").is_resolvers_own
+    assert not answer(404, at="https://landing.example/x5").is_resolvers_own
 
 
 def test_hosts_are_told_apart_by_name_and_addresses_by_port() -> None:

@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 
 from crawler.answers.answer import read_answer
+from crawler.answers.facts import AnswerFacts
+from crawler.answers.metadata_facts import MetadataFacts
+from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
+from crawler.answers.statuses import OUTCOME_OF_END, status_outcome
 from crawler.observations import (
     ACCESS,
     DESCRIBED,
@@ -24,9 +28,9 @@ from crawler.observations import (
     TlsResult,
     Verdict,
 )
-from crawler.verdicts.access import OUTCOME_OF_END, judge_object, status_outcome
-from crawler.verdicts.inflection import judge_commitment, judge_metadata
-from crawler.verdicts.success import WORTH, ControlContrast, Signs
+from crawler.verdicts.access import WORTH, judge_object
+from crawler.verdicts.commitment import CommitmentFacts, judge_commitment
+from crawler.verdicts.inflection import judge_metadata
 from crawler.verdicts.verdict import WAYS, VerdictContext, judge, skipped
 from extractors.ark import Ark
 from tests.vectors import vectors
@@ -70,11 +74,16 @@ def observation(question: Question, told: dict[str, Any], url: str = URL) -> Obs
     )  # fmt: skip
 
 
+def facts(question: Question, told: dict[str, Any], url: str = URL) -> AnswerFacts:
+    """The facts of such an observation."""
+    return AnswerFacts(observation(question, told, url))
+
+
 def judged(vector: dict[str, Any]) -> Verdict:
     """The verdict on a vector."""
     url = vector.get("url", URL)
-    answers = {Question(name): observation(Question(name), told, url) for name, told in vector["answers"].items()}
-    controls = {name: observation(question, vector[name], url) for name, question in CONTROLS.items() if name in vector}
+    answers = {Question(name): facts(Question(name), told, url) for name, told in vector["answers"].items()}
+    controls = {name: facts(question, vector[name], url) for name, question in CONTROLS.items() if name in vector}
     return judge(
         answers,
         context=VerdictContext(
@@ -144,19 +153,19 @@ def test_every_case_of_answer_control_and_inflection_has_a_verdict() -> None:
     ]
     controls: list[dict[str, Any] | None] = [None, {"chain": [200]}, {"chain": [404]}, {"end": "dns"}]
     for first, way, second, control in product(object_answers, [None, *WAYS], inflected, controls):
-        answers = {Question.OBJECT: observation(Question.OBJECT, first)}
+        answers = {Question.OBJECT: facts(Question.OBJECT, first)}
         if way is not None:
-            answers[way] = observation(way, {"text": "An item"})
+            answers[way] = facts(way, {"text": "An item"})
         if second is not None:
-            answers[Question.INFO] = observation(Question.INFO, second)
-        seen = None if control is None else observation(Question.CONTROL, {"asked": URL + "zz", **control})
+            answers[Question.INFO] = facts(Question.INFO, second)
+        seen = None if control is None else facts(Question.CONTROL, {"asked": URL + "zz", **control})
         verdict = judge(answers, control=seen)
         assert verdict.object.evidence
         assert verdict.metadata.evidence
         assert verdict.object.outcome in set(ObjectOutcome)
         assert verdict.metadata.outcome in set(MetadataOutcome)
         assert (verdict.metadata.outcome == "not-asked") == (second is None)
-        family = FAMILY_OF[ObjectOutcome(judge_object(answers[Question.OBJECT], seen).outcome)]
+        family = FAMILY_OF[ObjectOutcome(judge_object(ObjectFacts(answers[Question.OBJECT], seen)).outcome)]
         if way is not None and family in (Family.FAILS, Family.UNREACHABLE):
             assert FAMILY_OF[ObjectOutcome(verdict.object.outcome)] is Family.WORKS
 
@@ -167,9 +176,9 @@ def test_the_questions_of_a_second_resolver_are_held_against_its_own_object() ->
         "body": "<title>A</title><p>A long page about the notebook of Ada Rossi, forty leaves.",
     }
     answers = {
-        Question.OBJECT: observation(Question.OBJECT, {"end": "refused"}),
-        Question.AT_GLOBAL: observation(Question.AT_GLOBAL, page),
-        Question.INFO: observation(Question.INFO, {**page, "asked": ELSEWHERE[Question.AT_GLOBAL] + "?info"}),
+        Question.OBJECT: facts(Question.OBJECT, {"end": "refused"}),
+        Question.AT_GLOBAL: facts(Question.AT_GLOBAL, page),
+        Question.INFO: facts(Question.INFO, {**page, "asked": ELSEWHERE[Question.AT_GLOBAL] + "?info"}),
     }
     verdict = judge(answers)
     assert (verdict.object.outcome, verdict.metadata.outcome) == ("works-elsewhere", "query-ignored")
@@ -177,19 +186,17 @@ def test_the_questions_of_a_second_resolver_are_held_against_its_own_object() ->
 
 
 def test_an_answer_can_be_judged_while_others_are_still_to_come() -> None:
-    answer = observation(
-        Question.INFO, {"body": "erc: A | B | 1952 | ark:12x45/x5\nerc-support:\nwhat: Not Guaranteed\n"}
-    )
-    metadata = judge_metadata(answer, object_answer=observation(Question.OBJECT, {}))
+    answer = facts(Question.INFO, {"body": "erc: A | B | 1952 | ark:12x45/x5\nerc-support:\nwhat: Not Guaranteed\n"})
+    metadata = judge_metadata(MetadataFacts(answer, facts(Question.OBJECT, {})))
     assert metadata.outcome in DESCRIBED
-    assert judge_commitment({Question.INFO: answer}, metadata).outcome == "stated"
+    assert judge_commitment(CommitmentFacts({Question.INFO: answer}, metadata)).outcome == "stated"
 
 
 def test_attempts_are_counted_and_told() -> None:
     first = observation(Question.OBJECT, {"end": "timeout"})
     second = replace(observation(Question.OBJECT, {"chain": [503]}), attempt=2)
     third = replace(observation(Question.OBJECT, {"text": "An item"}), attempt=3)
-    verdict = judge({Question.OBJECT: third}, context=VerdictContext(earlier=(first, second)))
+    verdict = judge({Question.OBJECT: AnswerFacts(third)}, context=VerdictContext(earlier=(first, second)))
     assert verdict.requests == 3
     assert "asked 3 times; before: timeout, 503" in verdict.object.evidence
 
@@ -198,7 +205,7 @@ def test_attempts_are_counted_and_told() -> None:
 def test_plain_http_where_https_is_known_to_work_is_a_remark(trusted: bool | None, told: bool) -> None:
     url = URL.replace("https:", "http:")
     around = VerdictContext(tls={("r.example", 443): TlsResult("r.example", 443, trusted, "ok", "")})
-    verdict = judge({Question.OBJECT: observation(Question.OBJECT, {"text": "Map"}, url)}, context=around)
+    verdict = judge({Question.OBJECT: facts(Question.OBJECT, {"text": "Map"}, url)}, context=around)
     assert any("https works" in remark for remark in verdict.remarks) is told
 
 
@@ -226,7 +233,7 @@ def test_a_skipped_ark_cost_nothing_and_says_why() -> None:
 
 def test_the_hyphens_of_a_name_are_named_as_the_resolvers_fault() -> None:
     answers = {
-        Question.OBJECT: observation(Question.OBJECT, {"chain": [404]}),
-        Question.HYPHENS: observation(Question.HYPHENS, {"text": "x", "asked": URL}),
+        Question.OBJECT: facts(Question.OBJECT, {"chain": [404]}),
+        Question.HYPHENS: facts(Question.HYPHENS, {"text": "x", "asked": URL}),
     }
     assert judge(answers).remarks == ("the resolver takes hyphens for part of the name",)

@@ -17,7 +17,7 @@ from bs4.element import CData, NavigableString
 from crawler.answers.boilerplate import own_part
 from crawler.answers.erc import QUESTIONS, Record, parse_erc
 from crawler.answers.erc_values import says_something
-from crawler.answers.notices import refresh_target
+from crawler.answers.landings import refresh_target
 from crawler.answers.quirks import plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.observations import MOST_ARKS, PageFacts

@@ -120,12 +120,14 @@ def has_nothing_of_its_own(answer: Observation, control: Observation, again: Ite
     """
     place = answer.final_url.partition("?")[0]
     names = (answer.asked_url, last_part(answer.asked_url), control.asked_url, last_part(control.asked_url))
+    once_more = [each for each in again if _is_once_more(each, answer, place)]
+    if not once_more:
+        return False
     first = _words_in(answer, names)
     others = [
         each
-        for each in again
-        if _is_once_more(each, answer, place)
-        and (each.title == answer.title if answer.title else len(first & _words_in(each, names)) > FEW_WORDS)
+        for each in once_more
+        if (each.title == answer.title if answer.title else len(first & _words_in(each, names)) > FEW_WORDS)
     ]
     kept = first.intersection(*(_words_in(each, names) for each in others))
     changes = any(len(first ^ _words_in(each, names)) > FEW_WORDS for each in others)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from crawler.answers.structured import kernel
-from crawler.observations import Observation
 from extractors.ark import Ark
 from extractors.find import find_arks
 from extractors.normalize import NotAnArk
@@ -26,10 +25,13 @@ _SELF_RELATION = re.compile(r"""rel\s*=\s*["']?[^"',;]*\b(?:describes|cite-as|ca
 _NAMESPACE = re.compile(r"(?:https?://\S+?/)?ark:/?(?P<naan>[0-9a-z]{5,16})(?:/(?P<shoulder>\S*))?", re.IGNORECASE)
 _NAMES_IT = ("where", "what", "success", "identifier", "id", "@id", "ark", "erc.ark", "pid")
 
+#: ARKs that an answer names, each with the place where it stands.
+Named = Sequence[tuple[Ark, str]]
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a record is about, as far as it tells."""
+    """The ARK or namespace that a record is about, as far as it tells."""
 
     names_this: str | None = None
     """Where it names the ARK that was asked about, if it does."""
@@ -41,12 +43,32 @@ class Subject:
     """The NAAN or shoulder that it is about."""
 
 
-def own_places(answer: Observation, ark: Ark) -> tuple[str, ...]:
-    """Where an answer names *ark*, one of its parts or what it is part of: any spelling counts (2023, 3.2)."""
-    return tuple(dict.fromkeys(place for found, place in _named(answer) if found.base == ark.base))
+def linked_arks(link_header: str) -> tuple[Ark, ...]:
+    """The ARKs that a Link header gives for what is answered (2023, 5.2).
+
+    >>> [str(ark) for ark in linked_arks('<https://n2t.net/ark:/12148/x5>; rel="describes"')]
+    ['ark:12148/x5']
+    """
+    links = _LINK.finditer(link_header[:8_000])
+    return tuple(ark for link in links if _SELF_RELATION.search(link["parameters"]) for ark in _arks_in(link["target"]))
 
 
-def declares(places: tuple[str, ...]) -> bool:
+def named_arks(linked: Iterable[Ark], on_page: Iterable[tuple[str, str]]) -> Iterator[tuple[Ark, str]]:
+    """The ARKs of a Link header, then those of a page with the place of each."""
+    yield from ((ark, "Link header") for ark in linked)
+    for text, place in on_page:
+        try:
+            yield _parsed(text), place
+        except NotAnArk:
+            continue
+
+
+def own_places(named: Named, ark: Ark) -> tuple[str, ...]:
+    """Where *ark*, one of its parts or what it is part of is named: any spelling counts (2023, 3.2)."""
+    return tuple(dict.fromkeys(place for found, place in named if found.base == ark.base))
+
+
+def declares(places: Iterable[str]) -> bool:
     """Whether one of *places* is where a page says what it is, not merely what it mentions.
 
     >>> declares(("text", "canonical")), declares(("text",))
@@ -55,25 +77,20 @@ def declares(places: tuple[str, ...]) -> bool:
     return any(_DECLARING.fullmatch(place) for place in places)
 
 
-def declared_other(answer: Observation, ark: Ark) -> str | None:
-    """Another ARK that a page says it is about, when it names *ark* nowhere."""
-    named = list(_named(answer))
+def declared_other(named: Named, ark: Ark) -> str | None:
+    """Another ARK that a page says it is about, when *ark* is not *named*."""
     if any(found.base == ark.base for found, _ in named):
         return None
     return next((str(found) for found, place in named if declares((place,))), None)
 
 
-def describes(answer: Observation, ark: Ark) -> bool:
-    """Whether a Link header says that the answer describes *ark* (2023, 5.2)."""
-    return any(found == ark for found, _ in _linked(answer))
+def subject_of(record: Mapping[str, Mapping[str, str]], ark: Ark, linked: Sequence[Ark] = ()) -> Subject:
+    """The subject of a *record* in an answer about *ark*, by the places in which a record names its subject.
 
-
-def subject_of(answer: Observation, record: Mapping[str, Mapping[str, str]], ark: Ark) -> Subject:
-    """What the *record* in an answer is about, by the places in which a record names its subject.
-
-    An ARK in ``erc-support`` or ``erc-from`` is the statement's address or the record's, and none of them.
+    *linked* are the ARKs of the Link header. An ARK in ``erc-support`` or ``erc-from`` is the statement's address or
+    the record's, and none of them.
     """
-    if describes(answer, ark):
+    if ark in linked:
         return Subject(names_this="the Link header")
     if _in_set_title(record, ark):
         return Subject(names_this="the title of the set")
@@ -87,7 +104,7 @@ def subject_of(answer: Observation, record: Mapping[str, Mapping[str, str]], ark
         return Subject(names_namespace=namespace)
     if any(found == ark.base for _, found in named):
         return Subject(names_base=True)
-    others = [found for label, found in named if label != "what"] or [found for found, _ in _linked(answer)]
+    others = [found for label, found in named if label != "what"] or linked
     return Subject(names_other=next((str(found) for found in others if found.base != ark.base), None))
 
 
@@ -101,23 +118,7 @@ def _anchoring(record: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
     return told
 
 
-def _named(answer: Observation) -> Iterator[tuple[Ark, str]]:
-    yield from ((ark, "Link header") for ark, _ in _linked(answer))
-    for text, place in answer.facts.arks:
-        try:
-            yield _parsed(text), place
-        except NotAnArk:
-            continue
-
-
-_parsed = lru_cache(maxsize=1024)(Ark.parse)  # one answer is looked at several times
-
-
-def _linked(answer: Observation) -> Iterator[tuple[Ark, str]]:
-    header = answer.hops[-1].headers.get("Link", "") if answer.hops else ""
-    for link in _LINK.finditer(header[:8_000]):
-        if _SELF_RELATION.search(link["parameters"]):
-            yield from ((found, "Link header") for found in _arks_in(link["target"]))
+_parsed = lru_cache(maxsize=1024)(Ark.parse)  # pages of one site name the same ones
 
 
 def _in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:
@@ -130,7 +131,7 @@ def _in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:
     return any(ark in _arks_in(text) for text in (bare, where) if text)
 
 
-@lru_cache(maxsize=1024)  # one answer is looked at several times, and many records tell of one holder
+@lru_cache(maxsize=1024)  # many records tell of one holder
 def _arks_in(text: str) -> tuple[Ark, ...]:
     return tuple(mention.ark for mention in find_arks(text))
 

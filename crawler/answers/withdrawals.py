@@ -107,23 +107,23 @@ def _said_in(sentence: str, names: Sequence[str]) -> _Said | None:
     capitals = " ".join(_ARK.sub("@@", _named(sentence, names)).split())
     told, words = bare(shown), _words()
     for found in words.gone.finditer(told):
-        crawl_request, rest = told[: found.start()], told[found.end() :]
-        if _NO_FACT.search(crawl_request) or is_one_of_several(rest):
+        lead, rest = told[: found.start()], told[found.end() :]
+        if _NO_FACT.search(lead) or is_one_of_several(rest):
             continue
-        if _HAVING.search(crawl_request) and (object_ := words.at_once.match(rest)):
+        if _HAVING.search(lead) and (object_ := words.at_once.match(rest)):
             return _Said(shown[found.start() : found.end() + object_.end()], names_object=bool(object_["this"]))
         if _TO_A_PLACE.match(capitals[found.end() :]) or words.elsewhere.search(
-            crawl_request[-_BETWEEN_CHARS:] + found[0] + rest[:40]
+            lead[-_BETWEEN_CHARS:] + found[0] + rest[:40]
         ):
             continue
-        subject = words.subject.search(crawl_request[-_BETWEEN_CHARS - 240 :])
-        if subject is None and (crawl_request.strip(" -|:,") == "" or _STATUS.match(crawl_request)):
+        subject = words.subject.search(lead[-_BETWEEN_CHARS - 240 :])
+        if subject is None and (lead.strip(" -|:,") == "" or _STATUS.match(lead)):
             if words.goes_on.match(rest) or words.noun_at_once.match(rest):
                 return _Said(shown[found.start() : found.end()], names_object=False)
             continue
         if subject is None:
             continue
-        start = max(0, len(crawl_request) - _BETWEEN_CHARS - 240) + subject.start("object")
+        start = max(0, len(lead) - _BETWEEN_CHARS - 240) + subject.start("object")
         if not subject["it"] and _OF.search(told[:start]):
             continue
         is_certain = bool(subject["this"] or subject["it"])

@@ -5,35 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
-from crawler.answers.notices import explained_refusal
+from crawler.answers.facts import AnswerFacts
+from crawler.answers.object_facts import ObjectFacts
+from crawler.answers.statuses import SILENT_ENDS
 from crawler.asking.paths import at_path, well_known_url
 from crawler.attempts import PASSING_STATUSES
-from crawler.observations import ACCESS, ChainEnd, Observation, Question
-from crawler.resolving import INFLECTIONS, SUCCESSES, asked_url, request_url, resolver_of
+from crawler.observations import ACCESS, Question
+from crawler.resolving import INFLECTIONS, asked_url, request_url, resolver_of, same_host
 from extractors.ark import Ark
 from extractors.naan import Registry
 from extractors.normalize import LABEL
-
-#: Statuses by which a resolver says that it knows no such name (2020, 7.1.2).
-NOT_FOUND = frozenset({400, 404, 410})
-#: Ends by which nothing is known of the name, only that this way to it is closed.
-_DEAD_ENDS = frozenset(
-    {
-        ChainEnd.DNS,
-        ChainEnd.REFUSED,
-        ChainEnd.TIMEOUT,
-        ChainEnd.RESET,
-        ChainEnd.TLS,
-        ChainEnd.PROTOCOL_ERROR,
-        ChainEnd.LOOP,
-        ChainEnd.TOO_MANY_REDIRECTS,
-        ChainEnd.BAD_REDIRECT,
-    }
-)
-#: Ends after which the same host is not asked in yet another way.
-_SILENT_ENDS = frozenset({ChainEnd.DNS, ChainEnd.REFUSED, ChainEnd.TIMEOUT, ChainEnd.TLS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +72,7 @@ class AskingContext:
 
 
 def next_question(
-    answers: Mapping[Question, Observation], known: AskingContext, places: Places, *, first_url: str
+    answers: Mapping[Question, AnswerFacts], known: AskingContext, places: Places, *, first_url: str
 ) -> Question | None:
     """What to ask about an ARK after *answers*, or None when there is nothing more to learn.
 
@@ -110,35 +92,33 @@ def next_question(
             return elsewhere
         if _is_tombstone(asked):
             return Question.INFO if Question.INFO not in answers else None
-        is_closed = asked.end is ChainEnd.ANSWERED and asked.status not in NOT_FOUND and not is_failing(asked)
+        is_closed = asked.is_answered and not asked.is_unknown and not asked.is_failing
         return Question.INFO if is_closed and Question.INFO not in answers else None
-    if "?" in living.asked_url:  # a target of the registry with a query of its own can't be inflected
+    if "?" in living.seen.asked_url:  # a target of the registry with a query of its own can't be inflected
         return None
     return _next_inflection(answers, known)
 
 
-def _is_tombstone(answer: Observation) -> bool:
+def _is_tombstone(answer: AnswerFacts) -> bool:
     """Whether an answer explains that this object is gone: its resolver knows it, and may still have its metadata."""
-    is_gone = answer.end is ChainEnd.ANSWERED and answer.status == 410
-    return is_gone and explained_refusal(answer) is not None
+    return answer.is_answered and answer.seen.status == 410 and ObjectFacts(answer).explanation is not None
 
 
 def _next_place(
-    answers: Mapping[Question, Observation], known: AskingContext, places: Places, first_url: str
+    answers: Mapping[Question, AnswerFacts], known: AskingContext, places: Places, first_url: str
 ) -> Question | None:
     """The next way to ask for the object, when all that were tried have failed."""
     asked = answers[Question.OBJECT]
-    is_unknown = asked.end is ChainEnd.ANSWERED and asked.status in NOT_FOUND
-    if not is_resolvers_own(asked) or not (is_unknown or is_failing(asked)):
+    if not asked.is_resolvers_own or not (asked.is_unknown or asked.is_failing):
         return None
-    if is_unknown:
+    if asked.is_unknown:
         if Question.NO_SLASH not in answers and asked_url(first_url, Question.NO_SLASH) != first_url:
             return Question.NO_SLASH
         if Question.HYPHENS not in answers and asked_url(first_url, Question.HYPHENS) != first_url:
             return Question.HYPHENS
         if Question.OTHER_LABEL not in answers and not known.takes_label and LABEL.search(first_url):
             return Question.OTHER_LABEL
-        if asked.status == 410:  # the resolver knew it
+        if asked.seen.status == 410:  # the resolver knew it
             return None
         if places.needs_path and not known.has_asked_path:
             return Question.WELL_KNOWN
@@ -147,15 +127,15 @@ def _next_place(
     if places.at_registry and Question.AT_REGISTRY not in answers:
         return Question.AT_REGISTRY
     if places.at_global and not {Question.AT_GLOBAL, Question.CONFIRMED} & set(answers):
-        return Question.CONFIRMED if places.is_target and asked.status in NOT_FOUND else Question.AT_GLOBAL
+        return Question.CONFIRMED if places.is_target and asked.is_unknown else Question.AT_GLOBAL
     return None
 
 
-def _next_inflection(answers: Mapping[Question, Observation], known: AskingContext) -> Question | None:
+def _next_inflection(answers: Mapping[Question, AnswerFacts], known: AskingContext) -> Question | None:
     if Question.INFO not in answers:
         return Question.INFO
-    info = answers[Question.INFO]
-    is_silent = info.end in _SILENT_ENDS or info.status in PASSING_STATUSES
+    info = answers[Question.INFO].seen
+    is_silent = info.end in SILENT_ENDS or info.status in PASSING_STATUSES
     if not known.legacy or is_silent:
         return None
     if known.described:
@@ -167,7 +147,7 @@ def _next_inflection(answers: Mapping[Question, Observation], known: AskingConte
 def question_url(
     question: Question,
     first_url: str,
-    answers: Mapping[Question, Observation],
+    answers: Mapping[Question, AnswerFacts],
     places: Places,
     *,
     own_path: str | None = None,
@@ -189,7 +169,7 @@ def question_url(
         return with_other_label(first_url)
     if question in INFLECTIONS and question is not Question.OBJECT:
         living = reached(answers)
-        return asked_url(first_url if living is None else living.asked_url, question)
+        return asked_url(first_url if living is None else living.seen.asked_url, question)
     return asked_url(first_url, question)
 
 
@@ -210,40 +190,6 @@ def with_other_label(url: str) -> str:
     return LABEL.sub(other, url, count=1)
 
 
-def reached(answers: Mapping[Question, Observation]) -> Observation | None:
+def reached(answers: Mapping[Question, AnswerFacts]) -> AnswerFacts | None:
     """The first answer by which the object was reached, in the order in which the ways to it count."""
-    return next((answers[way] for way in ACCESS if way in answers and is_reached(answers[way])), None)
-
-
-def is_reached(answer: Observation) -> bool:
-    """Whether a chain succeeds by the reference algorithm (2020, 7.1.3); what the page is worth is judged later."""
-    return answer.end is ChainEnd.NON_WEB or (answer.end is ChainEnd.ANSWERED and answer.status in SUCCESSES)
-
-
-def is_failing(answer: Observation) -> bool:
-    """Whether an answer shows that its host is not up to answering, rather than anything about the name."""
-    is_server_error = answer.end is ChainEnd.ANSWERED and answer.status is not None and 500 <= answer.status < 600
-    return is_server_error or answer.end in _DEAD_ENDS
-
-
-def is_resolvers_own(answer: Observation) -> bool:
-    """Whether the host that was asked first has the last word too: what it says is said by the resolver.
-
-    A redirect to another scheme, or between a host and its ``www``, leads to the same resolver.
-    """
-    return not answer.hops or same_host(answer.hops[0].url, answer.hops[-1].url)
-
-
-def same_host(one: str, other: str) -> bool:
-    """Whether two URLs lead to one host; addresses, which are many hosts' in tests and labs, with their ports.
-
-    >>> same_host("http://n2t.net/x", "https://www.N2T.net/y"), same_host("http://127.0.0.1:1/", "http://127.0.0.1:2/")
-    (True, False)
-    """
-    first, second = (urlsplit(url) for url in (one, other))
-    hosts = [(parts.hostname or "").removeprefix("www.") for parts in (first, second)]
-    try:
-        ports = [parts.port for parts in (first, second)]
-    except ValueError:
-        return False
-    return hosts[0] == hosts[1] and (ports[0] == ports[1] or None in ports)
+    return next((answers[way] for way in ACCESS if way in answers and answers[way].is_reached), None)

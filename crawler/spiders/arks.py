@@ -13,22 +13,24 @@ from scrapy import Request
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
+from crawler.answers.facts import AnswerFacts
 from crawler.asking.controls import ENOUGH_NAMES, Neighbourhood, Shoulders, control_url, place_of
 from crawler.asking.paths import origin_of, resolver_path
-from crawler.asking.questions import AskingContext, Places, is_reached, next_question, question_url, reached
+from crawler.asking.questions import AskingContext, Places, next_question, question_url, reached
 from crawler.attempts import Patience, next_attempt
 from crawler.crawl_requests import CrawlRequest
 from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
 from crawler.resolving import INFLECTED, INFLECTIONS, label_of, names_skipped_ark, sendable, url_fault
 from crawler.spiders.auditing import AuditSpider
-from crawler.spiders.observing import Described, described_by, observe
+from crawler.spiders.observing import observe
 from crawler.spiders.replaying import Replay
 from crawler.storage.feeding import Bounds
 from crawler.storage.frontier_rows import SettledEntry
 from crawler.verdicts.answer_sets import is_about_resolver
-from crawler.verdicts.closed import ClosedCollection, asks_for_a_right, closed_for
+from crawler.verdicts.closed import ClosedCollection, closed_for
 from crawler.verdicts.readings import AwaitedReading, CandidateReading, learned, meant_by, next_reading, readings_of
 from crawler.verdicts.spellings import SHOULDERS_A_RESOLVER, forms
+from crawler.verdicts.verdict import Description, described_by
 from extractors.ark import Ark
 from extractors.naan import Registry
 from extractors.normalize import LABEL
@@ -67,12 +69,12 @@ class Case:
     """What may have been meant, where its check character fails."""
     is_guess: bool = False
     """Whether it is no more than what may have been meant: nothing is asked but whether it lives."""
-    answers: dict[Question, Observation] = field(default_factory=dict)
+    answers: dict[Question, AnswerFacts] = field(default_factory=dict)
     open: int = 0
     """Questions that are on their way, and answers about others that it waits for."""
 
     @property
-    def answer(self) -> Observation | None:
+    def answer(self) -> AnswerFacts | None:
         """The answer by which the object was reached, or else the first; None while that is on its way."""
         return reached(self.answers) or self.answers.get(Question.OBJECT)
 
@@ -129,7 +131,7 @@ class ArksSpider(AuditSpider):
         self._replay: Replay | None = None
         self._waiting: dict[str, Case] = {}
         """Cases whose next question depends on the answer about another reading."""
-        self._controls: dict[Neighbourhood, Observation] = {}
+        self._controls: dict[Neighbourhood, AnswerFacts] = {}
         self._paths: dict[str, str | None] = {}
         """The path of a host's resolver by its own word, None for hosts that say nothing."""
         self._waiting_for_path: dict[str, list[Case]] = {}
@@ -205,7 +207,7 @@ class ArksSpider(AuditSpider):
             self.recorder.commit()
             case = self._case(reading.ark, reading.url)
             seen_there = self.store.observations_at(self.run_id, reading.url)
-            case.answers = {seen.question: seen for seen in seen_there}
+            case.answers = {seen.question: AnswerFacts(seen) for seen in seen_there}
         return case
 
     # -- asking, and what is heard
@@ -275,15 +277,15 @@ class ArksSpider(AuditSpider):
             self._ask_again(self._ask(case, question, asked, after=seen), wait_s, seen)
             return
         if question is Question.CONTROL:
-            self._controls[self._neighbourhood(case)] = seen
+            self._controls[self._neighbourhood(case)] = AnswerFacts(seen)
             yield from self._go_on_with(list(self._waiting.values()))
         if question is Question.WELL_KNOWN:
             yield from self._heard_of_path(origin_of(asked), resolver_path(seen))
             return
-        if question in _SHARED or is_about_resolver(question, case.answers):
+        if question in _SHARED or is_about_resolver(question, case.answers.get(Question.OBJECT)):
             return
-        case.answers[question] = seen
-        self._learn(question, seen)
+        case.answers[question] = AnswerFacts(seen)
+        self._learn(question, case.answers[question])
         described = described_by(case.answers)
         yield from self._about_resolver(case, question, described)
         yield from self._next(case, described)
@@ -306,7 +308,7 @@ class ArksSpider(AuditSpider):
         else:
             self._replay.ask_later(request, wait_s=wait_s, since=seen.at)
 
-    def _next(self, case: Case, described: Described) -> Iterator[Request]:
+    def _next(self, case: Case, described: Description) -> Iterator[Request]:
         """The next question about an ARK: the spellings that mean the same, other readings, other places, metadata."""
         following = next_question(case.answers, self._known(case, described), case.places, first_url=case.first_url)
         if following is not Question.HYPHENS and not _DESCRIPTIVE.intersection(case.answers):
@@ -396,12 +398,13 @@ class ArksSpider(AuditSpider):
 
     # -- what is known of a resolver, and asked about it
 
-    def _learn(self, question: Question, seen: Observation) -> None:
+    def _learn(self, question: Question, answer: AnswerFacts) -> None:
         """Which label forms a resolver takes: the one that it was seen to take is not tried otherwise again."""
-        if question in (Question.OBJECT, Question.OTHER_LABEL) and is_reached(seen):
-            self._resolvers[place_of(seen.asked_url)].labels_taken.add(label_of(seen.asked_url))
+        if question in (Question.OBJECT, Question.OTHER_LABEL) and answer.is_reached:
+            asked_url = answer.seen.asked_url
+            self._resolvers[place_of(asked_url)].labels_taken.add(label_of(asked_url))
 
-    def _known(self, case: Case, described: Described) -> AskingContext:
+    def _known(self, case: Case, described: Description) -> AskingContext:
         neighbourhood, label = self._neighbourhood(case), label_of(case.first_url)
         resolver = self._resolvers[place_of(case.first_url)]
         is_in_vain = resolver.labels_tried[label] >= LABELS_TRIED and not resolver.labels_taken
@@ -417,16 +420,16 @@ class ArksSpider(AuditSpider):
 
     def _neighbourhood(self, case: Case) -> Neighbourhood:
         living = reached(case.answers)
-        return self._shoulders.neighbourhood(living.asked_url if living else case.first_url, case.ark)
+        return self._shoulders.neighbourhood(living.seen.asked_url if living else case.first_url, case.ark)
 
-    def _about_resolver(self, case: Case, question: Question, described: Described) -> Iterator[Request]:
+    def _about_resolver(self, case: Case, question: Question, described: Description) -> Iterator[Request]:
         """The control, once a neighbourhood; the question that was answered with a description, of the control too;
         and the other forms of one ARK."""
         living, neighbourhood = reached(case.answers), self._neighbourhood(case)
         telling = living or self._refusal_as_expected(case)
-        is_labelled = telling is not None and LABEL.search(telling.asked_url) is not None
+        is_labelled = telling is not None and LABEL.search(telling.seen.asked_url) is not None
         shaped_by = self._speakers.get(neighbourhood, case.ark) if is_labelled else case.ark
-        control = control_url(telling.asked_url, shaped_by, self._registry) if telling else None
+        control = control_url(telling.seen.asked_url, shaped_by, self._registry) if telling else None
         if control is None:
             return
         if question in ACCESS and self._is_first(neighbourhood, Question.CONTROL):
@@ -445,10 +448,10 @@ class ArksSpider(AuditSpider):
             for form, url in forms(case.first_url, case.ark):
                 yield self._ask(case, form, url)
 
-    def _refusal_as_expected(self, case: Case) -> Observation | None:
+    def _refusal_as_expected(self, case: Case) -> AnswerFacts | None:
         """The answer for an object that is meant to be closed, and is: a control tells whether it is known at all."""
         answer = case.answers[Question.OBJECT]
-        return answer if closed_for(case.ark, self._closed) and asks_for_a_right(answer) else None
+        return answer if closed_for(case.ark, self._closed) and answer.asks_for_a_right else None
 
     def _is_first(self, neighbourhood: Neighbourhood, question: Question) -> bool:
         is_first = (neighbourhood, question) not in self._asked

@@ -17,6 +17,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
+from crawler.answers.statuses import OUTCOME_OF_END, status_outcome
 from crawler.attempts import Patience, next_fetch
 from crawler.crawl_requests import CrawlRequest, Outlinks, RequestKind, outlinks_of
 from crawler.document_reading import DocumentReader, DocumentSource, DocumentWorker, Row, now, source_record
@@ -33,7 +34,6 @@ from crawler.storage.errors import StoreUnwritable
 from crawler.storage.feeding import Bounds
 from crawler.storage.frontier_rows import FrontierEntry, FrontierState
 from crawler.storage.store import Recordable
-from crawler.verdicts.verdict import OUTCOME_OF_END, status_outcome
 from crawler.wire.middlewares import chain_of
 from extractors.document_model import Finding
 

@@ -1,18 +1,13 @@
-"""From the end of a chain to an observation, and what the observations about one ARK say of the next question."""
+"""From the end of a chain to an observation."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from crawler.answers.answer import read_answer
-from crawler.asking.questions import reached
-from crawler.observations import DESCRIBED, CommitmentOutcome, Observation, Question
-from crawler.resolving import INFLECTED
-from crawler.verdicts.commitment import judge_commitment, policy_link
-from crawler.verdicts.inflection import judge_metadata
+from crawler.observations import Observation, Question
 from crawler.wire.flags import INCOMPLETE, STOPPED, incomplete
 from crawler.wire.middlewares import chain_of
 from extractors.ark import Ark
@@ -21,17 +16,6 @@ from extractors.normalize import NotAnArk
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
-
-
-@dataclass(frozen=True, slots=True)
-class Described:
-    """What has been told of an object so far."""
-
-    by: Question | None = None
-    """The inflection that was answered with a description."""
-    states_commitment: bool = False
-    policy_url: str | None = None
-    """Where the commitment is stated in full."""
 
 
 def observe(
@@ -81,22 +65,3 @@ def _asked_about(ark: Ark, asked: str) -> Ark:
 def _not_whole(flags: Sequence[str], size: int) -> tuple[str, ...]:
     """What kept an answer from coming whole, but for our own having read enough of it."""
     return () if STOPPED in flags else tuple(f"not the whole answer: {each.detail}" for each in incomplete(flags, size))
-
-
-def described_by(answers: Mapping[Question, Observation]) -> Described:
-    """Which inflection has described the object, and whether a commitment was stated with it."""
-    living = reached(answers)
-    if living is None:
-        return Described()
-    judged = {
-        question: judge_metadata(answers[question], object_answer=living)
-        for question in INFLECTED
-        if question in answers
-    }
-    if not judged:
-        return Described()
-    describing = [each for each, verdict in judged.items() if verdict.outcome in DESCRIBED]
-    by = describing[0] if describing else None
-    commitment = judge_commitment(answers, judged[by or next(iter(judged))], describing)
-    is_stated = commitment.outcome == CommitmentOutcome.STATED
-    return Described(by, is_stated, policy_link(commitment.parsed) if is_stated else None)

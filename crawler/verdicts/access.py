@@ -1,163 +1,159 @@
-"""Pure: was the object reached? By the chain, the last status, what the page says, and what a control was told."""
+"""Pure: was the object reached? The rules, by the chain, the last status, what the page says, and the control's reply.
+
+A page that a name which can't exist is given too proves nothing. Only when it also speaks like a page for what is not
+there is it called a soft 404; otherwise nobody knows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from crawler.answers.answer import is_textual
-from crawler.answers.notices import (
-    asks_to_log_in,
-    challenge_of,
-    explained_refusal,
-    fault_of_request,
-    is_notice,
-    only_says_absence,
-    passing_fault,
-    pause_of_site,
-    place_of_absence,
-    refresh_of,
-    withdrawal,
-    words_of_absence,
-)
+from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.answers.quirks import quirks
-from crawler.answers.subject import declared_other, declares
-from crawler.answers.thump import thump_code
-from crawler.observations import ChainEnd, ObjectOutcome, Observation, ServiceVerdict
-from crawler.verdicts.statuses import BLOCKED, OUTCOME_OF_END, status_outcome
-from crawler.verdicts.success import ControlContrast, Success
-
-__all__ = ["BLOCKED", "OUTCOME_OF_END", "judge_object", "status_outcome"]
+from crawler.answers.statuses import OUTCOME_OF_END, status_outcome
+from crawler.observations import ObjectOutcome, Observation, ServiceVerdict
+from crawler.verdicts.rules import Rule, RuleGroup, RuleTable, always
 
 _EXPLAINABLE = frozenset({401, 403, 404, 410, 451})
 
-
-def judge_object(
-    answer: Observation,
-    control: Observation | None = None,
-    *,
-    neighbours: int = 0,
-    again: Sequence[Observation] = (),
-) -> ServiceVerdict[ObjectOutcome]:
-    """Whether the object was reached, with the reasons in words.
-
-    *control* is what the same resolver answers for a name that can't exist; *neighbours* says how many other ARKs
-    ended at the same URL in this run; *again* are further answers at the object's place: how it differs from itself.
-    """
-    if answer.end is not ChainEnd.ANSWERED or answer.status is None:
-        outcome = OUTCOME_OF_END.get(answer.end, ObjectOutcome.UNDETERMINED)
-        return ServiceVerdict(outcome, (how_it_ended(answer),))
-    if challenge := challenge_of(answer):
-        return _verdict(ObjectOutcome.BLOCKED, answered(answer), f"what came is a check for programs by {challenge}")
-    outcome, thump = status_outcome(answer.status), thump_code(answer)
-    if outcome is ObjectOutcome.RESOLVED and thump is not None and thump >= 400:
-        outcome = status_outcome(thump)
-        return _verdict(outcome, answered(answer), f"but its THUMP-Status is {thump}, which outweighs that")
-    if outcome is ObjectOutcome.RESOLVED:
-        return _judge_success(Success.of(answer, control, neighbours, again))
-    if answer.status in _EXPLAINABLE and (explanation := explained_refusal(answer, control)):
-        return _verdict(ObjectOutcome.EXPLAINED, answered(answer), explanation)
-    if answer.status == 400 and (fault := fault_of_request(answer)):
-        words = f"which speaks of the request and not of the name: {fault!r}"
-        return _verdict(ObjectOutcome.UNDETERMINED, answered(answer), words)
-    if answer.status == 404 and (pause := pause_of_site(answer)):
-        words = f"which speaks of a pause of the whole site and not of the name: {pause!r}"
-        return _verdict(ObjectOutcome.UNDETERMINED, answered(answer), words)
-    return _verdict(outcome, answered(answer), *_about_refusal(answer, outcome))
-
-
-# -- success
-
-
-def _judge_success(success: Success) -> ServiceVerdict[ObjectOutcome]:
-    answer = success.answer
-    outcome, evidence = _special_page(success) or (success.worth, _grounds(success))
-    if outcome is ObjectOutcome.RESOLVED and any(hop.status == 303 for hop in answer.hops):
-        outcome = ObjectOutcome.RELATED
-        evidence = (*evidence, "a 303 on the way: what answers is related to the object, not the object")
-    told = _verdict(outcome, answered(answer), *evidence, *_beside(success))
-    other = declared_other(answer, answer.ark)
-    if other is None:
-        return told
-    words = f"the page says that it is about another ARK: {other}"
-    return ServiceVerdict(told.outcome, (*told.evidence, words), {"about": other})
+_YES, _SOFT, _OPEN = ObjectOutcome.RESOLVED, ObjectOutcome.SOFT_404, ObjectOutcome.UNDETERMINED
+#: What a success is worth: by the reply to the control, the signs of absence, and whether the page says by itself
+#: that it is this ARK's. Complete, as a test insists.
+WORTH: Mapping[tuple[ControlContrast, Signs, bool], ObjectOutcome] = {
+    (ControlContrast.THE_SAME, Signs.NONE, False): _OPEN,
+    (ControlContrast.THE_SAME, Signs.NONE, True): _YES,
+    (ControlContrast.THE_SAME, Signs.ONE, False): _SOFT,
+    (ControlContrast.THE_SAME, Signs.ONE, True): _OPEN,
+    (ControlContrast.THE_SAME, Signs.SEVERAL, False): _SOFT,
+    (ControlContrast.THE_SAME, Signs.SEVERAL, True): _OPEN,
+    (ControlContrast.ANOTHER, Signs.NONE, False): _YES,
+    (ControlContrast.ANOTHER, Signs.NONE, True): _YES,
+    (ControlContrast.ANOTHER, Signs.ONE, False): _YES,
+    (ControlContrast.ANOTHER, Signs.ONE, True): _YES,
+    (ControlContrast.ANOTHER, Signs.SEVERAL, False): _SOFT,
+    (ControlContrast.ANOTHER, Signs.SEVERAL, True): _OPEN,
+    (ControlContrast.NO_OTHER, Signs.NONE, False): _OPEN,
+    (ControlContrast.NO_OTHER, Signs.NONE, True): _YES,
+    (ControlContrast.NO_OTHER, Signs.ONE, False): _OPEN,
+    (ControlContrast.NO_OTHER, Signs.ONE, True): _OPEN,
+    (ControlContrast.NO_OTHER, Signs.SEVERAL, False): _SOFT,
+    (ControlContrast.NO_OTHER, Signs.SEVERAL, True): _OPEN,
+    (ControlContrast.REFUSED_THERE, Signs.NONE, False): _YES,
+    (ControlContrast.REFUSED_THERE, Signs.NONE, True): _YES,
+    (ControlContrast.REFUSED_THERE, Signs.ONE, False): _YES,
+    (ControlContrast.REFUSED_THERE, Signs.ONE, True): _YES,
+    (ControlContrast.REFUSED_THERE, Signs.SEVERAL, False): _YES,
+    (ControlContrast.REFUSED_THERE, Signs.SEVERAL, True): _YES,
+    (ControlContrast.REFUSED_BEFORE, Signs.NONE, False): _YES,
+    (ControlContrast.REFUSED_BEFORE, Signs.NONE, True): _YES,
+    (ControlContrast.REFUSED_BEFORE, Signs.ONE, False): _YES,
+    (ControlContrast.REFUSED_BEFORE, Signs.ONE, True): _YES,
+    (ControlContrast.REFUSED_BEFORE, Signs.SEVERAL, False): _SOFT,
+    (ControlContrast.REFUSED_BEFORE, Signs.SEVERAL, True): _OPEN,
+    (ControlContrast.NOTHING, Signs.NONE, False): _YES,
+    (ControlContrast.NOTHING, Signs.NONE, True): _YES,
+    (ControlContrast.NOTHING, Signs.ONE, False): _YES,
+    (ControlContrast.NOTHING, Signs.ONE, True): _YES,
+    (ControlContrast.NOTHING, Signs.SEVERAL, False): _SOFT,
+    (ControlContrast.NOTHING, Signs.SEVERAL, True): _OPEN,
+}
 
 
-def _special_page(success: Success) -> tuple[ObjectOutcome, tuple[str, ...]] | None:
-    """The outcome of a page that says by its kind what it is: a registry's entry, a log-in, a withdrawal."""
-    answer = success.answer
-    if "registry" in (answer.record or {}):
-        words = "what answers is the resolver's own entry for a NAAN or shoulder: the ARK may have been cut short"
-        return ObjectOutcome.SOFT_404, (words,)
-    if asks_to_log_in(answer):
-        if success.told in (ControlContrast.REFUSED_THERE, ControlContrast.REFUSED_BEFORE):
-            return ObjectOutcome.RESOLVED, ("what answers asks to log in; a name that can't exist is refused",)
-        return ObjectOutcome.BLOCKED, ("what answers asks to log in, and tells nothing of the object",)
-    is_told_apart = success.told is ControlContrast.REFUSED_THERE
-    explanation = withdrawal(answer, success.control, is_told_apart=is_told_apart)
-    if explanation and success.told is not ControlContrast.THE_SAME:
-        return ObjectOutcome.EXPLAINED, (explanation,)
-    if (fault := passing_fault(answer)) and not declares(success.knows_itself):
-        return ObjectOutcome.UNDETERMINED, (f"the page speaks of a fault of the moment: {fault!r}", *_grounds(success))
-    if success.told is ControlContrast.REFUSED_THERE and is_notice(answer.title or "") and not success.is_particular:
-        return ObjectOutcome.UNDETERMINED, _grounds(success)  # a notice at a host that elsewhere answers by its status
-    if words_of_absence(answer) and place_of_absence(answer) and not success.is_particular:
-        return ObjectOutcome.SOFT_404, _grounds(success)
-    is_open = success.worth is ObjectOutcome.RESOLVED and not success.is_particular
-    if is_open and (absence := only_says_absence(answer, success.control)):
-        told = f"the page says {absence!r}, and hardly anything else"
-        return ObjectOutcome.UNDETERMINED, (*_grounds(success), told)
-    return None
+def worth(facts: ObjectFacts) -> ObjectOutcome:
+    """What the table says of a success."""
+    return WORTH[facts.reply, facts.weight_of_signs, facts.is_particular]
 
 
-def _grounds(success: Success) -> tuple[str, ...]:
-    """What makes a success more, or less, than its status."""
-    grounds = []
-    control = success.control
-    if success.told is ControlContrast.THE_SAME and control is not None:
-        grounds.append(f"a name that can't exist gets the same page ({control.asked_url})")
-        if success.worth is ObjectOutcome.UNDETERMINED:
-            grounds.append("so that this answer is worth nothing")
-    if success.knows_itself:
-        grounds.append(f"the page names this ARK ({', '.join(success.knows_itself[:3])})")
-    if success.told in (ControlContrast.REFUSED_THERE, ControlContrast.REFUSED_BEFORE) and control is not None:
-        grounds.append(f"a name that can't exist is answered {control.status}")
-    if success.told is ControlContrast.ANOTHER:
-        grounds.append("a name that can't exist gets another page")
-    if success.told is ControlContrast.NO_OTHER:
-        grounds.append(
-            "a name that can't exist gets a page that differs from this one no more than this one does from itself,"
-            " asked again"
-        )
-    return (*grounds, *success.signs)
+ObjectRule = Rule[ObjectFacts, ObjectOutcome]
+Holds = Callable[[ObjectFacts], bool]
+Evidence = Callable[[ObjectFacts], Iterable[str | None]]
 
 
-def _beside(success: Success) -> tuple[str, ...]:
-    """What is told beside an outcome, without changing it."""
-    answer = success.answer
-    told = []
-    if refresh := refresh_of(answer):
-        told.append(f"the page has a refresh to {refresh}, which was not followed")
-    if not answer.body_complete and is_textual(answer.media_type):
-        told.append("its body was not read to the end" if answer.body_bytes else "its body could not be read")
-    if success.neighbours:
-        told.append(f"{success.neighbours} other ARK{'s end' if success.neighbours > 1 else ' ends'} at the same URL")
-    return tuple(told)
+def _refusal(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Evidence, basis: str = "") -> ObjectRule:
+    """A rule about an answer whose page is not looked at for more than its *evidence*."""
+    return Rule(when, holds, outcome, lambda facts: (answered(facts.answer.seen), *evidence(facts)), basis=basis)
+
+
+def _about_another(facts: ObjectFacts) -> Mapping[str, Any]:
+    return {} if facts.answer.other_ark is None else {"about": facts.answer.other_ark}
+
+
+def _success(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Evidence, basis: str = "") -> ObjectRule:
+    """A rule about a success, with what is noted of its page beside the outcome."""
+    return Rule(
+        when,
+        holds,
+        outcome,
+        lambda facts: (answered(facts.answer.seen), *evidence(facts), *_beside(facts)),
+        _about_another,
+        basis,
+    )
+
+
+def _resolved(when: str, holds: Holds, evidence: Evidence) -> Iterator[ObjectRule]:
+    """The two rules about a success that counts: behind a 303 what answers is not the object."""
+    yield _success(
+        f"{when}; a 303 is on the way",
+        lambda facts: facts.answer.is_related and holds(facts),
+        ObjectOutcome.RELATED,
+        lambda facts: (
+            *evidence(facts),
+            "a 303 on the way: what answers is related to the object, not the object",
+        ),
+        "2020, 7.1.3",
+    )
+    yield _success(when, holds, ObjectOutcome.RESOLVED, evidence, "2020, 7.1.3")
 
 
 # -- in words
 
 
-def _about_refusal(answer: Observation, outcome: ObjectOutcome) -> tuple[str, ...]:
-    host = urlsplit(answer.final_url).netloc
-    if outcome is ObjectOutcome.BROKEN:
-        return (who_said_it(answer),)
-    reason = quirks().host_reason(host, answer.status or 0) if outcome is ObjectOutcome.BLOCKED else None
-    return (reason,) if reason else ()
+def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
+    """What makes a success more, or less, than its status."""
+    grounds = []
+    reply, control = facts.reply, facts.control
+    if reply is ControlContrast.THE_SAME and control is not None:
+        grounds.append(f"a name that can't exist gets the same page ({control.seen.asked_url})")
+        if worth(facts) is _OPEN:
+            grounds.append("so that this answer is worth nothing")
+    if facts.knows_itself:
+        grounds.append(f"the page names this ARK ({', '.join(facts.knows_itself[:3])})")
+    if facts.is_told_apart and control is not None:
+        grounds.append(f"a name that can't exist is answered {control.seen.status}")
+    if reply is ControlContrast.ANOTHER:
+        grounds.append("a name that can't exist gets another page")
+    if reply is ControlContrast.NO_OTHER:
+        grounds.append(
+            "a name that can't exist gets a page that differs from this one no more than this one does from itself,"
+            " asked again"
+        )
+    return (*grounds, *facts.signs)
+
+
+def _beside(facts: ObjectFacts) -> Iterator[str]:
+    """What is noted of a success beside its outcome."""
+    seen, neighbours = facts.answer.seen, facts.neighbours
+    if facts.answer.refresh:
+        yield f"the page has a refresh to {facts.answer.refresh}, which was not followed"
+    if not seen.body_complete and is_textual(seen.media_type):
+        yield "its body was not read to the end" if seen.body_bytes else "its body could not be read"
+    if neighbours:
+        yield f"{neighbours} other ARK{'s end' if neighbours > 1 else ' ends'} at the same URL"
+    if facts.answer.other_ark is not None:
+        yield f"the page says that it is about another ARK: {facts.answer.other_ark}"
+
+
+def _host_reason(facts: ObjectFacts) -> str | None:
+    """What is known of a status at a host."""
+    seen = facts.answer.seen
+    return quirks().host_reason(urlsplit(seen.final_url).netloc, seen.status or 0)
 
 
 def who_said_it(answer: Observation) -> str:
-    """Which hop a not-found is to be attributed to: the resolver, or where it led (2020, 7.1.2)."""
+    """The hop that a not-found is to be attributed to: the resolver, or where it led (2020, 7.1.2)."""
     landing = urlsplit(answer.final_url).netloc
     if len(answer.hops) == 1 or landing == urlsplit(answer.hops[0].url).netloc:
         return "the resolver itself says so"
@@ -165,7 +161,7 @@ def who_said_it(answer: Observation) -> str:
 
 
 def answered(answer: Observation) -> str:
-    """What came back in the end, in words."""
+    """The last answer of a chain, in words."""
     last = answer.hops[-1]
     redirects = len(answer.hops) - 1
     way = "" if not redirects else f" after {redirects} redirect{'s' if redirects > 1 else ''}"
@@ -173,7 +169,7 @@ def answered(answer: Observation) -> str:
 
 
 def how_it_ended(answer: Observation) -> str:
-    """How a chain without a last answer ended, in words."""
+    """The end of a chain without a last answer, in words."""
     if not answer.hops:
         return answer.detail or answer.end.value
     last = answer.hops[-1]
@@ -181,5 +177,178 @@ def how_it_ended(answer: Observation) -> str:
     return words if last.url in words else f"{last.url}: {words}"
 
 
-def _verdict(outcome: ObjectOutcome, *evidence: str) -> ServiceVerdict[ObjectOutcome]:
-    return ServiceVerdict(outcome, tuple(dict.fromkeys(words for words in evidence if words)))
+# -- the rules
+
+
+def _unanswered(end: str, outcome: ObjectOutcome) -> ObjectRule:
+    return Rule(
+        f"its end: {end}",
+        lambda facts: facts.answer.outcome is outcome,
+        outcome,
+        lambda facts: [how_it_ended(facts.answer.seen)],
+        basis="2020, 7.1.3",
+    )
+
+
+def _by_thump(outcome: ObjectOutcome, codes: str) -> ObjectRule:
+    return _refusal(
+        f"THUMP-Status {codes}",
+        lambda facts: status_outcome(facts.answer.thump_fault or 0) is outcome,
+        outcome,
+        lambda facts: [f"but its THUMP-Status is {facts.answer.thump_fault}, which outweighs that"],
+        "2023, 5.2",
+    )
+
+
+def _by_status(outcome: ObjectOutcome, statuses: str, evidence: Evidence = lambda facts: ()) -> ObjectRule:
+    return _refusal(
+        f"the last status is {statuses}",
+        lambda facts: facts.answer.outcome is outcome,
+        outcome,
+        evidence,
+        "2020, 7.1.2",
+    )
+
+
+_STATUSES = {
+    ObjectOutcome.BROKEN: "400, 404, 410 or 414",
+    ObjectOutcome.BLOCKED: "401, 403, 407, 429, 451 or 999",
+    ObjectOutcome.TIMEOUT: "408",
+    ObjectOutcome.SERVER_ERROR: "500 to 599",
+    ObjectOutcome.UNDETERMINED: "another one",
+}
+
+_CHALLENGE = _refusal(
+    "what came is a check for programs",
+    lambda facts: facts.answer.challenge is not None,
+    ObjectOutcome.BLOCKED,
+    lambda facts: [f"what came is a check for programs by {facts.answer.challenge}"],
+)
+_SPECIAL_PAGES = (
+    _success(
+        "the resolver's own entry for a NAAN or shoulder answers",
+        lambda facts: facts.answer.is_registry_entry,
+        ObjectOutcome.SOFT_404,
+        lambda facts: [
+            "what answers is the resolver's own entry for a NAAN or shoulder: the ARK may have been cut short"
+        ],
+    ),
+    *_resolved(
+        "a page to log in answers, and the control is refused",
+        lambda facts: facts.answer.asks_to_log_in and facts.is_told_apart,
+        lambda facts: ["what answers asks to log in; a name that can't exist is refused"],
+    ),
+    _success(
+        "a page to log in answers",
+        lambda facts: facts.answer.asks_to_log_in,
+        ObjectOutcome.BLOCKED,
+        lambda facts: ["what answers asks to log in, and tells nothing of the object"],
+    ),
+    _success(
+        "the page says of the object that it was withdrawn, and the control gets another reply",
+        lambda facts: facts.reply is not ControlContrast.THE_SAME and facts.withdrawal is not None,
+        ObjectOutcome.EXPLAINED,
+        lambda facts: [f"the page explains that the object is not there any more: {facts.withdrawal!r}"],
+        "2023, 5.1",
+    ),
+    _success(
+        "the page speaks of a fault of the moment, and doesn't declare this ARK",
+        lambda facts: facts.answer.passing_fault is not None and not facts.declares_itself,
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: [f"the page speaks of a fault of the moment: {facts.answer.passing_fault!r}", *_grounds(facts)],
+    ),
+    _success(
+        "the title says that nothing is there, at a host that refuses the control by its status",
+        lambda facts: (
+            facts.reply is ControlContrast.REFUSED_THERE
+            and facts.answer.words.is_titled_absent
+            and not facts.is_particular
+        ),
+        ObjectOutcome.UNDETERMINED,
+        _grounds,
+    ),
+    _success(
+        "words and address of the page say that nothing is there, and it doesn't say that it is this ARK's",
+        lambda facts: (
+            facts.answer.words.absence is not None
+            and facts.answer.absent_address is not None
+            and not facts.is_particular
+        ),
+        ObjectOutcome.SOFT_404,
+        _grounds,
+    ),
+    _success(
+        "the page says that nothing is there and hardly anything else, and nothing contradicts",
+        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.only_absence is not None,
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: [*_grounds(facts), f"the page says {facts.only_absence!r}, and hardly anything else"],
+    ),
+)
+_WORTH = (
+    _success(
+        "by signs of absence, the control's reply and its own words it is a page for what is not there",
+        lambda facts: worth(facts) is _SOFT,
+        ObjectOutcome.SOFT_404,
+        _grounds,
+    ),
+    _success(
+        "by signs of absence, the control's reply and its own words the page proves nothing",
+        lambda facts: worth(facts) is _OPEN,
+        ObjectOutcome.UNDETERMINED,
+        _grounds,
+    ),
+    *_resolved("the last status is one of success", always, _grounds),
+)
+_REFUSALS = (
+    _refusal(
+        "the last status is 401, 403, 404, 410 or 451, and the page explains of this object why it can't be had",
+        lambda facts: facts.answer.seen.status in _EXPLAINABLE and facts.explanation is not None,
+        ObjectOutcome.EXPLAINED,
+        lambda facts: [f"the answer explains why this object can't be had: {facts.explanation!r}"],
+        "2023, 5.1",
+    ),
+    _refusal(
+        "the last status is 400, and the page speaks of the request and not of the name",
+        lambda facts: facts.answer.seen.status == 400 and facts.answer.words.fault_of_request is not None,
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: [
+            f"which speaks of the request and not of the name: {facts.answer.words.fault_of_request!r}",
+        ],
+    ),
+    _refusal(
+        "the last status is 404, and the page speaks of a pause of the whole site",
+        lambda facts: facts.answer.seen.status == 404 and facts.answer.pause_of_site is not None,
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: [
+            f"which speaks of a pause of the whole site and not of the name: {facts.answer.pause_of_site!r}",
+        ],
+    ),
+    _by_status(ObjectOutcome.BROKEN, _STATUSES[ObjectOutcome.BROKEN], lambda facts: [who_said_it(facts.answer.seen)]),
+    _by_status(ObjectOutcome.BLOCKED, _STATUSES[ObjectOutcome.BLOCKED], lambda facts: [_host_reason(facts)]),
+    _by_status(ObjectOutcome.TIMEOUT, _STATUSES[ObjectOutcome.TIMEOUT]),
+    _by_status(ObjectOutcome.SERVER_ERROR, _STATUSES[ObjectOutcome.SERVER_ERROR]),
+    _by_status(ObjectOutcome.UNDETERMINED, _STATUSES[ObjectOutcome.UNDETERMINED]),
+)
+OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
+    "The object",
+    (
+        RuleGroup(
+            "the chain has no last answer",
+            lambda facts: not facts.answer.is_answered,
+            tuple(_unanswered(end.value, outcome) for end, outcome in OUTCOME_OF_END.items()),
+        ),
+        RuleGroup("any answer", always, (_CHALLENGE,)),
+        RuleGroup(
+            "a success with a THUMP-Status of 400 or more",
+            lambda facts: facts.answer.thump_fault is not None,
+            tuple(_by_thump(outcome, codes) for outcome, codes in _STATUSES.items()),
+        ),
+        RuleGroup("a success", lambda facts: facts.answer.is_success, (*_SPECIAL_PAGES, *_WORTH)),
+        RuleGroup("any other status", always, _REFUSALS),
+    ),
+)
+
+
+def judge_object(facts: ObjectFacts) -> ServiceVerdict[ObjectOutcome]:
+    """Whether the object was reached, with the reasons in words."""
+    return OBJECT_RULES.judge(facts)

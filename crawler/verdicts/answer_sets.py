@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import takewhile
 
+from crawler.answers.facts import AnswerFacts
 from crawler.asking.controls import place_of
 from crawler.asking.paths import origin_of
-from crawler.asking.questions import is_reached, reached
+from crawler.asking.questions import reached
 from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
@@ -24,21 +25,21 @@ SHARED = frozenset({*_CONTROLS, Question.POLICY_LINK, Question.WELL_KNOWN})
 class AnswerSet:
     """What was answered about one ARK at one URL; the last attempt at each question is the answer."""
 
-    last: dict[Question, Observation] = field(default_factory=dict)
+    last: dict[Question, AnswerFacts] = field(default_factory=dict)
     earlier: list[Observation] = field(default_factory=list)
     """The attempts before those."""
 
     def add(self, seen: Observation) -> None:
         """Keep *seen*, whatever the order of the attempts."""
         known = self.last.get(seen.question)
-        if known is None or seen.attempt >= known.attempt:
-            self.earlier += [known] if known is not None else []
-            self.last[seen.question] = seen
+        if known is None or seen.attempt >= known.seen.attempt:
+            self.earlier += [known.seen] if known is not None else []
+            self.last[seen.question] = AnswerFacts(seen)
         else:
             self.earlier.append(seen)
 
     @property
-    def answer(self) -> Observation | None:
+    def answer(self) -> AnswerFacts | None:
         """The answer by which the object was reached, or else the first; None where nothing was asked."""
         return reached(self.last) or self.last.get(Question.OBJECT)
 
@@ -49,21 +50,21 @@ class AnswerSets:
 
     about: Mapping[str, AnswerSet]
     """By the URL of the object question."""
-    policies: Mapping[str, Observation]
+    policies: Mapping[str, AnswerFacts]
     """The last answers for pages where commitments stand in full, by the URL asked."""
-    paths: Mapping[str, Observation]
+    paths: Mapping[str, AnswerFacts]
     """The last answers for what a host says of its resolver's path, by the origin asked."""
-    _controls: Mapping[tuple[str, str, Question], list[Observation]]
+    _controls: Mapping[tuple[str, str, Question], list[AnswerFacts]]
 
     @classmethod
     def of(cls, observations: Iterable[Observation]) -> AnswerSets:
         """Sort *observations*, which may come in any order."""
         about: dict[str, AnswerSet] = defaultdict(AnswerSet)
-        shared: dict[Question, dict[str, Observation]] = {Question.POLICY_LINK: {}, Question.WELL_KNOWN: {}}
-        controls: dict[tuple[str, str, Question], list[Observation]] = defaultdict(list)
+        shared: dict[Question, dict[str, AnswerFacts]] = {Question.POLICY_LINK: {}, Question.WELL_KNOWN: {}}
+        controls: dict[tuple[str, str, Question], list[AnswerFacts]] = defaultdict(list)
         for seen in observations:
             if seen.question in _CONTROLS:
-                controls[place_of(seen.asked_url), _invented(seen).naan, seen.question].append(seen)
+                controls[place_of(seen.asked_url), _invented(seen).naan, seen.question].append(AnswerFacts(seen))
             elif seen.question in shared:
                 _keep_last(shared[seen.question], seen)
             elif seen.question in ACCESS or seen.question not in CONFORMANCE:
@@ -75,11 +76,11 @@ class AnswerSets:
         """The dossiers of *observations* in place of those here, with what many share as it is here."""
         return replace(self, about=AnswerSets.of(observations).about)
 
-    def answer(self, url: str) -> Observation | None:
+    def answer(self, url: str) -> AnswerFacts | None:
         """The answer for the object at *url*, as far as there is one."""
         return self.about[url].answer if url in self.about else None
 
-    def control(self, ark: Ark, url: str, question: Question) -> Observation | None:
+    def control(self, ark: Ark, url: str, question: Question) -> AnswerFacts | None:
         """What was answered for a name that can't exist, beside *ark* where it was asked for at *url*.
 
         Of the controls of that resolver and NAAN it is the one whose name has most of its beginning in common with
@@ -87,20 +88,23 @@ class AnswerSets:
         attempts the last counts.
         """
         candidates = self._controls.get((place_of(url), ark.naan, question), [])
-        return max(candidates, key=lambda seen: (_common(_invented(seen), ark), seen.attempt), default=None)
+        return max(candidates, key=lambda each: (_common(_invented(each.seen), ark), each.seen.attempt), default=None)
 
 
-def is_about_resolver(question: Question, answers: Mapping[Question, Observation]) -> bool:
-    """Whether *question* was put to learn how the resolver treats other forms of an ARK that it had answered for."""
+def is_about_resolver(question: Question, asked: AnswerFacts | None) -> bool:
+    """Whether *question* was put to learn how the resolver treats other forms of an ARK that it had answered for.
+
+    *asked* is the answer for the object, as far as there is one.
+    """
     if question not in CONFORMANCE:
         return False
-    return question not in ACCESS or (Question.OBJECT in answers and is_reached(answers[Question.OBJECT]))
+    return question not in ACCESS or (asked is not None and asked.is_reached)
 
 
-def _keep_last(known: dict[str, Observation], seen: Observation) -> None:
+def _keep_last(known: dict[str, AnswerFacts], seen: Observation) -> None:
     before = known.get(seen.asked_url)
-    if before is None or seen.attempt >= before.attempt:
-        known[seen.asked_url] = seen
+    if before is None or seen.attempt >= before.seen.attempt:
+        known[seen.asked_url] = AnswerFacts(seen)
 
 
 def _common(one: Ark, other: Ark) -> int:

@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
+from crawler.answers.object_facts import ObjectFacts
+from crawler.answers.once import once
 from crawler.answers.subject import declares
-from crawler.observations import FAMILY_OF, Family, Observation
+from crawler.observations import FAMILY_OF, Family, ObjectOutcome, ServiceVerdict
 from crawler.verdicts.access import judge_object
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
@@ -28,14 +31,14 @@ class FormState(StrEnum):
     """Nobody can say: the host gave no answer, keeps programs out, or tells the same of a name that can't exist."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Form:
     """One reading of a mention, and what the resolver answered about it; the likeliest reading comes first."""
 
     ark: Ark
-    answer: Observation | None = None
+    answer: AnswerFacts | None = None
     """The last answer to the object question at this form's own URL; None while it has not been asked."""
-    control: Observation | None = None
+    control: AnswerFacts | None = None
     """What the same resolver answers for a name that can't exist."""
     spelled: str = ""
     """The ARK as it was asked for, where that differs from its normal form."""
@@ -43,18 +46,23 @@ class Form:
     def __str__(self) -> str:
         return self.spelled or str(self.ark)
 
+    @once
+    def verdict(self) -> ServiceVerdict[ObjectOutcome] | None:
+        """The verdict on the answer, if there is one."""
+        return judge_object(ObjectFacts(self.answer, self.control)) if self.answer is not None else None
+
     @property
     def state(self) -> FormState:
         """Whether this form exists, as far as the answer shows."""
-        if self.answer is None:
+        if self.verdict is None:
             return FormState.UNASKED
-        family = FAMILY_OF[judge_object(self.answer, self.control).outcome]
+        family = FAMILY_OF[self.verdict.outcome]
         return {Family.WORKS: FormState.LIVES, Family.FAILS: FormState.FAILS}.get(family, FormState.UNKNOWN)
 
     @property
     def own_places(self) -> frozenset[str]:
         """Where the page that answers names this very form; a page may just repeat what it was asked for."""
-        return frozenset(self.answer.facts.places_of(str(self.ark))) if self.answer is not None else frozenset()
+        return _places(self.answer, self.ark) if self.answer is not None else frozenset()
 
     @property
     def declares_itself(self) -> bool:
@@ -139,15 +147,19 @@ def _gets_the_same(longer: Form, shorter: Form) -> bool:
     """Whether two forms get one answer; a target with the surplus at its end is the same target handed on."""
     if longer.answer is None or shorter.answer is None:
         return False
-    return same_answer(longer.answer, shorter.answer)
+    return same_answer(longer.answer.seen, shorter.answer.seen)
 
 
-def _own_places(control: Observation | None) -> frozenset[str]:
+def _own_places(control: AnswerFacts | None) -> frozenset[str]:
     """Where the page for a name that can't exist names that very name."""
     try:
-        return frozenset() if control is None else frozenset(control.facts.places_of(str(Ark.parse(control.asked_url))))
+        return frozenset() if control is None else _places(control, Ark.parse(control.seen.asked_url))
     except NotAnArk:
         return frozenset()
+
+
+def _places(answer: AnswerFacts, ark: Ark) -> frozenset[str]:
+    return frozenset(answer.seen.facts.places_of(str(ark)))
 
 
 def _length(form: Form) -> int:

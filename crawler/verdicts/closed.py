@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from crawler.answers.notices import asks_to_log_in, challenge_of
-from crawler.observations import ChainEnd, ObjectOutcome, Observation, ServiceVerdict
-from crawler.verdicts.access import status_outcome
+from crawler.answers.facts import AnswerFacts
+from crawler.answers.statuses import status_outcome
+from crawler.observations import ObjectOutcome, ServiceVerdict
+from crawler.verdicts.rules import Rule, RuleGroup, RuleTable, always
 from extractors.ark import Ark
 from extractors.naan import naan_and_name
-
-#: Statuses by which a host asks for a right; 429 and 999 ask programs to stay away.
-_REFUSALS = frozenset({401, 403, 407, 451})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +43,64 @@ def closed_for(ark: Ark, collections: Iterable[ClosedCollection]) -> ClosedColle
     return max(holding, key=lambda each: len(each.beginning), default=None)
 
 
-def asks_for_a_right(answer: Observation) -> bool:
-    """Whether a refusal asks for a right that few have, rather than for fewer programs or fewer requests."""
-    is_refusal = answer.status in _REFUSALS or asks_to_log_in(answer)
-    return answer.end is ChainEnd.ANSWERED and is_refusal and challenge_of(answer) is None
+@dataclass(frozen=True, slots=True)
+class ClosedFacts:
+    """The facts of a refusal by a collection that is meant to be closed."""
+
+    refusal: ServiceVerdict[ObjectOutcome]
+    closed: ClosedCollection
+    control: AnswerFacts | None
+
+    @property
+    def control_status(self) -> int | None:
+        """The status of the answer for a name that can't exist."""
+        return self.control.seen.status if self.control is not None else None
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """Why it is refused, and why that is no wonder."""
+        reason = f": {self.closed.reason}" if self.closed.reason else ""
+        return (*self.refusal.evidence, f"it belongs to a collection that is meant to be closed{reason}")
 
 
-def as_expected(
-    verdict: ServiceVerdict[ObjectOutcome], closed: ClosedCollection, control: Observation | None
-) -> ServiceVerdict[ObjectOutcome]:
-    """The *verdict* on a refusal by a collection that is meant to be closed.
+#: A refusal shows that an object is there where a name that can't exist is not found.
+CLOSED_RULES: RuleTable[ClosedFacts, ObjectOutcome] = RuleTable(
+    "A refusal by a collection that is meant to be closed",
+    (
+        RuleGroup(
+            "always",
+            always,
+            (
+                Rule(
+                    "there is no answer for a name that can't exist",
+                    lambda facts: facts.control_status is None,
+                    ObjectOutcome.BLOCKED,
+                    lambda facts: facts.evidence,
+                ),
+                Rule(
+                    "a name that can't exist is not found",
+                    lambda facts: status_outcome(facts.control_status or 0) is ObjectOutcome.BROKEN,
+                    ObjectOutcome.EXPLAINED,
+                    lambda facts: [*facts.evidence, f"a name that can't exist is answered {facts.control_status}"],
+                    basis="2023, 5.1",
+                ),
+                Rule(
+                    "a name that can't exist gets another answer",
+                    always,
+                    ObjectOutcome.BLOCKED,
+                    lambda facts: [*facts.evidence, _shows_nothing(facts)],
+                ),
+            ),
+        ),
+    ),
+)
 
-    Where a name that can't exist is not found, the refusal shows that the object is there, and counts as explained.
-    """
-    expected = "it belongs to a collection that is meant to be closed" + (f": {closed.reason}" if closed.reason else "")
-    told = (*verdict.evidence, expected)
-    if control is None or control.status is None:
-        return replace(verdict, evidence=told)
-    if status_outcome(control.status) is not ObjectOutcome.BROKEN:
-        words = f"a name that can't exist is answered {control.status}, so that nothing shows that the object is there"
-        return replace(verdict, evidence=(*told, words))
-    words = f"a name that can't exist is answered {control.status}"
-    return replace(verdict, outcome=ObjectOutcome.EXPLAINED, evidence=(*told, words))
+
+def _shows_nothing(facts: ClosedFacts) -> str:
+    status = facts.control_status
+    return f"a name that can't exist is answered {status}, so that nothing shows that the object is there"
+
+
+def as_expected(facts: ClosedFacts) -> ServiceVerdict[ObjectOutcome]:
+    """The verdict on a refusal by a collection that is meant to be closed."""
+    return replace(CLOSED_RULES.judge(facts), parsed=facts.refusal.parsed)

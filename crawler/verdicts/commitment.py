@@ -5,293 +5,274 @@ A commitment is a rating by somebody, since some day; ``Not Guaranteed`` is one 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
-from enum import StrEnum
-from urllib.parse import urlsplit
+from dataclasses import dataclass
+from typing import Any
 
 from crawler.answers.erc_dates import parse_dates
 from crawler.answers.erc_values import ON_PURPOSE, missing_code
-from crawler.answers.quirks import plain, quirks
-from crawler.answers.records import STRUCTURED
-from crawler.answers.structured import COMMITMENT_KEYS, plain_key
-from crawler.answers.subject import subject_of
-from crawler.observations import (
-    DESCRIBED,
-    ChainEnd,
-    CommitmentOutcome,
-    MetadataOutcome,
-    Observation,
-    Question,
-    ServiceVerdict,
-)
+from crawler.answers.facts import AnswerFacts
+from crawler.answers.once import once
+from crawler.answers.statements import Level, is_placeholder, level_of, points_somewhere, template_in
+from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, MetadataOutcome, Question, ServiceVerdict
 from crawler.resolving import INFLECTIONS, SUCCESSES
+from crawler.verdicts.rules import Rule, RuleGroup, RuleTable, always
 
-
-class Level(StrEnum):
-    """How permanent an object is said to be; the draft's own names."""
-
-    NOT_GUARANTEED = "Not Guaranteed"
-    DYNAMIC = "Permanent: Dynamic Content"
-    STABLE = "Permanent: Stable Content"
-    UNCHANGING = "Permanent: Unchanging Content"
-
-
-_LEVEL = re.compile(
-    r"(?P<not>\bnot[\W_]*guaranteed\b)"
-    r"|(?<!not )(?<!non)(?<!non-)\bpermanent(?:ly)?\b[\W_]*(?P<kind>dynamic|stable|unchanging)\b",
-    re.IGNORECASE,
-)
-_LEVELS = {"dynamic": Level.DYNAMIC, "stable": Level.STABLE, "unchanging": Level.UNCHANGING}
-_IN_TEXT = re.compile(
-    r"(?<!our )(?<!your )(?<!their )(?<!my )(?<!the )(?<!a )(?<!and )"
-    r"\b(?:commitment(?:\s+statement)?|persistence\s+(?:statement|policy)|permanence(?:\s+(?:statement|rating))?)\s*:\s*"
-    r"(?P<words>\S.{0,300}?)(?=[.;]\s|\s[|]\s|\Z)",
-    re.IGNORECASE,
-)
-#: What a promise about an object and its identifier speaks of; under a label that may mean other things, it has to.
-_OF_PERMANENCE = re.compile(
-    r"permanen|persist|p[ée]renn|perenn|durab|preserv|conserv|maintain|maintien|guarante|garant|long[- ]term|long terme"
-    r"|langfrist|dauerhaft|archiv|identif|\barks?\b|as long as|forever|indefinite|in perpetuity|perpetu|kept|commit"
-    r"|engag|verpflicht|compromi|compromet|impegn|keep|永[続久]|保[存证証]|長期|长期",
-    re.IGNORECASE,
-)
-#: What of that a licence, or a name, may say as well: "kept", "Archives", "perpetual" promise nothing of the object.
-_OF_USE = re.compile(
-    r"\bcc[\s-](?:by|0|zero)\b|\bcc0\b|creativecommons\.org|rightsstatements\.org|licen[cs]|lizen[zs]|licenza|copyright|©"
-    r"|public domain|domaine public|gemeinfrei|dominio p|rights? reserved|\brights?\b|\bdroits?\b|derechos|diritti"
-    r"|direitos|rechte|urheber|permission|genehmigung|autorisation|reproduc|re-?us[ea]|r[ée]utilis|nutzung|terms of use"
-    r"|fair use|open access|acc[èe]s libre|acceso abierto|accesso aperto|freely available",
-    re.IGNORECASE,
-)
-_BEYOND_USE = re.compile(
-    r"permanen|persist|p[ée]renn|durab|preserv|conservation|conserv[ée]|maintain|maintien|maintenu|long[- ]term"
-    r"|long terme|langfrist|dauerhaft|永[続久]|保[存证証]|長期|长期",
-    re.IGNORECASE,
-)
-#: An archive in a name or an address is none that archives.
-_NAMED_ARCHIVE = re.compile(
-    r"\b(?:the |des |der |du |de l'|dell'|del |do )?archiv(?:es?|s|io|o|um|ist|ists|al)?\b", re.IGNORECASE
-)
-_TO_COME = re.compile(r"(?:tb[acd]|todo|fixme|n/a)\b")
-#: Where only templates lead: hosts for examples (RFC 2606), and ARKs for examples and tests.
-_EXAMPLE_HOST = re.compile(r"https?://(?:[\w-]+\.)*example\.(?:com|org|net|edu)(?![\w.-]*\w)", re.IGNORECASE)
-_EXAMPLE_ARK = re.compile(r"\bark:/?(?:12345|99999)(?:/|\Z)", re.IGNORECASE)
-#: Keys that hold a commitment in some records, and in others what a thing is made of, or a licence.
-_AMBIGUOUS = frozenset({"policy", "support"})
 #: The inflections whose answers can show that there is no commitment: an answer to ``?`` can't (2023, 5.1.1).
 _SHOWING = (Question.INFO, Question.DOUBLE)
 
 
-def level_of(words: str) -> Level | None:
-    """The permanence level that *words* name, in whatever punctuation; None for free text.
+@dataclass(frozen=True, eq=False)
+class StatementFacts:
+    """The facts of a statement of commitment, whoever states it."""
 
-    >>> level_of("Permanent, Unchanging Content:").value, level_of("kept as long as the library stands")
-    ('Permanent: Unchanging Content', None)
+    statement: Mapping[str, str]
+    asked: str = ""
+    """The inflection whose answer has it."""
+    at: str = ""
+    """The URL that gave it: who lives at an example host may say so."""
+
+    @once
+    def what(self) -> str:
+        """What is stated."""
+        return self.statement.get("what", "").strip().rstrip(":").strip()
+
+    @once
+    def template(self) -> str | None:
+        """The guarantor, or the place, that only a template names."""
+        return template_in(self.statement, self.at)
+
+    @property
+    def is_placeholder(self) -> bool:
+        """Whether nothing is stated, or what a template, a program or an empty form leaves."""
+        return missing_code(self.what) is not None or is_placeholder(self.what)
+
+    @property
+    def level(self) -> Level | None:
+        """The level of permanence that it names."""
+        return level_of(self.what)
+
+
+@dataclass(frozen=True, eq=False)
+class CommitmentFacts:
+    """The facts of all answers to inflections about one object, as far as they bear on a commitment.
+
+    What is promised for the whole is not shown for a part, and what is promised for another ARK not for this one:
+    separate commitments are owed (2023, 2.5).
     """
-    found = _LEVEL.search(words)
-    if found is None:
-        return None
-    return Level.NOT_GUARANTEED if found["not"] else _LEVELS[found["kind"].lower()]
 
+    answers: Mapping[Question, AnswerFacts]
+    metadata: ServiceVerdict[MetadataOutcome]
+    """The verdict on the best of them."""
+    described_by: Collection[Question] | None = None
+    """The questions whose answers describe the object, where that is known of each."""
 
-def judge_commitment(
-    answers: Mapping[Question, Observation],
-    metadata: ServiceVerdict[MetadataOutcome],
-    described_by: Collection[Question] | None = None,
-) -> ServiceVerdict[CommitmentOutcome]:
-    """What the provider promises, as its genuine answers state it.
+    @once
+    def asked(self) -> tuple[Question, ...]:
+        """The inflections that were asked."""
+        return tuple(question for question in (*_SHOWING, Question.SINGLE) if question in self.answers)
 
-    *metadata* is the verdict on the best of them; *described_by* are the questions whose answers describe the object,
-    where that is known of each. An answer to ``?`` may state a commitment, but can't show that there is none. What is
-    promised for the whole is not shown for a part, and what is promised for another ARK not for this one: separate
-    commitments are owed (2023, 2.5).
-    """
-    asked = [question for question in (*_SHOWING, Question.SINGLE) if question in answers]
-    if not asked:
-        return ServiceVerdict(CommitmentOutcome.NOT_ASKED)
-    genuine = [
-        question
-        for question in asked
-        if _states_alone(answers[question])
-        or (_is_genuine(answers[question], metadata) and (described_by is None or question in described_by))
-    ]
-    if not genuine:
-        return _undetermined("no genuine metadata answer, so nothing could be read")
-    for question in genuine:
-        statement = statement_in(answers[question])
-        if statement is not None:
-            foreign = _foreign(answers[question])
-            if foreign:
-                return _undetermined(foreign)
-            return judge_statement(statement, INFLECTIONS[question], at=answers[question].final_url)
-    showing = [question for question in genuine if question in _SHOWING]
-    if not showing:
-        return _undetermined("only an answer to ? could be read, which can't show that there is no commitment")
-    if all(answers[question].record is None for question in showing):
-        return _undetermined("a page was answered, not a record, and no commitment could be read in it")
-    if foreign := _foreign(answers[showing[-1]]):
-        return _undetermined(foreign)
-    return ServiceVerdict(
-        CommitmentOutcome.ABSENT,
-        (f"the record behind {' and '.join(INFLECTIONS[each] for each in showing)} says nothing of a commitment",),
-    )
+    @once
+    def genuine(self) -> tuple[Question, ...]:
+        """Those that were answered with a description, or with a statement of commitment alone."""
+        return tuple(question for question in self.asked if self._is_genuine(question, self.answers[question]))
 
+    def _is_genuine(self, question: Question, answer: AnswerFacts) -> bool:
+        if answer.states_alone:
+            return True
+        if self.described_by is not None and question not in self.described_by:
+            return False
+        if self.metadata.outcome not in DESCRIBED or answer.seen.status not in SUCCESSES or answer.is_registry_entry:
+            return False
+        is_page = self.metadata.outcome is MetadataOutcome.HTML and bool(answer.seen.text)
+        return answer.seen.record is not None or is_page
 
-def statement_in(answer: Observation) -> Mapping[str, str] | None:
-    """The statement of commitment in an answer: a story of its own, a line of a record, or words on a page."""
-    record = answer.record or {}
-    if "erc-support" in record:
-        return dict(record["erc-support"])
-    for kind in ("erc", *STRUCTURED):
-        for label, value in record.get(kind, {}).items():
-            key = plain_key(label)
-            is_other = key in _AMBIGUOUS and not _promises(value) and not (kind == "erc" and _is_placeholder(value))
-            if key in COMMITMENT_KEYS and not is_other:
-                return {"what": value}
-    if record and not record.keys() & {"json-ld", "embedded"}:
-        return None
-    words = answer.facts.told.get("commitment")
-    if words is None and (found := _IN_TEXT.search(answer.text or "")):
-        words = found["words"]
-        if not (_OF_PERMANENCE.search(words) or _is_placeholder(words)):
+    @once
+    def stating(self) -> Question | None:
+        """The first of them whose answer states a commitment."""
+        return next((each for each in self.genuine if self.answers[each].statement is not None), None)
+
+    @once
+    def statement(self) -> StatementFacts:
+        """What it states."""
+        answer = self.answers[self.stating or Question.INFO]
+        return StatementFacts(answer.statement or {}, INFLECTIONS[answer.seen.question], at=answer.seen.final_url)
+
+    @once
+    def statement_rule(self) -> Rule[StatementFacts, CommitmentOutcome]:
+        """The rule that decides what that amounts to."""
+        return STATEMENT_RULES.first(self.statement)
+
+    @once
+    def showing(self) -> tuple[Question, ...]:
+        """The genuine ones that can show that there is no commitment."""
+        return tuple(question for question in self.genuine if question in _SHOWING)
+
+    @once
+    def foreign(self) -> str | None:
+        """Why what is stated or left out is not this ARK's own, if the record says whose it is."""
+        question = self.stating or (self.showing[-1] if self.showing else None)
+        if question is None:
             return None
-    return None if words is None else {"what": words}
+        answer = self.answers[question]
+        if answer.subject.names_other:
+            return (
+                f"the record is about another ARK, and so is what it states or leaves out: {answer.subject.names_other}"
+            )
+        if answer.subject.names_base:
+            return f"what is stated is stated for {answer.ark.base}, not for this part of it"
+        return None
 
 
-def judge_statement(statement: Mapping[str, str], asked: str, *, at: str = "") -> ServiceVerdict[CommitmentOutcome]:
-    """What a statement amounts to: a promise, a promise of nothing, or words that a program put there.
+def _read(facts: StatementFacts) -> Mapping[str, Any]:
+    dates = parse_dates(facts.statement.get("when", ""))
+    read = {"level": facts.level.value if facts.level else None, "since": str(dates) if dates else None}
+    return {**facts.statement, **{key: value for key, value in read.items() if value}}
 
-    *at* is the URL that gave it: who lives at an example host may say so.
 
-    >>> judge_statement({"who": "Our Institution", "what": "Permanent: Stable Content:"}, "?info").outcome
-    'placeholder'
-    """
-    what = statement.get("what", "").strip().rstrip(":").strip()
-    code = missing_code(what)
-    if code in ON_PURPOSE:
-        return _with_statement(
-            CommitmentOutcome.STATED, f"{asked} states on purpose that there is none: {what}", statement
-        )
-    if template := _template_in(statement, at):
-        words = f"{asked} gave a statement as a template has it: {template!r}"
-        return _with_statement(CommitmentOutcome.PLACEHOLDER, words, statement)
-    if code or _is_placeholder(what):
-        if not what and _points_somewhere(statement):
-            words = f"{asked} names no level, but where the commitment is stated: {statement['where']}"
-            return _with_statement(CommitmentOutcome.STATED, words, statement)
-        return _with_statement(
-            CommitmentOutcome.PLACEHOLDER, f"{asked} gave a statement that says nothing: {what!r}", statement
-        )
-    level = level_of(what)
-    guarantor = statement.get("who", "")
-    by = f", by {guarantor}" if guarantor and not missing_code(guarantor) else ""
-    since = f", since {statement['when']}" if statement.get("when") and not missing_code(statement["when"]) else ""
-    words = f"{asked} states {level.value if level else 'a commitment'}{by}{since}: {what}"
-    dates = parse_dates(statement.get("when", ""))
-    read = {"level": level.value if level else None, "since": str(dates) if dates else None}
-    return _with_statement(
-        CommitmentOutcome.STATED, words, {**statement, **{key: told for key, told in read.items() if told}}
+def _stated(facts: StatementFacts) -> str:
+    who, when = facts.statement.get("who", ""), facts.statement.get("when", "")
+    by = f", by {who}" if who and not missing_code(who) else ""
+    since = f", since {when}" if when and not missing_code(when) else ""
+    return f"{facts.asked} states {facts.level.value if facts.level else 'a commitment'}{by}{since}: {facts.what}"
+
+
+STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable(
+    "A statement of commitment",
+    (
+        RuleGroup(
+            "always",
+            always,
+            (
+                Rule(
+                    "it says on purpose that there is none, by a code such as (:none)",
+                    lambda facts: missing_code(facts.what) in ON_PURPOSE,
+                    CommitmentOutcome.STATED,
+                    lambda facts: [f"{facts.asked} states on purpose that there is none: {facts.what}"],
+                    lambda facts: dict(facts.statement),
+                    "2023, 5.1.1",
+                ),
+                Rule(
+                    "its guarantor or its place is one that only a template names",
+                    lambda facts: facts.template is not None,
+                    CommitmentOutcome.PLACEHOLDER,
+                    lambda facts: [f"{facts.asked} gave a statement as a template has it: {facts.template!r}"],
+                    lambda facts: dict(facts.statement),
+                ),
+                Rule(
+                    "it names no level, but whose commitment it is and where that is stated",
+                    lambda facts: not facts.what and points_somewhere(facts.statement),
+                    CommitmentOutcome.STATED,
+                    lambda facts: [
+                        f"{facts.asked} names no level, but where the commitment is stated: {facts.statement['where']}"
+                    ],
+                    lambda facts: dict(facts.statement),
+                    "2023, 5.1.1",
+                ),
+                Rule(
+                    "it is empty, or what a template, a program or an empty form leaves",
+                    lambda facts: facts.is_placeholder,
+                    CommitmentOutcome.PLACEHOLDER,
+                    lambda facts: [f"{facts.asked} gave a statement that says nothing: {facts.what!r}"],
+                    lambda facts: dict(facts.statement),
+                ),
+                Rule(
+                    "it says something",
+                    always,
+                    CommitmentOutcome.STATED,
+                    lambda facts: [_stated(facts)],
+                    _read,
+                    "2023, 5.1.1",
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def _of_statement(rule: Rule[StatementFacts, CommitmentOutcome]) -> Rule[CommitmentFacts, CommitmentOutcome]:
+    """The rule about an object whose commitment is stated, by the *rule* about its statement."""
+    return Rule(
+        f"a commitment is stated: {rule.when}",
+        lambda facts: facts.stating is not None and facts.statement_rule is rule,
+        rule.outcome,
+        lambda facts: rule.evidence(facts.statement),
+        lambda facts: rule.parsed(facts.statement),
+        rule.basis,
     )
 
 
-def policy_link(statement: Mapping[str, str]) -> str | None:
-    """Where a statement says that it stands in full, if that is on the web: worth asking, once a run.
-
-    >>> policy_link({"what": "Not Guaranteed", "where": "https://a.example/policy"}), policy_link({"where": "room 7"})
-    ('https://a.example/policy', None)
-    """
-    where = statement.get("where", "").strip()
-    return where if re.fullmatch(r"https?://[^\s/]+\S*", where, re.IGNORECASE) else None
-
-
-def about_policy(answer: Observation) -> str:
-    """What came of asking for a policy's own page, in words."""
-    is_answered = answer.end is ChainEnd.ANSWERED
-    words = f"answered {answer.status}" if is_answered else f"gave no answer ({answer.end.value})"
-    return f"the fuller statement at {answer.asked_url} {words}"
-
-
-def _template_in(statement: Mapping[str, str], at: str) -> str | None:
-    """The guarantor, or the place, that only a template names: then its level is the template's, too.
-
-    >>> _template_in({"who": "Harbour Library", "where": "http://example.com/ark:/99999/"}, "https://r.example/")
-    'http://example.com/ark:/99999/'
-    """
-    who, where = statement.get("who", ""), statement.get("where", "")
-    first = re.split(r"\s[|/:]\s|[|;:,]\s", statement.get("what", ""), maxsplit=1)[0]
-    named = next((each for each in (who, first) if _bare(each) in quirks().placeholder_guarantors), None)
-    if named is not None:
-        return named
-    host = _EXAMPLE_HOST.search(where)
-    is_own = host is not None and urlsplit(at).netloc.lower() == urlsplit(host[0]).netloc.lower()
-    return where if _EXAMPLE_ARK.search(where) or (host is not None and not is_own) else None
-
-
-def _promises(words: str) -> bool:
-    """Whether *words* under a label that may mean other things speak of permanence, and not of use alone.
-
-    >>> [_promises(words) for words in ("CC BY 4.0", "Rights: Archives of the Harbour", "CC0, preserved")]
-    [False, False, True]
-    """
-    if level_of(words) is not None:
-        return True
-    spoken = _NAMED_ARCHIVE.sub("", re.sub(r"https?://[^/\s]*", "", words))
-    return bool((_BEYOND_USE if _OF_USE.search(words) else _OF_PERMANENCE).search(spoken))
-
-
-def _is_placeholder(what: str) -> bool:
-    """Whether a statement is what a template, a program or an empty form leaves."""
-    words, known = _bare(what), quirks()
-    if words in known.placeholder_words or words == "" or _TO_COME.match(words) or missing_code(what):
-        return True
-    return level_of(what) is None and any(phrase in plain(what) for phrase in known.placeholder_phrases)
-
-
-def _bare(words: str) -> str:
-    """*words* in plain form, without quotes, brackets and punctuation around them."""
-    return re.sub(r"\A[\W_]+|[\W_]+\Z", "", plain(words))
-
-
-def _points_somewhere(statement: Mapping[str, str]) -> bool:
-    """Whether a statement without a ``what`` of its own says where the commitment stands, and whose it is."""
-    where, who = statement.get("where", ""), statement.get("who", "")
-    return "what" not in statement and where.startswith("http") and bool(who) and not missing_code(who)
+COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable(
+    "The commitment",
+    (
+        RuleGroup(
+            "always",
+            always,
+            (
+                Rule(
+                    "no inflection was asked",
+                    lambda facts: not facts.asked,
+                    CommitmentOutcome.NOT_ASKED,
+                    lambda facts: (),
+                ),
+                Rule(
+                    "no answer describes the object, and none is a statement of commitment alone",
+                    lambda facts: not facts.genuine,
+                    CommitmentOutcome.UNDETERMINED,
+                    lambda facts: ["no genuine metadata answer, so nothing could be read"],
+                ),
+                Rule(
+                    "a commitment is stated, in a record about another ARK or about the whole of this part",
+                    lambda facts: facts.stating is not None and facts.foreign is not None,
+                    CommitmentOutcome.UNDETERMINED,
+                    lambda facts: [facts.foreign],
+                    basis="2023, 2.5",
+                ),
+                *map(_of_statement, STATEMENT_RULES.rules),
+                Rule(
+                    "none is stated, and only ? was answered with a description",
+                    lambda facts: not facts.showing,
+                    CommitmentOutcome.UNDETERMINED,
+                    lambda facts: ["only an answer to ? could be read, which can't show that there is no commitment"],
+                    basis="2023, 5.1.1",
+                ),
+                Rule(
+                    "none is stated, and pages describe the object, no record",
+                    lambda facts: all(facts.answers[question].seen.record is None for question in facts.showing),
+                    CommitmentOutcome.UNDETERMINED,
+                    lambda facts: ["a page was answered, not a record, and no commitment could be read in it"],
+                ),
+                Rule(
+                    "none is stated, in a record about another ARK or about the whole of this part",
+                    lambda facts: facts.foreign is not None,
+                    CommitmentOutcome.UNDETERMINED,
+                    lambda facts: [facts.foreign],
+                    basis="2023, 2.5",
+                ),
+                Rule(
+                    "none is stated in a record about the object",
+                    always,
+                    CommitmentOutcome.ABSENT,
+                    lambda facts: [f"the record behind {_behind(facts)} says nothing of a commitment"],
+                    basis="2023, 5.1.1",
+                ),
+            ),
+        ),
+    ),
+)
 
 
-def _states_alone(answer: Observation) -> bool:
-    """Whether an answer is a statement of commitment without a description beside it."""
-    return answer.status in SUCCESSES and answer.record is not None and set(answer.record) == {"erc-support"}
+def judge_commitment(facts: CommitmentFacts) -> ServiceVerdict[CommitmentOutcome]:
+    """What the provider promises, as its genuine answers state it."""
+    return COMMITMENT_RULES.judge(facts)
 
 
-def _is_genuine(answer: Observation, metadata: ServiceVerdict[MetadataOutcome]) -> bool:
-    """Whether an answer is one of those that describe: a record of its own, or the page that was found to be one."""
-    is_described = metadata.outcome in DESCRIBED
-    if not is_described or answer.status not in SUCCESSES or "registry" in (answer.record or {}):
-        return False
-    if answer.record is not None:
-        return True
-    return metadata.outcome == MetadataOutcome.HTML and bool(answer.text)
+def about_policy(page: AnswerFacts) -> str:
+    """The answer of a policy's own page, in words."""
+    seen = page.seen
+    words = f"answered {seen.status}" if seen.end is ChainEnd.ANSWERED else f"gave no answer ({seen.end.value})"
+    return f"the fuller statement at {seen.asked_url} {words}"
 
 
-def _foreign(answer: Observation) -> str | None:
-    """Why the commitment in an answer is not this ARK's own, if the record says whose it is."""
-    if answer.record is None:
-        return None
-    ark = answer.ark
-    subject = subject_of(answer, answer.record, ark)
-    if subject.names_other:
-        return f"the record is about another ARK, and so is what it states or leaves out: {subject.names_other}"
-    if subject.names_base:
-        return f"what is stated is stated for {ark.base}, not for this part of it"
-    return None
-
-
-def _undetermined(words: str) -> ServiceVerdict[CommitmentOutcome]:
-    return ServiceVerdict(CommitmentOutcome.UNDETERMINED, (words,))
-
-
-def _with_statement(
-    outcome: CommitmentOutcome, words: str, statement: Mapping[str, str]
-) -> ServiceVerdict[CommitmentOutcome]:
-    return ServiceVerdict(outcome, (words,), dict(statement))
+def _behind(facts: CommitmentFacts) -> str:
+    return " and ".join(INFLECTIONS[question] for question in facts.showing)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from crawler.answers.facts import AnswerFacts
 from crawler.mention_rows import KeptMention
-from crawler.observations import Meant, Observation
+from crawler.observations import Meant
 from crawler.resolving import sendable
-from crawler.verdicts.access import judge_object
 from crawler.verdicts.arbitration import Form, FormState, arbitrate, did_you_mean, next_form
 from crawler.verdicts.hyphenation import other_hyphenation
 from extractors.ark import Ark
@@ -20,7 +20,7 @@ from extractors.wraps.evidence import Evidence
 #: So many of the ARKs that may have been meant, where a check character fails, are asked about; one after the other.
 MEANT = 2
 
-Answers = Mapping[str, Observation | None]
+Answers = Mapping[str, AnswerFacts | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +182,10 @@ def meant_instead(
         return _in_lower_case(readings, forms)
     candidates = _forms(meant, heard, controls)
     found = did_you_mean(forms[0], candidates)
-    if found is None or found.answer is None:
+    if found is None or found.verdict is None:
         return None
     url = next(reading.url for reading, form in zip(meant, candidates, strict=True) if form is found)
-    told = (f"the check character of {found.ark} is right", *judge_object(found.answer, found.control).evidence)
+    told = (f"the check character of {found.ark} is right", *found.verdict.evidence)
     return Meant(found.ark, url, told)
 
 
@@ -194,10 +194,10 @@ def _in_lower_case(readings: Sequence[CandidateReading], forms: Sequence[Form]) 
     first = forms[0]
     for reading, form in zip(readings[1:], forms[1:], strict=True):
         is_it = str(reading.ark) == str(first.ark).lower() and form.state is FormState.LIVES
-        if is_it and form.answer is not None and first.state is FormState.FAILS:
+        if is_it and form.verdict is not None and first.state is FormState.FAILS:
             told = (
                 "it is all in capitals, and names are case-sensitive",
-                *judge_object(form.answer, form.control).evidence,
+                *form.verdict.evidence,
             )
             return Meant(reading.ark, reading.url, told)
     return None

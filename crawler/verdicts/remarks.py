@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from urllib.parse import unquote, urlsplit
 
-from crawler.answers.subject import declared_other
+from crawler.answers.facts import AnswerFacts
 from crawler.observations import ChainEnd, Hop, Observation, TlsResult
-from crawler.resolving import SUCCESSES
 from crawler.scope import site_of
 from extractors.find import find_arks
 from extractors.normalize import LABEL
@@ -47,14 +46,13 @@ def chain_remarks(answer: Observation) -> Iterator[str]:
         yield f"{len(hops) - 1} redirects; a client need not follow more than {MANY_REDIRECTS}"
 
 
-def another_remarks(answer: Observation) -> Iterator[str]:
+def another_remarks(facts: AnswerFacts) -> Iterator[str]:
     """That an ARK ends at the page of another ARK of the same site: led there, or by the page's own word.
 
     Which may be right, where two names were merged, and is wrong where a table of targets has slipped.
     """
-    own = answer.ark
-    is_reached = answer.end is ChainEnd.ANSWERED and answer.status in SUCCESSES
-    if not is_reached or site_of(answer.hops[0].url) != site_of(answer.final_url):
+    answer, own = facts.seen, facts.ark
+    if not facts.is_success or site_of(answer.hops[0].url) != site_of(answer.final_url):
         return
     if len(answer.hops) > 1:
         named = [mention.ark for mention in find_arks(unquote(answer.final_url))]
@@ -62,9 +60,8 @@ def another_remarks(answer: Observation) -> Iterator[str]:
             status = next((hop.status for hop in reversed(answer.hops[:-1])), None)
             yield f"it ends at another ARK of the same host: {status} leads to {named[0]}"
             return
-    other = declared_other(answer, own)
-    if other is not None:
-        yield f"it ends at another ARK's page of the same host: the page says that it is {other}"
+    if facts.other_ark is not None:
+        yield f"it ends at another ARK's page of the same host: the page says that it is {facts.other_ark}"
 
 
 def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:

@@ -10,6 +10,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from crawler.answers.facts import AnswerFacts
+from crawler.answers.metadata_facts import MetadataFacts
+from crawler.answers.object_facts import ObjectFacts
+from crawler.answers.statements import policy_link
+from crawler.asking.questions import reached
 from crawler.observations import (
     ACCESS,
     DESCRIBED,
@@ -25,10 +30,10 @@ from crawler.observations import (
     Verdict,
 )
 from crawler.resolving import INFLECTED, requests_sent
-from crawler.verdicts.access import OUTCOME_OF_END, judge_object, status_outcome
+from crawler.verdicts.access import judge_object
 from crawler.verdicts.answer_sets import is_about_resolver
-from crawler.verdicts.closed import ClosedCollection, as_expected, asks_for_a_right
-from crawler.verdicts.commitment import about_policy, judge_commitment, policy_link
+from crawler.verdicts.closed import ClosedCollection, ClosedFacts, as_expected
+from crawler.verdicts.commitment import CommitmentFacts, about_policy, judge_commitment
 from crawler.verdicts.inflection import judge_metadata
 from crawler.verdicts.remarks import (
     EXPECTED_TO_RESOLVE,
@@ -41,17 +46,6 @@ from crawler.verdicts.remarks import (
 )
 from extractors.ark import Ark
 from extractors.naan import RegistryEntry
-
-__all__ = [
-    "OUTCOME_OF_END",
-    "ObjectAccess",
-    "decide_access",
-    "judge",
-    "judge_object",
-    "skipped",
-    "status_outcome",
-    "unasked",
-]
 
 #: What the success of another way to ask means for the object, when the first way fails, and how it is told.
 WAYS: Mapping[Question, tuple[str, str]] = {
@@ -98,9 +92,9 @@ def unasked(ark: Ark, request_url: str) -> Verdict:
 class VerdictContext:
     """What else a run knows that bears on the verdict about one ARK."""
 
-    control: Observation | None = None
+    control: AnswerFacts | None = None
     """What the same resolver answers for a name that can't exist, under the same NAAN and shoulder where it can be."""
-    control_info: Observation | None = None
+    control_info: AnswerFacts | None = None
     """The same, to an inflection."""
     tls: TlsResults = field(default_factory=dict)
     """What was seen of the certificates of hosts, by host and port."""
@@ -108,9 +102,9 @@ class VerdictContext:
     """How many ARKs of other objects ended at the same URL."""
     earlier: Sequence[Observation] = ()
     """Attempts at the same questions before those whose answers stand."""
-    policies: Mapping[str, Observation] = field(default_factory=dict)
+    policies: Mapping[str, AnswerFacts] = field(default_factory=dict)
     """What came of asking for the pages where commitments stand in full, by the URL asked."""
-    own_path: Observation | None = None
+    own_path: AnswerFacts | None = None
     """What the host says of its resolver's path, where that was asked."""
     closed: ClosedCollection | None = None
     """The collection that is meant to be closed, and holds this ARK."""
@@ -119,36 +113,36 @@ class VerdictContext:
 
 
 def judge(
-    answers: Mapping[Question, Observation],
+    answers: Mapping[Question, AnswerFacts],
     *,
-    control: Observation | None = None,
-    control_info: Observation | None = None,
+    control: AnswerFacts | None = None,
+    control_info: AnswerFacts | None = None,
     context: VerdictContext | None = None,
 ) -> Verdict:
     """The verdict on one ARK at one request URL, from the *answers* about it, of which the object's is one.
 
-    *control* and *control_info* are short for those of the `Surroundings`.
+    *control* and *control_info* are short for those of the *context*.
     """
     around = context or VerdictContext(control, control_info)
     access = decide_access(answers, around)
     metadata, describing = _judge_metadata(answers, access, around)
-    commitment = judge_commitment(answers, metadata, describing)
+    commitment = judge_commitment(CommitmentFacts(answers, metadata, describing))
     policy = _policy_page(commitment, around)
-    asked = [
-        answer for answer in (*around.earlier, *answers.values()) if not is_about_resolver(answer.question, answers)
-    ]
+    sent = (*around.earlier, *(answer.seen for answer in answers.values()))
+    asked = [seen for seen in sent if not is_about_resolver(seen.question, answers[Question.OBJECT])]
     shared = (around.control, around.control_info, around.own_path, policy)
+    answer = access.answer.seen
     return Verdict(
-        ark=access.answer.ark,
-        request_url=access.answer.request_url,
+        ark=answer.ark,
+        request_url=answer.request_url,
         object=access.verdict,
         metadata=metadata,
         commitment=_with_policy_page(commitment, policy),
-        final_url=access.answer.final_url if access.answer.end is ChainEnd.ANSWERED else None,
-        hops=access.answer.hops,
+        final_url=answer.final_url if answer.end is ChainEnd.ANSWERED else None,
+        hops=answer.hops,
         requests=requests_sent(asked),
         remarks=tuple(dict.fromkeys(_remarks(answers, access, describing, around))),
-        rests_on=tuple(dict.fromkeys(answer.asked_url for answer in shared if answer is not None)),
+        rests_on=tuple(dict.fromkeys(each.seen.asked_url for each in shared if each is not None)),
         naan_policy=_naan_policy(around.registered),
     )
 
@@ -161,7 +155,7 @@ class ObjectAccess:
     """Which answer stands for the object, by which way it was had, and the verdict on it."""
 
     way: Question
-    answer: Observation
+    answer: AnswerFacts
     verdict: ServiceVerdict[ObjectOutcome]
 
     @property
@@ -170,7 +164,7 @@ class ObjectAccess:
         return FAMILY_OF[self.verdict.outcome]
 
 
-def decide_access(answers: Mapping[Question, Observation], around: VerdictContext) -> ObjectAccess:
+def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContext) -> ObjectAccess:
     """The first way by which the object is reached, or else the way as written, with what the others gave.
 
     A way counts only while the one before it fails: what blocks a program is not mended by asking elsewhere.
@@ -193,14 +187,14 @@ def decide_access(answers: Mapping[Question, Observation], around: VerdictContex
 
 
 def _access(
-    way: Question, answer: Observation, around: VerdictContext, answers: Mapping[Question, Observation]
+    way: Question, answer: AnswerFacts, around: VerdictContext, answers: Mapping[Question, AnswerFacts]
 ) -> ObjectAccess:
     neighbours = around.neighbours if way is Question.OBJECT else 0
     inflected = (answers[question] for question in INFLECTED if question in answers)
-    again = [each for each in inflected if each.asked_url.partition("?")[0] == answer.asked_url]
-    verdict = judge_object(answer, around.control, neighbours=neighbours, again=again)
-    if around.closed is not None and verdict.outcome == ObjectOutcome.BLOCKED and asks_for_a_right(answer):
-        verdict = as_expected(verdict, around.closed, around.control)
+    again = [each for each in inflected if each.seen.asked_url.partition("?")[0] == answer.seen.asked_url]
+    verdict = judge_object(ObjectFacts(answer, around.control, neighbours, again))
+    if around.closed is not None and verdict.outcome is ObjectOutcome.BLOCKED and answer.asks_for_a_right:
+        verdict = as_expected(ClosedFacts(verdict, around.closed, around.control))
     return ObjectAccess(way, answer, verdict)
 
 
@@ -210,7 +204,7 @@ def _with_evidence(access: ObjectAccess, told: Sequence[str]) -> ObjectAccess:
 
 def _about_attempts(access: ObjectAccess, earlier: Iterable[Observation]) -> Iterator[str]:
     """How often a question was put, and what the earlier attempts gave; nothing where one attempt was enough."""
-    answer = access.answer
+    answer = access.answer.seen
     before = [each for each in earlier if each.question is answer.question and each.attempt < answer.attempt]
     if answer.attempt > 1:
         gave = [str(each.status) if each.end is ChainEnd.ANSWERED else each.end.value for each in before]
@@ -233,40 +227,72 @@ def _span(attempts: Sequence[Observation]) -> str:
 # -- metadata
 
 
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What an object's answers to inflections amount to, as far as it was asked: what to ask next rests on it."""
+
+    by: Question | None = None
+    """The inflection that was answered with a description."""
+    states_commitment: bool = False
+    policy_url: str | None = None
+    """Where the commitment is stated in full."""
+
+
+def described_by(answers: Mapping[Question, AnswerFacts]) -> Description:
+    """Which inflection has described the object, and whether a commitment was stated with it."""
+    living = reached(answers)
+    verdicts = _verdicts_on_metadata(answers, living, None) if living is not None else {}
+    if not verdicts:
+        return Description()
+    metadata, describing = _best(verdicts)
+    commitment = judge_commitment(CommitmentFacts(answers, metadata, describing))
+    is_stated = commitment.outcome is CommitmentOutcome.STATED
+    by = describing[0] if describing else None
+    return Description(by, is_stated, policy_link(commitment.parsed) if is_stated else None)
+
+
 def _judge_metadata(
-    answers: Mapping[Question, Observation], access: ObjectAccess, around: VerdictContext
+    answers: Mapping[Question, AnswerFacts], access: ObjectAccess, around: VerdictContext
 ) -> tuple[ServiceVerdict[MetadataOutcome], tuple[Question, ...]]:
     """The best of what the inflections gave, in the order in which they were asked, and which of them describe."""
-    verdicts = {
-        question: judge_metadata(
-            answers[question], object_answer=_object_of(answers[question], answers, access), control=around.control_info
-        )
-        for question in INFLECTED
-        if question in answers
-    }
+    verdicts = _verdicts_on_metadata(answers, access.answer, around.control_info)
     if not verdicts:
         words = _UNASKED_METADATA[access.family]
         return ServiceVerdict(MetadataOutcome.NOT_ASKED, (words,)), ()
-    describing = tuple(question for question, verdict in verdicts.items() if verdict.outcome in DESCRIBED)
-    first = verdicts[describing[0]] if describing else next(iter(verdicts.values()))
+    first, describing = _best(verdicts)
     others = tuple(words for verdict in verdicts.values() if verdict is not first for words in verdict.evidence)
     return replace(first, evidence=first.evidence + others), describing
 
 
-def _object_of(answer: Observation, answers: Mapping[Question, Observation], access: ObjectAccess) -> Observation:
-    """The answer for the object at the URL whose inflection was asked: comparing others would prove nothing."""
-    base = answer.asked_url.partition("?")[0]
-    return next((answers[way] for way in ACCESS if way in answers and answers[way].asked_url == base), access.answer)
+def _verdicts_on_metadata(
+    answers: Mapping[Question, AnswerFacts], living: AnswerFacts, control: AnswerFacts | None
+) -> dict[Question, ServiceVerdict[MetadataOutcome]]:
+    """The verdict on each inflection that was asked, held against the object's answer at its own URL."""
+    found = {}
+    for question in INFLECTED:
+        if question in answers:
+            base = answers[question].seen.asked_url.partition("?")[0]
+            at_base = (answers[way] for way in ACCESS if way in answers and answers[way].seen.asked_url == base)
+            found[question] = judge_metadata(MetadataFacts(answers[question], next(at_base, living), control))
+    return found
 
 
-def _policy_page(commitment: ServiceVerdict[CommitmentOutcome], around: VerdictContext) -> Observation | None:
+def _best(
+    verdicts: Mapping[Question, ServiceVerdict[MetadataOutcome]],
+) -> tuple[ServiceVerdict[MetadataOutcome], tuple[Question, ...]]:
+    """The first verdict that finds a description, or else the first, and the inflections that describe."""
+    describing = tuple(question for question, verdict in verdicts.items() if verdict.outcome in DESCRIBED)
+    return verdicts[describing[0]] if describing else next(iter(verdicts.values())), describing
+
+
+def _policy_page(commitment: ServiceVerdict[CommitmentOutcome], around: VerdictContext) -> AnswerFacts | None:
     """What came of asking for the page where a stated commitment is said to stand in full."""
     link = policy_link(commitment.parsed) if commitment.outcome == CommitmentOutcome.STATED else None
     return around.policies.get(link) if link else None
 
 
 def _with_policy_page(
-    commitment: ServiceVerdict[CommitmentOutcome], page: Observation | None
+    commitment: ServiceVerdict[CommitmentOutcome], page: AnswerFacts | None
 ) -> ServiceVerdict[CommitmentOutcome]:
     if page is None:
         return commitment
@@ -288,21 +314,22 @@ def _naan_policy(registered: RegistryEntry | None) -> Mapping[str, Any]:
 
 
 def _remarks(
-    answers: Mapping[Question, Observation],
+    answers: Mapping[Question, AnswerFacts],
     access: ObjectAccess,
     describing: Sequence[Question],
     around: VerdictContext,
 ) -> Iterator[str]:
-    yield from answers[Question.OBJECT].remarks
+    asked, answer = answers[Question.OBJECT].seen, access.answer.seen
+    yield from asked.remarks
     if access.way in WAYS:
         yield WAYS[access.way][1]
-    yield from chain_remarks(access.answer)
+    yield from chain_remarks(answer)
     yield from another_remarks(access.answer)
-    yield from plain_remarks(access.answer.hops, around.tls)
-    yield from tls_remarks(answers[Question.OBJECT].hops, around.tls)
+    yield from plain_remarks(answer.hops, around.tls)
+    yield from tls_remarks(asked.hops, around.tls)
     if access.way is not Question.OBJECT:
-        yield from tls_remarks(access.answer.hops, around.tls)
+        yield from tls_remarks(answer.hops, around.tls)
     for question in describing[:1]:
-        yield from metadata_remarks(answers[question], access.answer)
-    if access.family is not Family.WORKS and access.answer.ark.naan in EXPECTED_TO_RESOLVE:
+        yield from metadata_remarks(answers[question].seen, answer)
+    if access.family is not Family.WORKS and answer.ark.naan in EXPECTED_TO_RESOLVE:
         yield "this NAAN is for terms and agents that are expected to resolve: that it doesn't is unusual"

@@ -25,13 +25,33 @@ OUTCOME_OF_END: Mapping[ChainEnd, ObjectOutcome] = {
     ChainEnd.SKIPPED: ObjectOutcome.SKIPPED,
     ChainEnd.UNDETERMINED: ObjectOutcome.UNDETERMINED,
 }
+#: Statuses by which a resolver says that it knows no such name (2020, 7.1.2).
+NOT_FOUND = frozenset({400, 404, 410})
+#: Ends by which nothing is known of the name, only that this way to it is closed.
+DEAD_ENDS = frozenset(
+    {
+        ChainEnd.DNS,
+        ChainEnd.REFUSED,
+        ChainEnd.TIMEOUT,
+        ChainEnd.RESET,
+        ChainEnd.TLS,
+        ChainEnd.PROTOCOL_ERROR,
+        ChainEnd.LOOP,
+        ChainEnd.TOO_MANY_REDIRECTS,
+        ChainEnd.BAD_REDIRECT,
+    }
+)
+#: Ends after which the same host is not asked in yet another way.
+SILENT_ENDS = frozenset({ChainEnd.DNS, ChainEnd.REFUSED, ChainEnd.TIMEOUT, ChainEnd.TLS})
+#: Statuses by which a host asks for a right that few have; 429 and 999 ask programs to stay away.
+ASKING_FOR_A_RIGHT = frozenset({401, 403, 407, 451})
 
 #: Statuses below 500 that speak of the identifier; others speak of the request, and leave the object undetermined.
 _SAYS_BROKEN = frozenset({400, 404, 410, 414})
 
 
 def status_outcome(status: int) -> ObjectOutcome:
-    """What a last HTTP status means for the object, before its page has been looked at (2020, 7.1.2).
+    """The outcome that a last HTTP status means for the object, before its page has been looked at (2020, 7.1.2).
 
     >>> [status_outcome(status).value for status in (200, 404, 403, 503, 408, 405)]
     ['resolved', 'broken', 'blocked', 'server-error', 'timeout', 'undetermined']

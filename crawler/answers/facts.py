@@ -1,0 +1,279 @@
+"""Pure: one pass over an answer gives a frozen record of facts, on which questions and verdicts rest alike.
+
+What to ask next (`crawler.asking`) and what an answer amounts to (`crawler.verdicts`) rest on these facts. Each is read
+when it is first wanted, and once; an observation that comes from the store has the same facts again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from crawler.answers.answer import is_textual
+from crawler.answers.erc import QUESTIONS
+from crawler.answers.landings import absent_address, is_absent_path, is_home_page, is_log_in, is_search, refresh_target
+from crawler.answers.notices import PageWords
+from crawler.answers.once import once
+from crawler.answers.quirks import quirks
+from crawler.answers.statements import statement_in
+from crawler.answers.statuses import ASKING_FOR_A_RIGHT, DEAD_ENDS, NOT_FOUND, OUTCOME_OF_END, status_outcome
+from crawler.answers.structured import KERNEL
+from crawler.answers.subject import Subject, declared_other, linked_arks, named_arks, own_places, subject_of
+from crawler.observations import ChainEnd, ObjectOutcome, Observation
+from crawler.resolving import SUCCESSES, same_host
+from extractors.ark import Ark
+
+#: Who, what, when: a page that answers so many of them under their labels is no page for what is not there.
+TELLING = 2
+#: Of a page that was cut off so soon nobody knows whether it is another one.
+_FEW_CAME = 12
+_THUMP_STATUS = re.compile(r"\s*(?:\S+\s+)?(?P<code>\d{3})\b(?!\.)")
+_LABEL_WORDS = "who|what|when|creator|author|title|date|publisher"
+_LABELLED = re.compile(rf"\b(?P<label>{_LABEL_WORDS})\s*:\s*(?!(?:{_LABEL_WORDS}|where)\s*:)(?=\S)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerFacts:
+    """The facts of one answer by itself; those of several side by side are in `object_facts` and `metadata_facts`."""
+
+    seen: Observation
+
+    # -- the chain
+
+    @property
+    def ark(self) -> Ark:
+        """The ARK that was asked about."""
+        return self.seen.ark
+
+    @once
+    def is_answered(self) -> bool:
+        """Whether the chain came to an answer with a status."""
+        return self.seen.end is ChainEnd.ANSWERED and self.seen.status is not None
+
+    @once
+    def is_success(self) -> bool:
+        """Whether that status is one of success."""
+        return self.is_answered and self.seen.status in SUCCESSES
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether the chain succeeds by the reference algorithm (2020, 7.1.3), whatever its page is worth."""
+        return self.is_success or self.seen.end is ChainEnd.NON_WEB
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the answer is that no such name is known (2020, 7.1.2)."""
+        return self.is_answered and self.seen.status in NOT_FOUND
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether it shows that its host is not up to answering, rather than anything about the name."""
+        return self.seen.end in DEAD_ENDS or (self.is_answered and 500 <= (self.seen.status or 0) < 600)
+
+    @property
+    def is_resolvers_own(self) -> bool:
+        """Whether the host that was asked first has the last word too: what it says is said by the resolver.
+
+        A redirect to another scheme, or between a host and its ``www``, leads to the same resolver.
+        """
+        return not self.seen.hops or same_host(self.seen.hops[0].url, self.seen.hops[-1].url)
+
+    @property
+    def is_redirected(self) -> bool:
+        """Whether redirects led to it."""
+        return len(self.seen.hops) > 1
+
+    @property
+    def is_related(self) -> bool:
+        """Whether a 303 is on the way: what answers is related to what was asked for."""
+        return any(hop.status == 303 for hop in self.seen.hops)
+
+    @once
+    def outcome(self) -> ObjectOutcome:
+        """The outcome that its status alone, or its end, stands for."""
+        if not self.is_answered:
+            return OUTCOME_OF_END.get(self.seen.end, ObjectOutcome.UNDETERMINED)
+        return status_outcome(self.seen.status or 0)
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers of the last hop."""
+        return self.seen.hops[-1].headers if self.seen.hops else {}
+
+    @once
+    def thump_fault(self) -> int | None:
+        """The code of a THUMP-Status header (``0.6 404 Not Found``), if it is a fault behind a success (2023, 5.2)."""
+        told = next((value for name, value in self.headers.items() if name.lower() == "thump-status"), "")
+        found = _THUMP_STATUS.match(told)
+        code = int(found["code"]) if found else 0
+        return code if self.is_success and code >= 400 else None
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether so little came of a page that nobody can tell whether it is the same as another."""
+        is_little = len((self.seen.text or "").split()) < _FEW_CAME
+        return not self.seen.body_complete and is_little and is_textual(self.seen.media_type)
+
+    # -- what stands in the object's place
+
+    @once
+    def challenge(self) -> str | None:
+        """The known check for programs that it is, by its headers or its page."""
+        return quirks().challenge_in_headers(self.headers) or self.seen.facts.challenge
+
+    @once
+    def words(self) -> PageWords:
+        """The words in which notices are found."""
+        return PageWords(self.seen.title or "", self.seen.text or "", self.seen.facts.headings)
+
+    @once
+    def asks_to_log_in(self) -> bool:
+        """Whether it is a page to sign in, by two of three: its address, its title, a field for a password.
+
+        A form that goes on to a single sign-on by itself is one, too. Many a landing page has such a field in a
+        corner, so a title counts only on a page that says little else.
+        """
+        page = self.seen.facts
+        if page.signs_on and self.words.is_short:
+            return True
+        if self.is_redirected and is_log_in(self.seen.final_url):
+            is_shell = self.words.body == ""  # a script draws the form
+            return self.words.is_titled_log_in or page.asks_password or is_shell
+        return page.asks_password and self.words.is_titled_log_in and self.words.is_short and not self.own_places
+
+    @property
+    def asks_for_a_right(self) -> bool:
+        """Whether it refuses for want of a right that few have, rather than of fewer programs or fewer requests."""
+        is_refusal = self.seen.status in ASKING_FOR_A_RIGHT or self.asks_to_log_in
+        return self.seen.end is ChainEnd.ANSWERED and is_refusal and self.challenge is None
+
+    @once
+    def refresh(self) -> str | None:
+        """Where it refreshes to, by a header or a meta element; browsers follow that, and we don't."""
+        return refresh_target(self.headers.get("Refresh", "")) or self.seen.facts.refresh
+
+    @once
+    def is_search(self) -> bool:
+        """Whether redirects led to a page of search results."""
+        return self.is_redirected and is_search(self.seen.final_url)
+
+    @once
+    def absent_address(self) -> str | None:
+        """The path at which redirects ended, if it says of itself that something is not there."""
+        return absent_address(self.seen.final_url) if self.is_redirected else None
+
+    @once
+    def signs_of_absence(self) -> tuple[str, ...]:
+        """Why it looks like a page for things that are not there, each sign in words; one alone means little."""
+        signs, words = [], self.words
+        in_title, in_text = words.absence_in_title, words.absence_in_opening
+        if in_title:
+            signs.append(f"the page's title says {in_title!r}")
+            if words.is_titled_absent:
+                signs.append("which is all that it says")
+        if in_text and in_text != in_title:
+            signs.append(f"the page's text says {in_text!r}")
+        if not signs and words.withdrawn:
+            signs.append(f"the page says {words.withdrawn!r}")
+        if self.is_error_record:
+            signs.append("what answers is a record of an error")
+        if self.absent_address:
+            signs.append(f"the chain ends at {self.absent_address!r}")
+        elif self.is_redirected and is_home_page(self.seen.final_url, self.ark.name):
+            signs.append("the chain ends at the home page of a site")
+        if self.refresh and is_absent_path(self.refresh):
+            signs.append(f"the page refreshes to {self.refresh!r}")
+        return tuple(signs)
+
+    @property
+    def passing_fault(self) -> str | None:
+        """The words by which a success speaks of a fault or a pause of its site, and of nothing else."""
+        return None if self.seen.facts.told or self.seen.record else self.words.passing_fault
+
+    @property
+    def pause_of_site(self) -> str | None:
+        """The words by which a not-found speaks of a pause of its whole site, and not of absence."""
+        return None if self.seen.record else self.words.pause_of_site
+
+    # -- whose it is
+
+    @once
+    def _linked(self) -> tuple[Ark, ...]:
+        return linked_arks(self.headers.get("Link", ""))
+
+    @once
+    def _named(self) -> tuple[tuple[Ark, str], ...]:
+        return tuple(named_arks(self._linked, self.seen.facts.arks))
+
+    @once
+    def own_places(self) -> tuple[str, ...]:
+        """Where it names the ARK that was asked about, a part of it or what it is part of."""
+        return self.places_of(self.ark)
+
+    def places_of(self, ark: Ark) -> tuple[str, ...]:
+        """Where it names *ark*, a part of it or what it is part of."""
+        return own_places(self._named, ark)
+
+    @once
+    def other_ark(self) -> str | None:
+        """Another ARK that it says it is about, when it names the one that was asked about nowhere."""
+        return declared_other(self._named, self.ark)
+
+    @property
+    def is_linked_to_ark(self) -> bool:
+        """Whether a Link header says that it describes the ARK that was asked about (2023, 5.2)."""
+        return self.ark in self._linked
+
+    @once
+    def is_about_ark(self) -> bool:
+        """Whether it names the ARK that was asked about, or its name alone."""
+        name = self.ark.name
+        return bool(self.own_places) or (len(name) >= 5 and name in (self.seen.text or ""))
+
+    @once
+    def subject(self) -> Subject:
+        """The subject of its record; of none where it has no record."""
+        return subject_of(self.seen.record, self.ark, self._linked) if self.seen.record is not None else Subject()
+
+    # -- what it tells
+
+    @property
+    def is_error_record(self) -> bool:
+        """Whether it is a record of an error."""
+        return "error" in (self.seen.record or {})
+
+    @property
+    def is_registry_entry(self) -> bool:
+        """Whether it is a resolver's own entry for a NAAN or shoulder."""
+        return "registry" in (self.seen.record or {})
+
+    @property
+    def is_record(self) -> bool:
+        """Whether it is a record that describes something."""
+        return bool(self.seen.record) and not self.is_error_record
+
+    @once
+    def tells_of_object(self) -> bool:
+        """Whether a page answers enough of who, what and when under their labels to be an object's."""
+        return len({"who", "what", "when"} & self.seen.facts.told.keys()) >= TELLING
+
+    @once
+    def labelled(self) -> frozenset[str]:
+        """The questions that a page answers, under labels that people put before such answers."""
+        told = {KERNEL[word["label"].lower()] for word in _LABELLED.finditer(self.seen.text or "")}
+        structured = self.seen.facts.told.keys()
+        if structured:  # the page's own structure tells values from empty labels
+            of_kernel = structured & set(QUESTIONS)
+            told = ((told & structured) if of_kernel else told) | of_kernel
+        return frozenset(told)
+
+    @once
+    def statement(self) -> Mapping[str, str] | None:
+        """The statement of commitment in it: a story of its own, a line of a record, or words on a page."""
+        return statement_in(self.seen.record, self.seen.text or "", self.seen.facts.told.get("commitment"))
+
+    @property
+    def states_alone(self) -> bool:
+        """Whether it is a statement of commitment without a description beside it."""
+        return self.seen.status in SUCCESSES and set(self.seen.record or ()) == {"erc-support"}

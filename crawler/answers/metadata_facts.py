@@ -1,0 +1,225 @@
+"""Pure: the facts on which it rests whether an answer to an inflection describes the object.
+
+Nothing is believed on sight: the answer is held against the object's own, against the way that the query took, and
+against the answer for a name that can't exist.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from crawler.answers.answer import is_textual
+from crawler.answers.erc import QUESTIONS
+from crawler.answers.erc_values import missing_code, says_something
+from crawler.answers.facts import AnswerFacts
+from crawler.answers.likeness import last_part, likeness, same_answer, same_beginning, same_page
+from crawler.answers.notices import says_not_found
+from crawler.answers.once import once
+from crawler.answers.quirks import plain
+from crawler.answers.records import STRUCTURED
+from crawler.answers.structured import kernel
+from crawler.observations import ChainEnd, Observation
+from crawler.resolving import INFLECTIONS, SUCCESSES
+
+#: Questions that a page or a structured record must answer to pass for a description.
+ENOUGH_ANSWERS = 3
+#: A page at the object's own place is the object's when so much of its text is.
+MOSTLY_THE_SAME = 0.9
+_ANY_ARK = re.compile(r"(?:https?://\S*?/)?ark:/?\S+", re.IGNORECASE)
+_NO_DESCRIPTION = re.compile(r"\b(?:log ?in|sign in|password|search results)\b")
+_INDIVIDUAL = frozenset({"where", "id", "@id", "identifier", "success", "pid", "ark", "_target"})
+
+
+@dataclass(frozen=True, eq=False)
+class MetadataFacts:
+    """The facts of an answer to an inflection beside those of the object's answer and of the control's."""
+
+    answer: AnswerFacts
+    object: AnswerFacts
+    control: AnswerFacts | None = None
+    """The answer to an inflection for a name that can't exist at the same resolver."""
+
+    @property
+    def asked(self) -> str:
+        """The inflection."""
+        return INFLECTIONS[self.answer.seen.question]
+
+    # -- the way
+
+    @once
+    def lost_at(self) -> str | None:
+        """The URL of the hop whose redirect forgot the inflection, if one did."""
+        asked, hops = self.asked, self.answer.seen.hops
+        for hop, following in pairwise(hops):
+            if hop.url.endswith(asked) and asked.strip("?") not in following.url.partition("?")[2]:
+                return hop.url
+            if asked in ("?", "??") and hop.url.endswith(asked) and "?" not in following.url:
+                return hop.url
+        return None
+
+    @once
+    def leads_to_objects_address(self) -> bool:
+        """Whether it leads out of the web to the same address as the object's question does."""
+        is_out = self.answer.seen.end is self.object.seen.end is ChainEnd.NON_WEB
+        return is_out and led_to(self.answer.seen) == led_to(self.object.seen)
+
+    @property
+    def works_without(self) -> bool:
+        """Whether the object itself answers."""
+        return self.object.seen.status in SUCCESSES or self.object.seen.end is ChainEnd.NON_WEB
+
+    # -- the object again
+
+    @once
+    def is_objects_again(self) -> bool:
+        """Whether it is the object's own answer, where it is no record that only an inflection gets."""
+        record, seen = self.answer.seen.record, self.answer.seen
+        is_markup = "html" in (seen.media_type or "") or bool(seen.title)
+        return (record is None or "erc" not in record or is_markup) and is_object_again(seen, self.object.seen)
+
+    @once
+    def tells_no_more(self) -> bool:
+        """Whether a page with the object's title answers no question that the object's page doesn't.
+
+        A page that answers none at all is the object's when it stands where that does: its news may differ each time.
+        """
+        one, other, told = self.answer.seen, self.object.seen, self.answer.labelled
+        same_title = bool(one.title) and one.title == other.title
+        return same_title and (bool(told) or is_at_place_of(one, other)) and told <= self.object.labelled
+
+    # -- the same for anything
+
+    @once
+    def is_everybodys(self) -> bool:
+        """Whether a name that can't exist gets the same."""
+        if self.control is None:
+            return False
+        record, other = self.answer.seen.record, self.control.seen.record
+        if record is None:
+            return same_answer(self.answer.seen, self.control.seen)
+        names = (last_part(self.answer.seen.asked_url), last_part(self.control.seen.asked_url))
+        return other is not None and _impersonal(record, names) == _impersonal(other, names)
+
+    # -- a description
+
+    @property
+    def is_erc(self) -> bool:
+        """Whether it has a record that is an ERC."""
+        return "erc" in (self.answer.seen.record or {})
+
+    @once
+    def flat(self) -> Mapping[str, str]:
+        """The elements of its record, whatever form that has."""
+        record = self.answer.seen.record or {}
+        return {label: value for kind in STRUCTURED for label, value in record.get(kind, {}).items()}
+
+    @once
+    def answers(self) -> Mapping[str, str]:
+        """The record's answers to who, what, when and where."""
+        return (self.answer.seen.record or {})["erc"] if self.is_erc else kernel(self.flat)
+
+    @once
+    def answered(self) -> tuple[str, ...]:
+        """The questions that the record answers with something."""
+        return tuple(question for question in QUESTIONS if says_something(self.answers.get(question, "")))
+
+    @property
+    def is_record_of_object(self) -> bool:
+        """Whether its record tells enough to be a description."""
+        is_enough = self.is_erc or len(self.answered) >= 2 or self.answer.subject.names_this is not None
+        return bool(set(self.answered) - {"where"}) and is_enough
+
+    @once
+    def is_page_of_object(self) -> bool:
+        """Whether a page that is neither the object's nor everybody's describes the object."""
+        seen, ark, told = self.answer.seen, self.answer.ark, self.answer.labelled
+        opening = plain(f"{seen.title or ''} {(seen.text or '')[:60]}")
+        if says_not_found(opening) or _NO_DESCRIPTION.search(opening):
+            return False
+        is_named = self.answer.is_linked_to_ark or bool(seen.facts.places_of(str(ark)))
+        control = self.control.seen if self.control is not None else None
+        is_refused = control is not None and control.status is not None and control.status not in SUCCESSES
+        is_particular = is_refused and ark.name in seen.final_url  # a home page is nobody's, whoever is sent there
+        answers = told | ({"commitment"} & seen.facts.told.keys())
+        return (
+            len(answers) >= ENOUGH_ANSWERS
+            and bool(told - {"where"})
+            and (is_named or ark.name in (seen.text or "") or is_particular)
+        )
+
+    @property
+    def labelled_answers(self) -> dict[str, str]:
+        """The page's answers to who, what, when and where, as far as they stand under labels."""
+        told = self.answer.seen.facts.told
+        return {question: told[question] for question in QUESTIONS if question in told}
+
+    @property
+    def has_objects_title(self) -> bool:
+        """Whether the record's title is that of the object's page."""
+        title, what = plain(self.object.seen.title or ""), plain(self.answers.get("what", ""))
+        return len(what) >= 5 and (what in title or (len(title) >= 5 and title in what))
+
+    @property
+    def unanswered(self) -> list[str]:
+        """The questions that the record doesn't answer, each with the reason that it gives."""
+        left = [question for question in QUESTIONS if question not in self.answered]
+        codes = {question: missing_code(self.answers.get(question, "")) for question in left}
+        return [f"{question} (:{codes[question]})" if codes[question] else question for question in left]
+
+
+def led_to(answer: Observation) -> str:
+    """Where an answer leads at last."""
+    return (answer.hops[-1].location if answer.hops else None) or answer.detail
+
+
+def is_object_again(answer: Observation, object_answer: Observation) -> bool:
+    """The same body; or a text that is nearly the same; or no text, of the object's own type and at its place."""
+    if answer.body_sha256 and answer.body_sha256 == object_answer.body_sha256:
+        return True
+    if answer.text and (answer.text, answer.title) == (object_answer.text, object_answer.title):
+        return True
+    is_at_its_place = is_at_place_of(answer, object_answer)
+    if answer.text is None or object_answer.text is None:
+        is_unread = not is_textual(answer.media_type) and answer.media_type == object_answer.media_type
+        return is_unread and is_at_its_place
+    without_query = (answer.asked_url, answer.asked_url.partition("?")[0])
+    is_cut = not (answer.body_complete and object_answer.body_complete)
+    if is_at_its_place and is_cut and same_beginning(answer, object_answer, *without_query):
+        return True
+    if is_at_its_place and _likewise(answer, object_answer):
+        return True
+    return bool(answer.text) and same_page(answer.text, object_answer.text, *without_query)
+
+
+def is_at_place_of(answer: Observation, object_answer: Observation) -> bool:
+    """Whether an answer stands where the object's does, queries apart."""
+    return answer.final_url.partition("?")[0] == object_answer.final_url.partition("?")[0]
+
+
+def _likewise(answer: Observation, object_answer: Observation) -> bool:
+    """Whether two answers of one type at one place are one by text, or by the sketch of it where it is long."""
+    if answer.media_type != object_answer.media_type:
+        return False
+    if same_answer(answer, object_answer) or same_page(answer.text, object_answer.text):
+        return True
+    sketches = (answer.similarity, object_answer.similarity)
+    return None not in sketches and likeness(*map(str, sketches)) >= MOSTLY_THE_SAME
+
+
+def _impersonal(record: Mapping[str, Mapping[str, str]], names: tuple[str, ...]) -> list[tuple[str, str, str]]:
+    """A record without where the object is, what it is called, and numbers and clocks."""
+
+    def nameless(value: str) -> str:
+        for name in names:
+            value = value.replace(name, "") if name else value
+        return value
+
+    return sorted(
+        (segment, label, " ".join(re.sub(r"\d+", "", _ANY_ARK.sub("", nameless(value))).split()))
+        for segment, labels in record.items()
+        for label, value in labels.items()
+        if label not in _INDIVIDUAL and segment != "set"
+    )

@@ -1,0 +1,199 @@
+"""Pure: the facts on which it rests whether an object was reached: its answer's, beside those of a control's.
+
+A control is a name that can't exist, asked for at the same resolver. What it gets too proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from urllib.parse import urlsplit
+
+from crawler.answers.facts import AnswerFacts
+from crawler.answers.likeness import has_nothing_of_its_own, last_part, own_words, same_answer, same_page
+from crawler.answers.notices import PageWords, sure_words
+from crawler.answers.once import once
+from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, Phrases, plain, quirks
+from crawler.answers.subject import declares
+from crawler.observations import ObjectOutcome
+from extractors.ark import Ark
+from extractors.normalize import NotAnArk
+
+#: So many other ARKs that land on one URL are a sign, though never a proof: one page may stand for many objects.
+MANY_NEIGHBOURS = 2
+
+
+class ControlContrast(StrEnum):
+    """The reply to a name that can't exist, beside a successful answer."""
+
+    THE_SAME = "the same page"
+    ANOTHER = "another page"
+    NO_OTHER = "a page that differs no more than the object's own does each time"
+    """Another page, as the object's own is each time: news or advertisements change, and nothing else tells them."""
+    REFUSED_THERE = "refused by the host that answers"
+    """The host that answers for the object tells what it does not know: its success means something."""
+    REFUSED_BEFORE = "refused on the way to it"
+    """The resolver knows its names; about the host that it leads to, this says nothing."""
+    NOTHING = "nothing"
+    """It was not asked, or got no answer."""
+
+
+class Signs(Enum):
+    """How many signs there are that a page is one for things that are not there."""
+
+    NONE = 0
+    ONE = 1
+    SEVERAL = 2
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectFacts:
+    """The facts of an answer for an object beside those of the control's; each is read once."""
+
+    answer: AnswerFacts
+    control: AnswerFacts | None = None
+    neighbours: int = 0
+    """How many other ARKs ended at the same URL in this run."""
+    again: Sequence[AnswerFacts] = ()
+    """Further answers at the object's place: how it differs from itself."""
+
+    @property
+    def _control_words(self) -> PageWords | None:
+        return self.control.words if self.control is not None else None
+
+    @once
+    def reply(self) -> ControlContrast:
+        """The reply to the control."""
+        answer, control = self.answer, self.control
+        if control is None or not control.is_answered:
+            return ControlContrast.NOTHING
+        if not control.is_success:
+            if control.outcome not in (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR):
+                return ControlContrast.NOTHING
+            is_there = urlsplit(answer.seen.final_url).netloc == urlsplit(control.seen.final_url).netloc
+            return ControlContrast.REFUSED_THERE if is_there else ControlContrast.REFUSED_BEFORE
+        if self._is_answered_alike(control):
+            return ControlContrast.THE_SAME
+        if answer.is_cut_off or control.is_cut_off:
+            return ControlContrast.NOTHING
+        is_own = not has_nothing_of_its_own(answer.seen, control.seen, [each.seen for each in self.again])
+        return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
+
+    def _is_answered_alike(self, control: AnswerFacts) -> bool:
+        """Whether the control got the same answer, or both a page that says in one sentence that it isn't there.
+
+        Two searches of one site, which both found something, are alike too: what is unknown there is searched for.
+        """
+        one, other = self.answer.seen, control.seen
+        if same_answer(one, other):
+            return True
+        absence, other_absence = self.answer.words.absence, control.words.absence
+        if absence is None and other_absence is None:
+            is_one_place = one.final_url.partition("?")[0] == other.final_url.partition("?")[0]
+            return self.answer.is_search and control.is_search and is_one_place
+        if absence is None or other_absence is None:
+            return False
+        return same_page(absence, other_absence, last_part(one.asked_url), last_part(other.asked_url))
+
+    @property
+    def is_told_apart(self) -> bool:
+        """Whether a name that can't exist is refused."""
+        return self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.REFUSED_BEFORE)
+
+    # -- whose page it is
+
+    @once
+    def knows_itself(self) -> tuple[str, ...]:
+        """Where it names its own ARK; what a page does for a name that can't exist too is an echo."""
+        places = self.answer.own_places
+        if self.control is None or not places:
+            return places
+        try:
+            echoed = self.control.places_of(Ark.parse(self.control.seen.asked_url))
+        except NotAnArk:
+            echoed = ()
+        return tuple(place for place in places if place not in echoed)
+
+    @once
+    def declares_itself(self) -> bool:
+        """Whether it names its own ARK where a page says what it is."""
+        return declares(self.knows_itself)
+
+    @once
+    def is_particular(self) -> bool:
+        """Whether it says that it is its ARK's, or tells of an object, where the control's page does not."""
+        told = self.answer.seen.facts.told
+        told_to_control = self.control.seen.facts.told if self.control is not None else {}
+        return self.declares_itself or (self.answer.tells_of_object and told != told_to_control)
+
+    # -- whether it is a page for what is not there
+
+    @once
+    def signs(self) -> tuple[str, ...]:
+        """Why it looks like a page for what is not there."""
+        signs, answer = self.answer.signs_of_absence, self.answer
+        is_open = self.reply is ControlContrast.REFUSED_BEFORE  # of the landing host nothing is known
+        if signs and is_open and answer.words.is_all_absence and not answer.own_places:
+            return (*signs, "the page says so of what was asked for, and hardly anything else")
+        return signs
+
+    @property
+    def weight_of_signs(self) -> Signs:
+        """How much the signs weigh; many other ARKs at its place support another sign."""
+        is_crowded = self.neighbours >= MANY_NEIGHBOURS
+        return Signs(min(len(self.signs) + (1 if self.signs and is_crowded else 0), 2))
+
+    @once
+    def own_words(self) -> str:
+        """Its text without what the control's page at the same host begins and ends with."""
+        return own_words(self.answer.seen, self.control.seen if self.control is not None else None)
+
+    @once
+    def only_absence(self) -> str | None:
+        """The words by which it says at once that what was asked for is not there, if it says little else."""
+        if self.answer.is_record or self.answer.tells_of_object:
+            return None
+        return self.answer.words.only_absence(self.own_words, self.answer.ark.name, self._control_words)
+
+    # -- whether it explains the object's absence
+
+    @once
+    def withdrawal(self) -> str | None:
+        """Why a success explains that its object is there no more, if it does: it says so at once, of the object.
+
+        A page that describes an object is a record, whatever became of a part of it, unless its title or a heading
+        says so, or its first sentences of "this" object. What the control's page has in the same words is none.
+        """
+        answer, text = self.answer, self.own_words
+        is_long, describes = len(text) >= NOTICE_CHARS, answer.is_record or answer.tells_of_object
+        for each in answer.words.withdrawals(text, answer.ark.name, self._control_words):
+            is_first = each.place in ("title", "heading")
+            if (describes or is_long) and not (each.names_object or (is_first and not is_long)):
+                continue
+            if each.names_object or self.reply is ControlContrast.REFUSED_THERE or self._speaks_of_object:
+                return each.words
+        if is_long or describes:
+            return None
+        words = self._first_sure((quirks().elsewise, answer.words.title), (quirks().elsewise, text[:OPENING_CHARS]))
+        return words if words and self._speaks_of_object else None
+
+    @property
+    def _speaks_of_object(self) -> bool:
+        return self.answer.is_about_ark or quirks().this_object.search(plain(self.own_words)) is not None
+
+    @once
+    def explanation(self) -> str | None:
+        """The words by which a refusal explains itself, if it does, and speaks of this object (2023, 5.1)."""
+        answer, words = self.answer, self.answer.words
+        is_this = answer.seen.status != 404 and quirks().this_object.search(words.notice) is not None
+        if not (answer.is_about_ark or is_this):
+            return None
+        found = next(words.withdrawals(words.text[:NOTICE_CHARS], answer.ark.name, self._control_words), None)
+        if found:
+            return found.words
+        return self._first_sure((quirks().withdrawn, words.notice), (quirks().restricted, words.notice))
+
+    def _first_sure(self, *places: tuple[Phrases, str]) -> str | None:
+        words = (sure_words(phrases, text, self._control_words) for phrases, text in places)
+        return next(filter(None, words), None)

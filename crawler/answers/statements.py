@@ -1,0 +1,164 @@
+"""Pure: the statement of commitment in an answer, and how much of one its words are.
+
+A commitment is a rating by somebody, since some day; ``Not Guaranteed`` is one too (draft-kunze-ark-38, 5.1.1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+from crawler.answers.erc_values import missing_code
+from crawler.answers.quirks import plain, quirks
+from crawler.answers.records import STRUCTURED
+from crawler.answers.structured import COMMITMENT_KEYS, plain_key
+
+
+class Level(StrEnum):
+    """How permanent an object is said to be; the draft's own names."""
+
+    NOT_GUARANTEED = "Not Guaranteed"
+    DYNAMIC = "Permanent: Dynamic Content"
+    STABLE = "Permanent: Stable Content"
+    UNCHANGING = "Permanent: Unchanging Content"
+
+
+_LEVEL = re.compile(
+    r"(?P<not>\bnot[\W_]*guaranteed\b)"
+    r"|(?<!not )(?<!non)(?<!non-)\bpermanent(?:ly)?\b[\W_]*(?P<kind>dynamic|stable|unchanging)\b",
+    re.IGNORECASE,
+)
+_LEVELS = {"dynamic": Level.DYNAMIC, "stable": Level.STABLE, "unchanging": Level.UNCHANGING}
+_IN_TEXT = re.compile(
+    r"(?<!our )(?<!your )(?<!their )(?<!my )(?<!the )(?<!a )(?<!and )"
+    r"\b(?:commitment(?:\s+statement)?|persistence\s+(?:statement|policy)|permanence(?:\s+(?:statement|rating))?)\s*:\s*"
+    r"(?P<words>\S.{0,300}?)(?=[.;]\s|\s[|]\s|\Z)",
+    re.IGNORECASE,
+)
+#: What a promise about an object and its identifier speaks of; under a label that may mean other things, it has to.
+_OF_PERMANENCE = re.compile(
+    r"permanen|persist|p[ée]renn|perenn|durab|preserv|conserv|maintain|maintien|guarante|garant|long[- ]term|long terme"
+    r"|langfrist|dauerhaft|archiv|identif|\barks?\b|as long as|forever|indefinite|in perpetuity|perpetu|kept|commit"
+    r"|engag|verpflicht|compromi|compromet|impegn|keep|永[続久]|保[存证証]|長期|长期",
+    re.IGNORECASE,
+)
+#: What of that a licence, or a name, may say as well: "kept", "Archives", "perpetual" promise nothing of the object.
+_OF_USE = re.compile(
+    r"\bcc[\s-](?:by|0|zero)\b|\bcc0\b|creativecommons\.org|rightsstatements\.org|licen[cs]|lizen[zs]|licenza|copyright|©"
+    r"|public domain|domaine public|gemeinfrei|dominio p|rights? reserved|\brights?\b|\bdroits?\b|derechos|diritti"
+    r"|direitos|rechte|urheber|permission|genehmigung|autorisation|reproduc|re-?us[ea]|r[ée]utilis|nutzung|terms of use"
+    r"|fair use|open access|acc[èe]s libre|acceso abierto|accesso aperto|freely available",
+    re.IGNORECASE,
+)
+_BEYOND_USE = re.compile(
+    r"permanen|persist|p[ée]renn|durab|preserv|conservation|conserv[ée]|maintain|maintien|maintenu|long[- ]term"
+    r"|long terme|langfrist|dauerhaft|永[続久]|保[存证証]|長期|长期",
+    re.IGNORECASE,
+)
+#: An archive in a name or an address is none that archives.
+_NAMED_ARCHIVE = re.compile(
+    r"\b(?:the |des |der |du |de l'|dell'|del |do )?archiv(?:es?|s|io|o|um|ist|ists|al)?\b", re.IGNORECASE
+)
+_TO_COME = re.compile(r"(?:tb[acd]|todo|fixme|n/a)\b")
+#: Where only templates lead: hosts for examples (RFC 2606), and ARKs for examples and tests.
+_EXAMPLE_HOST = re.compile(r"https?://(?:[\w-]+\.)*example\.(?:com|org|net|edu)(?![\w.-]*\w)", re.IGNORECASE)
+_EXAMPLE_ARK = re.compile(r"\bark:/?(?:12345|99999)(?:/|\Z)", re.IGNORECASE)
+#: Keys that hold a commitment in some records, and in others what a thing is made of, or a licence.
+_AMBIGUOUS = frozenset({"policy", "support"})
+
+
+def level_of(words: str) -> Level | None:
+    """The permanence level that *words* name, in whatever punctuation; None for free text.
+
+    >>> level_of("Permanent, Unchanging Content:").value, level_of("kept as long as the library stands")
+    ('Permanent: Unchanging Content', None)
+    """
+    found = _LEVEL.search(words)
+    if found is None:
+        return None
+    return Level.NOT_GUARANTEED if found["not"] else _LEVELS[found["kind"].lower()]
+
+
+def statement_in(
+    record: Mapping[str, Mapping[str, str]] | None, text: str, labelled: str | None
+) -> Mapping[str, str] | None:
+    """The statement of commitment in an answer: a story of its own, a line of a record, or words on a page.
+
+    *labelled* are the words that the page has under a label for its commitment.
+    """
+    record = record or {}
+    if "erc-support" in record:
+        return dict(record["erc-support"])
+    for kind in ("erc", *STRUCTURED):
+        for label, value in record.get(kind, {}).items():
+            key = plain_key(label)
+            is_other = key in _AMBIGUOUS and not _promises(value) and not (kind == "erc" and is_placeholder(value))
+            if key in COMMITMENT_KEYS and not is_other:
+                return {"what": value}
+    if record and not record.keys() & {"json-ld", "embedded"}:
+        return None
+    words = labelled
+    if words is None and (found := _IN_TEXT.search(text)):
+        words = found["words"]
+        if not (_OF_PERMANENCE.search(words) or is_placeholder(words)):
+            return None
+    return None if words is None else {"what": words}
+
+
+def policy_link(statement: Mapping[str, str]) -> str | None:
+    """Where a statement says that it stands in full, if that is on the web: worth asking, once a run.
+
+    >>> policy_link({"what": "Not Guaranteed", "where": "https://a.example/policy"}), policy_link({"where": "room 7"})
+    ('https://a.example/policy', None)
+    """
+    where = statement.get("where", "").strip()
+    return where if re.fullmatch(r"https?://[^\s/]+\S*", where, re.IGNORECASE) else None
+
+
+def template_in(statement: Mapping[str, str], at: str) -> str | None:
+    """The guarantor, or the place, that only a template names: then its level is the template's, too.
+
+    >>> template_in({"who": "Harbour Library", "where": "http://example.com/ark:/99999/"}, "https://r.example/")
+    'http://example.com/ark:/99999/'
+    """
+    who, where = statement.get("who", ""), statement.get("where", "")
+    first = re.split(r"\s[|/:]\s|[|;:,]\s", statement.get("what", ""), maxsplit=1)[0]
+    named = next((each for each in (who, first) if _bare(each) in quirks().placeholder_guarantors), None)
+    if named is not None:
+        return named
+    host = _EXAMPLE_HOST.search(where)
+    is_own = host is not None and urlsplit(at).netloc.lower() == urlsplit(host[0]).netloc.lower()
+    return where if _EXAMPLE_ARK.search(where) or (host is not None and not is_own) else None
+
+
+def _promises(words: str) -> bool:
+    """Whether *words* under a label that may mean other things speak of permanence, and not of use alone.
+
+    >>> [_promises(words) for words in ("CC BY 4.0", "Rights: Archives of the Harbour", "CC0, preserved")]
+    [False, False, True]
+    """
+    if level_of(words) is not None:
+        return True
+    spoken = _NAMED_ARCHIVE.sub("", re.sub(r"https?://[^/\s]*", "", words))
+    return bool((_BEYOND_USE if _OF_USE.search(words) else _OF_PERMANENCE).search(spoken))
+
+
+def is_placeholder(what: str) -> bool:
+    """Whether a statement is what a template, a program or an empty form leaves."""
+    words, known = _bare(what), quirks()
+    if words in known.placeholder_words or words == "" or _TO_COME.match(words) or missing_code(what):
+        return True
+    return level_of(what) is None and any(phrase in plain(what) for phrase in known.placeholder_phrases)
+
+
+def _bare(words: str) -> str:
+    """*words* in plain form, without quotes, brackets and punctuation around them."""
+    return re.sub(r"\A[\W_]+|[\W_]+\Z", "", plain(words))
+
+
+def points_somewhere(statement: Mapping[str, str]) -> bool:
+    """Whether a statement without a ``what`` of its own says where the commitment stands, and whose it is."""
+    where, who = statement.get("where", ""), statement.get("who", "")
+    return "what" not in statement and where.startswith("http") and bool(who) and not missing_code(who)

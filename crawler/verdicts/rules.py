@@ -1,0 +1,76 @@
+"""Ordered rules: under which condition over the facts a service has which outcome, and by what right.
+
+The first rule of a table whose condition holds decides. The tables are printed in ``docs/verdicts.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from crawler.observations import OutcomeT, ServiceVerdict
+
+Facts = TypeVar("Facts")
+
+
+def _nothing(facts: Any) -> Mapping[str, Any]:
+    return {}
+
+
+def always(facts: Any) -> bool:
+    """The condition that always holds."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Rule(Generic[Facts, OutcomeT]):
+    """One line of a table."""
+
+    when: str
+    """The condition in words; unique in its table."""
+    holds: Callable[[Facts], bool]
+    outcome: OutcomeT
+    evidence: Callable[[Facts], Iterable[str | None]]
+    """The sentences that support the outcome."""
+    parsed: Callable[[Facts], Mapping[str, Any]] = _nothing
+    """The values that were read from the answer."""
+    basis: str = ""
+    """The passage of a specification on which it rests, where one says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleGroup(Generic[Facts, OutcomeT]):
+    """Rules of a table under one condition."""
+
+    when: str
+    holds: Callable[[Facts], bool]
+    rules: tuple[Rule[Facts, OutcomeT], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTable(Generic[Facts, OutcomeT]):
+    """The rules about one matter, in their order; the last one of the last group always holds."""
+
+    title: str
+    groups: tuple[RuleGroup[Facts, OutcomeT], ...]
+
+    @property
+    def rules(self) -> tuple[Rule[Facts, OutcomeT], ...]:
+        """All its rules."""
+        return tuple(rule for group in self.groups for rule in group.rules)
+
+    def first(self, facts: Facts) -> Rule[Facts, OutcomeT]:
+        """The first rule that holds."""
+        for group in self.groups:
+            if group.holds(facts):
+                for rule in group.rules:
+                    if rule.holds(facts):
+                        return rule
+        raise LookupError(f"no rule of {self.title} holds")  # the last one always does
+
+    def judge(self, facts: Facts) -> ServiceVerdict[OutcomeT]:
+        """The verdict of the first rule that holds."""
+        rule = self.first(facts)
+        evidence = tuple(dict.fromkeys(words for words in rule.evidence(facts) if words))
+        return ServiceVerdict(rule.outcome, evidence, rule.parsed(facts))
