@@ -29,6 +29,7 @@ from crawler.observations import (
     Verdict,
 )
 from crawler.verdicts.access import WORTH, judge_object
+from crawler.verdicts.closed import ClosedCollection
 from crawler.verdicts.commitment import CommitmentFacts, judge_commitment
 from crawler.verdicts.inflection import judge_metadata
 from crawler.verdicts.verdict import WAYS, VerdictContext, judge, skipped
@@ -89,6 +90,7 @@ def judged(vector: dict[str, Any]) -> Verdict:
         context=VerdictContext(
             **controls,
             neighbours=vector.get("neighbours", 0),
+            closed=ClosedCollection(vector["closed"]) if "closed" in vector else None,
             earlier=[observation(Question(name), told, url) for name, told in vector.get("earlier", [])],
             tls={
                 (host, 443): TlsResult(host, 443, False, reason, "") for host, reason in vector.get("tls", {}).items()

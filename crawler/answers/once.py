@@ -12,7 +12,7 @@ class once(Generic[T]):  # noqa: N801  (it stands where `property` does)
     """Like `functools.cached_property`, for objects that one thread reads."""
 
     def __init__(self, read: Callable[[Any], T]) -> None:
-        self._read = read
+        self.read = read
         self.__doc__ = read.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -27,5 +27,5 @@ class once(Generic[T]):  # noqa: N801  (it stands where `property` does)
     def __get__(self, instance: object | None, owner: type) -> T | Self:
         if instance is None:
             return self
-        value = instance.__dict__[self._name] = self._read(instance)
+        value = instance.__dict__[self._name] = self.read(instance)
         return value

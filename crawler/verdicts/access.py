@@ -333,18 +333,18 @@ OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
     "The object",
     (
         RuleGroup(
-            "the chain has no last answer",
+            "chains without a last answer",
             lambda facts: not facts.answer.is_answered,
             tuple(_unanswered(end.value, outcome) for end, outcome in OUTCOME_OF_END.items()),
         ),
-        RuleGroup("any answer", always, (_CHALLENGE,)),
+        RuleGroup("all other answers", always, (_CHALLENGE,)),
         RuleGroup(
-            "a success with a THUMP-Status of 400 or more",
+            "successes with a THUMP-Status of 400 or more",
             lambda facts: facts.answer.thump_fault is not None,
             tuple(_by_thump(outcome, codes) for outcome, codes in _STATUSES.items()),
         ),
-        RuleGroup("a success", lambda facts: facts.answer.is_success, (*_SPECIAL_PAGES, *_WORTH)),
-        RuleGroup("any other status", always, _REFUSALS),
+        RuleGroup("other successes", lambda facts: facts.answer.is_success, (*_SPECIAL_PAGES, *_WORTH)),
+        RuleGroup("all other statuses", always, _REFUSALS),
     ),
 )
 

@@ -173,13 +173,13 @@ _PAGES: tuple[MetadataRule, ...] = (
 METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
     "The metadata",
     (
-        RuleGroup("the chain has no last answer", lambda facts: not facts.answer.is_answered, _UNANSWERED),
-        RuleGroup("any answer", always, _CHALLENGED),
-        RuleGroup("a success", lambda facts: facts.answer.is_success, _FAULTS),
-        RuleGroup("no success", lambda facts: not facts.answer.is_success, _REFUSALS),
-        RuleGroup("any success", always, _NOT_ABOUT_THE_OBJECT),
-        RuleGroup("a record", lambda facts: facts.answer.seen.record is not None, _RECORDS),
-        RuleGroup("a page, or what is no text", always, _PAGES),
+        RuleGroup("chains without a last answer", lambda facts: not facts.answer.is_answered, _UNANSWERED),
+        RuleGroup("all other answers", always, _CHALLENGED),
+        RuleGroup("successes", lambda facts: facts.answer.is_success, _FAULTS),
+        RuleGroup("all other statuses", lambda facts: not facts.answer.is_success, _REFUSALS),
+        RuleGroup("other successes", always, _NOT_ABOUT_THE_OBJECT),
+        RuleGroup("records", lambda facts: facts.answer.seen.record is not None, _RECORDS),
+        RuleGroup("pages, and what is no text", always, _PAGES),
     ),
 )
 

@@ -44,6 +44,7 @@ from crawler.verdicts.remarks import (
     plain_remarks,
     tls_remarks,
 )
+from crawler.verdicts.rules import Rule, RuleGroup, RuleTable, always
 from extractors.ark import Ark
 from extractors.naan import RegistryEntry
 
@@ -59,6 +60,16 @@ WAYS: Mapping[Question, tuple[str, str]] = {
 }
 #: Ways that lead past the resolver as written: their success is that the ARK works elsewhere.
 _ELSEWHERE = frozenset({Question.AT_PATH, Question.AT_REGISTRY, Question.AT_GLOBAL})
+#: When an outcome stands by itself, whatever the answers show.
+WITHOUT_RULES: Sequence[tuple[ObjectOutcome, str]] = (
+    (ObjectOutcome.INVALID, "a line of input holds no ARK that could be asked for"),
+    (ObjectOutcome.SKIPPED, "the NAAN is for examples or tests (12345, 99999): it is never requested"),
+    (ObjectOutcome.UNDETERMINED, "nothing was observed, because the run ended early"),
+    (
+        ObjectOutcome.WORKS_ELSEWHERE,
+        "as written it fails, and it is reached under a path that its host names, or at another resolver",
+    ),
+)
 #: Why nothing was asked about metadata, by the family of the object's outcome.
 _UNASKED_METADATA: Mapping[Family, str] = {
     Family.WORKS: "nothing was asked about metadata",
@@ -66,6 +77,40 @@ _UNASKED_METADATA: Mapping[Family, str] = {
     Family.UNREACHABLE: "the object's host gave no answer, so nothing was asked about metadata",
     Family.NOT_JUDGED: "the object could not be asked for, so nothing was asked about its metadata",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectAccess:
+    """Which answer stands for the object, by which way it was had, and the verdict on it."""
+
+    way: Question
+    answer: AnswerFacts
+    verdict: ServiceVerdict[ObjectOutcome]
+
+    @property
+    def family(self) -> Family:
+        """The family of its outcome."""
+        return FAMILY_OF[self.verdict.outcome]
+
+
+def _unasked_metadata(family: Family, words: str) -> Rule[ObjectAccess, MetadataOutcome]:
+    return Rule(
+        f"the outcome for the object is of the family {family.value}",
+        lambda access: access.family is family,
+        MetadataOutcome.NOT_ASKED,
+        lambda access: [words],
+    )
+
+
+#: The rules about metadata where no inflection was asked, by the object's outcome.
+UNASKED_RULES: RuleTable[ObjectAccess, MetadataOutcome] = RuleTable(
+    "The metadata, where no inflection was asked",
+    (
+        RuleGroup(
+            "always", always, tuple(_unasked_metadata(family, words) for family, words in _UNASKED_METADATA.items())
+        ),
+    ),
+)
 
 
 def skipped(ark: Ark, request_url: str, reason: str) -> Verdict:
@@ -148,20 +193,6 @@ def judge(
 
 
 # -- the object
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectAccess:
-    """Which answer stands for the object, by which way it was had, and the verdict on it."""
-
-    way: Question
-    answer: AnswerFacts
-    verdict: ServiceVerdict[ObjectOutcome]
-
-    @property
-    def family(self) -> Family:
-        """The family of its outcome."""
-        return FAMILY_OF[self.verdict.outcome]
 
 
 def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContext) -> ObjectAccess:
@@ -257,8 +288,7 @@ def _judge_metadata(
     """The best of what the inflections gave, in the order in which they were asked, and which of them describe."""
     verdicts = _verdicts_on_metadata(answers, access.answer, around.control_info)
     if not verdicts:
-        words = _UNASKED_METADATA[access.family]
-        return ServiceVerdict(MetadataOutcome.NOT_ASKED, (words,)), ()
+        return UNASKED_RULES.judge(access), ()
     first, describing = _best(verdicts)
     others = tuple(words for verdict in verdicts.values() if verdict is not first for words in verdict.evidence)
     return replace(first, evidence=first.evidence + others), describing

@@ -1,0 +1,56 @@
+"""The rules of verdicts: complete, each reached, and the page about them as it should be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
+from crawler.verdicts.rule_page import SERVICES, TABLES, page
+from crawler.verdicts.rules import Rule, RuleTable
+from crawler.verdicts.verdict import WITHOUT_RULES
+from tests.test_verdict import judged
+from tests.vectors import vectors
+
+PAGE = Path(__file__).parent.parent / "docs" / "verdicts.md"
+
+
+def test_the_page_about_verdicts_is_current() -> None:
+    assert PAGE.read_text("utf-8") == page(), "run: python -m crawler.verdicts.rule_page docs/verdicts.md"
+
+
+@pytest.mark.parametrize("outcome", [*ObjectOutcome, *MetadataOutcome, *CommitmentOutcome], ids=repr)
+def test_every_outcome_has_a_rule(outcome: ObjectOutcome | MetadataOutcome | CommitmentOutcome) -> None:
+    letters = next(letters for _, outcomes, letters in SERVICES if isinstance(outcome, outcomes))
+    ruled = {rule.outcome for letter in letters for rule in TABLES[letter].rules}
+    assert outcome in ruled | {each for each, _ in WITHOUT_RULES}
+
+
+def test_every_rule_is_reached_by_a_vector(monkeypatch: pytest.MonkeyPatch) -> None:
+    reached: Counter[tuple[str, str]] = Counter()
+    first = RuleTable.first
+
+    def counted(table: RuleTable[Any, Any], facts: Any) -> Rule[Any, Any]:
+        rule = first(table, facts)
+        reached[table.title, rule.when] += 1
+        return rule
+
+    monkeypatch.setattr(RuleTable, "first", counted)
+    for row in vectors("verdicts"):
+        judged(row.values[0])
+    missed = [
+        (table.title, rule.when)
+        for table in TABLES.values()
+        for rule in table.rules
+        if not reached[table.title, rule.when]
+    ]
+    assert missed == []
+
+
+def test_conditions_tell_the_rules_of_a_table_apart() -> None:
+    for table in TABLES.values():
+        conditions = [rule.when for rule in table.rules]
+        assert len(set(conditions)) == len(conditions), table.title
