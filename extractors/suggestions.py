@@ -5,6 +5,7 @@ A suggestion is a guess for a reader to look at and for a resolver to confirm; i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -38,6 +39,11 @@ class Edit(StrEnum):
     MISSING_CHARACTER = "missing-character"
 
 
+#: Edits that nothing explains: they must leave a numbered name of its series.
+_ODD_EDITS = (Edit.SURPLUS_CHARACTER, Edit.WRONG_CHARACTER, Edit.MISSING_CHARACTER)
+_NUMBERED = re.compile(r"(?P<series>[a-z]+(?:[0-9][a-z]+)?)[0-9]{4,}[a-z]?\Z")
+
+
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """An ARK that may have been meant, and the one edit that leads to it."""
@@ -57,8 +63,8 @@ def suggestions(
     """At most *limit* ARKs that differ from *ark* by one edit and pass, likeliest first; none where it doesn't fail.
 
     First come those that stand elsewhere too (*is_seen*, of a normal form), then those with the fewest characters that
-    no check character counts, then the order is that of `Edit`; within a kind a digit for a digit and a letter for a
-    letter, then the place in the name. *fits* says whether an ARK has the shape of its shoulder's names; those that
+    no check character counts, then the order is that of `Edit`, then the place in the name. A digit is replaced by a
+    digit and a letter by a letter, but for look-alikes; a numbered name keeps its series (bpt6k). *fits* says whether an ARK has the shape of its shoulder's names; those that
     don't are left out, as are those that are of another shoulder.
 
     >>> [(str(found.ark), found.edit.value) for found in suggestions(Ark.parse("ark:/12148/cb32895690"), limit=1)]
@@ -73,7 +79,8 @@ def suggestions(
     assert zone is not None
     found: dict[str, Edit] = {}
     for name, edit in _edited(ark.naan, ark.name, zone):
-        if name not in found and zone.passes(ark.naan, name) and _keeps_shoulder(name, ark.name):
+        keeps = _keeps_shoulder(name, ark.name) and _keeps_series(name, ark.name, edit)
+        if name not in found and keeps and zone.passes(ark.naan, name):
             found[name] = edit
 
     def rank(name: str) -> tuple[bool, int]:
@@ -92,6 +99,29 @@ def _keeps_shoulder(name: str, written: str) -> bool:
     """
     shoulder = shoulder_of(written.lower())
     return shoulder is None or shoulder_of(name.lower()) == shoulder
+
+
+def _keeps_series(name: str, written: str, edit: Edit) -> bool:
+    """Return whether *name* is of the series of the one that was *written*, where that is a numbered one.
+
+    A look-alike may have hidden the series, and to append a check character is always worth a try.
+    """
+    series = series_of(written)
+    if series is None or edit is Edit.MISSING_CHECK_CHARACTER:
+        return True
+    return series_of(name) == series if edit in _ODD_EDITS else series_of(name) is not None
+
+
+def series_of(name: str) -> str | None:
+    """Return the letters, perhaps with one digit, that a numbered name begins with; None where it is of another form.
+
+    Its numbers hold no letters but the last character, which may be one.
+
+    >>> series_of("bpt6k8301661f"), series_of("cb32895690j"), series_of("cb219g3518"), series_of("kt4199q42g")
+    ('bpt6k', 'cb', None, None)
+    """
+    found = _NUMBERED.match(name.lower())
+    return found["series"] if found else None
 
 
 def lower_case_form(written: str, ark: Ark) -> Ark | None:
@@ -122,9 +152,10 @@ def _edited(naan: str, name: str, zone: Zone) -> Iterator[tuple[str, Edit]]:
     for at in places[:-1]:
         yield name[:at] + name[at + 1] + name[at] + name[at + 2 :], Edit.SWAPPED_CHARACTERS
     yield from ((removed[at], Edit.SURPLUS_CHARACTER) for at in places)
-    passing = [(at, char) for at in places for char in _passing_between(zone, naan, name[:at], name[at + 1 :])]
-    for at, char in sorted(passing, key=lambda edit: edit[1].isdigit() != name[edit[0]].isdigit()):
-        yield name[:at] + char + name[at + 1 :], Edit.WRONG_CHARACTER
+    for at in places:
+        for char in _passing_between(zone, naan, name[:at], name[at + 1 :]):
+            if at == len(name) - 1 or char.isdigit() == name[at].isdigit():  # else it would be a look-alike
+                yield name[:at] + char + name[at + 1 :], Edit.WRONG_CHARACTER
     for at in range(len(name) + 1):
         for char in _passing_between(zone, naan, name[:at], name[at:]):
             yield name[:at] + char + name[at:], Edit.MISSING_CHARACTER

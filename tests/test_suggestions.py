@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from extractors.ark import BETANUMERIC, Ark, shoulder_of
 from extractors.checkchar import CheckCharacter, Zone, Zones, check
-from extractors.suggestions import LONGEST_NAME, Edit, Suggestion, lower_case_form, suggestions
+from extractors.suggestions import LONGEST_NAME, Edit, Suggestion, lower_case_form, series_of, suggestions
 from tests.test_checkchar import checked, minted
 from tests.vectors import vectors
 
@@ -34,7 +34,9 @@ def edits(name: str, alphabet: str) -> st.SearchStrategy[str]:
     return st.one_of(
         st.builds(lambda at: name[:at] + name[at] + name[at:], places),
         st.builds(lambda at: name[:at] + name[at + 1 :], places),
-        st.builds(lambda at, char: name[:at] + char + name[at + 1 :], places, st.sampled_from(alphabet)),
+        st.builds(lambda at, char: name[:at] + char + name[at + 1 :], places, st.sampled_from(alphabet)).filter(
+            lambda edited: all(was.isdigit() == is_now.isdigit() for was, is_now in zip(name, edited, strict=True))
+        ),
         st.builds(lambda at, char: name[:at] + char + name[at:], places, st.sampled_from(alphabet + "),*_~")),
         st.builds(lambda at: name[:at] + name[at : at + 2][::-1] + name[at + 2 :], places),
         st.just(name.swapcase()),
@@ -48,7 +50,36 @@ def test_what_was_meant_is_among_the_suggestions(naan: str, stem: str, data: st.
     written = Ark(naan, data.draw(edits(meant.name, zone.alphabet)), "/f1")
     found = {suggestion.ark.base for suggestion in suggestions(written, limit=1000)}
     keeps_shoulder = shoulder_of(written.name.lower()) in (None, shoulder_of(meant.name))
+    assume(series_of(written.name) == series_of(meant.name))
     assert (meant in found) is (check(written) is CheckCharacter.FAILS and keeps_shoulder)
+
+
+@pytest.mark.parametrize("written", ["bpt6k8301662", "bpt6k8301661g", "cb21903518g", "btv1b8449961x", "cb328956905z"])
+def test_a_suggestion_for_a_numbered_name_is_of_its_series(written: str) -> None:
+    """Not bpt6s8301661 for bpt6k8301661, nor cb219g3518: no letter stands among the digits but the last."""
+    found = [suggestion.ark.name for suggestion in suggestions(Ark("12148", written), limit=1000)]
+    if written[-1].isdigit():
+        assert found[0] == written + "0123456789bcdfghjkmnpqrstvwxz"[_total(written) % 29]  # appended
+    if written[-1].isalpha():
+        found = found[1:]
+    assert found
+    assert {series_of(name) for name in found} == {series_of(written)}
+
+
+def _total(name: str) -> int:
+    return sum(at * max(0, "0123456789bcdfghjkmnpqrstvwxz".find(char)) for at, char in enumerate(name, start=1))
+
+
+def test_a_digit_is_taken_for_a_letter_only_where_they_look_alike() -> None:
+    written = "kt4199q42f"
+    for suggestion in suggestions(Ark("13030", written), limit=1000):
+        if suggestion.edit is Edit.WRONG_CHARACTER:
+            pairs = list(zip(written, suggestion.ark.name, strict=True))[:-1]
+            assert all(was.isdigit() == is_now.isdigit() for was, is_now in pairs)
+    [(found, edit)] = [
+        (suggestion.ark.name, suggestion.edit) for suggestion in suggestions(Ark("12148", "btvlb8449691v"), limit=1)
+    ]
+    assert (found, edit) == ("btv1b8449691v", Edit.LOOK_ALIKE)
 
 
 @given(st.sampled_from(["12148", "13960", "13030"]), stems)
