@@ -64,8 +64,8 @@ def suggestions(
 
     First come those that stand elsewhere too (*is_seen*, of a normal form), then those with the fewest characters that
     no check character counts, then the order is that of `Edit`, then the place in the name. A digit is replaced by a
-    digit and a letter by a letter, but for look-alikes; a numbered name keeps its series (bpt6k). *fits* says whether an ARK has the shape of its shoulder's names; those that
-    don't are left out, as are those that are of another shoulder.
+    digit and a letter by a letter, but for look-alikes; a numbered name keeps its series (bpt6k). *fits* says whether
+    an ARK has the shape of its shoulder's names; those that don't are left out, as are those of another shoulder.
 
     >>> [(str(found.ark), found.edit.value) for found in suggestions(Ark.parse("ark:/12148/cb32895690"), limit=1)]
     [('ark:12148/cb32895690j', 'missing-check-character')]
