@@ -20,6 +20,7 @@ from arkaudit.progress import JUDGING, RunProgress
 from arkaudit.resuming import ResumeDecision
 from arkaudit.seeds import Seeds
 from crawler.asking.maptr import dns_look_up, with_resolvers
+from crawler.conversation import AskingRules
 from crawler.deciding import decide_unresolved, record_registry_findings
 from crawler.document_reading import DocumentWorker
 from crawler.judging import Background, judge_run
@@ -159,14 +160,16 @@ def audit(
                     "probed_hosts": probed,
                     "targets": asked,
                     "readings": possible(),
-                    "registry": _with_dns(registry, asked) if config.resolve.maptr else registry,
-                    "resolver": config.resolver,
-                    "direct": config.resolve.direct,
-                    "legacy": config.resolve.legacy_inflections,
-                    "conformance": config.resolve.conformance,
-                    "conformance_from": config.resolve.conformance_from,
-                    "closed": config.closed_collections,
-                    "patience": config.patience,
+                    "rules": AskingRules(
+                        registry=_with_dns(registry, asked) if config.resolve.maptr else registry,
+                        resolver=config.resolver,
+                        direct=config.resolve.direct,
+                        legacy=config.resolve.legacy_inflections,
+                        conformance=config.resolve.conformance,
+                        conformance_from=config.resolve.conformance_from,
+                        closed=config.closed_collections,
+                        patience=config.patience,
+                    ),
                 }
 
             def started(crawler: Crawler) -> None:

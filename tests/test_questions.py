@@ -20,9 +20,9 @@ from crawler.asking.questions import (
     question_url,
     reached,
 )
+from crawler.conversation import is_worth_asking
 from crawler.observations import ACCESS, ChainEnd, Hop, Observation, Question
 from crawler.resolving import same_host
-from crawler.spiders.arks import is_worth_asking
 from extractors.ark import Ark
 from extractors.checkchar import CheckCharacter, check
 from extractors.naan import Registry, RegistryEntry, ResolverTarget

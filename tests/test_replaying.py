@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from types import SimpleNamespace
 
-from scrapy import Request
-
-from crawler.observations import ChainEnd, Observation, Question
+from crawler.answers.answer import read_answer
+from crawler.conversation import Ask
+from crawler.observations import ChainEnd, Hop, Observation, Question
 from crawler.spiders.replaying import Replay
 from extractors.ark import Ark
 
 URL = "https://n2t.net/ark:/12x45/x5"
+BEFORE = "2026-11-21T12:00:00.000+00:00"
 NOW = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
 
 
-def request(question: Question, attempt: int = 1, url: str = URL) -> Request:
-    case = SimpleNamespace(request_url=url)
-    return Request(url, cb_kwargs={"case": case, "question": question, "asked": url, "attempt": attempt})
+def observation_of(ask: Ask, hops: tuple[Hop, ...] = (), body: str = "") -> Observation:
+    """The answer to a question, as it is read from a body."""
+    answer = read_answer(body.encode(), "text/html" if body.startswith("<") else "text/plain", ask.ark)
+    return Observation(
+        ask.ark, ask.request_url, ask.question, ask.url, hops, ChainEnd.ANSWERED,
+        attempt=ask.attempt, media_type=answer.media_type, title=answer.title, text=answer.text,
+        record=answer.record, similarity=answer.similarity, facts=answer.facts,
+    )  # fmt: skip
+
+
+def asking(question: Question, attempt: int = 1, url: str = URL, wait_s: float = 0.0) -> Ask:
+    ark = Ark.parse("ark:12x45/x5")
+    hop = Hop(url, "GET", BEFORE, 503)
+    before = Observation(ark, url, question, url, (hop,), ChainEnd.ANSWERED, attempt=attempt - 1)
+    return Ask(ark, url, question, url, before if attempt > 1 else None, wait_s)
 
 
 def seen(question: Question, attempt: int = 1, url: str = URL) -> Observation:
-    return Observation(Ark.parse("ark:12x45/x5"), url, question, url, (), ChainEnd.ANSWERED, attempt=attempt)
+    return observation_of(asking(question, attempt, url))
 
 
 def test_what_has_no_answer_is_open_in_the_order_in_which_it_was_asked() -> None:
     replay = Replay()
-    asked = [request(Question.OBJECT), request(Question.INFO), request(Question.DOUBLE), request(Question.OBJECT, 2)]
+    asked = [asking(Question.OBJECT), asking(Question.INFO), asking(Question.DOUBLE), asking(Question.OBJECT, 2)]
     replay.ask(asked)
     assert replay.answered(seen(Question.INFO)) is asked[1]
     assert [each for each, _ in replay.open(now=NOW)] == [asked[0], asked[2], asked[3]]
@@ -34,7 +46,7 @@ def test_what_has_no_answer_is_open_in_the_order_in_which_it_was_asked() -> None
 
 def test_attempts_and_urls_are_told_apart() -> None:
     replay = Replay()
-    replay.ask([request(Question.OBJECT, 1), request(Question.OBJECT, 2), request(Question.OBJECT, url=URL + "y")])
+    replay.ask([asking(Question.OBJECT, 1), asking(Question.OBJECT, 2), asking(Question.OBJECT, url=URL + "y")])
     assert replay.awaits(seen(Question.OBJECT, 2))
     assert not replay.awaits(seen(Question.OBJECT, 3))
     assert replay.answered(seen(Question.OBJECT, 3)) is None
@@ -45,12 +57,12 @@ def test_an_answer_that_comes_by_before_its_question_is_found_when_it_is_asked()
     replay = Replay()
     assert replay.answered(seen(Question.INFO)) is None
     assert replay.answers_to_find() == []
-    replay.ask([request(Question.INFO), request(Question.DOUBLE)])
+    replay.ask([asking(Question.INFO), asking(Question.DOUBLE)])
     assert replay.answers_to_find() == [(URL, Question.INFO, 1)]
 
 
 def test_a_pause_that_a_host_asked_for_is_kept_as_far_as_it_is_not_over() -> None:
     replay = Replay()
-    replay.ask_later(request(Question.OBJECT, 2), wait_s=40, since="2026-11-21T12:00:00.000+00:00")
-    replay.ask_later(request(Question.INFO, 2), wait_s=4, since="2026-11-21T12:00:00.000+00:00")
+    replay.ask([asking(Question.OBJECT, 2, wait_s=40)])
+    replay.ask([asking(Question.INFO, 2, wait_s=4)])
     assert [wait_s for _, wait_s in replay.open(now=NOW)] == [10, -26]

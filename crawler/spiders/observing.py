@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from crawler.answers.answer import read_answer
-from crawler.observations import Observation, Question
+from crawler.conversation import Ask
+from crawler.observations import Observation
 from crawler.wire.flags import INCOMPLETE, STOPPED, incomplete
 from crawler.wire.middlewares import chain_of
 from extractors.ark import Ark
@@ -18,29 +19,21 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 
-def observe(
-    ark: Ark,
-    request_url: str,
-    question: Question,
-    asked: str,
-    attempt: int,
-    request: Request,
-    response: Response | None,
-) -> Observation:
-    """The observation of *question*: the chain that *request* ended, and what its last answer says."""
+def observe(ask: Ask, request: Request, response: Response | None) -> Observation:
+    """The observation of an *ask*: the chain that *request* ended, and what its last answer says."""
     hops, end, detail = chain_of(request)
     body = b"" if response is None else response.body
     content_type = hops[-1].headers.get("Content-Type") if hops else None
-    answer = read_answer(body, content_type, _asked_about(ark, asked))
+    answer = read_answer(body, content_type, _asked_about(ask.ark, ask.url))
     return Observation(
-        ark=ark,
-        request_url=request_url,
-        question=question,
-        asked_url=asked,
+        ark=ask.ark,
+        request_url=ask.request_url,
+        question=ask.question,
+        asked_url=ask.url,
         hops=hops,
         end=end,
         detail=detail,
-        attempt=attempt,
+        attempt=ask.attempt,
         media_type=answer.media_type,
         title=answer.title,
         text=answer.text,

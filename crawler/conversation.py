@@ -1,0 +1,399 @@
+"""Pure: the conversation with resolvers about the ARKs of a run: an answer comes in, and the next questions go out.
+
+What is asked depends on the answers, in their order, and on nothing else: the same answers ask the same questions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from crawler.answers.facts import AnswerFacts
+from crawler.asking.controls import ENOUGH_NAMES, Neighbourhood, Shoulders, control_url, place_of
+from crawler.asking.paths import origin_of, resolver_path
+from crawler.asking.questions import AskingContext, Places, next_question, question_url, reached
+from crawler.attempts import Patience, next_attempt
+from crawler.observations import ACCESS, Observation, Question
+from crawler.resolving import INFLECTED, INFLECTIONS, label_of, names_skipped_ark, sendable, url_fault
+from crawler.verdicts.answer_sets import is_about_resolver
+from crawler.verdicts.closed import ClosedCollection, closed_for
+from crawler.verdicts.readings import CandidateReading, learned, meant_by, next_reading, readings_of
+from crawler.verdicts.spellings import SHOULDERS_A_RESOLVER, forms
+from crawler.verdicts.verdict import Description, described_by
+from extractors.ark import Ark
+from extractors.naan import Registry
+from extractors.normalize import LABEL
+
+Target = tuple[Ark, str]
+
+#: Characters of the address of a policy, beyond which it is none.
+LONGEST_POLICY = 2000
+#: So many ARKs are asked for in the other label form in vain before a resolver counts as indifferent to it.
+LABELS_TRIED = 3
+_DESCRIPTIVE = frozenset(INFLECTED)
+#: Questions that are put for many ARKs at once.
+_SHARED = frozenset({Question.CONTROL, Question.CONTROL_INFO, Question.POLICY_LINK})
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question to put."""
+
+    ark: Ark
+    request_url: str
+    """The URL of the object question that it belongs to."""
+    question: Question
+    url: str
+    """The URL that puts it, as it is recorded."""
+    after: Observation | None = None
+    """The answer of the attempt before, which stands if nothing goes out for this one."""
+    wait_s: float = 0.0
+    """Seconds to wait since then."""
+
+    @property
+    def attempt(self) -> int:
+        """The number of this attempt, from 1 on."""
+        return 1 if self.after is None else self.after.attempt + 1
+
+    @property
+    def key(self) -> tuple[str, Question, int]:
+        """The key that it shares with its answer."""
+        return self.request_url, self.question, self.attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A target about which nothing is left to ask."""
+
+    request_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskingRules:
+    """What is asked at all, and of whom."""
+
+    registry: Registry = field(default_factory=Registry.builtin)
+    resolver: str = "https://n2t.net/"
+    """The global resolver."""
+    direct: bool = False
+    """Whether compact ARKs are asked for at the registry's targets."""
+    legacy: bool = True
+    """Whether ``??`` and ``?`` may be asked."""
+    conformance: bool = True
+    """Whether resolvers are asked for other spellings, too."""
+    conformance_from: int = ENOUGH_NAMES
+    """How many ARKs a shoulder needs for that."""
+    closed: Sequence[ClosedCollection] = ()
+    patience: Patience = field(default_factory=Patience)
+
+
+def is_worth_asking(policy: str) -> bool:
+    """Whether the address of a policy may be asked, whoever has written it into a record."""
+    return len(policy) <= LONGEST_POLICY and url_fault(sendable(policy)) is None and not names_skipped_ark(policy)
+
+
+@dataclass(slots=True)
+class Case:
+    """One ARK at one URL, and what has been answered so far."""
+
+    ark: Ark
+    request_url: str
+    first_url: str
+    """Where the object is asked for: there, or straight at the registry's target."""
+    places: Places
+    readings: tuple[CandidateReading, ...] = ()
+    """What its mention may stand for, itself first; empty when it is just a reading of another's."""
+    meant: tuple[CandidateReading, ...] = ()
+    """What may have been meant, where its check character fails."""
+    is_guess: bool = False
+    """Whether it is no more than what may have been meant: nothing is asked but whether it lives."""
+    answers: dict[Question, AnswerFacts] = field(default_factory=dict)
+    open: int = 0
+    """Questions that are on their way, and answers about others that it waits for."""
+    _described: Description | None = None
+
+    def add(self, question: Question, answer: AnswerFacts) -> None:
+        """Keep the answer to a question."""
+        self.answers[question] = answer
+        self._described = None
+
+    @property
+    def described(self) -> Description:
+        """The description of its object by the answers so far."""
+        if self._described is None:
+            self._described = described_by(self.answers)
+        return self._described
+
+    @property
+    def answer(self) -> AnswerFacts | None:
+        """The answer by which the object was reached, or else the first; None while that is on its way."""
+        return reached(self.answers) or self.answers.get(Question.OBJECT)
+
+    def waits_for(self, url: str) -> bool:
+        """Whether the answer at *url* is about a reading of this one."""
+        return url != self.request_url and any(each.url == url for each in (*self.readings, *self.meant))
+
+
+@dataclass(slots=True)
+class ResolverNotes:
+    """What was learned in this run of one resolver."""
+
+    labels_taken: set[str] = field(default_factory=set)
+    labels_tried: Counter[str] = field(default_factory=Counter)
+    sampled: int = 0
+    """How many of its shoulders have been looked at for conformance."""
+
+
+Outgoing = Ask | Finished
+
+
+class Conversation:
+    """The state of the conversation about all targets of a run: `begin` each, and `hear` what is answered."""
+
+    def __init__(
+        self,
+        targets: Callable[[], Iterable[Target]],
+        rules: AskingRules,
+        readings: Mapping[str, Sequence[CandidateReading]] | None = None,
+        *,
+        recall: Callable[[str], Iterable[Observation]] = lambda url: (),
+    ) -> None:
+        """Begin with what all *targets* together show; *readings* are what else they may stand for, by URL.
+
+        *recall* gives the answers at the URL of a target that was finished: they are not kept here.
+        """
+        self._rules = rules
+        self._recall = recall
+        self._readings = readings or {}
+        self._evidence = learned(targets())
+        self._shoulders = Shoulders.among((ark for ark, _ in targets()), rules.registry)
+        self._cases: dict[str, Case] = {}
+        """Those that are open, and those that were opened as other readings."""
+        self._finished: set[int] = set()
+        """Hashes of the URLs of cases that were finished."""
+        self._waiting: dict[str, Case] = {}
+        """Cases whose next question depends on the answer about another reading."""
+        self._waiting_for_path: dict[str, list[Case]] = {}
+        self._controls: dict[Neighbourhood, AnswerFacts] = {}
+        self._paths: dict[str, str | None] = {}
+        """The path of a host's resolver by its own word, None for hosts that say nothing."""
+        self._policies: set[str] = set()
+        self._resolvers: defaultdict[str, ResolverNotes] = defaultdict(ResolverNotes)
+        self._asked: set[tuple[Neighbourhood, Question]] = set()
+        neighbours = Counter[Neighbourhood]()
+        self._speakers: dict[Neighbourhood, Ark] = {}
+        """The first target of each neighbourhood, in their order: its control has that one's shape, whoever asks."""
+        for ark, url in targets():
+            neighbourhood = self._shoulders.neighbourhood(url, ark)
+            neighbours[neighbourhood] += 1
+            self._speakers.setdefault(neighbourhood, ark)
+        is_enough = rules.conformance_from if rules.conformance else float("inf")
+        self._to_sample = {each for each, arks in neighbours.items() if arks >= is_enough}
+
+    # -- what comes in
+
+    def begin(self, ark: Ark, url: str) -> list[Outgoing]:
+        """The first question about a target; one that was asked about as another's reading goes on from there."""
+        return list(self._begin(ark, url))
+
+    def hear(self, seen: Observation, *, is_last: bool = False) -> list[Outgoing]:
+        """The questions that an answer calls for: the same once more, unless it *is last*, or the next ones."""
+        case = self._cases[seen.request_url]
+        case.open -= 1
+        return [*self._following(case, seen, is_last=is_last), *self._finish(case)]
+
+    def _begin(self, ark: Ark, url: str) -> Iterator[Outgoing]:
+        if hash(url) in self._finished:
+            yield Finished(url)
+            return
+        readings = readings_of(ark, url, self._readings.get(url, ()))
+        case = self._cases.get(url)
+        if case is None:
+            yield self._open(ark, url, readings)
+            return
+        if case.readings:
+            return  # a replay has begun it
+        case.readings, case.meant, case.is_guess = readings, meant_by(readings[0], self._evidence), False
+        if Question.OBJECT in case.answers:
+            yield from self._next(case)
+        yield from self._finish(case)
+
+    def _following(self, case: Case, seen: Observation, *, is_last: bool) -> Iterator[Outgoing]:
+        question = seen.question
+        wait_s = None if is_last else next_attempt(seen, self._rules.patience)
+        if wait_s is not None:
+            yield self._ask(case, question, seen.asked_url, after=seen, wait_s=wait_s)
+            return
+        if question is Question.CONTROL:
+            self._controls[self._neighbourhood(case)] = AnswerFacts(seen)
+            yield from self._go_on_with(list(self._waiting.values()))
+        if question is Question.WELL_KNOWN:
+            origin = origin_of(seen.asked_url)
+            self._paths[origin] = resolver_path(seen)
+            for each in self._waiting_for_path.pop(origin, []):
+                yield from self._go_on(each)
+            return
+        if question in _SHARED or is_about_resolver(question, case.answers.get(Question.OBJECT)):
+            return
+        case.add(question, AnswerFacts(seen))
+        self._learn_label(question, case.answers[question])
+        yield from self._about_resolver(case, question)
+        yield from self._next(case)
+        yield from self._go_on_with([each for each in self._waiting.values() if each.waits_for(case.request_url)])
+
+    # -- what goes out
+
+    def _open(self, ark: Ark, url: str, readings: tuple[CandidateReading, ...] = (), *, is_guess: bool = False) -> Ask:
+        case = self._cases[url] = self._case(ark, url, readings, is_guess=is_guess)
+        return self._ask(case, Question.OBJECT, case.first_url)
+
+    def _case(self, ark: Ark, url: str, readings: tuple[CandidateReading, ...] = (), *, is_guess: bool = False) -> Case:
+        places = Places.of(ark, url, registry=self._rules.registry, global_resolver=self._rules.resolver)
+        first_url = url
+        if self._rules.direct and places.at_registry and not places.at_global:
+            first_url, places = places.at_registry, Places(at_global=url, is_target=True)
+        meant = meant_by(readings[0], self._evidence) if readings else ()
+        return Case(ark, url, first_url, places, readings, meant, is_guess)
+
+    def _ask(
+        self, case: Case, question: Question, url: str, *, after: Observation | None = None, wait_s: float = 0.0
+    ) -> Ask:
+        case.open += 1
+        return Ask(case.ark, case.request_url, question, url, after, wait_s)
+
+    def _finish(self, case: Case) -> Iterator[Finished]:
+        """Let go of a target about which nothing is left to ask."""
+        if case.readings and not case.open and self._cases.get(case.request_url) is case:
+            self._finished.add(hash(case.request_url))
+            del self._cases[case.request_url]
+            yield Finished(case.request_url)
+
+    def _go_on_with(self, waiting: Iterable[Case]) -> Iterator[Outgoing]:
+        for case in waiting:
+            if self._waiting.pop(case.request_url, None) is not None:
+                yield from self._go_on(case)
+
+    def _go_on(self, case: Case) -> Iterator[Outgoing]:
+        """The next question about an ARK that waited for the answer about another."""
+        case.open -= 1
+        yield from self._next(case)
+        yield from self._finish(case)
+
+    def _next(self, case: Case) -> Iterator[Outgoing]:
+        """The next question about an ARK: the spellings that mean the same, other readings, other places, metadata."""
+        following = next_question(case.answers, self._context(case), case.places, first_url=case.first_url)
+        if following is not Question.HYPHENS and not _DESCRIPTIVE.intersection(case.answers):
+            reading, is_awaited = self._reading(case)
+            if reading is not None or is_awaited:
+                case.open += case.request_url not in self._waiting
+                self._waiting[case.request_url] = case
+                if reading is not None:
+                    yield self._open(reading.ark, reading.url, is_guess=reading in case.meant)
+                return
+        if following is None or case.is_guess or (not case.readings and reached(case.answers) is None):
+            return
+        if following is Question.OTHER_LABEL:
+            self._resolvers[place_of(case.first_url)].labels_tried[label_of(case.first_url)] += 1
+        if following is Question.WELL_KNOWN:
+            waiting = self._waiting_for_path.setdefault(origin_of(case.first_url), [])
+            waiting.append(case)
+            case.open += 1
+            if len(waiting) > 1:
+                return
+        if following is Question.DOUBLE and case.described.by is not None:
+            self._asked.add((self._neighbourhood(case), Question.DOUBLE))
+        own_path = self._paths.get(origin_of(case.first_url))
+        yield self._ask(
+            case, following, question_url(following, case.first_url, case.answers, case.places, own_path=own_path)
+        )
+
+    # -- other readings
+
+    def _reading(self, case: Case) -> tuple[CandidateReading | None, bool]:
+        """The reading of a case's mention to ask about before anything else, and whether to wait for one."""
+        begun = [known for each in (*case.readings, *case.meant) if (known := self._case_at(each)) is not None]
+        if len(case.readings) + len(case.meant) > 1 and any(map(self._awaits_control, begun)):
+            return None, True
+        heard = {each.request_url: each.answer for each in begun}
+        controls = {each.request_url: self._controls.get(self._neighbourhood(each)) for each in begun}
+        reading = next_reading(case.readings, case.meant, heard, controls)
+        return (reading, False) if reading is None or isinstance(reading, CandidateReading) else (None, True)
+
+    def _case_at(self, reading: CandidateReading) -> Case | None:
+        """The case of a reading that was asked about, recalled if it was finished."""
+        case = self._cases.get(reading.url)
+        if case is None and hash(reading.url) in self._finished:
+            case = self._case(reading.ark, reading.url)
+            for seen in self._recall(reading.url):
+                case.add(seen.question, AnswerFacts(seen))
+        return case
+
+    def _awaits_control(self, case: Case) -> bool:
+        """Whether it is still open what the answer about a case is worth."""
+        neighbourhood = self._neighbourhood(case)
+        is_asked = (neighbourhood, Question.CONTROL) in self._asked and neighbourhood not in self._controls
+        return is_asked and reached(case.answers) is not None
+
+    # -- what is known of a resolver, and asked about it
+
+    def _learn_label(self, question: Question, answer: AnswerFacts) -> None:
+        """Note which label forms a resolver takes: the one that it was seen to take is not tried otherwise again."""
+        if question in (Question.OBJECT, Question.OTHER_LABEL) and answer.is_reached:
+            self._resolvers[place_of(answer.seen.asked_url)].labels_taken.add(label_of(answer.seen.asked_url))
+
+    def _context(self, case: Case) -> AskingContext:
+        origin, label = origin_of(case.first_url), label_of(case.first_url)
+        resolver = self._resolvers[place_of(case.first_url)]
+        is_in_vain = resolver.labels_tried[label] >= LABELS_TRIED and not resolver.labels_taken
+        return AskingContext(
+            described=case.described.by is not None,
+            stated=case.described.states_commitment,
+            legacy=self._rules.legacy,
+            has_asked_both=(self._neighbourhood(case), Question.DOUBLE) in self._asked,
+            own_path=self._paths.get(origin),
+            has_asked_path=origin in self._paths,
+            takes_label=label in resolver.labels_taken or is_in_vain,
+        )
+
+    def _neighbourhood(self, case: Case) -> Neighbourhood:
+        living = reached(case.answers)
+        return self._shoulders.neighbourhood(living.seen.asked_url if living else case.first_url, case.ark)
+
+    def _about_resolver(self, case: Case, question: Question) -> Iterator[Outgoing]:
+        """The control, once a neighbourhood; the question that was answered with a description, of the control too;
+        and the other forms of one ARK."""
+        living, neighbourhood, described = reached(case.answers), self._neighbourhood(case), case.described
+        telling = living or self._refusal_as_expected(case)
+        if telling is None:
+            return
+        is_labelled = LABEL.search(telling.seen.asked_url) is not None
+        shaped_by = self._speakers.get(neighbourhood, case.ark) if is_labelled else case.ark
+        control = control_url(telling.seen.asked_url, shaped_by, self._rules.registry)
+        if control is None:
+            return
+        if question in ACCESS and self._is_first(neighbourhood, Question.CONTROL):
+            yield self._ask(case, Question.CONTROL, control)
+        if question in INFLECTED and described.by is question and self._is_first(neighbourhood, Question.CONTROL_INFO):
+            yield self._ask(case, Question.CONTROL_INFO, control + INFLECTIONS[question])
+        policy = described.policy_url
+        if policy is not None and policy not in self._policies and is_worth_asking(policy):
+            self._policies.add(policy)
+            yield self._ask(case, Question.POLICY_LINK, policy)
+        resolver = self._resolvers[neighbourhood.place]
+        is_sample = question is Question.OBJECT and living is not None and neighbourhood in self._to_sample
+        if is_sample and resolver.sampled < SHOULDERS_A_RESOLVER:
+            self._to_sample.discard(neighbourhood)
+            resolver.sampled += 1
+            for form, url in forms(case.first_url, case.ark):
+                yield self._ask(case, form, url)
+
+    def _refusal_as_expected(self, case: Case) -> AnswerFacts | None:
+        """The answer for an object that is meant to be closed, and is: a control tells whether it is known at all."""
+        answer = case.answers[Question.OBJECT]
+        return answer if closed_for(case.ark, self._rules.closed) and answer.asks_for_a_right else None
+
+    def _is_first(self, neighbourhood: Neighbourhood, question: Question) -> bool:
+        is_first = (neighbourhood, question) not in self._asked
+        self._asked.add((neighbourhood, question))
+        return is_first

@@ -1,0 +1,182 @@
+"""What is asked of resolvers, answer by answer: the whole conversation, without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import permutations
+
+import pytest
+
+from crawler.attempts import Patience
+from crawler.conversation import Ask, AskingRules, Conversation, Finished, Outgoing
+from crawler.observations import CONFORMANCE, Hop, Observation, Question
+from crawler.verdicts.closed import ClosedCollection
+from crawler.verdicts.readings import CandidateReading
+from extractors.ark import Ark
+from extractors.naan import Registry
+from tests.test_replaying import observation_of
+
+R = "https://r.example/"
+RECORD = "erc:\nwho: Rossi, Ada\nwhat: Notebook\nwhen: 1952\nwhere: ark:12x45/{name}\n"
+ONCE = Patience(attempts=1)
+RULES = AskingRules(registry=Registry((), "a test"), resolver=R, patience=ONCE, conformance=False)
+Answer = Callable[[str], int | str]
+
+
+def target(name: str) -> tuple[Ark, str]:
+    return Ark("12x45", name), f"{R}ark:/12x45/{name}"
+
+
+class World:
+    """Resolvers that answer as they are told, and a conversation with them to its end."""
+
+    def __init__(
+        self,
+        names: Iterable[str],
+        answer: Answer,
+        rules: AskingRules = RULES,
+        readings: Mapping[str, tuple[CandidateReading, ...]] | None = None,
+    ) -> None:
+        self.targets = [target(name) for name in names]
+        self.answer = answer
+        self.seen: list[Observation] = []
+        self.finished: list[str] = []
+        self.conversation = Conversation(lambda: self.targets, rules, readings, recall=self.recall)
+
+    def recall(self, url: str) -> list[Observation]:
+        return [seen for seen in self.seen if seen.request_url == url]
+
+    def observe(self, ask: Ask) -> Observation:
+        answered = self.answer(ask.url)
+        status, body = (answered, "") if isinstance(answered, int) else (200, answered)
+        hop = Hop(ask.url, "GET", "2026-11-21T10:00:00.000+00:00", status)
+        return observation_of(ask, (hop,), body)
+
+    def talk(self, order: Iterable[int] = ()) -> list[tuple[str, Question]]:
+        """Begin with all targets, and hear all answers; of those on their way the one that *order* names is next."""
+        asked: list[tuple[str, Question]] = []
+        waiting: list[Ask] = []
+
+        def go(outgoing: Iterable[Outgoing]) -> None:
+            for each in outgoing:
+                if isinstance(each, Finished):
+                    self.finished.append(each.request_url)
+                else:
+                    waiting.append(each)
+                    asked.append((each.request_url, each.question))
+
+        for ark, url in self.targets:
+            go(self.conversation.begin(ark, url))
+        places = iter(order)
+        while waiting:
+            ask = waiting.pop(next(places, 0) % len(waiting))
+            self.seen.append(self.observe(ask))
+            go(self.conversation.hear(self.seen[-1]))
+        return asked
+
+
+def described(url: str) -> int | str:
+    """An object and its record for names with an x, nothing for others."""
+    name = url.partition("?")[0].rpartition("/")[2]
+    if not name.startswith("x"):
+        return 404
+    return RECORD.format(name=name) if url.endswith("?info") else "<p>A notebook, forty leaves"
+
+
+def questions(asked: Iterable[tuple[str, Question]], url: str) -> list[Question]:
+    return [question for request_url, question in asked if request_url == url]
+
+
+def test_an_object_its_metadata_and_a_name_that_cannot_exist() -> None:
+    world = World(["x5"], described)
+    asked = world.talk()
+    url = world.targets[0][1]
+    assert questions(asked, url) == [
+        Question.OBJECT, Question.CONTROL, Question.INFO, Question.CONTROL_INFO, Question.DOUBLE,
+    ]  # fmt: skip
+    assert world.finished == [url]
+
+
+def test_a_control_is_asked_for_once_for_all_names_of_a_resolver() -> None:
+    world = World(["x5", "x6", "x7"], described)
+    asked = world.talk()
+    assert [question for _, question in asked].count(Question.CONTROL) == 1
+    assert [question for _, question in asked].count(Question.DOUBLE) == 1
+    assert sorted(world.finished) == sorted(url for _, url in world.targets)
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_every_target_is_finished_once_in_whatever_order_answers_come(order: tuple[int, ...]) -> None:
+    world = World(["x5", "y6", "x7"], described)
+    asked = world.talk([*order, *reversed(order)] * 20)
+    assert sorted(world.finished) == sorted(url for _, url in world.targets)
+    assert len(asked) == len(set(asked))
+
+
+def test_the_same_answers_ask_the_same_questions() -> None:
+    assert World(["x5", "y6"], described).talk() == World(["x5", "y6"], described).talk()
+
+
+def test_what_may_pass_is_asked_again_after_a_pause_and_then_stands() -> None:
+    rules = AskingRules(registry=Registry((), "a test"), resolver=R, patience=Patience(attempts=2, backoff_s=3.0))
+    conversation = Conversation(lambda: [target("x5")], rules)
+    ark, url = target("x5")
+    [first] = conversation.begin(ark, url)
+    assert isinstance(first, Ask)
+    busy = observation_of(first, (Hop(url, "GET", "2026-11-21T10:00:00.000+00:00", 503),))
+    [again] = conversation.hear(busy)
+    assert isinstance(again, Ask)
+    assert (again.question, again.attempt, again.wait_s, again.after) == (Question.OBJECT, 2, 3.0, busy)
+    assert conversation.hear(busy, is_last=True) == [Finished(url)]
+
+
+def test_another_reading_is_asked_about_when_the_likeliest_fails() -> None:
+    (ark, url), other = target("y5"), CandidateReading(*target("x57"))
+    world = World(["y5"], described, readings={url: (other,)})
+    asked = world.talk()
+    assert questions(asked, other.url)[0] is Question.OBJECT
+    assert asked.index((other.url, Question.OBJECT)) > asked.index((url, Question.OBJECT))
+    assert world.finished == [url]
+    assert ark != other.ark
+
+
+def test_a_target_that_was_asked_about_as_a_reading_is_not_asked_again() -> None:
+    other = CandidateReading(*target("x57"))
+    world = World(["y5", "x57"], described, readings={target("y5")[1]: (other,)})
+    asked = world.talk()
+    assert questions(asked, other.url).count(Question.OBJECT) == 1
+    assert sorted(world.finished) == sorted(url for _, url in world.targets)
+
+
+def test_a_closed_collection_that_refuses_is_asked_for_a_control() -> None:
+    def refusing(url: str) -> int:
+        return 403 if "/x" in url else 404
+
+    closed = AskingRules(
+        registry=Registry((), "a test"), resolver=R, patience=ONCE, closed=(ClosedCollection("12x45"),)
+    )
+    assert Question.CONTROL in questions(World(["x5"], refusing, closed).talk(), target("x5")[1])
+    assert Question.CONTROL not in questions(World(["x5"], refusing).talk(), target("x5")[1])
+
+
+def test_spellings_are_asked_of_a_resolver_once_a_shoulder() -> None:
+    rules = AskingRules(registry=Registry((), "a test"), resolver=R, patience=ONCE, conformance_from=2)
+    asked = World(["x5a", "x5b", "x5c"], described, rules).talk()
+    spelled = [question for _, question in asked if question in CONFORMANCE]
+    assert len(spelled) == len(set(spelled)) > 5
+
+
+def test_the_answer_of_a_finished_target_is_recalled_for_another() -> None:
+    other = CandidateReading(*target("x57"))
+    world = World(["x57", "y5"], described, readings={target("y5")[1]: (other,)})
+    begun = world.conversation.begin(*world.targets[0])
+    while begun:
+        ask = next(each for each in begun if isinstance(each, Ask))
+        rest = [each for each in begun if each is not ask and isinstance(each, Ask)]
+        world.seen.append(world.observe(ask))
+        begun = [*rest, *(each for each in world.conversation.hear(world.seen[-1]) if isinstance(each, Ask))]
+    [first] = world.conversation.begin(*world.targets[1])
+    assert isinstance(first, Ask)
+    outgoing = world.conversation.hear(world.observe(first))
+    assert outgoing, "it waits for an answer that is there"
+    assert other.url not in [each.request_url for each in outgoing]
