@@ -10,24 +10,30 @@ Its errors; after each of them, the next call finds a working process again:
 
 The limits contain accidents and bombs. Where the kernel has the means (`sandbox.py`), the process can neither read nor
 write files but those of Python, nor reach the network, nor start programs; elsewhere it may do all that its user may.
+
+It is begun as a program of its own. What `multiprocessing` spawns would import the script of the user first, and so run
+it again, unless the script guards against that; and its daemons may have no children.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import math
-import multiprocessing
 import os
 import pickle
+import queue
 import signal
+import struct
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from multiprocessing import connection, resource_tracker
-from typing import Any, Generic, ParamSpec, Self, TypeVar
+from typing import IO, Any, Generic, ParamSpec, Self, TypeVar
 
+from extractors.errors import ArkauditError
 from extractors.sandbox import confine
 
 if sys.platform != "win32":  # there, only the timeout holds
@@ -36,12 +42,9 @@ if sys.platform != "win32":  # there, only the timeout holds
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Spawned, never forked: a fork inherits the locks that other threads hold, and all open files.
-_SPAWN = multiprocessing.get_context("spawn")
-
-#: One thread at a time: `multiprocessing` reaps all dead children whenever it starts one, and to kill a child
-#: that was reaped is to kill whoever has its number now.
-_REAPING = threading.Lock()
+#: The program of the process. It finds modules where its parent does, and no sooner in the working directory.
+_PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from extractors.worker import serve; serve()"
+_LENGTH = struct.Struct("!Q")
 
 #: The exit status of a process without memory, which can't be trusted to send a message.
 _OUT_OF_MEMORY = errno.ENOMEM
@@ -49,7 +52,7 @@ _START_TIMEOUT_S = 120.0
 _FAREWELL_S = 5.0
 
 
-class WorkerError(Exception):
+class WorkerError(ArkauditError):
     """A call that gave no result."""
 
 
@@ -185,30 +188,24 @@ class _Raised:
 
 
 class _Child:
-    """The process and the pipe to it, as the parent holds them."""
+    """The process and the pipes to it, as the parent holds them."""
 
     def __init__(self, memory_bytes: int, cpu_s: int) -> None:
         self.timed_out = False
-        self._is_reaped = False
-        self._pipe, theirs = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=_serve, args=(theirs, memory_bytes, cpu_s), daemon=True)
-        try:
-            with _REAPING, _interrupts_held_back():
-                self._process.start()
-        except BaseException:
-            self._pipe.close()
-            raise
-        finally:
-            theirs.close()  # now the child has the only other end, and its death is our end of file
+        command = [sys.executable, "-P", "-c", _PROGRAM, json.dumps(sys.path), str(memory_bytes), str(cpu_s)]
+        with _interrupts_held_back():
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def answer(self, message: bytes, timeout_s: float) -> bytes:
         """The answer to *message*; raises EOFError or OSError when the child doesn't live to give it."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         timer = threading.Timer(timeout_s, self._time_out)
         timer.daemon = True
         timer.start()
         try:
-            self._pipe.send_bytes(message)
-            return self._pipe.recv_bytes()
+            _send(self._process.stdin, message)
+            return _receive(self._process.stdout)
         finally:
             timer.cancel()
             timer.join()
@@ -218,25 +215,25 @@ class _Child:
         self.kill()
 
     def is_alive(self) -> bool:
-        with _REAPING:
-            return self._process.is_alive()
+        return self._process.poll() is None
 
     def kill(self) -> None:
-        with _REAPING:
-            if not self._is_reaped:
-                self._process.kill()
+        self._process.kill()
 
     def exit_status(self) -> int | None:
         """How the process ended (negative: by which signal); it is made to, and nothing of it is left."""
-        self._pipe.close()
-        connection.wait([self._process.sentinel], _FAREWELL_S)
-        with _REAPING:
-            self._process.kill()
-            self._process.join()
-            self._is_reaped = True
-            status = self._process.exitcode
-            self._process.close()
-        return status
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with contextlib.suppress(OSError):  # what could not be sent to the dead
+            process.stdin.close()
+        try:
+            process.wait(_FAREWELL_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+        return process.returncode
 
 
 def _cause_of_death(status: int | None) -> str:
@@ -259,7 +256,6 @@ def _interrupts_held_back() -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
-    resource_tracker.ensure_running()  # when `multiprocessing` starts it, it unblocks SIGINT
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -267,28 +263,59 @@ def _interrupts_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _serve(pipe: connection.Connection, memory_bytes: int, cpu_s: int) -> None:
-    """The life of the process: it answers until the parent closes the pipe."""
+def serve() -> None:
+    """Answer calls until the parent closes its pipe, or is gone: the life of the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    memory_bytes, cpu_s = (int(argument) for argument in sys.argv[2:4])
+    asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)  # what a parser prints is no answer
     confine()  # before there is another thread, for which it would not hold
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(asked, messages), daemon=True).start()
     try:
         while True:
-            message = pipe.recv_bytes()
+            message = messages.get()
             _set_limits(memory_bytes, cpu_s)
-            pipe.send_bytes(_answer(message))
+            _send(answers, _answer(message))
     except MemoryError:
         os._exit(_OUT_OF_MEMORY)
-    except (EOFError, OSError):
-        return
-
-
-def _end_with_parent() -> None:
-    """Ends this process when its parent is gone, also in the middle of a call."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
+    except OSError:
         os._exit(0)
+    except SystemExit as end:  # at once: the end of the pipe is not to come before that of the process
+        os._exit(end.code if isinstance(end.code, int) else int(end.code is not None))
+
+
+def _listen(asked: IO[bytes], messages: queue.SimpleQueue[bytes]) -> None:
+    """Take calls from the parent; when it closes the pipe, or is gone, the process ends in the middle of a call."""
+    try:
+        while True:
+            messages.put(_receive(asked))
+    except (EOFError, OSError):
+        os._exit(0)
+    except MemoryError:
+        os._exit(_OUT_OF_MEMORY)
+
+
+def _send(pipe: IO[bytes], message: bytes) -> None:
+    pipe.write(_LENGTH.pack(len(message)))
+    pipe.write(message)
+    pipe.flush()
+
+
+def _receive(pipe: IO[bytes]) -> bytes:
+    """The next message. Raises EOFError when the other side has closed the pipe before its end."""
+    (size,) = _LENGTH.unpack(_exactly(pipe, _LENGTH.size))
+    return _exactly(pipe, size)
+
+
+def _exactly(pipe: IO[bytes], size: int) -> bytes:
+    data = pipe.read(size)
+    if len(data) < size:
+        raise EOFError
+    return data
 
 
 def _set_limits(memory_bytes: int, cpu_s: int) -> None:
