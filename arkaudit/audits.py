@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import scrapy.core.downloader.contextfactory  # noqa: F401  (first, while there are few frames: it looks at each)
@@ -22,7 +21,6 @@ from arkaudit.seeds import Seeds
 from crawler.asking.maptr import dns_look_up, with_resolvers
 from crawler.conversation import AskingRules
 from crawler.deciding import decide_unresolved, record_registry_findings
-from crawler.document_reading import DocumentWorker
 from crawler.judging import Background, judge_run
 from crawler.observations import Verdict
 from crawler.politeness.pacing import host_of
@@ -33,25 +31,17 @@ from crawler.settling import settle_readings
 from crawler.sources.source_reader import SourceWorker
 from crawler.sources.source_reading import read_source
 from crawler.spiders.arks import ArksSpider
-from crawler.spiders.documents import DocumentsSpider, document_name
+from crawler.spiders.documents import DocumentsSpider
 from crawler.storage.errors import StoreUnwritable
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import ARKS, FrontierState
 from crawler.storage.store import FINISHED, Store
 from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.ark import Ark
-from extractors.extraction import extract_in_time
+from extractors.documents import document_name
+from extractors.isolated import PARSING_BYTES, PARSING_CPU_S, PARSING_S, document_worker
 from extractors.naan import Registry
 from extractors.worker import Worker
-
-#: The CPU time in which a document is read and searched; what was found until then is kept.
-READING_CPU_S = 60.0
-#: The CPU time after which a parser is killed that doesn't come to the end of a step, and nothing is kept. Bombs use
-#: all of it, so it is also what they cost.
-PARSING_CPU_S = 120
-#: The same by the clock, for a parser that waits for ever: so long that a busy machine can't come near it.
-PARSING_S = 1800.0
-PARSING_BYTES = 2**30
 
 Target = tuple[Ark, str]
 
@@ -62,12 +52,6 @@ class AuditInterrupted(RunInterrupted):
     def __init__(self, run_id: int) -> None:
         super().__init__()
         self.run_id = run_id
-
-
-def document_worker() -> DocumentWorker:
-    """The process that parses what might crash or hang its parser."""
-    reading = partial(extract_in_time, cpu_s=READING_CPU_S)
-    return Worker(reading, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
 
 
 def source_worker() -> SourceWorker:

@@ -65,6 +65,41 @@ def checked(
     `arkaudit.seeds.UserMistake` for a command that contradicts the check that it is to go on with, or that names no
     ARK at all.
     """
+    judged = judged_lines(asked, config, store_file, explain=explain, resume=resume, console=console)
+    printed: list[dict[str, Any]] = []
+    raised: list[str] = []
+    for text, verdict in zip(asked, judged.verdicts, strict=True):
+        if isinstance(verdict, Verdict):
+            printed.append(_row(text, verdict, judged.observed))
+            raised += _raised([verdict], judged.decided)
+        elif verdict is not None:
+            printed.append(rows.invalid_row(text, verdict))
+            raised.append(printed[-1]["object"]["outcome"])
+    return CheckResult(printed, judged.was_interrupted, tuple(raised), count_words(judged.decided))
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedLines:
+    """What became of the ARKs of lines of input."""
+
+    verdicts: Sequence[Verdict | str | None]
+    """One a line: its verdict, why it holds no ARK, or None for one that was not asked about before an interrupt."""
+    was_interrupted: bool
+    decided: Mapping[tuple[str, str], Treated]
+    observed: Observed | None = None
+    """Where verdicts are to be explained: everything that was observed."""
+
+
+def judged_lines(
+    asked: Sequence[str],
+    config: Config,
+    store_file: Path | None,
+    *,
+    explain: bool = False,
+    resume: bool | None = None,
+    console: Console,
+) -> JudgedLines:
+    """Resolve the ARKs in the lines *asked*, and judge them; raises as `checked` does."""
     found = _mentions_of(asked)
     verdicts = _Verdicts()
     was_interrupted = False
@@ -77,21 +112,14 @@ def checked(
             run_id, was_interrupted = stopped.run_id, True
         observed = Observed(begun.store.observations(run_id)) if explain else None
         decided = begun.store.treated(run_id)
-    printed: list[dict[str, Any]] = []
-    raised: list[str] = []
-    for text, mention in zip(asked, found, strict=True):
-        if not isinstance(mention, Mention):
-            printed.append(rows.invalid_row(text, mention))
-            raised.append(printed[-1]["object"]["outcome"])
-            continue
+
+    def verdict_on(mention: Mention) -> Verdict | None:
         ark, url = targets[mention]
         verdict = verdicts.get((str(ark), url))
-        if verdict is None and was_interrupted:
-            continue
-        verdict = verdict or unasked(ark, url)
-        printed.append(_row(text, verdict, observed))
-        raised += _raised([verdict], decided)
-    return CheckResult(printed, was_interrupted, tuple(raised), count_words(decided))
+        return verdict if verdict is not None or was_interrupted else unasked(ark, url)
+
+    each = [verdict_on(mention) if isinstance(mention, Mention) else mention for mention in found]
+    return JudgedLines(each, was_interrupted, decided, observed)
 
 
 class _Verdicts(dict[tuple[str, str], Verdict]):
@@ -159,8 +187,8 @@ def checked_again(
             run_id, was_interrupted = stopped.run_id, True
         observed = Observed(begun.store.observations(run_id)) if explain else None
         decided = begun.store.treated(run_id)
-    told = [_row(verdict.request_url, verdict, observed) for verdict in verdicts.values()]
-    return CheckResult(told, was_interrupted, tuple(_raised(verdicts.values(), decided)), count_words(decided))
+    printed = [_row(verdict.request_url, verdict, observed) for verdict in verdicts.values()]
+    return CheckResult(printed, was_interrupted, tuple(_raised(verdicts.values(), decided)), count_words(decided))
 
 
 def _raised(verdicts: Iterable[Verdict], decided: Mapping[tuple[str, str], Treated]) -> Iterator[str]:
@@ -180,7 +208,7 @@ def _row(text: str, verdict: Verdict, observed: Observed | None) -> dict[str, An
 
 def _mentions_of(asked: Sequence[str]) -> list[Mention | str]:
     """The ARK of each line of input, or why it holds none, which is said. Raises `UserMistake` if all hold none."""
-    found = [_one_mention(text) for text in asked]
+    found = [one_mention(text) for text in asked]
     faults = [(text, why) for text, why in zip(asked, found, strict=True) if not isinstance(why, Mention)]
     words = [f"{text[:_MOST_SAID]!r} {why}" for text, why in faults[:_MOST_FAULTS]]
     if faults and len(faults) == len(found):
@@ -193,7 +221,7 @@ def _mentions_of(asked: Sequence[str]) -> list[Mention | str]:
     return found
 
 
-def _one_mention(text: str) -> Mention | str:
+def one_mention(text: str) -> Mention | str:
     """The ARK of a line of input, or why it holds none."""
     found = list(scan(Block(text.strip(), Role.LINK_TARGET), Evidence()))
     mention = next((each for each in found if isinstance(each, Mention)), None)

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
+from extractors.errors import ArkauditError
 from extractors.mentions.mention import Mention
 from reports.display import defused, escaped, escaped_json
 
@@ -93,11 +94,11 @@ def _service(verdict: ServiceVerdict[Any]) -> dict[str, Any]:
     return {"outcome": verdict.outcome.value, "evidence": list(verdict.evidence), "parsed": dict(verdict.parsed)}
 
 
-class OutputClosed(Exception):
+class OutputClosed(ArkauditError):
     """Raised when whoever reads our output has seen enough, as `head` does; no failure."""
 
 
-class OutputUnwritable(Exception):
+class OutputUnwritable(ArkauditError):
     """Raised when results can't be written where they were sent, as when a disk is full."""
 
 

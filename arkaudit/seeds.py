@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,12 +10,11 @@ from urllib.parse import urlsplit
 from crawler.sources.listing import SourceKind
 from crawler.wire.credentials import masked, names_user
 from extractors.document_model import Finding
+from extractors.documents import files_in, hidden_finding
+from extractors.errors import ArkauditError, SourceUnreadable
 
-#: Hidden files of a folder that are named one by one.
-_MOST_NAMES = 5
 
-
-class UserMistake(Exception):
+class UserMistake(ArkauditError):
     """Raised for what the user can put right: one clear line."""
 
 
@@ -50,10 +48,10 @@ class Seeds:
                 raise UserMistake(f"a seed that names nothing: {text!r}")
             elif (path := Path(place)).is_dir() and order is None:
                 passed_over: list[str] = []
-                found = sorted(_files_in(path, passed_over))
+                found = _sorted_files(path, passed_over)
                 files += found
                 if passed_over:
-                    folder_findings[path] = _hidden(passed_over)
+                    folder_findings[path] = hidden_finding(passed_over)
                 elif not found:
                     folder_findings[path] = Finding("empty", "there is no file in this folder")
             elif path.exists() and not path.is_dir():
@@ -102,38 +100,8 @@ def _checked_url(text: str) -> str:
     raise UserMistake(f"not a URL that can be asked for: {text!r}")
 
 
-def _hidden(names: Sequence[str]) -> Finding:
-    """The finding about hidden files and folders.
-
-    >>> _hidden([".git", ".a", ".b", ".c", ".d", ".e"]).detail
-    'hidden, and not read unless they are named: .a, .b, .c, .d, .e and 1 more'
-    """
-    first = sorted(names)[:_MOST_NAMES]
-    more = f" and {len(names) - len(first)} more" if len(names) > len(first) else ""
-    return Finding("members-skipped", f"hidden, and not read unless they are named: {', '.join(first)}{more}")
-
-
-def _files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
-    """The files in a folder and below it; a folder below that can't be read stands for its own.
-
-    Those whose names begin with a dot, and what is in such folders, are not among them, but go to *hidden*.
-
-    Raises `UserMistake` when *folder* itself can't be read.
-    """
-    unreadable: list[OSError] = []
-    for place, folders, names in os.walk(folder, onerror=unreadable.append):
-        hidden += [os.path.relpath(Path(place, name), folder) for name in (*folders, *names) if name.startswith(".")]
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        yield from (path for name in names if not name.startswith(".") and _may_be_file(path := Path(place, name)))
-    for problem in unreadable:
-        if Path(problem.filename) == folder:
-            raise UserMistake(f"{folder} can't be read: {problem.strerror}")
-        yield Path(problem.filename)
-
-
-def _may_be_file(path: Path) -> bool:
-    """Whether it is a file; where we may not know, the row about it will tell."""
+def _sorted_files(folder: Path, hidden: list[str]) -> list[Path]:
     try:
-        return path.is_file()
-    except PermissionError:
-        return True
+        return sorted(files_in(folder, hidden))
+    except SourceUnreadable as problem:
+        raise UserMistake(str(problem)) from None

@@ -18,7 +18,7 @@ from typing import Any
 import lxml.html
 from lxml import etree
 
-from extractors.extraction import extract
+from extractors.extraction import extraction_of
 
 FLOOR = 0.9
 ROUNDS = 15
@@ -62,7 +62,7 @@ def _seconds(read: Callable[[bytes], object], pages: Sequence[bytes]) -> float:
 
 
 def _extracted(page: bytes) -> object:
-    return extract(page, media_type="text/html")
+    return extraction_of(page, media_type="text/html")
 
 
 def _by_lxml_html(page: bytes) -> list[str | None]:

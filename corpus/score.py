@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from extractors.extraction import extract, with_evidence
+from extractors.extraction import extraction_of, with_evidence
 from extractors.mentions.mention import Mention
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.wrap import Confidence
@@ -158,9 +158,9 @@ def _strings(value: object) -> list[str]:
 
 def mentions_in(corpus: Iterable[Document]) -> dict[str, tuple[Mention, ...]]:
     """What extraction finds in each document, by its path; decided as ``arkaudit extract`` does."""
-    read = {document.path: extract(document.file.read_bytes(), name=document.file.name) for document in corpus}
+    read = {document.path: extraction_of(document.file.read_bytes(), name=document.file.name) for document in corpus}
     evidence = Evidence.of(ark for extraction in read.values() for ark in extraction.whole)
-    return {path: with_evidence(extraction.mentions, extraction.doubts, evidence) for path, extraction in read.items()}
+    return {path: with_evidence(each.mentions, each.unresolved, evidence) for path, each in read.items()}
 
 
 def identities(mentions: Mapping[str, tuple[Mention, ...]]) -> dict[str, set[str]]:

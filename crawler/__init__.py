@@ -1,1 +1,74 @@
-"""An ARK goes in, observations come out. The only package that touches the network."""
+"""An ARK goes in, observations and a verdict come out. The only package that touches the network.
+
+    >>> from crawler import ObjectOutcome, check
+    >>> check("ark:12345/x54").object.outcome is ObjectOutcome.SKIPPED     # examples are recorded, never asked for
+    True
+
+Each name is imported when it is first used.
+
+- `check(ark)`: the verdict on the three services of an ARK: the object, its metadata, the commitment. It blocks, also
+  where an event loop runs.
+- `Verdict`, `ServiceVerdict`: the verdict with the sentences that support it, and the requests behind it.
+- `ObjectOutcome`, `MetadataOutcome`, `CommitmentOutcome`, `DocumentOutcome`: the words of verdicts; `Family`, in which
+  those on objects are counted.
+- `Observation`, `Hop`, `Question`, `ChainEnd`: a question that was asked, and what came back on each hop.
+- `request_url(ark)`: the URL that asks for an ARK.
+- `Ark`: as in `extractors`. `ArkauditError` is the base of all errors; `StoreError` that of those about a store.
+
+The Scrapy project (spiders, pipelines, settings) is in the modules of this package: ``docs/scrapy.md``.
+What is not in `__all__` is private, and may change.
+"""
+
+from typing import TYPE_CHECKING
+
+from extractors.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from arkaudit.check_process import check
+    from crawler.observations import ChainEnd, Hop, Observation, Question, ServiceVerdict, Verdict
+    from crawler.outcomes import CommitmentOutcome, DocumentOutcome, Family, MetadataOutcome, ObjectOutcome
+    from crawler.resolving import request_url
+    from crawler.storage.errors import StoreError
+    from extractors.ark import Ark
+    from extractors.errors import ArkauditError
+
+__all__ = [
+    "Ark",
+    "ArkauditError",
+    "ChainEnd",
+    "CommitmentOutcome",
+    "DocumentOutcome",
+    "Family",
+    "Hop",
+    "MetadataOutcome",
+    "ObjectOutcome",
+    "Observation",
+    "Question",
+    "ServiceVerdict",
+    "StoreError",
+    "Verdict",
+    "check",
+    "request_url",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Ark": "extractors.ark",
+        "ArkauditError": "extractors.errors",
+        "ChainEnd": "crawler.observations",
+        "CommitmentOutcome": "crawler.outcomes",
+        "DocumentOutcome": "crawler.outcomes",
+        "Family": "crawler.outcomes",
+        "Hop": "crawler.observations",
+        "MetadataOutcome": "crawler.outcomes",
+        "ObjectOutcome": "crawler.outcomes",
+        "Observation": "crawler.observations",
+        "Question": "crawler.observations",
+        "ServiceVerdict": "crawler.observations",
+        "StoreError": "crawler.storage.errors",
+        "Verdict": "crawler.observations",
+        "check": "arkaudit.check_process",  # in a process of its own, which is begun as the command is
+        "request_url": "crawler.resolving",
+    },
+)

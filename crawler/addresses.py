@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from extractors.errors import ArkauditError
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -74,7 +76,7 @@ _CONNECT_TO = re.compile(
 )
 
 
-class BadRoute(ValueError):
+class BadRoute(ArkauditError, ValueError):
     """Raised when a ``HOST:PORT=ADDR:PORT`` can't be read; the message says what is wrong with it."""
 
 

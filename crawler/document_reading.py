@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import io
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import BinaryIO
 from urllib.parse import urljoin
@@ -17,29 +17,15 @@ from crawler.scope import Scope
 from crawler.wire.flags import STOPPED, incomplete
 from extractors.archives.members import INSIDE, ArchiveMember
 from extractors.archives.walk import archive_kind, members
-from extractors.document_model import NOTHING_READ, Finding, Reading, Role
-from extractors.extraction import Extraction, extract
+from extractors.document_model import NOTHING_READ, Finding, Role
+from extractors.extraction import Extraction
 from extractors.formats import Format, format_of
+from extractors.isolated import DocumentWorker, read_member
 from extractors.mentions.mention import Mention
-from extractors.worker import Worker, WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout
 
-#: What a document did to its parser, as a finding about the document.
-_FAILURES: tuple[tuple[type[WorkerError], str], ...] = (
-    (WorkerDied, "parser-crashed"),
-    (WorkerTimeout, "parser-timeout"),
-    (WorkerOutOfMemory, "parser-out-of-memory"),
-    (WorkerError, "unreadable"),
-)
-#: Formats whose parser may take the process with it: a PDF, and what may hold one.
-_MAY_CRASH = frozenset({Format.PDF, Format.MAIL})
-#: Larger documents, and PDFs of any size, are parsed in a process that can be killed.
-_INLINE_BYTES = 2**16
 #: Pages that are no larger are read at once, and nothing else is done meanwhile; the worst takes tenths of a second.
 _AT_ONCE_BYTES = 2**14
 _PIECE_BYTES = 2**20
-
-#: The process that parses what might crash or hang its parser.
-DocumentWorker = Worker[..., Extraction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +124,9 @@ class DocumentReader:
 
     def _cited(self, extraction: Extraction, page_url: str | None) -> Iterator[CitedMention]:
         """The mentions of a document, each with the URL to ask and with what it may be decided again on."""
-        doubts = {unresolved.index: unresolved for unresolved in extraction.doubts}
+        unresolved = {each.index: each for each in extraction.unresolved}
         for index, mention in enumerate(extraction.mentions):
-            yield CitedMention(mention, self._request_url(mention, extraction, page_url), doubts.get(index))
+            yield CitedMention(mention, self._request_url(mention, extraction, page_url), unresolved.get(index))
 
     def _name(self, source: DocumentSource, member: ArchiveMember) -> str:
         """The name of a row. A page that this crawl may fetch itself has the one that an archived page would have."""
@@ -182,37 +168,6 @@ def source_record(source: DocumentSource, *, is_faulty: bool) -> DocumentRecord:
         body_sha256=hashlib.sha256(data).hexdigest(),
         findings=_not_whole(source, len(data)),
     )
-
-
-def read_member(worker: DocumentWorker, member: ArchiveMember) -> Extraction:
-    """What a document says, with what its archive says of it among the findings."""
-    extraction = extract_killably(
-        worker, member.data, media_type=member.media_type, name=member.path, charset=member.charset
-    )
-    if not member.findings:
-        return extraction
-    findings = (*extraction.reading.findings, *member.findings)
-    return replace(extraction, reading=replace(extraction.reading, findings=findings))
-
-
-def extract_killably(
-    worker: DocumentWorker,
-    data: bytes,
-    *,
-    media_type: str | None = None,
-    name: str = "",
-    charset: str | None = None,
-) -> Extraction:
-    """What a document holds; a PDF, mail or a large one is parsed in *worker*, whose death is a finding about it."""
-    told = format_of(data, media_type=media_type, name=name, charset=charset)
-    if len(data) <= _INLINE_BYTES and told not in _MAY_CRASH:
-        return extract(data, media_type=media_type, name=name, charset=charset)
-    try:
-        return worker.call(data, media_type=media_type, name=name, charset=charset)
-    except WorkerError as failure:
-        kind = next(kind for failed, kind in _FAILURES if isinstance(failure, failed))
-        reading = Reading(media_type or "", findings=(Finding(kind, str(failure)),))
-        return Extraction(reading, ())
 
 
 def relative_resolver(mention: Mention, extraction: Extraction, page_url: str) -> str | None:

@@ -388,3 +388,7 @@ class Verdict:
     did_you_mean: Meant | None = None
     naan_policy: Mapping[str, Any] = field(default_factory=dict)
     """What the NAAN registry says of the policy of whoever assigns such names; empty where it says nothing."""
+
+    def __repr__(self) -> str:
+        services = ", ".join(str(each.outcome) for each in (self.object, self.metadata, self.commitment))
+        return f"<Verdict {self.ark} at {self.request_url}: {services}>"

@@ -37,6 +37,11 @@ class ObjectOutcome(StrEnum):
     INVALID = "invalid"
     UNDETERMINED = "undetermined"
 
+    @property
+    def family(self) -> Family:
+        """The family in which it is counted: a blocked request is not judged, and an outage is no failure."""
+        return FAMILY_OF[self]
+
 
 class Family(StrEnum):
     """What an object outcome amounts to, for those who count."""

@@ -20,6 +20,7 @@ from crawler.politeness.throttle import HostThrottle, install_throttle
 from crawler.registry import cache_folder
 from crawler.spiders.auditing import AuditSpider
 from crawler.storage.errors import StoreUnwritable
+from extractors.errors import ArkauditError
 
 #: Files and sockets that a run with a thousand hosts may have open at once; many shells allow 1024.
 FILES = 8192
@@ -33,7 +34,7 @@ class SpiderStage:
     arguments: Callable[[], Mapping[str, Any]]
 
 
-class RunInterrupted(Exception):
+class RunInterrupted(ArkauditError):
     """Raised when the run was stopped by a signal; what was in flight has been recorded, unless it was stopped at once.
 
     A second signal stops it at once.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawler.observations import ChainEnd
 from crawler.registry import COPY, PROVENANCE, REGISTRY_LIMIT, Provenance, bounded, kept, load
+from extractors.errors import ArkauditError
 from extractors.naan import Registry
 from extractors.naan_records import NotARegistry, read_registry
 
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 REGISTRY_URL = "https://cdluc3.github.io/naan_reg_priv/naan_records.json"
 
 
-class RegistryRefused(Exception):
+class RegistryRefused(ArkauditError):
     """Raised by `update` when nothing came, or no registry; the copy in the cache is what it was."""
 
 
-class CacheUnwritable(Exception):
+class CacheUnwritable(ArkauditError):
     """Raised by `update` when the copy can't be put into the cache; what was there before is still there."""
 
 

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import idna
 
 from crawler.observations import ChainEnd, Observation, Question
+from extractors.errors import ArkauditError
 from extractors.find import find_arks
 from extractors.normalize import LABEL
 
@@ -37,7 +38,7 @@ _HOST_NAME = re.compile(r"[A-Za-z0-9._-]{1,253}\Z")
 _UNSAFE = re.compile(r"[^\x21-\x7e]")
 
 
-class BadLocation(ValueError):
+class BadLocation(ArkauditError, ValueError):
     """Raised when a Location can't be made into a URL; the message says why."""
 
 

@@ -34,7 +34,7 @@ class Extraction:
 
     reading: Reading
     mentions: tuple[Mention, ...]
-    doubts: tuple[UnresolvedMention, ...] = ()
+    unresolved: tuple[UnresolvedMention, ...] = ()
     """Those of its mentions that other documents may decide otherwise."""
 
     @property
@@ -48,10 +48,12 @@ class Extraction:
         return frozenset(mention.ark for mention in self.mentions if mention.reason == STANDS_WHOLE)
 
 
-def extract(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> Extraction:
+def extraction_of(
+    data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None
+) -> Extraction:
     """Everything about ARKs in a document of any format. Never raises: what goes wrong is a finding.
 
-    >>> [mention] = extract(b"<p>See <a href='https://n2t.net/ark:12148/btv1b84'>it</a>.", name="a.html").mentions
+    >>> [mention] = extraction_of(b"<p>See <a href='https://n2t.net/ark:12148/btv1b84'>it</a>.", name="a.html").mentions
     >>> str(mention.ark), mention.role.value, mention.place
     ('ark:12148/btv1b84', 'link-target', 'a/@href')
     """
@@ -86,7 +88,7 @@ def extract_in_time(
     (['ark:12148/btv1b84'], ())
     """
     with spending(TimeBudget(cpu_s)):
-        return extract(data, media_type=media_type, name=name, charset=charset)
+        return extraction_of(data, media_type=media_type, name=name, charset=charset)
 
 
 def with_evidence(

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from extractors.ark import BETANUMERIC
+from extractors.errors import ArkauditError
 from extractors.naan import NaanPolicy, Registry, RegistryEntry, ResolverTarget
 
 #: The first NAAN was assigned in this year: an earlier date in a record is the zero of some clock.
@@ -24,7 +25,7 @@ _shown = reprlib.Repr()
 _shown.maxstring = 120
 
 
-class NotARegistry(ValueError):
+class NotARegistry(ArkauditError, ValueError):
     """Raised by `read_registry` for bytes that hold no copy of the registry; the message says what they hold."""
 
 

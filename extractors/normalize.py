@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
+from extractors.errors import ArkauditError
 from extractors.normalization_steps import (
     LABEL,
     with_classic_label,
@@ -46,7 +47,7 @@ __all__ = [
 ]
 
 
-class NotAnArk(ValueError):
+class NotAnArk(ArkauditError, ValueError):
     """Raised by parsing and normalizing when a string holds no label, or nothing behind it."""
 
 

@@ -25,7 +25,7 @@ from crawler.storage.errors import StoreError
 from crawler.storage.soundness import damage_in
 from crawler.storage.store import Store
 from crawler.wire.redaction import HIDDEN, Redactor
-from extractors.extraction import extract
+from extractors.extraction import extraction_of
 from extractors.find import find_arks
 from reports.frames import StoreUnreadable, read
 
@@ -47,7 +47,7 @@ def find(data: bytes) -> None:
 
 def readers(data: bytes) -> None:
     """Any bytes are a document of any format."""
-    extract(data[1:], name=NAMES[data[0] % len(NAMES)] if data else "")
+    extraction_of(data[1:], name=NAMES[data[0] % len(NAMES)] if data else "")
 
 
 def answers(data: bytes) -> None:

@@ -13,6 +13,8 @@ import pandas as pd
 import pyarrow as pa
 from sqlalchemy import Connection, Select
 
+from extractors.errors import ArkauditError
+
 Dtype: TypeAlias = str | pd.CategoricalDtype
 
 TEXT: Final = "str"
@@ -46,7 +48,7 @@ def vocabulary(*enums: type[StrEnum]) -> pd.CategoricalDtype:
     return pd.CategoricalDtype([str(word) for words in enums for word in words], ordered=True)
 
 
-class UnknownWord(ValueError):
+class UnknownWord(ArkauditError, ValueError):
     """Raised for a word that is not in the vocabulary of its column."""
 
 

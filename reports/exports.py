@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from filelock import lock_descriptor
 
+from extractors.errors import ArkauditError
 from reports.display import defused
 from reports.formats.comma_separated import csv_text
 from reports.formats.every import FORMATS, INDEX
@@ -26,7 +27,7 @@ __all__ = ["ReportPaths", "ReportUnwritable", "check_out", "csv_text", "defused"
 _PREFIX = ".arkaudit-report-"
 
 
-class ReportUnwritable(Exception):
+class ReportUnwritable(ArkauditError):
     """Raised by `write_report` when the files of a report can't be put where they belong."""
 
 

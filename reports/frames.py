@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -54,6 +55,7 @@ from crawler.schema import (
 from crawler.storage.errors import StoreDamaged
 from crawler.storage.soundness import damage_in, distrust, is_damage, is_ours, not_a_file, require_sound
 from extractors.document_model import Role
+from extractors.errors import ArkauditError
 from extractors.naan import Registry
 from extractors.wraps.wrap import Confidence
 from reports.columns import (
@@ -99,7 +101,13 @@ from reports.timelines import Timeline, no_timeline, timeline
 Found = TypeVar("Found")
 
 
-class StoreUnreadable(Exception):
+class UnknownTable(ArkauditError, KeyError):
+    """Raised by `Frames.table` for a name that no table of the report has."""
+
+    __str__ = Exception.__str__  # a KeyError shows its text in quotes
+
+
+class StoreUnreadable(ArkauditError):
     """Raised by `load_frames` and `read` for a file that is missing, no store of ours, too new, or without the run."""
 
 
@@ -164,6 +172,27 @@ class Frames:
     """The run that this one is to be compared with: the last finished one before it that did the same."""
     since: Frames | None = field(default=None, repr=False)
     """The run that somebody chose to compare with."""
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return the table *name* of the report, with the columns that ``docs/data-dictionary.md`` describes.
+
+        Raises `UnknownTable` with the names that there are.
+        """
+        from reports.tables import TABLES
+
+        found = next((table for table in TABLES if table.name == name), None)
+        if found is None:
+            names = [table.name for table in TABLES]
+            meant = get_close_matches(name, names, 1)
+            hint = f"did you mean {meant[0]!r}?" if meant else f"there are: {', '.join(names)}"
+            raise UnknownTable(f"the report has no table {name!r}; {hint}")
+        return found.function(self)
+
+    def __repr__(self) -> str:
+        of_store = f"of {self.store!r}" if self.store else "of no store"
+        runs = ", ".join(f"run {number}" for number in self.run["run_id"]) or "no run"
+        counts = f"{len(self.documents)} documents, {len(self.arks)} ARKs, {len(self.verdicts)} verdicts"
+        return f"<Frames {of_store}, {runs}: {counts}>"
 
 
 #: What a frame holds: an expression of the store, and the dtype that it gets.

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pandas as pd
 
 from extractors.ark import Ark
+from extractors.errors import ArkauditError
 from extractors.normalize import NotAnArk
 
 #: The columns, by the names that they may have.
@@ -42,7 +43,7 @@ DTYPES: Final = {
 _DELIMITERS: Final = ",;\t"
 
 
-class InventoryUnreadable(Exception):
+class InventoryUnreadable(ArkauditError):
     """Raised for an inventory that can't be used: one line that says what is wrong, and on which line."""
 
 

@@ -8,10 +8,10 @@ from itertools import count
 
 import pytest
 
-from arkaudit import audits
-from crawler.document_reading import extract_killably
+from extractors import isolated
 from extractors.budget import TimeBudget, spending
-from extractors.extraction import extract, extract_in_time
+from extractors.extraction import extract_in_time, extraction_of
+from extractors.isolated import extract_isolated
 from extractors.worker import Worker
 
 MANY = 4000
@@ -54,10 +54,10 @@ DOCUMENTS = {
 @pytest.mark.parametrize(("name", "line", "words"), [(name, *each) for name, each in DOCUMENTS.items()])
 def test_what_was_found_until_the_time_is_up_is_kept(name: str, line: Callable[[int], str], words: str) -> None:
     document = "".join(map(line, range(MANY))).encode()
-    everything = [str(mention.ark) for mention in extract(document, name=name).mentions]
+    everything = [str(mention.ark) for mention in extraction_of(document, name=name).mentions]
     assert len(everything) == MANY
     with spending(TimeBudget(90, clock=partial(next, count()))):  # a clock that goes on by one at each look
-        cut = extract(document, name=name)
+        cut = extraction_of(document, name=name)
     found = [str(mention.ark) for mention in cut.mentions]
     assert MANY / 20 < len(found) < MANY
     assert found == everything[: len(found)]
@@ -69,7 +69,7 @@ def test_what_was_found_until_the_time_is_up_is_kept(name: str, line: Callable[[
 def test_how_far_a_text_was_searched_is_true() -> None:
     document = "".join(map(text, range(MANY)))
     with spending(TimeBudget(100, clock=partial(next, count()))):
-        cut = extract(document.encode(), name="a.txt")
+        cut = extraction_of(document.encode(), name="a.txt")
     [finding] = [finding for finding in cut.findings if "searched as far" in finding.detail]
     at = int(finding.detail.split(" character ")[1].split(" of ")[0].replace(",", ""))
     assert document[:at].count("ark:") == len(cut.mentions) + 1
@@ -77,18 +77,18 @@ def test_how_far_a_text_was_searched_is_true() -> None:
 
 def test_a_document_that_is_read_in_time_is_read_as_without_a_limit() -> None:
     document = "".join(map(text, range(100))).encode()
-    assert extract_in_time(document, cpu_s=1000, name="a.txt") == extract(document, name="a.txt")
+    assert extract_in_time(document, cpu_s=1000, name="a.txt") == extraction_of(document, name="a.txt")
 
 
 def test_a_worker_whose_time_is_up_gives_what_it_has() -> None:
     document = "".join(map(text, range(60_000))).encode()
     with Worker(partial(extract_in_time, cpu_s=1.0)) as worker:
-        read = extract_killably(worker, document, name="a.txt")
+        read = extract_isolated(worker, document, name="a.txt")
     assert 0 < len(read.mentions) < 60_000
     assert {finding.kind for finding in read.findings} == {"time-limit"}
 
 
 def test_a_busy_machine_comes_near_no_limit() -> None:
     """By the clock a parser is only killed when it waits for ever."""
-    assert audits.PARSING_S > 10 * audits.PARSING_CPU_S
-    assert audits.PARSING_CPU_S > audits.READING_CPU_S
+    assert isolated.PARSING_S > 10 * isolated.PARSING_CPU_S
+    assert isolated.PARSING_CPU_S > isolated.READING_CPU_S

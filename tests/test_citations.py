@@ -8,14 +8,14 @@ import pytest
 
 from extractors.ark import Ark
 from extractors.document_model import Anchor, Block, Finding, Role
-from extractors.extraction import Extraction, extract
+from extractors.extraction import Extraction, extraction_of
 from extractors.find import Mention, scan
 from extractors.mentions.citations import citation_findings, completed, linked_arks, numbered
 from extractors.wraps.evidence import Evidence
 
 
 def page(markup: str) -> Extraction:
-    return extract(markup.encode(), name="a.html")
+    return extraction_of(markup.encode(), name="a.html")
 
 
 def citations(extraction: Extraction) -> list[tuple[str, str, int]]:
@@ -143,7 +143,7 @@ def test_an_url_that_is_no_link_is_none() -> None:
 
 
 def test_in_a_document_that_knows_no_links_nothing_is_unlinked() -> None:
-    assert extract(b"see ark:/76543/pf7", name="a.txt").findings == ()
+    assert extraction_of(b"see ark:/76543/pf7", name="a.txt").findings == ()
 
 
 def test_the_same_finding_is_told_once() -> None:

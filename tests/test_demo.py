@@ -24,7 +24,7 @@ from arkaudit.demo.web import LoopbackWeb
 from crawler.registry import CACHE_VARIABLE
 from crawler.resolving import request_target
 from extractors.ark import Ark
-from extractors.extraction import extract
+from extractors.extraction import extraction_of
 from tests.vectors import FOLDER
 
 SITE = Path(__file__).parent.parent / "arkaudit" / "demo" / "site"
@@ -76,7 +76,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
 
 @pytest.mark.parametrize("name", sorted(TRUTH))
 def test_every_ark_of_a_real_document_is_found_whole_and_none_is_invented(name: str) -> None:
-    mentions = extract((SITE / name).read_bytes(), name=name).mentions
+    mentions = extraction_of((SITE / name).read_bytes(), name=name).mentions
     assert {str(mention.ark) for mention in mentions} == {entry["ark"] for entry in TRUTH[name]["arks"]}
 
 
@@ -87,7 +87,7 @@ def test_the_documents_are_what_the_demo_promises() -> None:
     repairs = {
         repair
         for name in TRUTH
-        for mention in extract((SITE / name).read_bytes(), name=name).mentions
+        for mention in extraction_of((SITE / name).read_bytes(), name=name).mentions
         for repair in mention.repairs
     }
     assert repairs >= {

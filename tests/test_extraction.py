@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from extractors.ark import Ark
-from extractors.extraction import extract
+from extractors.extraction import extraction_of
 from extractors.wraps.shapes import Fit, Shapes
 
 WHOLE = "ark:/76543/pf1kq8x, ark:/76543/pf2m3zv and ark:/76543/pf9tt4w are intact. "
 
 
 def arks(text: str) -> list[str]:
-    return [str(mention.ark) for mention in extract(text.encode(), name="a.txt").mentions]
+    return [str(mention.ark) for mention in extraction_of(text.encode(), name="a.txt").mentions]
 
 
 def test_a_shape_is_learned_from_three_names_that_agree_and_from_no_fewer() -> None:
@@ -34,17 +34,17 @@ def test_the_shape_of_whole_names_keeps_the_next_line_out() -> None:
 
 def test_a_link_target_settles_its_broken_text() -> None:
     page = "<a href='https://n2t.net/ark:/76543/pf5qqqq'>ark:/76543/pf5<br>qqqq</a>"
-    mentions = extract(page.encode(), name="a.html").mentions
+    mentions = extraction_of(page.encode(), name="a.html").mentions
     assert {str(mention.ark) for mention in mentions} == {"ark:76543/pf5qqqq"}
     assert {mention.role.value for mention in mentions} == {"link-target", "text"}
 
 
 def test_a_namespace_is_a_finding_and_no_mention() -> None:
-    extraction = extract(b"All names begin with ark:/12148/ here.", name="a.txt")
+    extraction = extraction_of(b"All names begin with ark:/12148/ here.", name="a.txt")
     assert extraction.mentions == ()
     assert [finding.kind for finding in extraction.findings] == ["namespace-mention"]
 
 
 def test_a_line_of_metadata_ends_an_ark_as_a_line_of_text_does() -> None:
     page = "<meta name='description' content='Scans: ark:/76543/x5abc\nThe letters'>"
-    assert [str(mention.ark) for mention in extract(page.encode(), name="a.html").mentions] == ["ark:76543/x5abc"]
+    assert [str(mention.ark) for mention in extraction_of(page.encode(), name="a.html").mentions] == ["ark:76543/x5abc"]

@@ -87,9 +87,9 @@ def test_lines_filled_with_words_have_less_room_than_the_next_word_needs(text: s
     for line, following, end in ends(words(text, width)):
         assert end.habit in (Habit.WORDS, Habit.UNKNOWN)
         assert not end.blank
-        if end.free_slots is not None:
-            assert end.free_slots == max(map(len, words(text, width))) - len(line)
-            assert end.free_slots <= len(following.split()[0])
+        if end.line_slack is not None:
+            assert end.line_slack == max(map(len, words(text, width))) - len(line)
+            assert end.line_slack <= len(following.split()[0])
 
 
 @pytest.mark.parametrize("width", [40, 60, 72, 79])
@@ -101,7 +101,7 @@ def test_lines_filled_with_words_are_known_as_such(width: int) -> None:
 @pytest.mark.parametrize("text", [ENGLISH, FRENCH])
 def test_lines_cut_at_a_column_tell_where_a_blank_stood(text: str, width: int) -> None:
     for line, following, end in ends(fold(text, width)):
-        assert (end.habit, end.free_slots) == (Habit.COLUMN, 0)
+        assert (end.habit, end.line_slack) == (Habit.COLUMN, 0)
         assert end.blank is (line.endswith(" ") or following.startswith(" "))
 
 
@@ -109,7 +109,7 @@ def test_lines_cut_at_a_column_tell_where_a_blank_stood(text: str, width: int) -
 def test_a_column_may_be_counted_in_bytes(width: int) -> None:
     assert len({len(line) for line in fold_bytes(FRENCH, width)[:-1]}) > 1
     for line, following, end in ends(fold_bytes(FRENCH, width)):
-        assert (end.habit, end.free_slots) == (Habit.COLUMN, 0)
+        assert (end.habit, end.line_slack) == (Habit.COLUMN, 0)
         assert end.blank is (line.endswith(" ") or following.startswith(" "))
 
 
@@ -118,7 +118,7 @@ def test_a_tool_that_keeps_its_blanks_is_known_by_them(width: int) -> None:
     for line, _, end in ends(fold_at_blanks(ENGLISH, width)):
         assert end.habit is Habit.KEEPS_BLANKS
         assert end.blank is line.endswith(" ")
-        assert end.free_slots == max(map(len, fold_at_blanks(ENGLISH, width))) - len(line)
+        assert end.line_slack == max(map(len, fold_at_blanks(ENGLISH, width))) - len(line)
 
 
 def test_a_word_longer_than_the_line_is_cut_where_blanks_are_kept() -> None:
@@ -130,7 +130,7 @@ def test_a_word_longer_than_the_line_is_cut_where_blanks_are_kept() -> None:
         if "ark:/" in line or "gallica" in line
         if not end.blank
     ]  # fmt: skip
-    assert (cut.habit, cut.free_slots) == (Habit.KEEPS_BLANKS, 0)
+    assert (cut.habit, cut.line_slack) == (Habit.KEEPS_BLANKS, 0)
 
 
 @pytest.mark.parametrize("width", [50, 65, 72])
@@ -146,7 +146,7 @@ def test_the_marks_of_quotations_and_comments_change_nothing(
     plain = [end for _, _, end in ends(wrapped(ENGLISH, 60))]
     marked = [end for _, _, end in ends(wrapped(ENGLISH, 60), before=before)]
     assert [end.habit for end in marked] == [end.habit for end in plain]
-    assert [end.free_slots for end in marked] == [end.free_slots for end in plain]
+    assert [end.line_slack for end in marked] == [end.line_slack for end in plain]
 
 
 def test_an_indent_of_all_lines_changes_nothing() -> None:
@@ -162,7 +162,7 @@ def test_a_numbered_paragraph_is_filled_from_its_own_margin() -> None:
     text = "\n".join(items)
     inside = [at for at, char in enumerate(text) if char == "\n" and text[at + 1 : at + 5] == "    "]
     assert {line_end(text, at).habit for at in inside} == {Habit.WORDS}
-    assert all(0 <= (line_end(text, at).free_slots or 0) <= 15 for at in inside)
+    assert all(0 <= (line_end(text, at).line_slack or 0) <= 15 for at in inside)
 
 
 def test_lines_of_verse_and_lists_were_ended_by_their_author() -> None:
@@ -197,7 +197,7 @@ def test_room_is_counted_from_the_lines_around_and_not_from_another_column_far_a
     narrow, wide = words(ENGLISH, 40), words(" ".join([ENGLISH] * 12), 90)
     text = "\n".join([*narrow, *wide])
     at = text.index(wide[-10]) + len(wide[-10])
-    assert line_end(text, at).free_slots == max(map(len, wide)) - len(wide[-10])
+    assert line_end(text, at).line_slack == max(map(len, wide)) - len(wide[-10])
 
 
 @pytest.mark.parametrize("line_break", ["\r\n", "\r", "\N{LINE SEPARATOR}", "\x85"])
@@ -211,7 +211,7 @@ def test_any_line_break_is_one(line_break: str) -> None:
 @given(st.text(st.sampled_from("ab \n\r\t>#é\N{EM SPACE}"), max_size=400), st.data())
 def test_any_place_of_any_text_has_an_answer(text: str, data: st.DataObject) -> None:
     end = line_end(text, data.draw(st.integers(0, len(text))))
-    assert end.free_slots is None or isinstance(end.free_slots, int)
+    assert end.line_slack is None or isinstance(end.line_slack, int)
 
 
 @given(st.integers(0, 3), st.integers(0, 3))

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.document_reading import extract_killably
-from extractors.extraction import extract, extract_in_time
+from extractors.extraction import extract_in_time, extraction_of
 from extractors.formats import Format, format_of
+from extractors.isolated import extract_isolated
 from extractors.worker import Worker
 from tests.loopback import json_lines, run_command
 
@@ -30,7 +30,7 @@ def message(subject: str = "A map") -> EmailMessage:
 
 
 def found(data: bytes) -> list[tuple[str, str, str]]:
-    read = extract(data, name="a.eml")
+    read = extraction_of(data, name="a.eml")
     assert {finding.kind for finding in read.findings} <= {"unlinked-ark"}
     return [(str(mention.ark), mention.role.value, mention.place) for mention in read.mentions]
 
@@ -52,7 +52,7 @@ def test_a_soft_line_break_cuts_no_ark_wherever_it_stands(before: int) -> None:
     head = (
         b"MIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n"
     )
-    [mention] = extract(HEAD + head + body, name="a.eml").mentions
+    [mention] = extraction_of(HEAD + head + body, name="a.eml").mentions
     assert (str(mention.ark), mention.repairs, mention.confidence.token) == (
         "ark:12148/bpt6k107371t/f29.item", (), "certain",
     )  # fmt: skip
@@ -83,7 +83,7 @@ def test_links_of_different_parts_are_different_links() -> None:
         b"<a href='https://n2t.net/ark:/12345/x6'>https://n2t.net/ark:/12345/x6</a>",
         maintype="text", subtype="html", filename="b.html",
     )  # fmt: skip
-    read = extract(made.as_bytes(), name="a.eml")
+    read = extraction_of(made.as_bytes(), name="a.eml")
     assert [(str(each.ark), each.citation) for each in read.mentions] == [
         ("ark:12345/x5", 1), ("ark:12345/x5", 1), ("ark:12345/x6", 2), ("ark:12345/x6", 2),
     ]  # fmt: skip
@@ -128,7 +128,7 @@ def test_a_saved_page_is_mail_too() -> None:
         b'Content-Transfer-Encoding: quoted-printable\n\n<a href=3D"https://n2t.net/ark:/12148/bpt6k1=\n07371t">x</a>\n'
         b"----x\nContent-Type: image/png\nContent-Transfer-Encoding: base64\n\niVBORw0KGgo=\n----x--\n"
     )
-    read = extract(data, name="page.mhtml")
+    read = extraction_of(data, name="page.mhtml")
     assert [str(mention.ark) for mention in read.mentions] == ["ark:12148/bpt6k107371t"]
 
 
@@ -150,7 +150,7 @@ def test_an_attached_pdf_that_kills_its_parser_costs_the_mail_and_not_us() -> No
     made = message()
     bomb = (Path(__file__).parent / "fixtures" / "recursive_form.pdf").read_bytes()
     made.add_attachment(bomb, maintype="application", subtype="pdf", filename="a.pdf")
-    read = extract_killably(worker := worker_of(), made.as_bytes(), name="a.eml")
+    read = extract_isolated(worker := worker_of(), made.as_bytes(), name="a.eml")
     worker.close()
     assert [finding.kind for finding in read.findings] == ["parser-crashed"]
 
@@ -165,6 +165,6 @@ def worker_of() -> Worker[..., Any]:
 def test_whatever_stands_in_a_mail_it_is_read(data: bytes, head: bytes) -> None:
     content_type = b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n"
     for more in (b"", content_type):
-        read = extract(head + more + b"Subject: ark:/12345/x5\n" + data, name="a.eml")
+        read = extraction_of(head + more + b"Subject: ark:/12345/x5\n" + data, name="a.eml")
         assert "unreadable" not in {finding.kind for finding in read.findings}
         assert "ark:12345/x5" in {str(mention.ark)[:12] for mention in read.mentions}

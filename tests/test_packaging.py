@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import zipfile
@@ -58,6 +59,7 @@ def test_the_wheel_holds_our_packages_and_their_data_and_no_tests(wheel: Path) -
         "arkaudit/demo/site/index.html",
         "arkaudit/demo/site/flood-marks.pdf",
         "crawler/spiders/arks.py",
+        *(f"{package}/py.typed" for package in PACKAGES),
     ):
         assert needed in names
 
@@ -66,6 +68,21 @@ def test_the_wheel_works_from_an_empty_folder(site: Path, tmp_path: Path) -> Non
     (tmp_path / "a.txt").write_text("ark:/67531/metadc2846")
     done = run(site, tmp_path, "extract", "a.txt")
     assert '"ark": "ark:67531/metadc2846"' in done.stdout, done.stderr
+
+
+def test_the_examples_of_the_library_hold(site: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "api.md").read_text("utf-8")
+    (tmp_path / "api.md").write_text(page, "utf-8")
+    start = (
+        f"import sys; sys.path.insert(0, {str(site)!r}); import doctest, arkaudit;"
+        f" assert arkaudit.__file__.startswith({str(site)!r}), arkaudit.__file__;"
+        " failed, tried = doctest.testfile('api.md', module_relative=False); sys.exit(failed or not tried)"
+    )
+    environment = {**os.environ, "ARKAUDIT_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", start], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_foreign_project_around_it_does_not_mislead_it(site: Path, tmp_path: Path) -> None:

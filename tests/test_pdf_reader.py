@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractors.document_model import Reading, Role
-from extractors.extraction import extract
+from extractors.extraction import extraction_of
 from extractors.readers.pdf.damaged import salvaged
 from extractors.readers.pdf.geometry import Lines, without_false_breaks
 from extractors.readers.pdf.open_ends import is_open
@@ -292,7 +292,7 @@ def test_a_raised_mark_of_any_kind_is_parted_from_the_ark(pieces, text):
 def test_beside_a_raised_mark_nothing_is_certain_unless_its_check_character_says_so():
     line = placed((b"see ark:/12345/x54", BODY, 0), (b"2", SMALL, 4), (b" and", BODY, 0))
     checked = placed((b"see ark:/12148/bpt6k107371t", BODY, 0), (b"2", SMALL, 4), (b" and", BODY, 0), y=680)
-    mentions = extract(pages(line + checked), name="a.pdf").mentions
+    mentions = extraction_of(pages(line + checked), name="a.pdf").mentions
     assert [(str(mention.ark), mention.confidence.token, mention.reason) for mention in mentions] == [
         ("ark:12345/x54", "likely", "the gaps on the page"),
         ("ark:12148/bpt6k107371t", "certain", "check character"),
@@ -604,7 +604,7 @@ def test_text_that_is_mirrored_turned_or_without_width_is_read(matrix):
 
 
 def arks_of(data):
-    return [str(mention.ark) for mention in extract(data).mentions]
+    return [str(mention.ark) for mention in extraction_of(data).mentions]
 
 
 TABLE = [
@@ -669,10 +669,10 @@ def test_a_bracket_close_behind_the_last_letterspaced_letter_belongs_to_no_word_
 
 
 def test_a_name_at_the_end_of_a_page_is_not_certain():
-    [mention] = extract(typeset([[72, 700, "See the scan of it:"], [72, 688, "ark:/67531/metapth18"]])).mentions
+    [mention] = extraction_of(typeset([[72, 700, "See the scan of it:"], [72, 688, "ark:/67531/metapth18"]])).mentions
     assert (mention.confidence.token, mention.reason) == ("likely", "its page ends here")
-    [followed] = extract(typeset([[72, 700, "ark:/67531/metapth18 is it,"], [72, 688, "and this is all."]])).mentions
-    assert followed.confidence.token == "certain"
+    followed = extraction_of(typeset([[72, 700, "ark:/67531/metapth18 is it,"], [72, 688, "and this is all."]]))
+    assert followed.mentions[0].confidence.token == "certain"
 
 
 def test_an_ark_with_zero_width_spaces_goes_on_on_the_next_page():

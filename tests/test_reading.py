@@ -9,8 +9,8 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-from arkaudit.extracting import Document, LocalDocuments
 from extractors.archives.members import ArchiveMember
+from extractors.documents import Document, LocalDocuments
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 
 ROOT = Path(__file__).parent.parent

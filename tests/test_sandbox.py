@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from extractors.extraction import extract
+from extractors.extraction import extraction_of
 from extractors.sandbox import _REFUSED, Means, held
 from extractors.worker import Worker, WorkerFailed
 
@@ -141,7 +141,7 @@ def test_documents_are_read_as_without() -> None:
     folder = Path(__file__).parent.parent / "arkaudit" / "demo" / "site"
     documents = sorted(each for each in folder.rglob("*") if each.suffix in (".pdf", ".html", ".docx", ".xml"))
     assert documents
-    with Worker(extract, timeout_s=60.0, memory_bytes=2**30) as worker:
+    with Worker(extraction_of, timeout_s=60.0, memory_bytes=2**30) as worker:
         for path in documents:
             data = path.read_bytes()
-            assert worker.call(data, name=path.name) == extract(data, name=path.name), path
+            assert worker.call(data, name=path.name) == extraction_of(data, name=path.name), path

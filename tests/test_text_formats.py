@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.extraction import extract
+from extractors.extraction import extraction_of
 from extractors.formats import read_document
 from extractors.readers import bibtex, json, latex, markdown, plain, restructured, tabular
 from tests.vectors import vectors
@@ -55,7 +55,7 @@ def test_vector(vector):
 
 @pytest.mark.parametrize("vector", [vector for vector in vectors("text_formats") if "arks" in vector.values[0]])
 def test_arks_of_a_vector(vector):
-    mentions = extract(vector["source"].encode(), name=vector["name"]).mentions
+    mentions = extraction_of(vector["source"].encode(), name=vector["name"]).mentions
     assert [str(mention.ark) for mention in mentions] == vector["arks"]
 
 
@@ -264,7 +264,7 @@ def test_the_line_that_opens_a_fence_is_read(fence):
     source = (
         f'Text\n\n{fence}{{.python ref="ark:/13030/c7abc"}} see ark:/12148/btv1b8\nark:/13030/x5\n{fence.strip()}\n'
     )
-    read = extract(source.encode(), name="a.md")
+    read = extraction_of(source.encode(), name="a.md")
     assert [(str(mention.ark), mention.place) for mention in read.mentions] == [
         ("ark:13030/c7abc", "fence"),
         ("ark:12148/btv1b8", "fence"),

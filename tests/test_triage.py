@@ -33,8 +33,8 @@ from crawler.judging import judge_run
 from crawler.storage.store import Store
 from extractors.ark import Ark
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
+from tests.test_ark_status import BEGINNING, check, day
 from tests.test_history import GUIDE, ONE, OTHER, OTHER_PAGE, audit, moment, seen
-from tests.test_standing import BEGINNING, check, day
 from tests.vectors import vectors
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -9,27 +9,27 @@ import pytest
 from extractors.ark import Ark
 from extractors.checkchar import CheckCharacter, check
 from extractors.conformance import Remark
-from extractors.extraction import extract
+from extractors.extraction import extraction_of
 from tests.vectors import vectors
 
 
 @pytest.mark.parametrize("vector", vectors("no_arks"))
 def test_templates_queries_and_shoulders_are_no_arks(vector: dict[str, Any]) -> None:
     for document in (vector["text"], f"<p>{vector['text'].replace('&', '&amp;').replace('<', '&lt;')}</p>"):
-        read = extract(document.encode(), name="a.html" if document.startswith("<p>") else "a.txt")
+        read = extraction_of(document.encode(), name="a.html" if document.startswith("<p>") else "a.txt")
         assert [str(mention.ark) for mention in read.mentions] == vector["arks"]
 
 
 @pytest.mark.parametrize("vector", vectors("malformed_arks"))
 def test_a_label_without_its_colon_is_a_finding(vector: dict[str, Any]) -> None:
-    read = extract(vector["document"].encode())
+    read = extraction_of(vector["document"].encode())
     assert [each.detail for each in read.findings if each.kind == "malformed-ark"] == vector["malformed"]
     assert not any("/ark/" in mention.as_written for mention in read.mentions)
 
 
 @pytest.mark.parametrize("vector", vectors("escaped_arks"))
 def test_an_escaped_ark_ends_with_its_escapes(vector: dict[str, Any]) -> None:
-    [mention] = extract(vector["text"].encode(), name="a.txt").mentions
+    [mention] = extraction_of(vector["text"].encode(), name="a.txt").mentions
     assert str(mention.ark) == vector["ark"]
     assert (Remark.URL_GOES_ON in mention.remarks) is vector["goes_on"]
 
@@ -37,7 +37,7 @@ def test_an_escaped_ark_ends_with_its_escapes(vector: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", ["c7", "p9", "kt", "qt"])
 def test_the_check_character_of_a_bare_shoulder_is_never_asked_for(name: str) -> None:
     naan = "99166" if name == "p9" else "13030"
-    read = extract(f"ark:/{naan}/{name}".encode(), name="a.txt")
+    read = extraction_of(f"ark:/{naan}/{name}".encode(), name="a.txt")
     assert read.mentions == ()
     assert [finding.kind for finding in read.findings] == ["namespace-mention"]
     assert check(Ark(naan, name)) is CheckCharacter.UNKNOWN

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from extractors.ark import BETANUMERIC, Ark
 from extractors.document_model import Anchor, Block, Role
-from extractors.extraction import extract
+from extractors.extraction import extraction_of
 from extractors.find import Mention, find_arks, scan
 from extractors.wraps.cutting import cutting_of
 from extractors.wraps.decide import RULES_OF_LINES, RULES_OF_NAMES, Rule, decide
@@ -319,7 +319,7 @@ def test_what_line_ends_do(text: str, cutting: Cutting) -> None:
 
 def test_what_line_ends_do_is_known_of_their_own_block_only() -> None:
     cut = "see ark:/12345/x54\n8x5 there, and more of it"
-    apart = extract(f"<pre>{moved(6)}</pre><pre>{cut}</pre>".encode(), name="a.html")
+    apart = extraction_of(f"<pre>{moved(6)}</pre><pre>{cut}</pre>".encode(), name="a.html")
     assert str(apart.mentions[-1].ark) == "ark:12345/x548x5"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -49,13 +51,24 @@ def configuration(web: LoopbackWeb, store: Path) -> str:
     )
 
 
+@contextmanager
+def loopback_audit(store: Path | None = None) -> Iterator[Path]:
+    """Give an ``arkaudit.toml`` whose hosts all answer on this machine's loopback, as long as the context lasts.
+
+    For trying things out: no packet leaves this machine. The *store* is beside it unless another file is named.
+    """
+    with LoopbackWeb() as web, tempfile.TemporaryDirectory(prefix="arkaudit-demo-") as folder:
+        config = Path(folder, "arkaudit.toml")
+        config.write_text(configuration(web, store or Path(folder, "audit.db")), "utf-8")
+        yield config
+
+
 def show(out: Path, console: Console) -> int:
     """Run the demo; returns the exit code of the audit."""
     out = out.absolute()
     out.mkdir(parents=True, exist_ok=True)
-    with LoopbackWeb() as web, tempfile.TemporaryDirectory(prefix="arkaudit-demo-") as folder:
-        config = Path(folder, "arkaudit.toml")
-        config.write_text(configuration(web, out / "audit.db"), "utf-8")
+    with loopback_audit(out / "audit.db") as config:
+        folder = config.parent
         console.print(
             f"A library's site, Internet Archive's arklet and {len(HOSTS)} other hosts answer on loopback; "
             f"no packet leaves this machine.\n\n$ arkaudit run -c arkaudit.toml --out {out.name}",
@@ -64,7 +77,7 @@ def show(out: Path, console: Console) -> int:
         command = [*OWN_PROCESS, "run", "-c", str(config), "--out", str(out)]
         formats = [word for name in FORMATS for word in ("--format", name)]
         # What is known of NAANs is what is built in, so that the report is the same on every machine.
-        environment = {**os.environ, CACHE_VARIABLE: folder}
+        environment = {**os.environ, CACHE_VARIABLE: str(folder)}
         code = subprocess.run([*command, *formats], check=False, cwd=folder, env=environment).returncode
     if code == 0:
         console.print(

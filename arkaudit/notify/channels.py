@@ -14,12 +14,13 @@ from typing import Protocol
 
 from arkaudit.config import Email, Notify
 from arkaudit.notify.message import Message
+from extractors.errors import ArkauditError
 
 #: For one attempt: a command to end, a mail server to answer.
 PATIENCE_S = 60.0
 
 
-class NotSent(Exception):
+class NotSent(ArkauditError):
     """Raised by a channel that could not deliver; another attempt may succeed."""
 
 

@@ -10,6 +10,8 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
+from extractors.errors import ArkauditError
+
 #: So often a run that did not come to its end is taken up again; then it waits for the next moment of the schedule.
 MOST_ATTEMPTS: Final = 3
 #: Before the second further attempt; each further wait is longer by as much.
@@ -18,7 +20,7 @@ BETWEEN_ATTEMPTS: Final = timedelta(minutes=5)
 _ENDED: Final = frozenset({0, 1, 2})
 
 
-class BadSchedule(ValueError):
+class BadSchedule(ArkauditError, ValueError):
     """Raised by `Schedule.parse` for what is no cron expression, or no time zone."""
 
 

@@ -23,6 +23,7 @@ from crawler.attempts import Patience
 from crawler.observations import ChainEnd, HostTraffic, Pause
 from crawler.politeness.host_files import HostFiles, HostLease, HostWait
 from crawler.politeness.pacing import LEAST_INTERVAL_S, Allowance, Allowances, HostState, Pace, Reason, host_of, is_own
+from extractors.errors import ArkauditError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -39,7 +40,7 @@ QUIET_LOOKS = 2
 _PASSING_ERRORS = frozenset({errno.EMFILE, errno.ENFILE, errno.EINTR, errno.ENOMEM})
 
 
-class NotAsked(Exception):
+class NotAsked(ArkauditError):
     """Raised instead of a turn at a host that is not asked any more; nothing has been sent then."""
 
     def __init__(self, reason: Reason) -> None:

@@ -10,13 +10,15 @@ from collections.abc import Iterable
 
 import regex
 
+from extractors.errors import ArkauditError
+
 #: Seconds of processor time that a pattern may take for one URL, which is of 4,096 characters at most.
 PATTERN_S = 0.25
 #: A pattern that has been cut off so often is searched for no more: none of its links is followed.
 MOST_CUT_OFF = 3
 
 
-class TooSlow(Exception):
+class TooSlow(ArkauditError):
     """Raised where a pattern was cut off, so that nobody knows whether it is found."""
 
 

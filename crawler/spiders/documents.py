@@ -20,7 +20,7 @@ from twisted.python.failure import Failure
 from crawler.answers.statuses import OUTCOME_OF_END, status_outcome
 from crawler.attempts import Patience, next_fetch
 from crawler.crawl_requests import CrawlRequest, Outlinks, RequestKind, outlinks_of
-from crawler.document_reading import DocumentReader, DocumentSource, DocumentWorker, Row, now, source_record
+from crawler.document_reading import DocumentReader, DocumentSource, Row, now, source_record
 from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
 from crawler.resolving import SUCCESSES
 from crawler.sources.canonical import same_document
@@ -36,6 +36,8 @@ from crawler.storage.frontier_rows import FrontierEntry, FrontierState
 from crawler.storage.store import Recordable
 from crawler.wire.middlewares import chain_of
 from extractors.document_model import Finding
+from extractors.documents import document_name
+from extractors.isolated import DocumentWorker
 
 logger = logging.getLogger(__name__)
 
@@ -360,15 +362,6 @@ def _led(record: DocumentRecord, passed: Passed, canonical: str) -> DocumentReco
         listed=passed.listed,
         outlinks=passed.outlinks,
     )
-
-
-def document_name(path: Path) -> str:
-    """The name of a file as a document; what no text can hold is spelled out.
-
-    >>> document_name(Path("caf\\udce9.txt"))
-    'caf\\\\udce9.txt'
-    """
-    return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def redirected(crawl_request: CrawlRequest, hops: tuple[Hop, ...], there: CrawlRequest) -> DocumentRecord:

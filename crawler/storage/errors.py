@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from extractors.errors import ArkauditError
 
-class StoreError(Exception):
+
+class StoreError(ArkauditError):
     """The root of what can be wrong with a store."""
 
 

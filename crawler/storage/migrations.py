@@ -24,6 +24,7 @@ from sqlalchemy.schema import CreateColumn
 
 from crawler import schema
 from crawler.history.latest import rebuild
+from extractors.errors import ArkauditError
 
 #: The oldest schema that can be brought up to date.
 OLDEST: Final = 3
@@ -33,7 +34,7 @@ _MAGIC: Final = b"SQLite format 3\0"
 _HEAD: Final = struct.Struct(">16s44xI4xI")
 
 
-class NotCopied(Exception):
+class NotCopied(ArkauditError):
     """Raised when there can be no copy of a store; the store is as it was."""
 
 

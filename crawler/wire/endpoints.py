@@ -18,6 +18,7 @@ from twisted.internet.interfaces import (
 from zope.interface import implementer
 
 from crawler.addresses import AddressGuard, Routes, is_literal
+from extractors.errors import ArkauditError
 
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
 _ADDRESS = re.compile(r"(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\Z)|\Z)){4}|(?=.*:.*:)[0-9a-fA-F:]{2,39}")
 
 
-class AddressRefused(Exception):
+class AddressRefused(ArkauditError):
     """Raised when all that a host leads to may not be reached; no connection has been tried then."""
 
 
-class NameNotRouted(Exception):
+class NameNotRouted(ArkauditError):
     """Raised when only routed names may be reached and this one is not; nothing has been looked up then."""
 
 

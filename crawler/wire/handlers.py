@@ -26,6 +26,7 @@ from crawler.wire.failures import failure_kind, failure_text
 from crawler.wire.middlewares import RunStopped, exception_names, failure_words
 from crawler.wire.names import LookUpNotBegun, NameServerSilent, TellingResolver
 from crawler.wire.sending import Sending
+from extractors.errors import ArkauditError
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -41,7 +42,7 @@ _NOT_A_PROXYS = frozenset({ChainEnd.TIMEOUT, ChainEnd.REFUSED_ADDRESS})
 _STALE = (RequestNotSent, RequestTransmissionFailed, ResponseNeverReceived)
 
 
-class ProxyFailed(Exception):
+class ProxyFailed(ArkauditError):
     """Raised when a proxy of ours could not be reached, or would not serve us: that says nothing of the host."""
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.resolver import CachingHostnameResolver
 from twisted.internet._resolver import GAIResolver
 
+from extractors.errors import ArkauditError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 SILENT_AFTER_S = 4.0
 
 
-class NameFailure(Exception):
+class NameFailure(ArkauditError):
     """The root of what can be wrong with a name; the message is the name."""
 
 

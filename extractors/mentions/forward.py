@@ -310,7 +310,7 @@ class Reader:
             for repair in self._tape.repairs(self._start, self._pieces.end):
                 self._notes.repaired(repair)
         chars = self._pieces.chars
-        self._note_doubts(chars, ark)
+        self._note_uncertainty(chars, ark)
         if self._block.seams and self._is_on_seam(start, end):
             self._notes.decisions.append(WrapDecision(False, "the gaps on the page", Confidence.LIKELY))
             self._notes.is_beyond_name |= bool(ark.qualifier)
@@ -377,7 +377,7 @@ class Reader:
         if self._is_encoded:
             self._notes.repaired("percent-encoding")
 
-    def _note_doubts(self, chars: str, ark: Ark) -> None:
+    def _note_uncertainty(self, chars: str, ark: Ark) -> None:
         """What else it may be: markup behind a name, or a name that lost its case (draft-kunze-ark-38, 3.1)."""
         if chars[-1] in _MARKUP_RUN and self._block.role is Role.TEXT:
             self._notes.mark_likely("its last character may be markup")

@@ -51,6 +51,16 @@ class Mention:
     citation: int = 0
     """Mentions of one document with the same number are one citation: a link and its visible text."""
 
+    def __repr__(self) -> str:
+        """Return the ARK, how sure it is, and what was repaired.
+
+        >>> from extractors.find import find_arks
+        >>> find_arks("see ark:/12148/btv1b8449691v")
+        [<Mention ark:12148/btv1b8449691v, certain>]
+        """
+        repaired = f": {', '.join(self.repairs)}" if self.repairs else ""
+        return f"<Mention {self.ark}, {self.confidence.token}{repaired}>"
+
 
 @dataclass(frozen=True, slots=True)
 class NamespaceMention:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from extractors.ark import Ark
 from extractors.document_model import Anchor, Block
-from extractors.extraction import extract, with_evidence
+from extractors.extraction import extraction_of, with_evidence
 from extractors.find import Mention, scan
 from extractors.mentions.unresolved import UnresolvedMention, decided_again, unresolved_mentions
 from extractors.wraps.cutting import cutting_of
@@ -31,7 +31,7 @@ def mentions_in(block: Block, evidence: Evidence | None = None) -> list[Mention]
     return [found for found in scan(block, evidence or Evidence()) if isinstance(found, Mention)]
 
 
-def doubts_about(block: Block) -> tuple[list[Mention], list[UnresolvedMention]]:
+def unresolved_about(block: Block) -> tuple[list[Mention], list[UnresolvedMention]]:
     mentions = mentions_in(block)
     return mentions, list(
         unresolved_mentions([block], [(0, mention) for mention in mentions], [cutting_of(block, mentions)])
@@ -39,7 +39,7 @@ def doubts_about(block: Block) -> tuple[list[Mention], list[UnresolvedMention]]:
 
 
 def test_what_is_sure_is_no_doubt() -> None:
-    assert extract(b"see ark:/76543/pf5 there", name="a.txt").doubts == ()
+    assert extraction_of(b"see ark:/76543/pf5 there", name="a.txt").unresolved == ()
 
 
 @pytest.mark.parametrize(
@@ -50,34 +50,34 @@ def test_what_is_sure_is_no_doubt() -> None:
     ],
 )
 def test_more_evidence_decides_a_doubtful_mention(evidence: Evidence, ark: Ark, as_written: str) -> None:
-    extraction = extract(BROKEN.encode(), name="a.txt")
-    assert [unresolved.index for unresolved in extraction.doubts] == [0]
+    extraction = extraction_of(BROKEN.encode(), name="a.txt")
+    assert [unresolved.index for unresolved in extraction.unresolved] == [0]
     assert {extraction.mentions[0].ark, *map(Ark.parse, extraction.mentions[0].alternatives)} == {LONG, SHORT}
-    [mention] = with_evidence(extraction.mentions, extraction.doubts, evidence)
+    [mention] = with_evidence(extraction.mentions, extraction.unresolved, evidence)
     assert (mention.ark, mention.as_written, mention.confidence) == (ark, as_written, Confidence.CERTAIN)
     assert mention.reason == "stands whole elsewhere"
     assert BROKEN[slice(mention.spans[0][0], mention.spans[-1][1])] == as_written
 
 
 def test_no_more_evidence_changes_nothing() -> None:
-    extraction = extract(BROKEN.encode(), name="a.txt")
-    assert with_evidence(extraction.mentions, extraction.doubts, Evidence()) == extraction.mentions
+    extraction = extraction_of(BROKEN.encode(), name="a.txt")
+    assert with_evidence(extraction.mentions, extraction.unresolved, Evidence()) == extraction.mentions
 
 
 def test_what_was_sure_stays_as_it_is() -> None:
     text = f"at ark:/76543/pf7x and {BROKEN} and ark:/76543/pf8z."
-    extraction = extract(text.encode(), name="a.txt")
+    extraction = extraction_of(text.encode(), name="a.txt")
     before, _, behind = extraction.mentions
-    again = with_evidence(extraction.mentions, extraction.doubts, JOINS)
-    assert [unresolved.index for unresolved in extraction.doubts] == [1]
+    again = with_evidence(extraction.mentions, extraction.unresolved, JOINS)
+    assert [unresolved.index for unresolved in extraction.unresolved] == [1]
     assert (again[0], again[2]) == (before, behind)
     assert again[1].ark == LONG
 
 
 def test_a_shape_that_other_documents_have_decides() -> None:
-    extraction = extract(b"see ark:/76543/pf5\nqqqq there", name="a.txt")
+    extraction = extraction_of(b"see ark:/76543/pf5\nqqqq there", name="a.txt")
     shapes = Evidence.of([Ark("76543", name) for name in ("pf1kq8x", "pf2m3zv", "pf9tt4w")])
-    [mention] = with_evidence(extraction.mentions, extraction.doubts, shapes)
+    [mention] = with_evidence(extraction.mentions, extraction.unresolved, shapes)
     assert (str(mention.ark), mention.reason) == ("ark:76543/pf5qqqq", "the shape of its kind")
 
 
@@ -88,10 +88,10 @@ def test_what_its_own_document_does_to_lines_still_counts() -> None:
         f"https://texashistory.unt.edu/ark:/67531/metadc{at} there, with\n"
         for at in range(1000, 1012)
     )
-    extraction = extract((whole + "it is ark:/67531/metadc107\n8x5 there").encode(), name="a.txt")
-    [unresolved] = extraction.doubts
+    extraction = extraction_of((whole + "it is ark:/67531/metadc107\n8x5 there").encode(), name="a.txt")
+    [unresolved] = extraction.unresolved
     assert unresolved.cutting is Cutting.NOWHERE
-    again = with_evidence(extraction.mentions, extraction.doubts, Evidence())
+    again = with_evidence(extraction.mentions, extraction.unresolved, Evidence())
     assert str(again[-1].ark) == "ark:67531/metadc107"
 
 
@@ -100,8 +100,8 @@ def test_what_its_own_document_does_to_lines_still_counts() -> None:
 @pytest.mark.parametrize("char", ["x ", "\n", "é", "\N{SOFT HYPHEN}"], ids=["words", "lines", "one word", "invisible"])
 def test_the_window_is_wide_enough_and_spans_are_those_of_the_block(before: int, behind: int, char: str) -> None:
     text = f"{char * before} {BROKEN} {char * behind}"
-    mentions, doubtful = doubts_about(Block(text))
-    [mention], [unresolved] = mentions, doubtful
+    mentions, unresolved = unresolved_about(Block(text))
+    [mention], [unresolved] = mentions, unresolved
     assert unresolved.window.text in text
     assert len(unresolved.window.text) <= 2 * NEAR_CHARS + len(mention.as_written)
     again = decided_again(unresolved, mention, JOINS)
@@ -113,10 +113,10 @@ def test_the_window_is_wide_enough_and_spans_are_those_of_the_block(before: int,
 
 def test_each_of_many_doubts_is_about_its_own_mention() -> None:
     text = "\n\n".join(f"see ark:/76543/pf{at}\nb{at}x there" for at in range(100, 140))
-    mentions, doubtful = doubts_about(Block(text))
-    assert [unresolved.index for unresolved in doubtful] == list(range(40))
+    mentions, unresolved = unresolved_about(Block(text))
+    assert [each.index for each in unresolved] == list(range(40))
     evidence = Evidence.of([Ark("76543", f"pf{at}b{at}x") for at in range(100, 140)])
-    again = [decided_again(unresolved, mentions[unresolved.index], evidence) for unresolved in doubtful]
+    again = [decided_again(each, mentions[each.index], evidence) for each in unresolved]
     assert [mention.ark.name for mention in again] == [f"pf{at}b{at}x" for at in range(100, 140)]
     assert all(text[slice(mention.spans[0][0], mention.spans[-1][1])] == mention.as_written for mention in again)
 
@@ -127,12 +127,12 @@ def test_a_page_stays_the_page(far: int) -> None:
     text = filler + BROKEN + "\n" + filler
     at = text.index("ark:")
     pages = (len(filler) // 2, at - 1, at + 30)
-    mentions, doubtful = doubts_about(Block(text, page=7, page_breaks=pages))
+    mentions, unresolved = unresolved_about(Block(text, page=7, page_breaks=pages))
     assert mentions[0].page == 9
-    assert decided_again(doubtful[0], mentions[0], JOINS).page == 9
+    assert decided_again(unresolved[0], mentions[0], JOINS).page == 9
     on_the_page_before = Block(text, page=7, page_breaks=(at + 2, at + 30))
-    mentions, doubtful = doubts_about(on_the_page_before)
-    assert mentions[0].page == decided_again(doubtful[0], mentions[0], JOINS).page == 7
+    mentions, unresolved = unresolved_about(on_the_page_before)
+    assert mentions[0].page == decided_again(unresolved[0], mentions[0], JOINS).page == 7
 
 
 @pytest.mark.parametrize("far", [0, 40, NEAR_CHARS, 3 * NEAR_CHARS])
@@ -142,8 +142,8 @@ def test_the_slack_of_its_line_stays_known(far: int, slack: float) -> None:
     text = filler + BROKEN + "\n" + filler
     end = text.index("\nb4x")
     line_slack = tuple((at, slack if at == end else 1.0) for at, char in enumerate(text) if char == "\n")
-    mentions, doubtful = doubts_about(Block(text, page=1, line_slack=line_slack))
-    again = decided_again(doubtful[0], mentions[0], Evidence())
+    mentions, unresolved = unresolved_about(Block(text, page=1, line_slack=line_slack))
+    again = decided_again(unresolved[0], mentions[0], Evidence())
     assert again == mentions[0]
     assert again.ark == (LONG if slack < 1 else SHORT)
 
@@ -154,30 +154,30 @@ def test_its_link_stays_its_link(far: int) -> None:
     text = filler + BROKEN + "\n" + filler
     at = text.index("ark:")
     anchors = (Anchor(0, 4, 1), Anchor(at, at + 18, 2), Anchor(at + 20, len(text), 3))
-    mentions, doubtful = doubts_about(Block(text, anchors=anchors))
+    mentions, unresolved = unresolved_about(Block(text, anchors=anchors))
     assert mentions[0].link == 2
-    again = decided_again(doubtful[0], mentions[0], Evidence(), {2: LONG})
+    again = decided_again(unresolved[0], mentions[0], Evidence(), {2: LONG})
     assert (again.link, again.ark, again.reason) == (2, LONG, "its own link goes on")
-    assert decided_again(doubtful[0], replace(mentions[0], citation=5), JOINS).citation == 5
+    assert decided_again(unresolved[0], replace(mentions[0], citation=5), JOINS).citation == 5
 
 
 def test_a_mention_that_is_not_found_again_stays() -> None:
-    mentions, doubtful = doubts_about(Block(BROKEN))
-    elsewhere = replace(doubtful[0], window=Block("nothing here"))
+    mentions, unresolved = unresolved_about(Block(BROKEN))
+    elsewhere = replace(unresolved[0], window=Block("nothing here"))
     assert decided_again(elsewhere, mentions[0], JOINS) == mentions[0]
 
 
 def test_citations_are_counted_anew() -> None:
     page = "<p><a href='https://n2t.net/ark:/76543/pf5b4x'>the scan</a> <p>" + BROKEN.replace("\n", "<br>")
-    extraction = extract(page.encode(), name="a.html")
-    again = with_evidence(extraction.mentions, extraction.doubts, Evidence())
+    extraction = extraction_of(page.encode(), name="a.html")
+    again = with_evidence(extraction.mentions, extraction.unresolved, Evidence())
     assert [mention.citation for mention in again] == [1, 2]
 
 
 @given(st.lists(st.sampled_from(["JOINS", "ENDS", "NOTHING"]), min_size=2, max_size=2))
 def test_the_last_evidence_counts(order: list[str]) -> None:
     evidence = {"JOINS": JOINS, "ENDS": ENDS, "NOTHING": Evidence()}
-    extraction = extract(BROKEN.encode(), name="a.txt")
-    once = with_evidence(extraction.mentions, extraction.doubts, evidence[order[1]])
-    first = with_evidence(extraction.mentions, extraction.doubts, evidence[order[0]])
-    assert with_evidence(first, extraction.doubts, evidence[order[1]]) == once
+    extraction = extraction_of(BROKEN.encode(), name="a.txt")
+    once = with_evidence(extraction.mentions, extraction.unresolved, evidence[order[1]])
+    first = with_evidence(extraction.mentions, extraction.unresolved, evidence[order[0]])
+    assert with_evidence(first, extraction.unresolved, evidence[order[1]]) == once

@@ -1,0 +1,143 @@
+"""Every error that a caller may meet; whoever catches `ArkauditError` catches all of them, and no bug.
+
+ArkauditError
+├── NotAnArk, ValueError        a text holds no ARK
+│   ├── NamespaceOnly           it names a NAAN or a shoulder, not an object
+│   └── MisplacedSuffix         a component stands behind a variant
+├── SourceUnreadable, OSError   `extract`: a path names nothing, or it is a URL
+├── UserMistake                 a seed, an option or a file that the user can put right
+│   ├── TomlUnreadable          a file that is no TOML
+│   └── Running                 a named audit runs already
+├── ConfigError                 a configuration that can't be used; it names the key, and the line
+├── BadSchedule, ValueError     a schedule that no calendar knows
+├── CheckFailed                 `check`: its process died
+├── RunInterrupted              a signal has ended a run; what was observed is kept
+│   └── AuditInterrupted        the same, with the number of the run
+├── StoreError                  a store can't be used
+│   ├── StoreUnopenable         there can be no store at that path
+│   │   ├── NotOurStore         it is no store of ours
+│   │   ├── NewerStore          a newer arkaudit has written it
+│   │   ├── OlderStore          it is too old, or can't be copied before it is brought up to date
+│   │   └── StoreBusy           another arkaudit is at work in it
+│   ├── StoreUnwritable         the disk is full, or the file was taken away
+│   └── StoreDamaged            what is in it can't be read
+├── StoreUnreadable             `load_report`: there is no such store, or no such run in it
+├── UnknownTable, KeyError      `Frames.table`: the report has no such table
+├── UnknownWord, ValueError     a column holds a word that its vocabulary has not
+├── InventoryUnreadable         an inventory can't be used
+├── ReportUnwritable            a report can't be written where it was to go
+├── OutputUnwritable            standard output can't be written to
+│
+│   The registry of NAANs:
+├── NotARegistry, ValueError    a file is no copy of the registry
+├── RegistryRefused             what was fetched is less than what is known
+├── CacheUnwritable             the copy can't be kept
+│
+│   In a crawl, as the failure of a request:
+├── AddressRefused              an address that may not be reached, such as a private one
+├── NameNotRouted               a name that ``only_routed`` leads nowhere
+├── NameFailure                 a name has no address
+│   ├── NameNotFound            there is no such name
+│   ├── NameServerFailed        its name server has failed
+│   ├── NameServerSilent        its name server did not answer
+│   └── LookUpNotBegun          we were too slow ourselves
+├── NotAsked                    a host that was given up, or an answer that nobody waits for any more
+├── ProxyFailed                 the fault of a proxy, not of a host
+├── BadLocation, ValueError     a redirect to what is no URL
+├── BadRoute, ValueError        a ``connect_to`` that names no address
+├── TooSlow                     a pattern of the user takes too long
+│
+└── WorkerError                 a parser in its own process
+    ├── WorkerDied              it crashed, or was killed
+    ├── WorkerTimeout           it took too long
+    ├── WorkerOutOfMemory       it wanted too much memory
+    └── WorkerFailed            it raised an exception
+"""
+
+from __future__ import annotations
+
+from arkaudit.audits import AuditInterrupted
+from arkaudit.check_process import CheckFailed
+from arkaudit.config import ConfigError
+from arkaudit.output_rows import OutputUnwritable
+from arkaudit.schedules.ledger import Running
+from arkaudit.schedules.moments import BadSchedule
+from arkaudit.seeds import UserMistake
+from arkaudit.toml_files import TomlUnreadable
+from crawler.addresses import BadRoute
+from crawler.politeness.throttle import NotAsked
+from crawler.process import RunInterrupted
+from crawler.registry_update import CacheUnwritable, RegistryRefused
+from crawler.resolving import BadLocation
+from crawler.sources.patterns import TooSlow
+from crawler.storage.errors import (
+    NewerStore,
+    NotOurStore,
+    OlderStore,
+    StoreBusy,
+    StoreDamaged,
+    StoreError,
+    StoreUnopenable,
+    StoreUnwritable,
+)
+from crawler.wire.endpoints import AddressRefused, NameNotRouted
+from crawler.wire.handlers import ProxyFailed
+from crawler.wire.names import LookUpNotBegun, NameFailure, NameNotFound, NameServerFailed, NameServerSilent
+from extractors.errors import ArkauditError, SourceUnreadable
+from extractors.naan_records import NotARegistry
+from extractors.normalize import MisplacedSuffix, NamespaceOnly, NotAnArk
+from extractors.worker import WorkerDied, WorkerError, WorkerFailed, WorkerOutOfMemory, WorkerTimeout
+from reports.columns import UnknownWord
+from reports.exports import ReportUnwritable
+from reports.frames import StoreUnreadable, UnknownTable
+from reports.inventory_file import InventoryUnreadable
+
+__all__ = [
+    "AddressRefused",
+    "ArkauditError",
+    "AuditInterrupted",
+    "BadLocation",
+    "BadRoute",
+    "BadSchedule",
+    "CacheUnwritable",
+    "CheckFailed",
+    "ConfigError",
+    "InventoryUnreadable",
+    "LookUpNotBegun",
+    "MisplacedSuffix",
+    "NameFailure",
+    "NameNotFound",
+    "NameNotRouted",
+    "NameServerFailed",
+    "NameServerSilent",
+    "NamespaceOnly",
+    "NewerStore",
+    "NotARegistry",
+    "NotAnArk",
+    "NotAsked",
+    "NotOurStore",
+    "OlderStore",
+    "OutputUnwritable",
+    "ProxyFailed",
+    "RegistryRefused",
+    "ReportUnwritable",
+    "RunInterrupted",
+    "Running",
+    "SourceUnreadable",
+    "StoreBusy",
+    "StoreDamaged",
+    "StoreError",
+    "StoreUnopenable",
+    "StoreUnreadable",
+    "StoreUnwritable",
+    "TomlUnreadable",
+    "TooSlow",
+    "UnknownTable",
+    "UnknownWord",
+    "UserMistake",
+    "WorkerDied",
+    "WorkerError",
+    "WorkerFailed",
+    "WorkerOutOfMemory",
+    "WorkerTimeout",
+]

@@ -1,0 +1,266 @@
+"""The documents in files, folders, archives and bytes, each with its mentions and with what went wrong.
+
+>>> from extractors import extract
+>>> [letter] = extract(b"The scan (see ark:/12148/bpt6k10\\n7371t).", name="letter.txt")
+>>> [str(ark) for ark in letter.arks], letter.findings
+(['ark:12148/bpt6k107371t'], ())
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from extractors.archives.members import ArchiveMember
+from extractors.archives.walk import members
+from extractors.ark import Ark
+from extractors.document_model import NOTHING_READ, Finding
+from extractors.errors import SourceUnreadable
+from extractors.extraction import Extraction, with_evidence
+from extractors.isolated import document_worker, read_member
+from extractors.mentions.mention import STANDS_WHOLE, Mention
+from extractors.mentions.unresolved import UnresolvedMention
+from extractors.wraps.evidence import Evidence
+
+#: The name of standard input, and of bytes without a name, as a document.
+STANDARD_INPUT = "-"
+_UNREADABLE = NOTHING_READ - {"empty"} | {"not-fetched"}
+#: Hidden files of a folder that are named one by one.
+_MOST_NAMES = 5
+
+#: What `extract` reads: a path, the bytes of a document, or an open file that gives bytes.
+Source = str | os.PathLike[str] | bytes | BinaryIO
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document and what is cited in it; an archive or a folder as such has only findings."""
+
+    name: str
+    """Its path; a member of an archive is named ``theses.zip!/chapter-1.pdf``."""
+    mentions: Sequence[Mention]
+    """In reading order."""
+    findings: Sequence[Finding]
+    """Why it could not be read, how far it was read, and how it cites."""
+    unresolved: Sequence[UnresolvedMention] = ()
+    """Those of its mentions that other documents may decide otherwise."""
+    media_type: str = ""
+    title: str = ""
+    is_folder: bool = False
+    """True if it is no document, but a folder of which something is to be said."""
+
+    @classmethod
+    def of(cls, name: str, read: Extraction) -> Document:
+        """Return the document that *read* was made of."""
+        return cls(name, read.mentions, read.findings, read.unresolved, read.reading.media_type, read.reading.title)
+
+    @property
+    def arks(self) -> tuple[Ark, ...]:
+        """The ARKs that it cites, each once, in reading order."""
+        return tuple(dict.fromkeys(mention.ark for mention in self.mentions))
+
+    @property
+    def is_unreadable(self) -> bool:
+        """True if nothing of it could be had or read; one that is empty was read."""
+        return not self.mentions and any(finding.kind in _UNREADABLE for finding in self.findings)
+
+    def decided_on(self, evidence: Evidence) -> Document:
+        """Return the document with its unresolved mentions decided on the *evidence* of all documents."""
+        return replace(self, mentions=with_evidence(self.mentions, self.unresolved, evidence), unresolved=())
+
+    def __repr__(self) -> str:
+        return f"<Document {self.name!r}: {len(self.mentions)} mentions, {len(self.findings)} findings>"
+
+
+def extract(
+    source: Source | Iterable[Source],
+    *,
+    name: str = STANDARD_INPUT,
+    media_type: str | None = None,
+    charset: str | None = None,
+    together: bool = False,
+) -> Iterator[Document]:
+    """Return the documents in *source*, one by one, each read when it is asked for.
+
+    A folder stands for all files in it, an archive (ZIP, TAR, WARC …) for all documents in it, in a fixed order. The
+    format is told by content. What may crash a parser is read in a process of its own.
+
+    Args:
+        source: a path, bytes, an open binary file that can seek, or several of these.
+        name: the name of bytes and of open files; its ending may tell their format.
+        media_type: what is known of the format of bytes, as ``text/html``.
+        charset: what is known of the character set of bytes.
+        together: read all documents first, and decide what is doubtful in one on what stands whole in any of them, as
+            the command does. Otherwise each document is decided by itself.
+
+    Raises:
+        SourceUnreadable: when a path names nothing, or *source* is a URL (`arkaudit extract` fetches those). Anything
+            else that goes wrong is among the findings of a document.
+
+    >>> [str(mention.ark) for mention in next(extract(b'<a href="/ark:/12148/btv1b84">scan</a>')).mentions]
+    ['ark:12148/btv1b84']
+    """
+    is_one = isinstance(source, str | os.PathLike | bytes) or hasattr(source, "read")
+    sources = cast("list[Source]", [source] if is_one else [*cast("Iterable[Source]", source)])
+    places = [_place(each) for each in sources]  # a mistake is told at once, not when the first document is wanted
+    found = _documents_at(places, name, media_type, charset)
+    return decided_together(found) if together else found
+
+
+def decided_together(
+    documents: Iterable[Document], *, ends_at: tuple[type[BaseException], ...] = ()
+) -> Iterator[Document]:
+    """Return *documents* in their order, the unresolved mentions of each decided on what stands whole in any.
+
+    None is given before all have been read; meanwhile they are kept in a temporary file. An exception of *ends_at*
+    ends the reading: what was read until then is given, and then the exception is raised.
+    """
+    whole: set[Ark] = set()
+    count = 0
+    end: BaseException | None = None
+    with tempfile.TemporaryFile() as kept:
+        try:
+            for document in documents:
+                whole.update(whole_arks(document))
+                pickle.dump(document, kept)
+                count += 1
+        except ends_at as reason:
+            end = reason
+        evidence = Evidence.of(whole)
+        kept.seek(0)
+        for _ in range(count):
+            yield pickle.load(kept).decided_on(evidence)
+    if end is not None:
+        raise end
+
+
+def whole_arks(document: Document) -> Iterator[Ark]:
+    """Return the ARKs of *document* about which nothing had to be decided: evidence for those of other documents."""
+    return (mention.ark for mention in document.mentions if mention.reason == STANDS_WHOLE)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalDocuments:
+    """The documents in local files and archives, always in the same order; each iteration reads them anew.
+
+    One document at a time is in memory. What can't be opened, and what is wrong with an archive as such, is a
+    `Document` without mentions.
+    """
+
+    files: Sequence[Path]
+    standard_input: BinaryIO | None = None
+    """Seekable; it comes first."""
+
+    def __iter__(self) -> Iterator[ArchiveMember | Document]:
+        if self.standard_input is not None:
+            yield from _documents_in(self.standard_input, STANDARD_INPUT, path="")
+        for path in self.files:
+            yield from _documents_in_file(path)
+
+
+def document_name(path: Path) -> str:
+    """Return the name of a file as a document; what no text can hold is spelled out.
+
+    >>> document_name(Path("caf\\udce9.txt"))
+    'caf\\\\udce9.txt'
+    """
+    return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
+    """Return the files in *folder* and below it; a folder below that can't be read stands for its own.
+
+    Those whose names begin with a dot, and what is in such folders, are not among them, but go to *hidden*.
+
+    Raises `SourceUnreadable` when *folder* itself can't be read.
+    """
+    unreadable: list[OSError] = []
+    for place, folders, names in os.walk(folder, onerror=unreadable.append):
+        hidden += [os.path.relpath(Path(place, name), folder) for name in (*folders, *names) if name.startswith(".")]
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (path for name in names if not name.startswith(".") and _may_be_file(path := Path(place, name)))
+    for problem in unreadable:
+        if Path(problem.filename) == folder:
+            raise SourceUnreadable(f"{folder} can't be read: {problem.strerror}")
+        yield Path(problem.filename)
+
+
+def hidden_finding(names: Sequence[str]) -> Finding:
+    """Return the finding about hidden files and folders.
+
+    >>> hidden_finding([".git", ".a", ".b", ".c", ".d", ".e"]).detail
+    'hidden, and not read unless they are named: .a, .b, .c, .d, .e and 1 more'
+    """
+    first = sorted(names)[:_MOST_NAMES]
+    more = f" and {len(names) - len(first)} more" if len(names) > len(first) else ""
+    return Finding("members-skipped", f"hidden, and not read unless they are named: {', '.join(first)}{more}")
+
+
+def _place(source: Source) -> Path | BinaryIO:
+    """The path or stream that *source* names."""
+    if isinstance(source, bytes):
+        return io.BytesIO(source)
+    if not isinstance(source, str | os.PathLike):
+        return source
+    if isinstance(source, str) and source.lower().startswith(("http://", "https://")):
+        raise SourceUnreadable(f"a URL is not fetched here, but by `arkaudit extract`: {source!r}")
+    path = Path(source)
+    if not str(source).strip() or not path.exists():
+        raise SourceUnreadable(f"no such file or folder: {str(source)!r}")
+    return path
+
+
+def _documents_at(
+    places: Iterable[Path | BinaryIO], name: str, media_type: str | None, charset: str | None
+) -> Iterator[Document]:
+    with document_worker() as worker:
+        for place in places:
+            for found in _parts_of(place, name):
+                if isinstance(found, Document):
+                    yield found
+                    continue
+                if not isinstance(place, Path) and found.name == name:  # which nothing else says anything of
+                    found = replace(found, media_type=media_type, charset=charset)
+                yield Document.of(found.name, read_member(worker, found))
+
+
+def _parts_of(place: Path | BinaryIO, name: str) -> Iterator[ArchiveMember | Document]:
+    if not isinstance(place, Path):
+        yield from _documents_in(place, name, path=name)
+    elif place.is_dir():
+        hidden: list[str] = []
+        for path in sorted(files_in(place, hidden)):
+            yield from _documents_in_file(path)
+        if hidden:
+            yield Document(document_name(place), (), (hidden_finding(hidden),), is_folder=True)
+    else:
+        yield from _documents_in_file(place)
+
+
+def _documents_in_file(path: Path) -> Iterator[ArchiveMember | Document]:
+    name = document_name(path)
+    try:
+        with path.open("rb") as stream:
+            yield from _documents_in(stream, name, path=path.name)
+    except OSError as problem:
+        yield Document(name, (), (Finding("unreadable", str(problem.strerror or problem)),))
+
+
+def _documents_in(stream: BinaryIO, name: str, *, path: str) -> Iterator[ArchiveMember | Document]:
+    stream.seek(0)
+    for found in members(stream, name=name, path=path):
+        yield found if isinstance(found, ArchiveMember) else Document(name, (), (found,))
+
+
+def _may_be_file(path: Path) -> bool:
+    """Whether it is a file; where we may not know, the row about it will say."""
+    try:
+        return path.is_file()
+    except PermissionError:
+        return True

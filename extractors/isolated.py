@@ -1,0 +1,76 @@
+"""Extraction in a process that can be killed: a parser that crashes, hangs or takes all memory costs one document."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from extractors.archives.members import ArchiveMember
+from extractors.document_model import Finding, Reading
+from extractors.extraction import Extraction, extract_in_time, extraction_of
+from extractors.formats import Format, format_of
+from extractors.worker import Worker, WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout
+
+#: The CPU time in which a document is read and searched; what was found until then is kept.
+READING_CPU_S = 60.0
+#: The CPU time after which a parser is killed that doesn't come to the end of a step, and nothing is kept. Bombs use
+#: all of it, so it is also what they cost.
+PARSING_CPU_S = 120
+#: The same by the clock, for a parser that waits for ever: so long that a busy machine can't come near it.
+PARSING_S = 1800.0
+PARSING_BYTES = 2**30
+
+#: What a document did to its parser, as a finding about the document.
+_FAILURES: tuple[tuple[type[WorkerError], str], ...] = (
+    (WorkerDied, "parser-crashed"),
+    (WorkerTimeout, "parser-timeout"),
+    (WorkerOutOfMemory, "parser-out-of-memory"),
+    (WorkerError, "unreadable"),
+)
+#: Formats whose parser may take the process with it: a PDF, and what may hold one.
+_MAY_CRASH = frozenset({Format.PDF, Format.MAIL})
+#: Larger documents, and PDFs of any size, are parsed in a process that can be killed.
+_INLINE_BYTES = 2**16
+
+#: The process that parses what might crash or hang its parser.
+DocumentWorker = Worker[..., Extraction]
+
+
+def document_worker() -> DocumentWorker:
+    """Return the process that parses what might crash or hang its parser; it starts with the first such document."""
+    reading = partial(extract_in_time, cpu_s=READING_CPU_S)
+    return Worker(reading, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
+
+
+def read_member(worker: DocumentWorker, member: ArchiveMember) -> Extraction:
+    """Return the extraction of *member*, with the findings of its archive among its own."""
+    extraction = extract_isolated(
+        worker, member.data, media_type=member.media_type, name=member.path, charset=member.charset
+    )
+    if not member.findings:
+        return extraction
+    findings = (*extraction.reading.findings, *member.findings)
+    return replace(extraction, reading=replace(extraction.reading, findings=findings))
+
+
+def extract_isolated(
+    worker: DocumentWorker,
+    data: bytes,
+    *,
+    media_type: str | None = None,
+    name: str = "",
+    charset: str | None = None,
+) -> Extraction:
+    """Return the extraction of *data*; a PDF, mail or a large document is parsed in *worker*.
+
+    That the worker died, or took too much time or memory, is a finding about the document.
+    """
+    its_format = format_of(data, media_type=media_type, name=name, charset=charset)
+    if len(data) <= _INLINE_BYTES and its_format not in _MAY_CRASH:
+        return extraction_of(data, media_type=media_type, name=name, charset=charset)
+    try:
+        return worker.call(data, media_type=media_type, name=name, charset=charset)
+    except WorkerError as failure:
+        kind = next(kind for failed, kind in _FAILURES if isinstance(failure, failed))
+        reading = Reading(media_type or "", findings=(Finding(kind, str(failure)),))
+        return Extraction(reading, ())

@@ -1,0 +1,257 @@
+"""The library: what a script or a notebook imports, what that costs, and what it does where a command would not."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import importlib
+import io
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import arkaudit.errors
+from arkaudit import Ark, ArkauditError, Document, check, extract, find_arks, load_report
+from arkaudit.demo.show import loopback_audit
+from crawler.outcomes import ObjectOutcome
+from extractors.errors import SourceUnreadable
+from extractors.normalize import NotAnArk
+from reports.frames import UnknownTable
+from reports.tables import TABLES
+from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
+from tests.test_reading import zip_of
+
+PACKAGES = ("arkaudit", "crawler", "extractors", "reports")
+ROOT = Path(__file__).parent.parent
+#: What the settings of `ON_LOOPBACK` are called in a configuration.
+QUICK = {"politeness.delay": 0, "politeness.backoff": 0, "network.only_routed": True}
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_every_public_name_is_there_and_described(name: str) -> None:
+    package = importlib.import_module(name)
+    assert package.__all__ == sorted(package.__all__, key=lambda each: (not each.isupper(), each))
+    for each in package.__all__:
+        value = getattr(package, each)
+        assert each in dir(package)
+        assert isinstance(value, tuple) or value.__doc__
+        assert each in (package.__doc__ or ""), f"{name} does not describe {each}"
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_type_checkers_see_the_same_names(name: str) -> None:
+    """The imports for type checkers and the names that are imported when they are used come to the same."""
+    tree = ast.parse((ROOT / name / "__init__.py").read_text("utf-8"))
+    guarded = next(each for each in tree.body if isinstance(each, ast.If))
+    imports = [each for each in guarded.body if isinstance(each, ast.ImportFrom)]
+    typed = {alias.name: each.module for each in imports for alias in each.names}
+    [homes] = [each for each in ast.walk(tree) if isinstance(each, ast.Dict)]
+    assert typed == ast.literal_eval(homes)
+    assert set(typed) == set(importlib.import_module(name).__all__)
+
+
+def imported_by(code: str) -> set[str]:
+    names = "import sys, json; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", f"{code}\n{names}"], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from arkaudit import Ark, Mention, find_arks; find_arks('see ark:/12148/btv1b84')",
+        "from extractors import extract; list(extract(b'see ark:/12148/btv1b84', name='a.txt'))",
+        "import arkaudit, crawler, extractors, reports",
+        "from arkaudit import check",
+    ],
+)
+def test_what_is_not_used_is_not_imported(code: str) -> None:
+    assert not imported_by(code) & {"scrapy", "twisted", "pandas", "numpy", "sqlalchemy", "requests", "pydantic"}
+
+
+def test_documents_come_lazily_and_in_a_fixed_order(tmp_path: Path) -> None:
+    for name in ("b.txt", "a.txt", ".hidden.txt"):
+        (tmp_path / name).write_text(f"see ark:/12148/{name[0]}x5 there")
+    (tmp_path / "c.zip").write_bytes(zip_of(d_txt="see ark:/12148/dx5 there"))
+    documents = extract(tmp_path)
+    first = next(documents)
+    (tmp_path / "b.txt").write_text("see ark:/12148/other there")  # not read yet
+    rest = list(documents)
+    assert [Path(each.name).name for each in (first, *rest)] == ["a.txt", "b.txt", "d.txt", tmp_path.name]
+    assert [str(ark) for each in (first, *rest) for ark in each.arks] == [
+        "ark:12148/ax5",
+        "ark:12148/other",
+        "ark:12148/dx5",
+    ]
+    assert rest[-1].findings[0].kind == "members-skipped"
+
+
+def test_bytes_files_and_several_sources_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("ark:/12148/ax5")
+    sources = [b"ark:/12148/bx5", io.BytesIO(b"ark:/12148/cx5"), str(tmp_path / "a.txt"), tmp_path / "a.txt"]
+    assert [str(ark) for each in extract(sources) for ark in each.arks] == [
+        "ark:12148/bx5",
+        "ark:12148/cx5",
+        "ark:12148/ax5",
+        "ark:12148/ax5",
+    ]
+
+
+def test_what_is_known_of_bytes_is_heeded() -> None:
+    latin = "<p>caf\xe9 ark:/12148/bx5".encode("latin-1")
+    [document] = extract(latin, media_type="text/html", charset="latin-1", name="x")
+    assert document.media_type == "text/html"
+    assert "café" in document.mentions[0].context
+
+
+def test_documents_that_are_read_together_are_evidence_for_one_another() -> None:
+    broken = b"see ark:/76543/pf5qqqq\nb4x and more of it, which goes on for a while here\nand ends"
+    whole = b"see ark:/76543/pf5qqqqb4x there"
+    alone = [str(ark) for document in extract([broken, whole]) for ark in document.arks]
+    together = [str(ark) for document in extract([broken, whole], together=True) for ark in document.arks]
+    assert together == ["ark:76543/pf5qqqqb4x"] * 2
+    assert alone[1:] == ["ark:76543/pf5qqqqb4x"]
+    assert list(extract([whole, broken], together=True))[1].arks == (Ark.parse(together[0]),)
+
+
+@pytest.mark.parametrize("source", ["nowhere", "", "https://www.example.org/a.pdf", "HTTP://www.example.org/"])
+def test_a_source_that_is_none_is_a_mistake_at_once(source: str) -> None:
+    with pytest.raises(SourceUnreadable):
+        extract(source)
+
+
+def test_values_can_be_kept_and_shown() -> None:
+    [document] = extract(b"see ark:/12148/btv1b8449691v there", name="a.txt")
+    assert pickle.loads(pickle.dumps(document)) == document
+    assert repr(document) == "<Document 'a.txt': 1 mentions, 0 findings>"
+    assert isinstance(document, Document)
+    assert repr(find_arks("see ark:/12148/btv1b8449691v")) == "[<Mention ark:12148/btv1b8449691v, certain>]"
+
+
+def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
+    """A process that `multiprocessing` spawns would import the script, which would begin the work again."""
+    (tmp_path / "paper.pdf").write_bytes(b"%PDF-1.7 and no more")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "print('once')\nfrom arkaudit import extract\n"
+        "for document in extract('paper.pdf'):\n    print(document.name, document.findings[0].kind)\n"
+    )
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("once\npaper.pdf unreadable\n", "")
+
+
+def resolver(target: str) -> Any:
+    """Whatever is asked for under one name is there, and nothing else, not even a description."""
+    if not target.startswith("/ark:/12148/btv1b8449691v") or "?" in target:
+        return reply(404)
+    return reply(body=f"<title>An old map</title><p>The map {target.partition('?')[0]}")
+
+
+def test_a_check_gives_the_verdict_that_the_command_gives(tmp_path: Path) -> None:
+    with RawServer(resolver) as server:
+        settings = {**QUICK, "resolver": f"{server.url}/", "network.allow_addresses": ["127.0.0.0/8"]}
+        one = check("ark:/12148/btv1b8449691v", settings=settings, store=tmp_path / "a.db")
+        two = check([Ark.parse("ark:12148/gone1"), f"{server.url}/ark:/12148/btv1b8449691v"], settings=settings)
+        options = (*ON_LOOPBACK, "--resolver", f"{server.url}/")
+        said = run_command("check", *options, "--format", "jsonl", "ark:/12148/btv1b8449691v", "ark:12148/gone1")
+    rows = [json.loads(line) for line in said.stdout.splitlines()]
+    assert [one.object.outcome, two[0].object.outcome] == [row["object"]["outcome"] for row in rows]
+    assert one.object.outcome is ObjectOutcome.RESOLVED
+    assert two[1].object.outcome == one.object.outcome
+    assert str(one.ark) in repr(one)
+    assert load_report(tmp_path / "a.db").table("arks")["ark"].tolist() == ["ark:12148/btv1b8449691v"]
+
+
+def test_a_check_may_be_made_again_and_where_a_loop_runs() -> None:
+    async def twice() -> list[ObjectOutcome]:
+        return [check("ark:12345/x5").object.outcome for _ in range(2)]
+
+    assert asyncio.run(twice()) == [ObjectOutcome.SKIPPED] * 2
+
+
+def test_mistakes_are_errors_of_ours_before_anything_is_asked(tmp_path: Path) -> None:
+    with RawServer(resolver) as server:
+        settings = {**QUICK, "resolver": f"{server.url}/"}
+        with pytest.raises(NotAnArk, match="holds no ARK"):
+            check(["ark:12148/x5", "no such thing"], settings=settings)
+        with pytest.raises(ArkauditError, match=r"politeness\.dealy"):
+            check("ark:12148/x5", settings={**settings, "politeness.dealy": 1})
+        (tmp_path / "a.db").write_text("not a store")
+        with pytest.raises(arkaudit.errors.StoreError):
+            check("ark:12148/x5", settings=settings, store=tmp_path / "a.db")
+        assert check([], settings=settings) == []
+        assert server.targets == []
+
+
+def test_an_interrupted_check_keeps_what_it_has_observed(tmp_path: Path) -> None:
+    code = (
+        "import sys, json\nfrom arkaudit import check\n"
+        "try:\n    check([f'ark:12148/a{n}x' for n in range(60)], settings=json.loads(sys.argv[1]), store='a.db')\n"
+        "except KeyboardInterrupt:\n    print('interrupted')\n"
+    )
+    with RawServer(resolver) as server:
+        settings = {
+            **QUICK,
+            "politeness.delay": 1,
+            "resolver": f"{server.url}/",
+            "network.allow_addresses": ["127.0.0.0/8"],
+        }
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, json.dumps(settings)],
+            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+        )  # fmt: skip
+        while not server.targets and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)  # as a notebook's kernel gets it, and its child does not
+        said, errors = process.communicate(timeout=120)
+    assert said == "interrupted\n", errors
+    run = load_report(tmp_path / "a.db", run=1).run
+    assert run["state"].tolist() == ["interrupted"]
+
+
+def test_a_report_is_frames_and_tables(tmp_path: Path) -> None:
+    with loopback_audit(tmp_path / "audit.db") as config:
+        check(["ark:67531/metadc2846", "ark:53355/cl010066723"], config=config, store=tmp_path / "audit.db")
+    audit = load_report(tmp_path / "audit.db")
+    assert audit.arks.groupby("naan").size().to_dict() == {"53355": 1, "67531": 1}
+    for table in TABLES:
+        assert list(audit.table(table.name).columns) == [column.name for column in table.columns]
+    assert "2 ARKs, 2 verdicts" in repr(audit)
+    with pytest.raises(UnknownTable, match="did you mean 'naans'"):
+        audit.table("naan")
+    with pytest.raises(KeyError):
+        audit.table("xxxxxxx")
+    with pytest.raises(ArkauditError):
+        load_report(tmp_path / "none.db")
+
+
+def test_the_tree_of_errors_is_as_drawn() -> None:
+    """Each error of the program that derives from the base stands in the drawing, under its parent."""
+    drawn: list[tuple[int, str]] = []
+    for line in (arkaudit.errors.__doc__ or "").splitlines():
+        depth = max(line.find("├──"), line.find("└──"))
+        if depth >= 0:
+            drawn.append((depth, line.strip(" │├└─").split()[0].rstrip(",")))
+    parents: dict[str, str] = {}
+    for at, (depth, name) in enumerate(drawn):
+        above = [each for other, each in drawn[:at] if other < depth]
+        parents[name] = above[-1] if above else "ArkauditError"
+    for name, parent in parents.items():
+        error = getattr(arkaudit.errors, name)
+        assert error.__bases__[0].__name__ == parent, name
+    assert set(parents) | {"ArkauditError"} == set(arkaudit.errors.__all__)
+
+    def below(error: type) -> set[str]:
+        return {error.__name__}.union(*map(below, error.__subclasses__()))
+
+    internal = {"NotSent", "OutputClosed", "NotCopied"}  # caught where they are raised
+    assert below(ArkauditError) - internal == set(arkaudit.errors.__all__)
