@@ -33,7 +33,7 @@ _ASKED: Final[dict[Question, str]] = {
     Question.CONTROL_INFO: "We asked {host} to describe what can't exist, to learn what its records are worth.",
 }
 _ASKED_FOR_ANOTHER: Final = "We asked {host} for {ark}, which may have been meant."
-#: What a last status means, in words; the others are told by their hundreds.
+#: What a last status means, in words; the others are described by their class (4xx, 5xx).
 _STATUSES: Final[dict[int, str]] = {
     202: "has taken note of the question and answers later",
     204: "says that all is well, and shows nothing",
@@ -133,7 +133,7 @@ def _status_words(hop: Hop, question: Question) -> str:
 
 
 def _shown(seen: Observation) -> str:
-    """What the answer is, as far as it was looked at."""
+    """Return what the answer is, as far as it was looked at."""
     kind = "a page" if seen.media_type and "html" in seen.media_type else seen.media_type or "something without a type"
     title = f" with the title “{seen.title}”" if seen.title else ""
     size = f", {counted(seen.body_bytes, 'byte')}" if seen.body_bytes is not None else ""

@@ -207,7 +207,7 @@ def _begun(config: Config, store: Store, command: str, seeds: Seeds | None, deci
 
 
 def _asks_strangers(config: Config, seeds: Seeds | None, targets: Sequence[Target] | None, *, resolve: bool) -> bool:
-    """Whether a run may send requests to hosts that are not the operator's own."""
+    """Return whether a run may send requests to hosts that are not the operator's own."""
     if config.network.only_routed:
         return False
     urls = [*(seeds.urls if seeds else ()), *(url for ark, url in targets or () if not ark.is_skipped)]

@@ -59,7 +59,7 @@ def checked(
     resume: bool | None = None,
     console: Console,
 ) -> CheckResult:
-    """Resolve the ARKs in the lines *asked*; with *explain* each row tells how its verdict came about.
+    """Resolve the ARKs in the lines *asked*; with *explain* each row explains its verdict.
 
     A check of the same lines that did not finish is gone on with. Raises `crawler.storage.errors.StoreError`, and
     `arkaudit.seeds.UserMistake` for a command that contradicts the check that it is to go on with, or that names no

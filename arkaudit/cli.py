@@ -59,7 +59,7 @@ _COLLECTIONS = (20_000, 10, 10)
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="arkaudit")
 def cli() -> None:
-    """Find ARKs in documents, resolve them, and tell which of them persist.
+    """Find ARKs in documents, resolve them, and report which of them persist.
 
     \b
     arkaudit demo                                 see it at work, without a network
@@ -235,7 +235,7 @@ def crawl(
     """Crawl documents and record the ARKs that they cite, without resolving any.
 
     A seed is a URL, crawled within its site; a source, which is a list of documents: a sitemap, an OAI-PMH repository,
-    an Atom or RSS feed, a IIIF collection or manifest, a list of URLs; or a file, a folder or a WARC. Its content tells
+    an Atom or RSS feed, a IIIF collection or manifest, a list of URLs; or a file, a folder or a WARC. Its content shows
     what it is; page:, sitemap:, oai:, feed:, iiif: or list: before it orders how it is read. A crawl that did not
     finish is gone on with by the same command, or by --resume.
 
@@ -419,7 +419,7 @@ def report(
 @click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def history(ark: str, store_file: Path, form: str) -> None:
-    """Show where an ARK is cited, what each check found, what happened to it, and how it stands.
+    """Show where an ARK is cited, what each check found, what happened to it, and its status.
 
     Exits with 1 when the store has never seen it.
 
@@ -445,7 +445,7 @@ def store() -> None:
 @store.command("check", short_help="Whether a store is whole.")
 @click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
 def store_check(store_file: Path) -> None:
-    """Look through a store for damage and contradictions, and tell each; exits with 1 if there is any.
+    """Look through a store for damage and contradictions, and report each; exits with 1 if there is any.
 
     \b
     arkaudit store check --store audit.db
@@ -489,7 +489,7 @@ _STORE = click.option(
 
 
 def _meant(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Which ARKs a decision is about."""
+    """Return which ARKs a decision is about."""
     for option in reversed(
         (
             click.argument("arks", metavar="[ARK|URL]…", nargs=-1),
@@ -600,7 +600,7 @@ def triage_apply(file: Path, store_file: Path) -> None:
     """Make the decisions of a TOML file those of the store; one that was taken out of the file is taken back.
 
     A configuration may name the file (triage = "triage.toml"); a run then applies it as it begins. docs/triage.md
-    tells what may stand in it.
+    shows what may stand in it.
     """
     from arkaudit.triage_commands import apply
 
@@ -627,7 +627,7 @@ def _kinds(meant: Mapping[str, Sequence[str]]) -> dict[TriageTarget, Sequence[st
 )
 @audit_option
 @click.option("--store", "store_file", type=click.Path(path_type=Path), help="[default: the configuration's]")
-@click.option("--run", "run_id", type=int, help="The run to tell of.  [default: the newest]")
+@click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest]")
 @click.option("--dry-run", is_flag=True, help="Only say what would be sent, and to whom.")
 def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id: int | None, dry_run: bool) -> None:
     """Tell people what a run has changed, as the configuration says; nothing, where nothing has.
@@ -722,7 +722,7 @@ def schedule_run(config_file: Path) -> None:
 
 @cli.group(short_help="Who assigns ARKs under a NAAN, and where they resolve.")
 def registry() -> None:
-    """Who assigns ARKs under a NAAN or shoulder, and where they resolve: a copy of the public NAAN registry.
+    """Return who assigns ARKs under a NAAN or shoulder, and where they resolve: a copy of the public NAAN registry.
 
     \b
     arkaudit registry update                      fetch the newest copy

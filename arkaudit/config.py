@@ -177,7 +177,7 @@ def _hosts(hosts: dict[str, Any]) -> dict[str, Any]:
         if not _HOST.fullmatch(name):
             raise ValueError(f"not a host: {name!r}; a name, with its port or scheme where need be")
         Origin.named(name)
-    return {name.lower(): told for name, told in hosts.items()}
+    return {name.lower(): settings for name, settings in hosts.items()}
 
 
 #: A value that is never shown: pydantic prints asterisks.
@@ -346,13 +346,13 @@ class Recheck(RecheckDays):
 
     @property
     def intervals(self) -> RecheckPolicy:
-        """How often what is checked."""
+        """Return how often what is checked."""
         by_naan, by_host = ({name: _given(days) for name, days in each.items()} for each in (self.naan, self.host))
         return RecheckPolicy(replace(Intervals(), **_given(self)), by_naan, by_host)
 
     @property
     def status_policy(self) -> StatusPolicy:
-        """When a failure is confirmed."""
+        """Return when a failure is confirmed."""
         return StatusPolicy(strikes=self.strikes, days=self.strike_days)
 
 
@@ -374,7 +374,7 @@ class Email(_Section):
 
 
 class Notify(_Section):
-    """Who is told what has changed, once a run has ended."""
+    """Who is notified of what has changed, once a run has ended."""
 
     on: list[Literal["broke", "failing", "recovered", "moved", "changed", "new", "gone"]] = [
         "broke",
@@ -382,7 +382,7 @@ class Notify(_Section):
         "moved",
         "changed",
     ]
-    """What is news; a run without any tells nobody. ``broke`` is a confirmed failure, ``failing`` a first one."""
+    """What is news; a run without any notifies nobody. ``broke`` is a confirmed failure, ``failing`` a first one."""
     file: Path | None = None
     """News are added to the end of this file."""
     command: list[str] = []
@@ -391,12 +391,12 @@ class Notify(_Section):
 
     @property
     def is_wanted(self) -> bool:
-        """Whether there is anybody to tell."""
+        """True if there is anybody to notify."""
         return bool(self.file or self.command or self.email)
 
 
 class Config(_Section):
-    """Everything that a run can be told."""
+    """All settings of a run."""
 
     name: str | None = None
     """Of a named audit."""
@@ -425,7 +425,7 @@ class Config(_Section):
 
     @property
     def user_agent(self) -> str:
-        """What hosts are told of who asks."""
+        """Return the User-Agent header: what hosts learn of who asks."""
         if self.politeness.user_agent:
             return self.politeness.user_agent
         contact = f"; {self.politeness.contact}" if self.politeness.contact else ""
@@ -433,13 +433,13 @@ class Config(_Section):
 
     @property
     def patience(self) -> Patience:
-        """How often a question is put, and how long that may take."""
+        """Return how often a question is put, and how long that may take."""
         polite = self.politeness
         return Patience(polite.attempts, polite.backoff, polite.longest_wait)
 
     @property
     def credentials(self) -> Credentials:
-        """What hosts of one's own are sent besides."""
+        """Return what hosts of one's own are sent besides."""
         return Credentials(
             {
                 Origin.named(name): Credential(
@@ -462,16 +462,16 @@ class Config(_Section):
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether hosts are not told how to reach whoever asks."""
+        """True if hosts do not learn how to reach whoever asks."""
         return not (self.politeness.contact or self.politeness.user_agent)
 
     def allowance(self, host: str) -> Allowance:
-        """How *host* (scheme, name and port) may be asked, before it has said anything itself."""
-        hosts = {name: Allowance(told.interval, told.concurrency) for name, told in self.hosts.items()}
+        """Return how *host* (scheme, name and port) may be asked, before it has said anything itself."""
+        hosts = {name: Allowance(own.interval, own.concurrency) for name, own in self.hosts.items()}
         return Allowances(self.politeness.delay, hosts).of(host, is_own=self.owns(host))
 
     def owns(self, host: str) -> bool:
-        """Whether *host* is the operator's own: it is named, routed, or a private address that is allowed."""
+        """Return whether *host* is the operator's own: it is named, routed, or a private address that is allowed."""
         routes = Routes.parse(self.network.connect_to, only=self.network.only_routed)
         guard = AddressGuard.allowing(self.network.allow_addresses)
         return Allowances(hosts=dict.fromkeys(self.hosts, Allowance())).named(host) is not None or is_own(

@@ -1,11 +1,11 @@
-"""On which line of a TOML file a value stands; `tomllib` tells it of no value."""
+"""On which line of a TOML file a value stands; `tomllib` gives it for no value."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
 
-#: The time grows with the square of this; in longer files no line is told.
+#: The time grows with the square of this; in longer files no line is given.
 _MOST_LINES = 3000
 
 

@@ -1,4 +1,4 @@
-"""What `--dry-run` does: tells what would be asked of whom, and sends and writes nothing."""
+"""What `--dry-run` does: lists what would be asked of whom, and sends and writes nothing."""
 
 from __future__ import annotations
 

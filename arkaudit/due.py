@@ -17,7 +17,7 @@ from extractors.ark import Ark
 
 
 def due_now(store_file: Path, config: Config, *, limit: int | None = None, is_dry: bool = False) -> list[KnownArk]:
-    """What is due in the store, in the order in which to ask; at most *limit*. Says how much that is.
+    """Return what is due in the store, in the order in which to ask; at most *limit*. Says how much that is.
 
     What a configuration decides about standing and known problems is kept in the store first, unless *is_dry*.
 
@@ -26,12 +26,12 @@ def due_now(store_file: Path, config: Config, *, limit: int | None = None, is_dr
     if not store_file.is_file():
         raise UserMistake(f"there is no store at {store_file}")
     intervals, now = config.recheck.intervals, datetime.now(UTC)
-    told = triage_of(config, now=now)
+    given = triage_of(config, now=now)
     with Store.open(store_file) as store:
         if not is_dry:
             store.set_status_policy(config.recheck.status_policy)
-            if told is not None:
-                apply_to(store, told)
+            if given is not None:
+                apply_to(store, given)
         known = list(store.known_arks())
     found = due(known, intervals, now)
     if found:

@@ -67,7 +67,7 @@ class Observed:
                 self._by_asked[seen.asked_url].append((number, seen))
 
     def behind(self, verdict: Verdict) -> list[Observation]:
-        """What *verdict* rests on, in the order in which it was observed."""
+        """Return what *verdict* rests on, in the order in which it was observed."""
         found = dict(self._by_target[verdict.request_url])
         for url in verdict.rests_on:
             found |= dict(self._by_asked[url])
@@ -75,7 +75,7 @@ class Observed:
 
 
 def explanation(verdict: Verdict, observations: Iterable[Observation]) -> Explanation:
-    """How *verdict* came about, from the observations that it rests on, in the order in which they were made."""
+    """Return how *verdict* came about, from the observations that it rests on, in the order in which they were made."""
     observations = list(observations)
     own = {seen.question: seen for seen in observations if seen.request_url == verdict.request_url}
     plain = own.get(Question.OBJECT)

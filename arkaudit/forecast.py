@@ -1,4 +1,4 @@
-"""What a run would ask of whom, and how long that would take at the least: told before anything is sent."""
+"""What a run would ask of whom, and how long that would take at the least: shown before anything is sent."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class HostPlan:
     allowance: Allowance
 
     def seconds(self, requests: int) -> float:
-        """How long so many requests take at least, at its interval."""
+        """Return how long so many requests take at least, at its interval."""
         return (requests - 1) * self.allowance.interval_s
 
 
@@ -108,7 +108,7 @@ def _as_before(traffic: HostTraffic, allowance: Allowance) -> HostPlan:
 
 
 def _both(documents: HostPlan, arks: HostPlan) -> HostPlan:
-    """What a host is asked for by both spiders, with the interval that is known to hold."""
+    """Return what a host is asked for by both spiders, with the interval that is known to hold."""
     return replace(documents, arks=arks.arks, least=documents.least + arks.least, most=documents.most + arks.most)
 
 

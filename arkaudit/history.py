@@ -83,10 +83,10 @@ def _at_url(found: LifeAtUrl, *, is_unicode: bool) -> Iterator[str]:
     if found.checks:
         yield f"  {found.spark(is_unicode=is_unicode)}"
     before = [None, *(check.state for check in found.checks)]
-    told = [(check.at, 0, _checked(check, was)) for was, check in zip(before, found.checks, strict=False)]
-    told += [(event.at, 1, f"  {event.event}{f': {event.detail}' if event.detail else ''}") for event in found.events]
-    told += [(each.at, 2, f"  {each.detail}") for each in found.decisions]
-    for at, _, words in sorted(told):
+    lines = [(check.at, 0, _checked(check, was)) for was, check in zip(before, found.checks, strict=False)]
+    lines += [(event.at, 1, f"  {event.event}{f': {event.detail}' if event.detail else ''}") for event in found.events]
+    lines += [(each.at, 2, f"  {each.detail}") for each in found.decisions]
+    for at, _, words in sorted(lines):
         yield f"  {at[:16].replace('T', ' ')}  {words}"
 
 

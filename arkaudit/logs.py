@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 #: The packages of ours; of all others only warnings are written down.
 _OURS = ("arkaudit", "crawler", "extractors", "reports")
-#: What a bug report should tell the version of.
+#: What a bug report should give the version of.
 _TOLD = ("scrapy", "twisted", "lxml", "beautifulsoup4", "pypdfium2", "pikepdf", "sqlalchemy", "pandas", "pyopenssl")
 
 
@@ -54,13 +54,13 @@ def start(config: Config, console: Console) -> None:
     for name in _OURS:
         logging.getLogger(name).setLevel(level)
     if logger.isEnabledFor(logging.INFO):
-        told = {"versions": versions(), "settings": config.model_dump(mode="json", exclude_defaults=True)}
+        extra = {"versions": versions(), "settings": config.model_dump(mode="json", exclude_defaults=True)}
         words = "arkaudit %s begins: %s; %s; %s"
-        logger.info(words, __version__, " ".join(sys.argv[1:]), told["settings"], told["versions"], extra=told)
+        logger.info(words, __version__, " ".join(sys.argv[1:]), extra["settings"], extra["versions"], extra=extra)
 
 
 def versions() -> dict[str, str]:
-    """What this runs on, for a bug report.
+    """Return what this runs on, for a bug report.
 
     >>> sorted(versions())[:3]
     ['OpenSSL', 'Python', 'SQLite']
@@ -122,7 +122,7 @@ class _RedactingFilter:
 
 
 def _quiet_hook(quiet: _RedactingFilter) -> Callable[..., None]:
-    """What shows a bug on standard error, in the end, without secrets."""
+    """Return what shows a bug on standard error, in the end, without secrets."""
 
     def show(*failure: Any) -> None:
         sys.stderr.write(quiet("".join(traceback.format_exception(*failure))))

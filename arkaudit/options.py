@@ -162,21 +162,21 @@ _NAMES = {
 
 
 def request_options(command: Command) -> Command:
-    """How and whom to ask: for every verb that sends requests."""
+    """Return how and whom to ask: for every verb that sends requests."""
     for option in reversed((_CONFIG, *_REQUESTS)):
         command = option(command)
     return command
 
 
 def crawl_options(command: Command) -> Command:
-    """How far to go: for verbs that follow links."""
+    """Return how far to go: for verbs that follow links."""
     for option in reversed(_CRAWL):
         command = option(command)
     return command
 
 
 def resume_option(command: Command) -> Command:
-    """Whether to go on with a run that did not finish."""
+    """Return whether to go on with a run that did not finish."""
     return click.option(
         "--resume/--no-resume",
         default=None,
@@ -185,13 +185,13 @@ def resume_option(command: Command) -> Command:
 
 
 def dry_run_option(command: Command) -> Command:
-    """Whether just to tell what would be done."""
+    """Return whether just to tell what would be done."""
     words = "Tell which hosts would be asked, how much and for how long, and send nothing."
     return click.option("--dry-run", is_flag=True, help=words)(command)
 
 
 def fail_on_option(command: Command) -> Command:
-    """When to end with exit code 1."""
+    """Return when to end with exit code 1."""
     orders = "; ".join(f"{kind}: {', '.join(tokens)}" for kind, tokens in GRAVITY.items())
     return click.option(
         "--fail-on",
@@ -204,7 +204,7 @@ def fail_on_option(command: Command) -> Command:
 
 
 def format_option(command: Command) -> Command:
-    """Which files a report is made of."""
+    """Return which files a report is made of."""
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in FORMATS.items())
     return click.option(
         "--format",
@@ -224,14 +224,14 @@ def inventory_option(command: Command) -> Command:
 
 
 def choice_options(command: Command) -> Command:
-    """Which part of a run to report."""
+    """Return which part of a run to report."""
     for option in reversed(_CHOICE):
         command = option(command)
     return command
 
 
 def audit_option(command: Command) -> Command:
-    """Which of the configuration's named audits is meant."""
+    """Return which of the configuration's named audits is meant."""
     return click.option("--audit", metavar="NAME", help="The audit of this name in the configuration.")(command)
 
 

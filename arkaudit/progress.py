@@ -26,7 +26,7 @@ from reports.wording import counted
 LINE_EVERY_S = 10.0
 #: Verdicts between two looks at how many there are.
 _VERDICTS_AT_A_TIME = 100
-#: What comes after all that was asked for; when it has ended, there is nothing to tell of it.
+#: What comes after all that was asked for; when it has ended, there is nothing to report of it.
 JUDGING = "verdicts"
 
 

@@ -33,8 +33,8 @@ class RunPlan:
         """The plan of a command."""
         settings: dict[str, Any] = {"resolver": config.resolver}
         for section in _SECTIONS:
-            told = getattr(config, section).model_dump(mode="json")
-            settings.update({f"{section}.{name}": value for name, value in told.items()})
+            values = getattr(config, section).model_dump(mode="json")
+            settings.update({f"{section}.{name}": value for name, value in values.items()})
         return cls(tuple(seeds), settings)
 
     @classmethod
@@ -65,7 +65,7 @@ class ResumeDecision:
 
 
 def fingerprint(texts: Sequence[str]) -> str:
-    """What stands for many seeds: the same for the same in the same order.
+    """Return what stands for many seeds: the same for the same in the same order.
 
     >>> fingerprint(["ark:12148/x5", "ark:12148/x6"])
     '2 lines, sha256 0e31ec23e6aadf73'
@@ -75,11 +75,11 @@ def fingerprint(texts: Sequence[str]) -> str:
 
 
 def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume: bool | None) -> ResumeDecision:
-    """Which of *runs* of this command, the newest first, a command with these *seeds* goes on with, or none.
+    """Return which of *runs* of this command, the newest first, a command with these *seeds* goes on with, or none.
 
-    Without being told (*resume* is None), the same command goes on with its newest run if that did not finish, or was
-    not reported. Told to, it goes on also where it leaves out what that run was told, and raises `UserMistake` where
-    it contradicts it.
+    Without an option (*resume* is None), the same command goes on with its newest run if that did not finish, or was
+    not reported. With `--resume`, it goes on also where it leaves out settings of that run, and raises `UserMistake`
+    where it contradicts one.
     """
     plan = RunPlan.of(seeds, config)
     if resume is False:
@@ -109,10 +109,10 @@ def with_settings_of(plan: RunPlan, config: Config) -> Config:
     changed: dict[str, Any] = {"resolver": plan.settings.get("resolver", config.resolver)}
     for name in _SECTIONS:
         section = getattr(config, name)
-        told = {
+        values = {
             each: plan.settings[f"{name}.{each}"] for each in section.model_dump() if f"{name}.{each}" in plan.settings
         }
-        changed[name] = type(section).model_validate({**section.model_dump(), **told})
+        changed[name] = type(section).model_validate({**section.model_dump(), **values})
     return config.model_copy(update=changed)
 
 
@@ -159,13 +159,13 @@ def opened(
 
 
 def note_reported(store_file: Path, run_id: int) -> None:
-    """Note that the report of a run is written, and its news are told. What can't be noted is done once more, later."""
+    """Note that the report of a run is written and its news are sent. What can't be noted is done again, later."""
     with suppress(StoreError), Store.open(store_file) as store:
         store.note_reported(run_id)
 
 
 def _is_given(config: Config, name: str) -> bool:
-    """Whether a setting was given, in the file or as an option, and is not just its default."""
+    """Return whether a setting was given, in the file or as an option, and is not just its default."""
     section, _, key = name.rpartition(".")
     return (key or name) in (getattr(config, section) if section else config).model_fields_set
 

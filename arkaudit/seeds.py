@@ -64,7 +64,7 @@ class Seeds:
 
 
 def ordered(text: str) -> tuple[SourceKind | None, str]:
-    """How the seed in *text* is to be read, if it says so, and the place that it names.
+    """Return how the seed in *text* is to be read, if it says so, and the place that it names.
 
     >>> ordered("oai:https://library.example/oai"), ordered("https://library.example/"), ordered("c:/papers")
     ((<SourceKind.OAI: 'oai'>, 'https://library.example/oai'), (None, 'https://library.example/'), (None, 'c:/papers'))

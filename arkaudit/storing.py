@@ -78,7 +78,7 @@ def import_store(other: Path, store_file: Path) -> None:
 
 
 def _problems(connection: Connection) -> list[str]:
-    """What is wrong with a store; its contradictions only where all of it can be read."""
+    """Return what is wrong with a store; its contradictions only where all of it can be read."""
     unreadable = list(unreadable_rows(connection))
     return [*unknown_words(connection), *unreadable] if unreadable else list(problems(connection))
 

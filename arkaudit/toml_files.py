@@ -46,7 +46,7 @@ def read_toml(path: Path, *, what: str) -> tuple[str, dict[str, Any]]:
 
 
 def is_deep(values: object) -> bool:
-    """Whether tables and lists are nested deeper than `MOST_LEVELS`.
+    """Return whether tables and lists are nested deeper than `MOST_LEVELS`.
 
     >>> is_deep({"a": [{"b": 1}]})
     False

@@ -85,15 +85,15 @@ def forget(store_file: Path, meant: Meant, action: TriageAction | None) -> None:
 
 def apply(store_file: Path, file: Path, *, now: datetime) -> None:
     """Make what was decided by file what *file* says. Raises `ConfigError` and `StoreError`."""
-    told = load_triage(file, now=now)
+    given = load_triage(file, now=now)
     with _opened(store_file) as store:
-        apply_to(store, told)
+        apply_to(store, given)
 
 
-def apply_to(store: Store, told: TriageFile) -> None:
+def apply_to(store: Store, given: TriageFile) -> None:
     """The same for a store that is open; says how much has changed, if anything."""
-    new, gone = store.decide_by_file(told.decisions, at=told.at)
-    say(f"{counted(len(told.decisions), 'decision')} in the file: {new} new or changed, {gone} taken back")
+    new, gone = store.decide_by_file(given.decisions, at=given.at)
+    say(f"{counted(len(given.decisions), 'decision')} in the file: {new} new or changed, {gone} taken back")
 
 
 def triage_of(config: Config, *, now: datetime) -> TriageFile | None:
@@ -176,7 +176,7 @@ def _targets(meant: Meant) -> list[tuple[TriageTarget, str]]:
 
 
 def _read(store_file: Path, work: Callable[[Connection], Found]) -> Found:
-    """What *work* makes of a store, which it may be that nobody can write to."""
+    """Return what *work* makes of a store, which it may be that nobody can write to."""
     if not store_file.is_file():
         raise UserMistake(f"there is no store at {store_file}")
     bring_up_to_date(store_file)

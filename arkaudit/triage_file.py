@@ -75,7 +75,7 @@ def load_triage(path: Path, *, now: datetime) -> TriageFile:
     except TomlUnreadable as problem:
         raise ConfigError(str(problem)) from None
     try:
-        told = _TriageFile.model_validate(values)
+        given = _TriageFile.model_validate(values)
     except ValidationError as problem:
         first, *others = problem.errors()
         place = tuple(str(part) for part in first["loc"])
@@ -83,13 +83,13 @@ def load_triage(path: Path, *, now: datetime) -> TriageFile:
         is_blank = first["type"] == "string_pattern_mismatch"
         words = "is empty" if is_blank else first["msg"].removeprefix("Value error, ")
         raise ConfigError(f"{_at(text, path, place)}{'.'.join(place)}: {words}{more}") from None
-    return TriageFile(tuple(_decisions(told, text, path, now)), now)
+    return TriageFile(tuple(_decisions(given, text, path, now)), now)
 
 
-def _decisions(told: _TriageFile, text: str, path: Path, now: datetime) -> Iterator[TriageDecision]:
+def _decisions(file: _TriageFile, text: str, path: Path, now: datetime) -> Iterator[TriageDecision]:
     seen: dict[Any, tuple[str, ...]] = {}
     for action in TriageAction:
-        entries: list[_Entry] = getattr(told, action.value)
+        entries: list[_Entry] = getattr(file, action.value)
         for number, entry in enumerate(entries):
             place = (action.value, str(number))
             given = [(kind, targets) for kind in TriageTarget if (targets := getattr(entry, kind.value)) is not None]

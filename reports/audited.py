@@ -82,7 +82,7 @@ def _seeds(run: Mapping[str, Any]) -> list[str]:
 
 
 def _what(seeds: Sequence[str], *, is_all: bool) -> str:
-    """What was audited, in a few words.
+    """Return what was audited, in a few words.
 
     >>> _what(["https://a.example/", "b.pdf", "c.pdf", "d.pdf"], is_all=False)
     'https://a.example/, b.pdf, c.pdf and 1 more'
@@ -94,7 +94,7 @@ def _what(seeds: Sequence[str], *, is_all: bool) -> str:
 
 
 def _scope(run: Mapping[str, Any]) -> Iterator[str]:
-    """What the plan of a run says of its limits, in words; nothing for a check, which follows no link."""
+    """Return what the plan of a run says of its limits, in words; nothing for a check, which follows no link."""
     plan = run["plan"] if isinstance(run["plan"], dict) else {}
     if not any("://" in seed for seed in _seeds(run)):
         return
@@ -108,12 +108,12 @@ def _scope(run: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _checked_again(frames: Frames) -> int:
-    """How many ARKs at a URL have a verdict of a later run."""
+    """Return how many ARKs at a URL have a verdict of a later run."""
     return int(frames.verdicts["run_id"].isin(frames.later["run_id"]).sum())
 
 
 def _standing(frames: Frames, again: int) -> Iterator[str]:
-    """Which checks count besides those of the run itself."""
+    """Return which checks count besides those of the run itself."""
     if frames.is_alone:
         yield "This run alone: what later checks have found is left out."
     elif again:
@@ -126,7 +126,7 @@ def _standing(frames: Frames, again: int) -> Iterator[str]:
 
 
 def _passed_over(frames: Frames) -> Iterator[str]:
-    """Which runs began later to read documents, and are not reported."""
+    """Return which runs began later to read documents, and are not reported."""
     for number, started, state in rows_of(frames.passed_over[["run_id", "started_at", "state"]]):
         why = "could read no document" if state == "finished" else f"did not finish ({state})"
         yield f"Run {number} of {shown(started, MOMENT)} {why}, and is not reported here (--run {number} shows it)."

@@ -60,7 +60,7 @@ def _by_naan(frames: Frames, naans: Iterable[str]) -> Frames:
 
 
 def _listed(frames: Frames, is_meant: pd.Series) -> pd.DataFrame:
-    """The inventory, with the lines that the part of the run is about: it is needed whole to tell what it lacks."""
+    """The inventory, with the lines that the part of the run is about: it is needed whole to see what it lacks."""
     return frames.inventory.assign(is_chosen=frames.inventory["is_chosen"] & is_meant)
 
 

@@ -53,7 +53,7 @@ class UnknownWord(ArkauditError, ValueError):
 
 
 def fetched(connection: Connection, query: Select[Any]) -> Iterator[Sequence[Sequence[Any]]]:
-    """What a query gives, some thousands of rows at a time, as SQLite gives them."""
+    """Return what a query gives, some thousands of rows at a time, as SQLite gives them."""
     cursor = connection.execute(query).cursor
     while cursor is not None and (rows := cursor.fetchmany(_AT_ONCE)):
         yield rows
@@ -184,7 +184,7 @@ _DECODER: Final = json.JSONDecoder()
 
 
 def content(text: str | None) -> Any:
-    """What a JSON text holds; nothing for nothing. Raises `json.JSONDecodeError`."""
+    """Return what a JSON text holds; nothing for nothing. Raises `json.JSONDecodeError`."""
     if not text:
         return None
     found, end = _DECODER.raw_decode(text) if text[0] in '[{"' else (None, -1)
@@ -192,7 +192,7 @@ def content(text: str | None) -> Any:
 
 
 def _parsed(values: Sequence[str | None], *, as_text: bool) -> list[Any]:
-    """What JSON texts hold, each different one parsed once."""
+    """Return what JSON texts hold, each different one parsed once."""
     contents = {value: content(value) for value in set(values)}
     known = {value: joined(found) for value, found in contents.items()} if as_text else contents
     return [known[value] for value in values]

@@ -140,7 +140,7 @@ class Frames:
     """One row a host that this run asked: everything that went there, and how it was treated."""
     verdicts: pd.DataFrame
     latest: pd.DataFrame
-    """One row an ARK and URL: its standing after all its checks, where the last of them counts for this run."""
+    """One row an ARK and URL: its status after all its checks, where the last of them counts for this run."""
     events: pd.DataFrame
     """What has happened to ARKs in this run, or since the run that was chosen to compare with."""
     history: pd.DataFrame
@@ -389,7 +389,7 @@ EVENTS: Selection = {
     event.c.event: EVENT,
     event.c.detail: TEXT,
 }
-#: What is told of a NAAN or shoulder of the registry.
+#: What is shown of a NAAN or shoulder of the registry.
 REGISTERED: Mapping[str, Dtype] = {
     "naan": TEXT,
     "shoulder": TEXT,
@@ -459,7 +459,7 @@ def load_frames(
     That is the newest finished run that has read a document, with what later checks have found of its ARKs.
 
     With it come the run before it that did the same, if there is one, and the run *since*, if one is given: their
-    own rows, without requests. *registry* tells who is behind a NAAN; by default what is built in. An *inventory* is
+    own rows, without requests. *registry* says who is behind a NAAN; by default what is built in. An *inventory* is
     as `reports.inventory_file.read_inventory` gives it. An empty store, or a run in which nothing has happened yet,
     gives empty frames of the same dtypes. Nothing is written, neither to the store nor beside it. Raises
     `StoreUnreadable`, and `crawler.storage.errors.StoreDamaged`.
@@ -470,7 +470,7 @@ def load_frames(
 
 
 def read(store: Path, work: Callable[[Connection], Found]) -> Found:
-    """What *work* makes of one moment of *store*; nothing is written, neither to it nor beside it.
+    """Return what *work* makes of one moment of *store*; nothing is written, neither to it nor beside it.
 
     Raises `StoreUnreadable`, and `crawler.storage.errors.StoreDamaged`.
     """
@@ -511,7 +511,7 @@ def _moment_of(store: Path, work: Callable[[Connection], Found]) -> Found:
         copy = Path(folder) / store.name
         for suffix in ("", "-wal"):
             shutil.copyfile(f"{store}{suffix}", f"{copy}{suffix}")
-        return _read(copy, work, access="mode=ro", told=store)
+        return _read(copy, work, access="mode=ro", shown_store=store)
 
 
 def _is_unopenable(problem: BaseException | None) -> bool:
@@ -520,10 +520,10 @@ def _is_unopenable(problem: BaseException | None) -> bool:
 
 
 def _stamp(store: Path) -> tuple[int, int] | None:
-    """What changes when a store at rest is written to; none while somebody may be writing.
+    """Return what changes when a store at rest is written to; none while somebody may be writing.
 
-    SQLite makes two files beside a store in WAL mode, even to read it, unless it is told that the store can't
-    change. We tell it so while nobody writes, look afterwards whether that was true, and else read once more.
+    SQLite makes two files beside a store in WAL mode, even to read it, unless it knows that the store can't
+    change. We claim so while nobody writes, look afterwards whether that was true, and else read once more.
     """
     if any(Path(f"{store}{suffix}").exists() for suffix in ("-wal", "-journal")) or not store.is_file():
         return None
@@ -531,8 +531,8 @@ def _stamp(store: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _read(store: Path, work: Callable[[Connection], Found], *, access: str, told: Path | None = None) -> Found:
-    with _reading(store, access, told or store) as connection:
+def _read(store: Path, work: Callable[[Connection], Found], *, access: str, shown_store: Path | None = None) -> Found:
+    with _reading(store, access, shown_store or store) as connection:
         return work(connection)
 
 
@@ -664,7 +664,7 @@ def _frames(
 
     counting = kept(connection, "counting", counting_verdicts(reported))
     judged = kept(connection, "judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
-    told = run_id if is_whole else NO_RUN
+    requests_run = run_id if is_whole else NO_RUN
     until = reported.until if is_whole else NO_RUN
     asking, citing = (
         {column: dtype for column, dtype in selection.items() if is_whole or column.name in _COMPARED}
@@ -675,7 +675,7 @@ def _frames(
     observations, hops = (
         _with_hops(connection, asking, asks, HOP_OF) if is_whole else (load(asking, asks), _no_hops(HOP_OF))
     )
-    _, fetches = _with_hops(connection, FETCHES, _rows(FETCHES).where(document.c.run_id == told), FETCH_OF)
+    _, fetches = _with_hops(connection, FETCHES, _rows(FETCHES).where(document.c.run_id == requests_run), FETCH_OF)
     cited = _rows(citing).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
     verdicts = _rows(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
     lives = _rows(HISTORY).join_from(verdict, run).where(life_of(judged, until))
@@ -699,8 +699,8 @@ def _frames(
         hops=hops,
         fetches=fetches,
         tls=load(TLS, _rows(TLS).where(tls_probe.c.run_id == run_id)),
-        pauses=load(PAUSES, _rows(PAUSES).where(pause.c.run_id == told)),
-        traffic=load(TRAFFIC, _rows(TRAFFIC).where(host_traffic.c.run_id == told)),
+        pauses=load(PAUSES, _rows(PAUSES).where(pause.c.run_id == requests_run)),
+        traffic=load(TRAFFIC, _rows(TRAFFIC).where(host_traffic.c.run_id == requests_run)),
         verdicts=load(VERDICTS, verdicts.where(verdict.c.verdict_id.in_(counting))),
         latest=load(LATEST, _rows(LATEST).where(status_in(counting))),
         events=load(EVENTS, events),
@@ -712,7 +712,7 @@ def _frames(
 
 
 def _triage(decided: Mapping[Pair, Treated]) -> pd.DataFrame:
-    """What was decided, ordered by ARK and URL; what holds in one document stands behind what holds in all."""
+    """Return what was decided, ordered by ARK and URL; what holds in one document stands behind what holds in all."""
     rows = [
         (*pair, document, *_triage_columns(each), found.is_problem, each.is_silent)
         for pair, found in decided.items()
@@ -733,7 +733,9 @@ def _last_good(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _registered(registry: Registry) -> pd.DataFrame:
-    """What the registry says of each NAAN and shoulder, ordered by both; of two entries about one the later holds."""
+    """Return what the registry says of each NAAN and shoulder, ordered by both; of two entries about one the later
+    holds.
+    """
     rows = {
         (entry.naan, entry.shoulder): (
             entry.organization,
@@ -743,7 +745,7 @@ def _registered(registry: Registry) -> pd.DataFrame:
         for entry in registry.entries
         if entry.naan
     }
-    return frame_of(REGISTERED, [(*key, *told) for key, told in sorted(rows.items())])
+    return frame_of(REGISTERED, [(*key, *values) for key, values in sorted(rows.items())])
 
 
 def _rows(selection: Selection) -> Select[Any]:
@@ -774,7 +776,7 @@ def _columns(selection: Selection) -> Columns:
 def _with_hops(
     connection: Connection, selection: Selection, query: Select[Any], repeated: Mapping[str, Dtype]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What a selection gives that ends with hops, and one row a hop, with what it repeats of its owner.
+    """Return what a selection gives that ends with hops, and one row a hop, with what it repeats of its owner.
 
     The hops are taken apart as they come: together they would be the greatest part of all that is in memory.
     """

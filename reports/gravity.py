@@ -41,7 +41,7 @@ def at_least(token: str) -> frozenset[str]:
 
 
 def is_reached(fail_on: Iterable[str], found: Iterable[str]) -> bool:
-    """Whether anything *found* is as grave as one of *fail_on*, or graver.
+    """Return whether anything *found* is as grave as one of *fail_on*, or graver.
 
     >>> is_reached(["dns"], ["resolved", "broken"]), is_reached(["confirmed-broken"], ["broken"])
     (True, False)

@@ -110,7 +110,7 @@ def _rows(text: str, path: Path, problems: list[str]) -> Iterator[tuple[Any, ...
 
 
 def _names(cells: list[str], at: str) -> list[str | None]:
-    """What each column is; None for one that is left alone."""
+    """Return what each column is; None for one that is left alone."""
     names = [COLUMNS.get("_".join(cell.lower().replace("-", " ").replace("_", " ").split())) for cell in cells]
     known = [name for name in names if name]
     if "ark" not in known:
@@ -124,19 +124,19 @@ def _names(cells: list[str], at: str) -> list[str | None]:
 def _row(line: int, cells: list[str], names: list[str | None]) -> tuple[Any, ...]:
     if len(cells) > len(names) and any(cell.strip() for cell in cells[len(names) :]):
         raise ValueError(f"has {len(cells)} cells, and there are {len(names)} columns")
-    told = {name: cell.strip() for name, cell in zip(names, cells, strict=False) if name}
-    written = told.get("ark", "")
+    by_name = {name: cell.strip() for name, cell in zip(names, cells, strict=False) if name}
+    written = by_name.get("ark", "")
     try:
         ark = Ark.parse(written)
     except NotAnArk:
         raise ValueError(f"not an ARK: {written!r}") from None
-    expected = told.get("expected_url") or None
+    expected = by_name.get("expected_url") or None
     if expected and not _is_web(expected):
         raise ValueError(f"not an http or https URL: {expected!r}")
-    closed = _TRUTHS.get(told["closed"].lower()) if "closed" in told else None
-    if "closed" in told and closed is None:
-        raise ValueError(f"closed is yes or no, and not {told['closed']!r}")
-    return (line, str(ark), ark.naan, expected, told.get("title") or None, told.get("collection") or None, closed)
+    closed = _TRUTHS.get(by_name["closed"].lower()) if "closed" in by_name else None
+    if "closed" in by_name and closed is None:
+        raise ValueError(f"closed is yes or no, and not {by_name['closed']!r}")
+    return (line, str(ark), ark.naan, expected, by_name.get("title") or None, by_name.get("collection") or None, closed)
 
 
 def _is_web(url: str) -> bool:

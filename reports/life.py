@@ -1,4 +1,4 @@
-"""The life of one ARK: where it is cited, what each check found, what happened, and how it stands."""
+"""The life of one ARK: where it is cited, what each check found, what happened, and its status."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _life(connection: Connection, ark: Ark) -> Life | None:
 
 
 def _decided(connection: Connection, ark_id: int) -> dict[str, tuple[Happened, ...]]:
-    """What people have decided about it, by URL, in the order in which they did."""
+    """Return what people have decided about it, by URL, in the order in which they did."""
     made = sorted(decisions(connection), key=lambda each: (each.at, each.key))
     return {
         row.request_url: tuple(

@@ -82,7 +82,7 @@ def requests(frames: Frames) -> pd.DataFrame:
 
 @lru_cache(maxsize=2)
 def checks_of(frames: Frames) -> Mapping[str, tuple[str, str]]:
-    """What the check character of each ARK says in the light of all of them, and what may have been meant."""
+    """Return what the check character of each ARK says in the light of all of them, and what may have been meant."""
     parsed = {form: Ark.parse(form) for form in sorted(ark_statuses(frames)["ark"])}
     zones = Zones.of(parsed.values())
     checks = {form: zones.check(ark) for form, ark in parsed.items()}
@@ -98,12 +98,12 @@ def checks_of(frames: Frames) -> Mapping[str, tuple[str, str]]:
 
 
 def _permanence(promise: Any) -> str | None:
-    """What a parsed commitment says of permanence: that field, or the *what* of an erc-support."""
+    """Return what a parsed commitment says of permanence: that field, or the *what* of an erc-support."""
     return _said(promise, "permanence", "what")
 
 
 def _guarantor(promise: Any) -> str | None:
-    """Who makes a parsed commitment."""
+    """Return who makes a parsed commitment."""
     return _said(promise, "guarantor", "who")
 
 

@@ -30,7 +30,7 @@ STANDINGS: Final = TableDefinition(
     "standings",
     "Standing",
     "One row a NAAN. How its ARKs stand after all checks up to this run: failing ones are not yet confirmed, and one "
-    "bad day is no link rot. An ARK that was asked at several URLs counts once, with its best standing; those that "
+    "bad day is no link rot. An ARK that was asked at several URLs counts once, with its best status; those that "
     "no document cites any more are left out.",
     persistence.statuses,
     (NAAN_COLUMN, ARKS_COLUMN, *_STATES),
@@ -124,7 +124,7 @@ PERSISTENCE: Final = TableDefinition(
     "persistence",
     "Persistence statement",
     "One row a set of ARKs: all, by NAAN, and by section of the documents that cite them in this run. An ARK counts "
-    "once, with its best standing. Permanent is only what its provider calls so.",
+    "once, with its best status. Permanent is only what its provider calls so.",
     persistence.persistence,
     (
         Column("grouping", TOKEN, "what the rows are grouped by: all, naan or documents"),

@@ -154,7 +154,7 @@ def _host(url: str) -> str:
 
 
 def tally(values: Iterable[str], *, most: int | None = None) -> str:
-    """How often each value occurs, the most frequent first, equals in alphabetical order.
+    """Return how often each value occurs, the most frequent first, equals in alphabetical order.
 
     >>> tally(["query-ignored", "erc", "erc"])
     '2 erc, 1 query-ignored'
@@ -195,17 +195,17 @@ def _mean_redirects(frames: Frames) -> pd.DataFrame:
 
 
 def _policies(frames: Frames) -> dict[str, str]:
-    """What the NAAN registry says of the policy under each NAAN; of its shoulders, where it says it of them."""
-    told = zip(frames.verdicts["naan"], frames.verdicts["naan_policy"], strict=True)
+    """Return what the NAAN registry says of the policy under each NAAN; of its shoulders, where it says it of them."""
+    policies = zip(frames.verdicts["naan"], frames.verdicts["naan_policy"], strict=True)
     words: dict[str, set[str]] = {}
-    for naan, policy in told:
+    for naan, policy in policies:
         if policy:
             words.setdefault(naan, set()).add(naan_policy_words(policy))
     return {naan: JOINT.join(sorted(policies)) for naan, policies in words.items()}
 
 
 def share(part: pd.Series, whole: pd.Series) -> pd.Series:
-    """What share *part* is of *whole*; nothing where there is no whole."""
+    """Return what share *part* is of *whole*; nothing where there is no whole."""
     return (part.astype("Float64") / whole.where(whole > 0).astype("Float64")).round(4)
 
 

@@ -45,7 +45,7 @@ def proofs(timeline: Timeline) -> pd.DataFrame:
 
 
 def _of_run(timeline: Timeline, rows: pd.DataFrame, column: str) -> pd.Series:
-    """What the run of each row has in a column."""
+    """Return what the run of each row has in a column."""
     return pd.Series(timeline.runs[column].take(rows["run"].to_numpy()).array, index=rows.index)
 
 
@@ -199,7 +199,7 @@ def outages(frames: Frames) -> pd.DataFrame:
 
 
 def statuses(frames: Frames) -> pd.DataFrame:
-    """One row a NAAN: its ARKs by their standing, the NAAN with most of them first."""
+    """One row a NAAN: its ARKs by their status, the NAAN with most of them first."""
     best = _best(frames.timeline)
     counts = pd.crosstab(best["naan"].astype("str"), best["state"].astype("str"))
     counts = counts.reindex(columns=[state.value for state in ArkState], fill_value=0)
@@ -288,19 +288,21 @@ def _share(part: pd.Series, whole: pd.Series) -> pd.Series:
 
 def _statement(row: object) -> str:
     """The row in sentences that a funder can read; "permanent" only where a provider says so."""
-    told = row.__getattribute__
+    value = row.__getattribute__
     dates = ""
-    if pd.notna(told("last_at")):
-        dates = f" between {told('first_at'):%Y-%m-%d} and {told('last_at'):%Y-%m-%d}"
-    judged, resolving, open_ = told("judged"), told("resolving"), told("arks") - told("judged")
+    if pd.notna(value("last_at")):
+        dates = f" between {value('first_at'):%Y-%m-%d} and {value('last_at'):%Y-%m-%d}"
+    judged, resolving, open_ = value("judged"), value("resolving"), value("arks") - value("judged")
     if not judged:
-        return f"None of {told('arks'):,} ARKs could be judged{dates}."
+        return f"None of {value('arks'):,} ARKs could be judged{dates}."
     said = f"Of {judged:,} ARKs that could be judged{dates}, {resolving:,} ({resolving / judged:.1%}) resolve"
-    said += f" and {told('confirmed_broken'):,} are confirmed broken."
+    said += f" and {value('confirmed_broken'):,} are confirmed broken."
     if resolving:
-        described, committed = (f"{told(name):,} ({told(name) / resolving:.1%})" for name in ("described", "committed"))
+        described, committed = (
+            f"{value(name):,} ({value(name) / resolving:.1%})" for name in ("described", "committed")
+        )
         said += f" Of those that resolve, {described} are described and {committed} come with a stated commitment;"
-        said += f" their providers call {told('permanent'):,} of them permanent."
+        said += f" their providers call {value('permanent'):,} of them permanent."
     return said + (f" {open_:,} more could not be judged." if open_ else "")
 
 

@@ -122,7 +122,7 @@ SHOULDERS: Final = TableDefinition(
     "shoulders",
     "By shoulder",
     "One row a NAAN and shoulder: the first characters of a name, up to and with its first digit, by which "
-    "collections are told apart. Each ARK counts once, with its best outcome.",
+    "collections are counted apart. Each ARK counts once, with its best outcome.",
     shoulders,
     (
         NAAN_COLUMN,

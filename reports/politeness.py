@@ -68,8 +68,8 @@ def hosts(frames: Frames) -> pd.DataFrame:
     # A host that was only asked for its robots.txt, or looked at for its certificate, was asked as well.
     rows = rows.merge(_treatment(frames), on="host", how="outer")
     rows = rows.merge(_kept_pauses(frames), on="host", how="left")
-    told = [column.name for column in HOSTS.columns if column.type is COUNT and column.name != "all_requests"]
-    rows = rows.assign(**{name: rows[name].fillna(0) for name in (*told, "paused_s")})
+    count_names = [column.name for column in HOSTS.columns if column.type is COUNT and column.name != "all_requests"]
+    rows = rows.assign(**{name: rows[name].fillna(0) for name in (*count_names, "paused_s")})
     # Stores of before 0.1 counted nothing else, and a kill may have cost what was counted in the last moment.
     rows = rows.assign(all_requests=rows[["all_requests", "requests"]].astype("Int64").max(axis=1))
     ordered = rows.sort_values(["requests", "host"], ascending=[False, True], ignore_index=True)
@@ -101,7 +101,7 @@ def _treatment(frames: Frames) -> pd.DataFrame:
 
 
 def _purposes(frames: Frames) -> pd.Series:
-    """What each request that was sent was for: the object, a description of it, or the resolver itself."""
+    """Return what each request that was sent was for: the object, a description of it, or the resolver itself."""
     return sent_hops(frames)["question"].astype("str").map(_PURPOSES).fillna("controls")
 
 

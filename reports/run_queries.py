@@ -31,7 +31,7 @@ class Reported:
 
     @property
     def is_alone(self) -> bool:
-        """Whether only what the run itself knew counts."""
+        """True if only what the run itself knew counts."""
         return self.until == self.run_id and not self.is_all
 
 
@@ -62,12 +62,12 @@ def audit_as_it_stands(connection: Connection) -> Reported | None:
 
 
 def has_run(connection: Connection, run_id: int) -> bool:
-    """Whether the store has a run of this number."""
+    """Return whether the store has a run of this number."""
     return connection.scalar(select(run.c.run_id).where(run.c.run_id == run_id)) is not None
 
 
 def has_later_run(connection: Connection, run_id: int) -> bool:
-    """Whether a run of the store began after this one."""
+    """Return whether a run of the store began after this one."""
     return connection.scalar(select(run.c.run_id).where(run.c.started_at > _started(run_id)).limit(1)) is not None
 
 
@@ -105,7 +105,7 @@ _answered_at: Final = func.coalesce(
 
 
 def counting_verdicts(reported: Reported) -> Select[Any]:
-    """The verdicts that count: of each URL that the run cites or has judged, the last one that is no later than told.
+    """The verdicts that count: of each URL that the run cites or has judged, the last one that may count.
 
     Its own, and of what it cites and did not ask, the last one before it: a run that asks only what is due leaves the
     others as they were found last. And, unless it is reported alone, what later checks have found instead.
@@ -150,7 +150,7 @@ def _started(run_id: int) -> Any:
 
 
 def behind(verdicts: Select[Any], run_id: int) -> ColumnElement[bool]:
-    """Whether an observation was made in a run, or stands behind one of *verdicts* of an earlier run."""
+    """Return whether an observation was made in a run, or stands behind one of *verdicts* of an earlier run."""
     earlier = (
         select(verdict.c.verdict_id)
         .where(
@@ -164,12 +164,14 @@ def behind(verdicts: Select[Any], run_id: int) -> ColumnElement[bool]:
 
 
 def life_of(arks: Select[Any], until: int) -> ColumnElement[bool]:
-    """Whether a verdict of a run is about one of *arks*, and of the run *until* or an earlier one."""
+    """Return whether a verdict of a run is about one of *arks*, and of the run *until* or an earlier one."""
     return and_(verdict.c.ark_id.in_(arks), run.c.started_at <= _started(until))
 
 
 def last_good_of(verdicts: Select[Any], until: int) -> ColumnElement[bool]:
-    """Whether a verdict of a run before *until* is a good one about an ARK that fails or is silent in *verdicts*."""
+    """Return whether a verdict of a run before *until* is a good one about an ARK that fails or is silent in
+    *verdicts*.
+    """
     ailing = select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(verdicts), verdict.c.object.in_(_AILING))
     return and_(
         verdict.c.ark_id.in_(ailing.subquery().select()),
@@ -179,12 +181,12 @@ def last_good_of(verdicts: Select[Any], until: int) -> ColumnElement[bool]:
 
 
 def status_in(verdicts: Select[Any]) -> ColumnElement[bool]:
-    """Whether a row of `latest` was so when a run ended: its last check is among *verdicts*."""
+    """Return whether a row of `latest` was so when a run ended: its last check is among *verdicts*."""
     return latest.c.verdict_id.in_(verdicts)
 
 
 def happened_since(reported: Reported, since: int | None) -> ColumnElement[bool]:
-    """Whether an event was noted in a run, or in one after the run *since* and before it.
+    """Return whether an event was noted in a run, or in one after the run *since* and before it.
 
     Where later checks count, also whether one of them noted it, of what the run cites or has judged.
     """
@@ -203,17 +205,19 @@ def happened_since(reported: Reported, since: int | None) -> ColumnElement[bool]
 
 
 def later_runs(reported: Reported, verdicts: Select[Any]) -> ColumnElement[bool]:
-    """Whether a run began after the one that is reported, and has found one of *verdicts*."""
+    """Return whether a run began after the one that is reported, and has found one of *verdicts*."""
     found = select(verdict.c.run_id).where(verdict.c.verdict_id.in_(verdicts))
     return and_(run.c.run_id.in_(found), run.c.started_at > _started(reported.run_id))
 
 
 def passed_over(reported: Reported) -> ColumnElement[bool]:
-    """Whether a run has begun to read documents after the one that is reported, and is not reported all the same."""
+    """Return whether a run has begun to read documents after the one that is reported, and is not reported all the
+    same.
+    """
     reads = run.c.run_id.in_(select(document.c.run_id))
     return and_(reads, run.c.started_at > _started(reported.run_id), run.c.started_at <= _started(reported.until))
 
 
 def arks_of(parts: Sequence[Select[Any]]) -> ColumnElement[bool]:
-    """Whether an ARK is among those of any of *parts*."""
+    """Return whether an ARK is among those of any of *parts*."""
     return or_(*(ark.c.ark_id.in_(ids) for ids in parts))

@@ -49,7 +49,7 @@ def levels(frames: Frames) -> pd.DataFrame:
 
 
 def level(standings: pd.DataFrame) -> pd.Series:
-    """How many of the three services each ARK gives; nothing where the object could not be judged."""
+    """Return how many of the three services each ARK gives; nothing where the object could not be judged."""
     works = standings["family"].eq(Family.WORKS)
     judged = works | standings["family"].eq(Family.FAILS)
     described = standings["metadata"].isin(DESCRIBED)
@@ -61,7 +61,7 @@ def level(standings: pd.DataFrame) -> pd.Series:
 def info_answers(frames: Frames) -> pd.DataFrame:
     """One row a resolver, question and outcome; ordered by resolver, then as in the vocabularies.
 
-    A verdict tells the best of what the inflections gave: each of them counts here with that outcome.
+    A verdict holds the best of what the inflections gave: each of them counts here with that outcome.
     """
     asked = frames.observations[frames.observations["question"].isin([Question.INFO, Question.DOUBLE, Question.SINGLE])]
     asked = asked.sort_values("attempt", kind="stable").drop_duplicates(
@@ -99,15 +99,15 @@ def permanence(frames: Frames) -> pd.DataFrame:
     stated = frames.verdicts[
         frames.verdicts["commitment"].isin([CommitmentOutcome.STATED, CommitmentOutcome.PLACEHOLDER])
     ]
-    told = stated["commitment_parsed"]
+    statements = stated["commitment_parsed"]
     rows = pd.DataFrame(
         {
             "naan": stated["naan"],
             "outcome": stated["commitment"].astype("str"),
-            "guarantor": told.map(lambda promise: _field(promise, "who", "guarantor")).astype("str"),
-            "level": told.map(lambda promise: _field(promise, "level")).astype("str"),
-            "words": told.map(lambda promise: _field(promise, "permanence", "what")).astype("str"),
-            "since": told.map(lambda promise: _field(promise, "since", "when")).astype("str"),
+            "guarantor": statements.map(lambda promise: _field(promise, "who", "guarantor")).astype("str"),
+            "level": statements.map(lambda promise: _field(promise, "level")).astype("str"),
+            "words": statements.map(lambda promise: _field(promise, "permanence", "what")).astype("str"),
+            "since": statements.map(lambda promise: _field(promise, "since", "when")).astype("str"),
             "ark_id": stated["ark_id"],
         }
     )
@@ -162,7 +162,7 @@ INFO_ANSWERS: Final = TableDefinition(
 PERMANENCE: Final = TableDefinition(
     "permanence",
     "Permanence that is claimed",
-    "One row a NAAN, guarantor and statement. What is claimed is told as it is told; a statement that a "
+    "One row a NAAN, guarantor and statement. What is claimed is shown as it is claimed; a statement that a "
     "template left is a placeholder, and claims nothing.",
     permanence,
     (

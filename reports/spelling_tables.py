@@ -1,4 +1,4 @@
-"""The table that tells how resolvers treat other spellings of ARKs that they resolve."""
+"""The table of how resolvers treat other spellings of ARKs that they resolve."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def _row(pair: dict[Any, Any]) -> dict[str, Any] | None:
 
 
 def _reply(pair: dict[Any, Any], suffix: str) -> SpellingAnswer:
-    told = {name: _known(pair[name + suffix]) for name in _REPLY}
-    end = ChainEnd(told.pop("chain_end"))
-    return SpellingAnswer(end=end, **told)
+    fields = {name: _known(pair[name + suffix]) for name in _REPLY}
+    end = ChainEnd(fields.pop("chain_end"))
+    return SpellingAnswer(end=end, **fields)
 
 
 def _known(value: Any) -> Any:

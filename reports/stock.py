@@ -78,13 +78,13 @@ def stock(connection: Connection, inventory: pd.DataFrame, run_id: int | None) -
         for row in connection.execute(last).all():
             is_clear = _is_clear(row.object, row.final_url, expected[row.ark])
             status, asks_password, passed = (None, False, []) if is_clear else _chain(connection, row)
-            told = (row.ark, row.request_url, row.object, row.started_at, row.final_url)
-            rows.append((*told, status, asks_password, passed))
+            last_check = (row.ark, row.request_url, row.object, row.started_at, row.final_url)
+            rows.append((*last_check, status, asks_password, passed))
     return _typed(rows)
 
 
 def _is_clear(outcome: str, final_url: str | None, expected: object) -> bool:
-    """Whether nobody need know more of a chain than where it ended: mostly so, and it spares a look at each."""
+    """Return whether nobody need know more of a chain than where it ended: mostly so, and it spares a look at each."""
     if outcome == ObjectOutcome.BLOCKED:
         return False
     return not isinstance(expected, str) or final_url is None or same_object(expected, final_url)

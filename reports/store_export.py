@@ -94,12 +94,12 @@ def _write_decisions(connection: Connection, out: Path) -> None:
 
 
 def _stamp(place: Path) -> str | None:
-    """What a file that is there was made of; None when there is none that can be read."""
+    """Return what a file that is there was made of; None when there is none that can be read."""
     try:
-        told: dict[bytes, bytes] = pq.read_schema(place).metadata or {}
+        metadata: dict[bytes, bytes] = pq.read_schema(place).metadata or {}
     except (OSError, pa.ArrowInvalid):
         return None
-    return told.get(b"arkaudit", b"").decode()
+    return metadata.get(b"arkaudit", b"").decode()
 
 
 def _write(connection: Connection, table: Table, run_id: int | None, place: Path, stamp: str) -> None:
@@ -138,8 +138,8 @@ def _columns(table: Table) -> dict[str, Column[Any]]:
 
 def _rows(table: Table, columns: dict[str, Column[Any]], run_id: int | None) -> Select[Any]:
     """The rows of a run, or of no run."""
-    told = [type_coerce(each, Text) if isinstance(each.type, JSON) else each for each in columns.values()]
-    query = select(*(each.label(name) for name, each in zip(columns, told, strict=True))).select_from(table)
+    columns_as_text = [type_coerce(each, Text) if isinstance(each.type, JSON) else each for each in columns.values()]
+    query = select(*(each.label(name) for name, each in zip(columns, columns_as_text, strict=True))).select_from(table)
     [key] = table.primary_key
     if "ark_id" in table.columns:
         query = query.join(schema.ark, schema.ark.c.ark_id == table.c.ark_id)

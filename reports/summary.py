@@ -215,7 +215,7 @@ def sentences(summary: pd.DataFrame) -> list[str]:
 
 
 def _each(questions: int, arks: int) -> str:
-    """How many questions an ARK took, on average.
+    """Return how many questions an ARK took, on average.
 
     >>> _each(211, 100), _each(0, 0)
     (', 2.11 each', '')

@@ -201,7 +201,7 @@ ARKS: Final = TableDefinition(
         REQUEST_URL_COLUMN,
         OBJECT_COLUMN,
         Column("family", TOKEN, "what the outcome amounts to: works, fails, unreachable or not-judged"),
-        Column("state", TOKEN, "standing after all checks; empty when it is not known"),
+        Column("state", TOKEN, "status after all checks; empty when it is not known"),
         Column("since", MOMENT, "moment of the check that brought it to this state", "UTC", varies=True),
         Column("judged_at", MOMENT, "beginning of the run whose verdict this is", "UTC", varies=True),
         Column("metadata", TOKEN, "outcome of the metadata service"),

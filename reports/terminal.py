@@ -42,5 +42,5 @@ def main_table(frames: Frames) -> Table:
 
 
 def summary_lines(frames: Frames) -> list[str]:
-    """What is reported, and the summary, in a few lines of plain words."""
+    """Return what is reported, and the summary, in a few lines of plain words."""
     return [*(escaped(sentence) for sentence in audited(frames).sentences), *sentences(summary(frames))]

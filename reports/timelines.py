@@ -82,7 +82,7 @@ def no_timeline() -> Timeline:
 def timeline(connection: Connection, run_id: int | None) -> Timeline:
     """All that happened up to and with a run; later runs are as if they had not been.
 
-    The standing after an earlier run is made again beside the store, in tables that vanish with *connection*.
+    The status after an earlier run is made again beside the store, in tables that vanish with *connection*.
     """
     if run_id is None:
         return no_timeline()

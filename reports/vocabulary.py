@@ -18,7 +18,7 @@ FORMATS: Final[Mapping[str, str]] = {
     "xlsx": "one workbook with a sheet a table, for spreadsheets",
     "parquet": "one file a table, for other tools",
     "junit": "each cited ARK as a test case of its document, for CI",
-    "sarif": "each place to mend as a result, for code hosts and editors",
+    "sarif": "each place to fix as a result, for code hosts and editors",
 }
 #: What is written when nothing else is asked for.
 DEFAULT_FORMATS: Final = ("html", "csv")

@@ -87,18 +87,18 @@ PRACTICES: Final[Mapping[str, str]] = {
 
 
 def naan_policy_words(policy: Mapping[str, Any]) -> str:
-    """What the NAAN registry says of an assigner's policy, in words; nothing where it says nothing.
+    """Return what the NAAN registry says of an assigner's policy, in words; nothing where it says nothing.
 
     >>> naan_policy_words({"of": "12148", "organization": "BnF", "practices": ["NR", "CC"], "url": "https://a.example/"})
     'BnF, for 12148: names are never re-assigned, names carry a check character, as told at https://a.example/'
     """
     if not policy:
         return ""
-    told = [*(PRACTICES.get(practice, practice) for practice in policy.get("practices", ()))]
+    phrases = [*(PRACTICES.get(practice, practice) for practice in policy.get("practices", ()))]
     if policy.get("url"):
-        told.append(f"as told at {policy['url']}" if told else f"a policy at {policy['url']}")
+        phrases.append(f"as told at {policy['url']}" if phrases else f"a policy at {policy['url']}")
     who = f"{policy['organization']}, for {policy['of']}" if policy.get("organization") else policy["of"]
-    return f"{who}: {', '.join(told)}"
+    return f"{who}: {', '.join(phrases)}"
 
 
 STATE_MEANINGS: Final[Mapping[ArkState, str]] = {

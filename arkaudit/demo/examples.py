@@ -18,7 +18,7 @@ from reports.summary import REQUESTS_SENT
 from reports.tables import TABLES
 
 #: Tables whose very rows depend on which answer came first (which ARK stands for its shoulder is a matter of chance),
-#: or that tell of nothing but time.
+#: or that hold nothing but times.
 LEFT_OUT = frozenset({"requests", "conformance", "outages", "persistence", "runs"})
 #: How often a host that is silent was asked depends on what else was going on.
 _ATTEMPTS = re.compile(r"; asked \d+ times(?:; before: [\w ,-]+)?")

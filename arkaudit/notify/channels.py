@@ -29,11 +29,11 @@ class Channel(Protocol):
 
     @property
     def name(self) -> str:
-        """What distinguishes it, also in the outbox."""
+        """Return what distinguishes it, also in the outbox."""
 
     @property
     def target(self) -> str:
-        """Where it leads, in words for people; no secret."""
+        """Return where it leads, in words for people; no secret."""
 
     def send(self, message: Message) -> None:
         """Deliver, or raise `NotSent`."""

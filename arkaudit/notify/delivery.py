@@ -99,12 +99,12 @@ class Outbox:
         self._folder = folder
 
     def waiting(self, way: Channel) -> list[tuple[str, Message]]:
-        """What waits for this way, oldest first, each with its key."""
+        """Return what waits for this way, oldest first, each with its key."""
         found = []
         for file in sorted(self._folder.glob(f"{way.name}-*.json")):
             try:
-                told = json.loads(file.read_text("utf-8"))
-                found.append((file.stem.removeprefix(f"{way.name}-"), Message(**told)))
+                stored = json.loads(file.read_text("utf-8"))
+                found.append((file.stem.removeprefix(f"{way.name}-"), Message(**stored)))
             except (OSError, ValueError, TypeError) as problem:
                 say(f"{file} is no message that waits to be sent, and was left as it is: {problem}")
         return found

@@ -1,4 +1,4 @@
-"""Pure: from the news of a run to what people are told of it, new trouble first."""
+"""Pure: from the news of a run to the message about it, new trouble first."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Message:
 
 
 def message(news: News, *, kinds: Collection[str], audit: str, report: str | None = None) -> Message | None:
-    """What people are told who want to hear of *kinds*; None where there is nothing new for them."""
+    """Return the message for people who want to hear of *kinds*; None where there is nothing new for them."""
     chosen = {kind: [item for item in news.items if item.kind == kind] for kind in HEADINGS if kind in kinds}
     chosen = {kind: items for kind, items in chosen.items() if items}
     if not chosen:

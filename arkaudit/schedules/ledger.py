@@ -1,7 +1,7 @@
 """What became of the runs of each named audit: a small file beside the configuration, and a lock that dies with a run.
 
 The run itself keeps its ledger, so that one begun by hand counts like one that a schedule began, and so that it is
-told how a run ended whose scheduler is gone.
+known how a run ended whose scheduler is gone.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ class Ledger:
         self._lock = FileLock(folder / f"{name}.lock")
 
     def seen(self, now: datetime) -> datetime:
-        """When the audit's schedule was first seen: *now*, the first time."""
-        told = self._read()
-        if "since" not in told:
-            told["since"] = now.isoformat()
-            self._write(told)
-        return datetime.fromisoformat(told["since"])
+        """Return when the audit's schedule was first seen: *now*, the first time."""
+        stored = self._read()
+        if "since" not in stored:
+            stored["since"] = now.isoformat()
+            self._write(stored)
+        return datetime.fromisoformat(stored["since"])
 
     def entries(self) -> list[ScheduledRun]:
         """The runs that are remembered, oldest first."""
-        return [_entry(told) for told in self._read().get("entries", [])]
+        return [_entry(stored) for stored in self._read().get("entries", [])]
 
     def is_running(self) -> bool:
-        """Whether a run of this audit is under way, in whatever process."""
+        """Return whether a run of this audit is under way, in whatever process."""
         if not self._folder.is_dir():
             return False
         try:
@@ -85,10 +85,10 @@ class Ledger:
                 self._keep([*before, replace(entry, ended=_now(), exit_code=code)])
 
     def _keep(self, entries: Sequence[ScheduledRun]) -> None:
-        told = self._read()
-        told.setdefault("since", entries[0].started.isoformat())
-        told["entries"] = [_as_json(entry) for entry in entries[-_REMEMBERED:]]
-        self._write(told)
+        stored = self._read()
+        stored.setdefault("since", entries[0].started.isoformat())
+        stored["entries"] = [_as_json(entry) for entry in entries[-_REMEMBERED:]]
+        self._write(stored)
 
     def _make_folder(self) -> None:
         try:
@@ -98,22 +98,22 @@ class Ledger:
 
     def _read(self) -> dict[str, Any]:
         try:
-            told = json.loads(self._file.read_text("utf-8"))
+            stored = json.loads(self._file.read_text("utf-8"))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as problem:
             raise UserMistake(f"the ledger {self._file} can't be read: {problem}") from None
-        if not isinstance(told, dict):
+        if not isinstance(stored, dict):
             raise UserMistake(f"the ledger {self._file} is none of ours")
-        return told
+        return stored
 
-    def _write(self, told: dict[str, Any]) -> None:
+    def _write(self, stored: dict[str, Any]) -> None:
         """Replace the file, whole: who reads it meanwhile sees the old one or the new."""
         self._make_folder()
         new = self._file.with_name(f"{self._file.name}.{os.getpid()}.new")
         try:
             with new.open("w", encoding="utf-8") as stream:
-                json.dump(told, stream, indent=1)
+                json.dump(stored, stream, indent=1)
                 stream.flush()
                 os.fsync(stream.fileno())
             new.replace(self._file)
@@ -131,11 +131,11 @@ def _as_json(entry: ScheduledRun) -> dict[str, Any]:
     }
 
 
-def _entry(told: dict[str, Any]) -> ScheduledRun:
+def _entry(kept: dict[str, Any]) -> ScheduledRun:
     def moment(name: str) -> datetime | None:
-        return datetime.fromisoformat(told[name]) if told.get(name) else None
+        return datetime.fromisoformat(kept[name]) if kept.get(name) else None
 
-    return ScheduledRun(datetime.fromisoformat(told["started"]), moment("due"), moment("ended"), told.get("exit_code"))
+    return ScheduledRun(datetime.fromisoformat(kept["started"]), moment("due"), moment("ended"), kept.get("exit_code"))
 
 
 def _now() -> datetime:

@@ -79,7 +79,7 @@ class ScheduledRun:
 
     @property
     def has_come_to_its_end(self) -> bool:
-        """Whether nothing of it is left to be done."""
+        """True if nothing of it is left to be done."""
         return self.ended is not None and self.exit_code in _ENDED
 
 
@@ -93,7 +93,7 @@ class Due:
 
 
 def due_now(schedule: Schedule, entries: Sequence[ScheduledRun], *, since: datetime, now: datetime) -> Due | None:
-    """Whether an audit that isn't running is due *now*; *since* is when its schedule was first seen.
+    """Return whether an audit that isn't running is due *now*; *since* is when its schedule was first seen.
 
     However many moments were missed, they are made up for by one run. What did not come to its end comes first, at
     once, then with pauses, `MOST_ATTEMPTS` times in all.

@@ -44,7 +44,7 @@ def _row(audit: Planned, now: datetime) -> dict[str, Any]:
 
 
 def outcome(last: ScheduledRun | None, *, is_running: bool) -> str:
-    """How the last run ended, in a word or two.
+    """Return how the last run ended, in a word or two.
 
     >>> outcome(ScheduledRun(datetime(2026, 3, 1, tzinfo=UTC)), is_running=False)
     'killed'

@@ -22,7 +22,7 @@ from arkaudit.seeds import UserMistake
 
 #: A run that did not come to its end is looked after at least this often.
 _LOOK_AGAIN = timedelta(minutes=1)
-#: After the first signal a run finishes what is in flight; after so many seconds it is told again.
+#: After the first signal a run finishes what is in flight; after so many seconds it is signalled again.
 _PATIENCE_S = 60.0
 
 
@@ -35,7 +35,7 @@ class Planned:
     ledger: Ledger
 
     def due(self, now: datetime) -> Due | None:
-        """Whether it is to run now; None also while it is running."""
+        """Return whether it is to run now; None also while it is running."""
         since = self.ledger.seen(now)
         if self.ledger.is_running():
             return None

@@ -29,7 +29,7 @@ class Report:
 
     @property
     def definitions(self) -> tuple[TableDefinition, ...]:
-        """What the tables are, in their order."""
+        """Return what the tables are, in their order."""
         return TABLES
 
 
@@ -50,5 +50,5 @@ class ReportFormat:
 
     @property
     def is_one_file(self) -> bool:
-        """Whether it is a single text, which can be written to standard output."""
+        """True if it is a single text, which can be written to standard output."""
         return self.is_text and len(self.paths) == 1

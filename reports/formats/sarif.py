@@ -1,4 +1,4 @@
-"""SARIF: each place to mend as a result, for code hosts and editors that show such things beside the text."""
+"""SARIF: each place to fix as a result, for code hosts and editors that show such things beside the text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEVELS: Final[Mapping[Fault, str]] = {
 
 
 def sarif(report: Report) -> dict[str, Any]:
-    """The places to mend as a SARIF log, version 2.1.0; each cause is a rule."""
+    """The places to fix as a SARIF log, version 2.1.0; each cause is a rule."""
     version = next((row[0] for row in rows_of(report.frames.run[["version"]])), "")
     driver = {"name": "arkaudit", "rules": [_rule(cause) for cause in Cause]}
     if version:
@@ -51,7 +51,7 @@ def _rule(cause: Cause) -> dict[str, Any]:
 
 
 def _results(report: Report) -> Iterator[dict[str, Any]]:
-    """Every place to mend; behind them those of known problems, as suppressed."""
+    """Every place to fix; behind them those of known problems, as suppressed."""
     for row in _rows(report.tables["failures"]):
         yield _result(row)
     known = report.tables["known"]

@@ -89,7 +89,7 @@ def _cut(text: str) -> str:
 
 
 def _width(column: pd.Series, title: str) -> int:
-    """How wide a column is shown: as most of its first rows need, within reason."""
+    """Return how wide a column is shown: as most of its first rows need, within reason."""
     lengths = column.head(200).astype("str").str.len().dropna()
     needed = int(lengths.quantile(0.9)) if len(lengths) else 0
     return min(max(needed, len(title), 6) + 2, _WIDEST)

@@ -163,7 +163,7 @@ def _stack(name: str, tone: str, values: pd.Series, longest: int) -> dict[str, A
 
 
 def _has_room(value: int, longest: int) -> bool:
-    """Whether a number can be read inside its part of a bar."""
+    """Return whether a number can be read inside its part of a bar."""
     return value > (0.04 + 0.02 * len(f"{value:,}")) * longest
 
 
@@ -198,7 +198,7 @@ def _naan_sentence(naans: pd.DataFrame) -> str:
 
 
 def by_service(services: pd.DataFrame) -> Chart:
-    """How many ARKs have each of the three services, and what else was answered: one bar an answer."""
+    """Return how many ARKs have each of the three services, and what else was answered: one bar an answer."""
     names, values, tones = [], [], []
     for service, rows in services.groupby("service", sort=False):
         for outcome, arks, given in zip(rows["outcome"], rows["arks"], rows["given"], strict=True):
@@ -419,7 +419,7 @@ def survival_of(survival: pd.DataFrame, grouping: str) -> Chart | None:
     )
 
 
-#: Curves of one chart besides that of all; parts of its axis that numbers at risk are told for.
+#: Curves of one chart besides that of all; parts of its axis that numbers at risk are printed for.
 _MOST_CURVES: Final = 5
 _TICKS: Final = 3
 _MOST_RUNS: Final = 24
@@ -446,7 +446,7 @@ def _points(rows: pd.DataFrame) -> list[list[float]]:
 
 
 def _at_risk(rows: pd.DataFrame, day: int) -> int:
-    """How many were alive and still watched on a day."""
+    """Return how many were alive and still watched on a day."""
     later = rows[rows["days"] >= day]
     return 0 if later.empty else int(later["at_risk"].iloc[0])
 
@@ -467,7 +467,7 @@ def _survival_sentence(curves: Mapping[str, pd.DataFrame], longest: int) -> str:
 
 
 def _foot(shares: pd.Series) -> float:
-    """Where an axis of shares begins: at 0, unless all of them lie so high that nothing could be told apart.
+    """Return where an axis of shares begins: at 0, unless all of them lie so high that nothing could be distinguished.
 
     >>> _foot(pd.Series([1.0, 0.993])), _foot(pd.Series([0.98, 0.72])), _foot(pd.Series([0.4]))
     (0.95, 0.7, 0.0)

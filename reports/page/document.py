@@ -32,7 +32,7 @@ from reports.wording import CAUSE_NAMES, FAMILY_MEANINGS, FAMILY_NAMES, FAULT_NA
 #: Rows of a table that stand in the page as HTML, for readers without scripts and for paper; the data has them all.
 MOST_ROWS: Final = 60
 MOST_LISTED: Final = 15
-#: Causes that the page tells of.
+#: Causes that the page explains.
 MOST_CAUSES: Final = 12
 
 _HERE: Final = Path(__file__).parent
@@ -120,7 +120,7 @@ def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = ""
         also=_also(_values(tables)),
         tables=[_shown_table(definition, tables[definition.name]) for definition in TABLES],
         life=packed(_lives(frames).head(most_embedded(LIFE.name)), LIFE.columns),
-        told=Markup(_script_data(charts)),
+        script_data=Markup(_script_data(charts)),
         foremost=FOREMOST,
         requests=_values(tables)[REQUESTS_SENT],
     )
@@ -146,20 +146,20 @@ _DRAWN_FROM: Final = ("name", "height", "option", "leads_to")
 
 
 def _script_data(charts: Sequence[Chart]) -> str:
-    """What the scripts must know, as JSON that can stand in HTML."""
-    told = {
+    """Return what the scripts must know, as JSON that can stand in HTML."""
+    data = {
         "tables": {definition.name: described(definition) for definition in (*TABLES, LIFE)},
         "tones": TONES,
         "names": _NAMES,
         "advice": {cause.value: advice for cause, advice in ADVICE.items()},
         "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in charts],
     }
-    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _run_facts(frames: Frames) -> list[tuple[str, str]]:
-    """What there is to say of how the report came about; nothing for an empty store."""
+    """Return what there is to say of how the report came about; nothing for an empty store."""
     if frames.run.empty:
         return []
     run = next(_records(frames.run))
@@ -181,7 +181,7 @@ def _compared(frames: Frames) -> str:
 
 
 def _suspicion(frames: Frames) -> str:
-    """Why the failures of this run prove nothing, where they don't."""
+    """Return why the failures of this run prove nothing, where they don't."""
     suspect = frames.run[frames.run["is_suspect"].fillna(False)]
     return escaped(str(suspect["suspicion"].iloc[0])) if len(suspect) else ""
 
@@ -243,7 +243,7 @@ def _records(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _also(values: Mapping[str, int]) -> Iterator[str]:
-    """What else deserves a look, one sentence each."""
+    """Return what else deserves a look, one sentence each."""
     for measure, noun, what in (
         (f"URLs asked: {ObjectOutcome.WORKS_ELSEWHERE}", "URL", "failed, while another resolver found the object"),
         ("citations ambiguous", "citation", "can be read in more than one way"),

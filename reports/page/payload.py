@@ -14,7 +14,7 @@ from reports.display import escaped, heading
 
 #: Rows of one table that the page holds; the files hold them all.
 MOST_EMBEDDED: Final = 500_000
-#: What is made for programs, and tells much that stands in other tables: of that the page holds an example.
+#: What is made for programs, and repeats much that stands in other tables: of that the page holds an example.
 MOST_FOR_PROGRAMS: Final = {"targets": 20_000}
 
 
@@ -49,7 +49,7 @@ def _column(values: pd.Series, column: Column) -> dict[str, Any]:
 
 
 def described(definition: TableDefinition) -> dict[str, Any]:
-    """What the page must know of a table before it looks into it."""
+    """Return what the page must know of a table before it looks into it."""
     return {
         "name": definition.name,
         "title": definition.title,

@@ -1,4 +1,4 @@
-"""The tables of what to act on: failures by cause, so that one repair mends many, and every place that cites one."""
+"""The tables of what to act on: failures by cause, so that one fix repairs many, and every place that cites one."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _contacts(frames: Frames) -> Mapping[str, str]:
 _NUMBER: Final = Column(
     "number", COUNT, "number of the cause in causes.csv, the one with most citations first", "number from 1"
 )
-_CAUSE: Final = Column("cause", TOKEN, "why it fails, as far as this run can tell")
+_CAUSE: Final = Column("cause", TOKEN, "why it fails, as far as this run shows")
 _FAULT: Final = Column("fault", TOKEN, "with whom a repair begins: citation, resolver, landing-host or nobody yet")
 _HOST: Final = Column("host", TEXT, "host that the repair is about")
 _SHOULD_BE: Final = Column(
@@ -117,7 +117,7 @@ _CONTACT: Final = Column(
 CAUSES: Final = TableDefinition(
     "causes",
     "To act on, by cause",
-    "One row a cause at one host, for addresses of one pattern: what one repair mends. Those with most citations "
+    "One row a cause at one host, for addresses of one pattern: what one fix repairs. Those with most citations "
     "come first. ARKs that give no answer are among them, with the advice to ask again: an outage is not link rot.",
     causes,
     (
@@ -148,7 +148,7 @@ CAUSES: Final = TableDefinition(
 
 FAILURES: Final = TableDefinition(
     "failures",
-    "Every place to mend",
+    "Every place to fix",
     "One row a place that cites an ARK which was not reached as it is cited; those with one cause stand together, "
     "and the parts of one object under its base. An ARK that was checked without a document has no place.",
     failures,

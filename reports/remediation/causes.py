@@ -21,7 +21,7 @@ __all__ = ["ADVICE", "FAULT_OF", "Cause", "CauseContext", "Diagnosis", "Failure"
 
 
 class Cause(StrEnum):
-    """Why an ARK fails, as far as one run can tell; the first that fits is the cause."""
+    """Why an ARK fails, as far as one run shows; the first that fits is the cause."""
 
     LABEL_FORM = "label-form"
     """The resolver knows only the other form of the label; both are equal for ever (2023, 3.2)."""
@@ -187,7 +187,7 @@ class Diagnosis:
     host: str
     """The host that the repair is about."""
     pattern: str
-    """What the failures that one repair mends have in common, as an address with ``{ark}`` or ``{name}`` in it."""
+    """What the failures that one fix repairs have in common, as an address with ``{ark}`` or ``{name}`` in it."""
     should_be: str | None = None
     """What the document should say instead, if anything is known to be better."""
     because: str = ""
@@ -241,7 +241,7 @@ def _cause(failure: Failure, around: CauseContext) -> Cause:
 
 
 def _spelling_refused(refused: str, works: str) -> Cause:
-    """Why one URL of an ARK is refused while another works: for its spelling, where nothing else differs.
+    """Return why one URL of an ARK is refused while another works: for its spelling, where nothing else differs.
 
     >>> _spelling_refused("https://n2t.net/ark:/13960/t58d-0dn7n", "https://n2t.net/ark:/13960/t58d0dn7n").value
     'hyphens'
@@ -254,7 +254,7 @@ def _spelling_refused(refused: str, works: str) -> Cause:
 
 
 def _refusal(failure: Failure, around: CauseContext) -> Cause:
-    """Why an ARK was refused by word: by whoever answered last, and what that host does for others."""
+    """Return why an ARK was refused by word: by whoever answered last, and what that host does for others."""
     if failure.status == 410:
         return Cause.WITHDRAWN
     if _host(failure.request_url) != _host(failure.last_url):
@@ -264,7 +264,7 @@ def _refusal(failure: Failure, around: CauseContext) -> Cause:
 
 
 def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str | None, str]:
-    """What the document should say, and how that is known; the surest first."""
+    """Return what the document should say, and how that is known; the surest first."""
     if failure.way is not None and failure.way_url:
         return failure.way_url, "it works there"
     if cause is Cause.CUT_SHORT:
@@ -283,7 +283,7 @@ def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str |
 
 
 def _common(cause: Cause, failure: Failure, url: str) -> str:
-    """What a group of failures has in common: the host alone where the host is the matter, else the address."""
+    """Return what a group of failures has in common: the host alone where the host is the matter, else the address."""
     if cause in (Cause.DEAD_HOST, Cause.SILENT_HOST, Cause.PASSING):
         return f"{urlsplit(url).scheme}://{_host(url)}/" if _host(url) else url
     if cause in _IN_DOCUMENTS:
@@ -320,7 +320,9 @@ _MAY_BE_SPELLED: Final = re.compile("[-%A-Z]")
 
 
 def _spelled(address: str, name: str) -> tuple[str, str, str]:
-    """What stands before a name, the name, and what stands behind it: hyphens anywhere, characters escaped or not."""
+    """Return what stands before a name, the name, and what stands behind it: hyphens anywhere, characters escaped or
+    not.
+    """
     characters = (f"(?:{re.escape(char)}|{re.escape(quote(char, safe=''))})" for char in name)
     found = re.search("(?:-|%2D)*".join(characters), address, re.IGNORECASE)
     return (address[: found.start()], found[0], address[found.end() :]) if found else (address, "", "")

@@ -89,7 +89,7 @@ _BECAUSE: Final = {
 
 
 def correction(place: Place) -> Correction | None:
-    """What should be written at *place*; None where it is right, or where nobody can be sure.
+    """Return what should be written at *place*; None where it is right, or where nobody can be sure.
 
     >>> found = correction(Place("ark:/12148/btv1b84\\N{EN DASH}49691v", "ark:/12148/btv1b84-49691v", Role.TEXT,
     ...                          ("look-alike hyphen",), family=Family.WORKS))
@@ -127,7 +127,7 @@ def _faults(place: Place) -> list[str]:
 
 
 def has_look_alike(text: str) -> bool:
-    """Whether a dash that is no hyphen-minus stands inside a line; at its end a typesetter has put it there.
+    """Return whether a dash that is no hyphen-minus stands inside a line; at its end a typesetter has put it there.
 
     >>> has_look_alike("ark:/12148/btv1b84\\N{EN DASH}49691v"), has_look_alike("ark:/12148/btv1b84\\N{HYPHEN}\\n49691v")
     (True, False)

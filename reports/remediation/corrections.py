@@ -1,4 +1,4 @@
-"""The tables for those who mend: what editors should write, and which URL a resolver should have for an ARK."""
+"""The tables for those who fix them: what editors should write, and which URL a resolver should have for an ARK."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def corrections(frames: Frames) -> pd.DataFrame:
     rows = rows[rows["treatment"].isna()]
     rows = rows.assign(family=families(rows["object"]))
     found = [correction(_place(dict(zip(rows.columns, row, strict=True)))) for row in rows_of(rows)]
-    told = [(each.correct, each.why.value, each.because) if each else (None, None, None) for each in found]
+    fixes = [(each.correct, each.why.value, each.because) if each else (None, None, None) for each in found]
     columns = ["correct", "why", "because"]
-    shown = pd.DataFrame(told, columns=columns, index=rows.index).astype("str")
+    shown = pd.DataFrame(fixes, columns=columns, index=rows.index).astype("str")
     rows = rows.drop(columns="why").assign(**{name: shown[name] for name in columns})
     ordered = rows[rows["why"].notna()].sort_values(["document", "ordinal", "request_url"], ignore_index=True)
     return _shaped(ordered, CORRECTIONS)
@@ -133,7 +133,7 @@ TARGETS: Final = TableDefinition(
         Column("final_url", URL, "URL at which it lands now; empty where nothing answers"),
         OBJECT_COLUMN,
         Column("status", COUNT, "HTTP status of the last answer; empty when there was none", "HTTP status"),
-        Column("state", TOKEN, "standing after all checks; empty when it is not known"),
+        Column("state", TOKEN, "status after all checks; empty when it is not known"),
         Column("expected_url", URL, "URL at which it should land, as the inventory says; empty without one"),
     ),
     is_listing=True,

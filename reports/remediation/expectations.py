@@ -52,14 +52,14 @@ class ExpectedAccess(StrEnum):
 #: Statuses that ask for a right. A 403 or 429 may only be meant for programs.
 _ASKS_FOR_A_RIGHT: Final = frozenset({401, 407, 451})
 _ESCAPE: Final = re.compile(r"%[0-9a-fA-F]{2}")
-#: Characters that stand for themselves in a path, escaped or not; no program tells them apart there.
+#: Characters that stand for themselves in a path, escaped or not; no program distinguishes them there.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._~:@!$'()*,-]")
 #: An ARK in a path: both forms of its label are one, and hyphens mean nothing in it.
 _ARK: Final = re.compile(r"/ark:/*([0-9b-z]+/[^?]*)", re.IGNORECASE)
 
 
 def same_object(one: str, other: str) -> bool:
-    """Whether two URLs stand for one object, as far as URLs tell.
+    """Return whether two URLs stand for one object, as far as URLs show.
 
     Without meaning are the scheme, the case of the host, ``www.``, the default port, a trailing slash, the fragment,
     the order of the query, names of sessions and campaigns, whether a plain character is escaped and a foreign one is
@@ -87,7 +87,7 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def presence(*, is_cited: bool, is_checked: bool) -> Presence:
-    """Whether an ARK has been met.
+    """Return whether an ARK has been met.
 
     >>> presence(is_cited=False, is_checked=True).value
     'never-cited'
@@ -100,7 +100,8 @@ def presence(*, is_cited: bool, is_checked: bool) -> Presence:
 def landing(
     expected: str | None, outcome: ObjectOutcome | None, final_url: str | None, passed: Iterable[str] = ()
 ) -> Landing:
-    """Where an ARK lands; one of the URLs *passed* on the way suffices, for a page may lead on to its newest form.
+    """Return where an ARK lands; one of the URLs *passed* on the way suffices, for a page may lead on to its newest
+    form.
 
     Only what led to an object that was found can be at the wrong one.
     """
@@ -116,7 +117,7 @@ def landing(
 def access(
     closed: bool | None, outcome: ObjectOutcome | None, status: int | None = None, *, asks_password: bool = False
 ) -> ExpectedAccess:
-    """Whether people are let in as it is meant.
+    """Return whether people are let in as it is meant.
 
     An answer for the object is open; a notice that explains why it can't be had, and a refusal that asks for a right,
     are closed. Nothing else says either.

@@ -38,10 +38,10 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
     world = _World.of(frames, judged)
     failures = [_failure(row) for row in _records(amiss)]
     diagnoses = [diagnosed(failure, world.around(failure)) for failure in failures]
-    told = pd.DataFrame([_diagnosis_columns(each) for each in diagnoses], columns=_DIAGNOSIS, index=amiss.index).astype(
-        "str"
-    )
-    return pd.concat([amiss[_KNOWN], told], axis="columns").reset_index(drop=True)
+    causes = pd.DataFrame(
+        [_diagnosis_columns(each) for each in diagnoses], columns=_DIAGNOSIS, index=amiss.index
+    ).astype("str")
+    return pd.concat([amiss[_KNOWN], causes], axis="columns").reset_index(drop=True)
 
 
 def _diagnosis_columns(diagnosis: Diagnosis) -> tuple[str | None, ...]:
@@ -82,12 +82,12 @@ def _judged(frames: Frames) -> pd.DataFrame:
 
 def _way(remarks: str) -> str | None:
     """The way by which an ARK was reached although the way as written failed, as its verdict says; or none."""
-    told = remarks.split(JOINT) if isinstance(remarks, str) else []
-    return next((way.value for way, (_, remark) in WAYS.items() if remark in told), None)
+    remarked = remarks.split(JOINT) if isinstance(remarks, str) else []
+    return next((way.value for way, (_, remark) in WAYS.items() if remark in remarked), None)
 
 
 def _has_lasted(frames: Frames, rows: pd.DataFrame) -> pd.Series:
-    """Whether the failure of each row is confirmed: often enough, over days enough, and no fault of ours."""
+    """Return whether the failure of each row is confirmed: often enough, over days enough, and no fault of ours."""
     states = rows[["ark_id", "request_url"]].merge(
         frames.latest[["ark_id", "request_url", "state"]], on=["ark_id", "request_url"], how="left"
     )
@@ -150,7 +150,7 @@ class _World:
         )
 
     def around(self, failure: Failure) -> CauseContext:
-        """What is known beside one failure."""
+        """Return what is known beside one failure."""
         ark = Ark.parse(failure.ark)
         led_to = pattern(failure.last_url, failure.ark)
         return CauseContext(

@@ -54,16 +54,16 @@ def inventory(frames: Frames) -> pd.DataFrame:
     cited = frames.mentions.groupby("ark", as_index=False).agg(citations=("citation_id", "nunique"))
     rows = rows.merge(cited, on="ark", how="left")
     judged = [_judged(dict(zip(rows.columns, row, strict=True))) for row in rows_of(rows)]
-    told = pd.DataFrame(judged, columns=["presence", "landing", "access", "findings"], index=rows.index).astype("str")
-    rows = rows.assign(**{name: told[name] for name in told.columns}, citations=rows["citations"].fillna(0))
-    ordered = rows.assign(order=[_rank(each) for each in told["findings"]]).sort_values(
+    kept = pd.DataFrame(judged, columns=["presence", "landing", "access", "findings"], index=rows.index).astype("str")
+    rows = rows.assign(**{name: kept[name] for name in kept.columns}, citations=rows["citations"].fillna(0))
+    ordered = rows.assign(order=[_rank(each) for each in kept["findings"]]).sort_values(
         ["order", "ark", "request_url"], ignore_index=True
     )
     return _shaped(ordered, INVENTORY)
 
 
 def _rank(findings: object) -> int:
-    """How much what is amiss matters; what matters most is 0, nothing the greatest."""
+    """Return how much what is amiss matters; what matters most is 0, nothing the greatest."""
     return FINDINGS.index(findings.partition(", ")[0]) if isinstance(findings, str) else len(FINDINGS)
 
 
@@ -116,7 +116,7 @@ def collections(frames: Frames) -> pd.DataFrame:
 
 
 def _status(standings: pd.DataFrame) -> pd.Series:
-    """What an ARK amounts to in one word. Silence counts as failing only once it is the ARK's own."""
+    """Return what an ARK amounts to in one word. Silence counts as failing only once it is the ARK's own."""
     family, state = standings["family"].astype("str"), standings["state"].astype("str")
     amiss = family.isin([Family.FAILS, Family.UNREACHABLE])
     words = pd.Series("undetermined", index=standings.index, dtype="str")
@@ -143,7 +143,7 @@ def _placed(frames: Frames) -> pd.DataFrame:
 
 
 def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
-    """What the inventory shows, counted by ARKs; nothing without one."""
+    """Return what the inventory shows, counted by ARKs; nothing without one."""
     if frames.inventory.empty:
         return
     table = inventory(frames)
@@ -155,7 +155,7 @@ def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
 
 
 def inventory_sentence(count: Mapping[str, int]) -> str:
-    """What the inventory shows, by the measures of a summary; empty without one."""
+    """Return what the inventory shows, by the measures of a summary; empty without one."""
     if "inventory" not in count:
         return ""
     amiss = [f"{count[f'inventory: {each}']:,} {each}" for each in (*FINDINGS, "extra") if count[f"inventory: {each}"]]
@@ -226,7 +226,7 @@ EXTRA: Final = TableDefinition(
         Column("ark", ARK, "ARK in normal form"),
         NAAN_COLUMN,
         Column("object", TOKEN, "best outcome of the object service; empty when it was not asked"),
-        Column("state", TOKEN, "best standing after all checks; empty when it is not known"),
+        Column("state", TOKEN, "best status after all checks; empty when it is not known"),
         Column("citations", COUNT, "citations of this ARK", "citations"),
         Column("documents", COUNT, "documents with such a citation", "documents"),
         Column("first_document", URL, "document with the first such citation"),

@@ -19,7 +19,7 @@ from reports.remediation.failing import diagnosed_failures
 KNOWN: Final = "known problems"
 _PAIR: Final = ["ark_id", "request_url"]
 _DECIDED: Final = ["treatment", "decision", "why", "until", "assignee"]
-#: Events that are good news, or no matter of the ARK: they are told whatever was decided.
+#: Events that are good news, or no matter of the ARK: they are reported whatever was decided.
 _TOLD_ANYWAY: Final = [str(kind) for kind in (EventKind.RECOVERED, EventKind.NEW, EventKind.GONE)]
 
 
@@ -66,13 +66,13 @@ def _holding(frames: Frames, holds: pd.Series) -> pd.DataFrame:
 
 
 def raised_events(frames: Frames) -> pd.DataFrame:
-    """What has happened, but for what is ignored and for the failures that are known."""
-    told = frames.events[frames.events["event"].astype("str").isin(_TOLD_ANYWAY)]
-    rest = frames.events[~frames.events.index.isin(told.index)]
+    """Return what has happened, but for what is ignored and for the failures that are known."""
+    kept_events = frames.events[frames.events["event"].astype("str").isin(_TOLD_ANYWAY)]
+    rest = frames.events[~frames.events.index.isin(kept_events.index)]
     rest = _without(rest, _holding(frames, frames.triage["is_silent"]))
     broke = rest[rest["event"].eq(EventKind.BROKE)]
     known = broke.index.difference(without_known(frames, broke).index)
-    return frames.events.loc[sorted([*told.index, *rest.index.difference(known)])]
+    return frames.events.loc[sorted([*kept_events.index, *rest.index.difference(known)])]
 
 
 def _without(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
@@ -99,7 +99,7 @@ def known(frames: Frames) -> pd.DataFrame:
 
 
 def known_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
-    """What is known, counted by ARKs, also where it is known in one of its documents only."""
+    """Return what is known, counted by ARKs, also where it is known in one of its documents only."""
     problems = frames.triage[frames.triage["is_problem"] & frames.triage["treatment"].notna()]
     each = problems.sort_values(["treatment", "until"]).drop_duplicates("ark_id")
     if frames.triage.empty:
@@ -113,7 +113,7 @@ def known_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
 
 
 def known_sentence(summary: pd.DataFrame) -> str:
-    """How many problems are known, in words; empty for none."""
+    """Return how many problems are known, in words; empty for none."""
     notes = summary.loc[summary["measure"].eq(KNOWN) & summary["value"].gt(0), "note"]
     return f"{notes.iloc[0]}." if len(notes) else ""
 
@@ -134,8 +134,8 @@ KNOWN_PROBLEMS: Final = TableDefinition(
         NAAN_COLUMN,
         Column("request_url", URL, "URL that was asked for the object"),
         OBJECT_COLUMN,
-        Column("state", TOKEN, "standing after all checks; empty when it is not known"),
-        Column("cause", TOKEN, "why it fails, as far as this run can tell; empty where it was not judged"),
+        Column("state", TOKEN, "status after all checks; empty when it is not known"),
+        Column("cause", TOKEN, "why it fails, as far as this run shows; empty where it was not judged"),
         Column("fault", TOKEN, "with whom a repair begins: citation, resolver, landing-host or nobody yet"),
         Column("host", TEXT, "host that the repair is about"),
         Column("should_be", TEXT, "what the document should say instead: an ARK or URL; empty where nothing is known"),

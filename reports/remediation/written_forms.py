@@ -91,8 +91,8 @@ def check_failures(frames: Frames) -> pd.DataFrame:
 
 def unfit(frames: Frames) -> pd.DataFrame:
     """One row a citation of an example or test ARK; ordered as earnest ones first, then by document and place."""
-    told = frames.documents[["document_id", "title"]]
-    cited = frames.mentions[frames.mentions["naan"].isin(sorted(SKIPPED_NAANS))].merge(told, on="document_id")
+    titles = frames.documents[["document_id", "title"]]
+    cited = frames.mentions[frames.mentions["naan"].isin(sorted(SKIPPED_NAANS))].merge(titles, on="document_id")
     contexts = cited.groupby("citation_id")["context"].agg(lambda texts: " ".join(texts.dropna()))
     rows = cited.sort_values(["document", "ordinal"]).drop_duplicates("citation_id")
     reasons = [
