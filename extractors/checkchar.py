@@ -113,7 +113,17 @@ KNOWN_CLAIMS: Mapping[Key, CheckCharacterRule] = {
     ("13030", "tf"): CheckCharacterRule(Zone.NAAN_AND_NAME, 24, 24),
 }
 #: Shoulders of which nothing is known about check characters, or that their names have none.
-SHOULDERS = frozenset({("13030", "qt"), ("13030", "hb"), ("13030", "d3"), ("99152", "p0"), ("99152", "h4")})
+SHOULDERS = frozenset(
+    {
+        ("13030", "qt"),
+        ("13030", "hb"),
+        ("13030", "d3"),
+        ("99152", "p0"),
+        ("99152", "h4"),
+        ("87278", "s6"),
+        ("21547", "p1"),
+    }
+)
 KNOWN_ZONES: Mapping[Key, Zone] = {key: claim.zone for key, claim in KNOWN_CLAIMS.items() if claim.zone is not None}
 
 _ORDINALS = {alphabet: {char: at for at, char in enumerate(alphabet)} for alphabet in (BETANUMERIC, UPPER_CASE)}

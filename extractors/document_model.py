@@ -68,12 +68,14 @@ class Finding:
     """A token: ``unreadable``, ``encrypted``, ``unknown-format``, ``parser-crashed``, ``parser-timeout``,
     ``page-limit``, ``size-limit``, ``time-limit``, ``archive-limit``, ``members-skipped``, ``damaged``, ``repaired``,
     ``unreadable-page``, ``unreadable-part``, ``duplicate-member``, ``namespace-mention``, ``empty``; and about how it
-    cites: ``link-mismatch``, ``unlinked-ark``, ``dead-link``, ``malformed-ark`` …"""
+    cites: ``link-mismatch``, ``unlinked-ark``, ``dead-link``, ``malformed-ark``, ``hidden-ark`` …"""
     detail: str
 
 
 #: Findings about how a document cites, rather than about how it could be read.
-ABOUT_CITATIONS = frozenset({"dead-link", "link-mismatch", "malformed-ark", "namespace-mention", "unlinked-ark"})
+ABOUT_CITATIONS = frozenset(
+    {"dead-link", "hidden-ark", "link-mismatch", "malformed-ark", "namespace-mention", "unlinked-ark"}
+)
 
 
 #: Findings that mean that nothing of a document could be read, rather than that something was odd.

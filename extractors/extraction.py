@@ -21,7 +21,7 @@ from extractors.mentions.citations import (
 )
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
 from extractors.mentions.unresolved import UnresolvedMention, decided_again, unresolved_mentions
-from extractors.suggestions import Suggestion, suggestions
+from extractors.suggestions import suggestions
 from extractors.wraps.cutting import cutting_of
 from extractors.wraps.evidence import Cutting, Evidence
 
@@ -104,21 +104,22 @@ def with_evidence(
 
 def _finished(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention, ...]:
     """*mentions* with all that is to be said of each, and of how they belong together."""
-    finished = (described(mention, evidence) for mention in completed(mentions, linked_arks(mentions)))
+    known: dict[Ark, tuple[str, ...]] = {}
+    finished = (described(mention, evidence, known) for mention in completed(mentions, linked_arks(mentions)))
     return numbered(tuple(finished))
 
 
-def described(mention: Mention, evidence: Evidence) -> Mention:
-    """*mention* with what its check character and its spelling say."""
-    ark = mention.ark
+def described(mention: Mention, evidence: Evidence, known: dict[Ark, tuple[str, ...]] | None = None) -> Mention:
+    """*mention* with what its check character and its spelling say; *known* are the suggestions made so far."""
+    ark, known = mention.ark, {} if known is None else known
     check = evidence.zones.check(ark)
-    meant: tuple[Suggestion, ...] = ()
-    if check is CheckCharacter.FAILS and _has_time_for_suggestions():
+    if check is CheckCharacter.FAILS and ark not in known and _has_time_for_suggestions():
         meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
+        known[ark] = tuple(str(suggestion.ark) for suggestion in meant)
     return replace(
         mention,
         check=check,
-        suggestions=tuple(str(suggestion.ark) for suggestion in meant),
+        suggestions=known.get(ark, ()),
         remarks=remarks(mention.repaired, ark, url_goes_on=Remark.URL_GOES_ON in mention.remarks),
     )
 
@@ -131,22 +132,31 @@ def _has_time_for_suggestions() -> bool:
     return False
 
 
-def _scanned(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> list[Found]:
-    """What stands in a block, or in as much of it as there is time for."""
-    budget = current()
-    if budget is None:
-        return list(scan(block, evidence, linked))
-    found: list[Found] = []
-    if budget.is_spent(ReadingStage.FINDING):
-        budget.note("not all of it was searched")
+@dataclass(slots=True)
+class _Progress:
+    """How many characters of a document were searched."""
+
+    done: int = 0
+
+    def scanned(self, block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> list[Found]:
+        """Return what stands in a block, or in as much of it as there is time for."""
+        budget = current()
+        found: list[Found] = []
+        if budget is not None and budget.is_spent(ReadingStage.FINDING):
+            return found
+        for each in scan(block, evidence, linked):
+            if budget is not None and budget.is_spent(ReadingStage.FINDING):
+                self.done += each.spans[-1][1] if isinstance(each, Mention) else each.span[1]
+                return found
+            found.append(each)
+        self.done += len(block.text)
         return found
-    for each in scan(block, evidence, linked):
-        if budget.is_spent(ReadingStage.FINDING):
-            at = max((end for _, end in each.spans), default=0) if isinstance(each, Mention) else 0
-            budget.note(f"searched as far as character {at:,} of {len(block.text):,}" if at else "not all was searched")
-            break
-        found.append(each)
-    return found
+
+    def note(self, blocks: Sequence[Block]) -> None:
+        """Note how much of all *blocks* was searched, where it was not all of them."""
+        budget, all_ = current(), sum(len(block.text) for block in blocks)
+        if budget is not None and self.done < all_:
+            budget.note(f"searched {self.done:,} of {all_:,} characters")
 
 
 def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence, list[Cutting]]:
@@ -155,16 +165,21 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence, l
     What stands whole is read first, for it is evidence: link targets and metadata, where no line breaks, and then
     those names in the text that touch no line's end. Only a text with a wrap inside an ARK is read a second time.
     """
+    progress = _Progress()
     targets = {
-        index: _scanned(block, Evidence(), {}) for index, block in enumerate(blocks) if block.role is not Role.TEXT
+        index: progress.scanned(block, Evidence(), {})
+        for index, block in enumerate(blocks)
+        if block.role is not Role.TEXT
     }
     in_targets = [mention for found in targets.values() for mention in _mentions(found)]
     linked = linked_arks(in_targets)
     whole = {mention.ark for mention in in_targets}
     evidence = Evidence.of(whole)
     found = [
-        targets[index] if index in targets else _scanned(block, evidence, linked) for index, block in enumerate(blocks)
+        targets[index] if index in targets else progress.scanned(block, evidence, linked)
+        for index, block in enumerate(blocks)
     ]
+    progress.note(blocks)
     unbroken = {mention.ark for each in found for mention in _mentions(each) if mention.reason == STANDS_WHOLE}
     if not any(mention.reason != STANDS_WHOLE for each in found for mention in _mentions(each)):
         return found, evidence, [Cutting.UNKNOWN] * len(blocks)
@@ -172,7 +187,7 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence, l
     cutting = [cutting_of(block, _mentions(each)) for block, each in zip(blocks, found, strict=True)]
     for index, each in enumerate(found):
         if index not in targets and any(mention.reason != STANDS_WHOLE for mention in _mentions(each)):
-            again = _scanned(blocks[index], replace(evidence, cutting=cutting[index]), linked)
+            again = _Progress().scanned(blocks[index], replace(evidence, cutting=cutting[index]), linked)
             if len(again) >= len(each) or current() is None:  # or there was no time for it
                 found[index] = again
     return found, evidence, cutting

@@ -79,8 +79,9 @@ def suggestions(
     assert zone is not None
     found: dict[str, Edit] = {}
     for name, edit in _edited(ark.naan, ark.name, zone):
-        keeps = _keeps_shoulder(name, ark.name) and _keeps_series(name, ark.name, edit)
-        if name not in found and keeps and zone.passes(ark.naan, name):
+        if name in found or not zone.passes(ark.naan, name):
+            continue
+        if _keeps_shoulder(name, ark.name) and _keeps_series(name, ark.name, edit):
             found[name] = edit
 
     def rank(name: str) -> tuple[bool, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from itertools import count
@@ -10,6 +12,7 @@ import pytest
 
 from extractors import isolated
 from extractors.budget import TimeBudget, spending
+from extractors.document_model import Role
 from extractors.extraction import extract_in_time, extraction_of
 from extractors.isolated import extract_isolated
 from extractors.worker import Worker
@@ -42,7 +45,7 @@ def html(number: int) -> str:
 
 
 DOCUMENTS = {
-    "a.txt": (text, "searched as far as character"),
+    "a.txt": (text, "searched"),
     "a.csv": (csv, "read as far as row"),
     "a.jsonl": (jsonl, "read as far as value"),
     "a.json": (json, "read as far as value"),
@@ -70,8 +73,8 @@ def test_how_far_a_text_was_searched_is_true() -> None:
     document = "".join(map(text, range(MANY)))
     with spending(TimeBudget(100, clock=partial(next, count()))):
         cut = extraction_of(document.encode(), name="a.txt")
-    [finding] = [finding for finding in cut.findings if "searched as far" in finding.detail]
-    at = int(finding.detail.split(" character ")[1].split(" of ")[0].replace(",", ""))
+    [finding] = [finding for finding in cut.findings if finding.detail.startswith("searched ")]
+    at = int(finding.detail.removeprefix("searched ").split(" of ")[0].replace(",", ""))
     assert document[:at].count("ark:") == len(cut.mentions) + 1
 
 
@@ -92,3 +95,38 @@ def test_a_busy_machine_comes_near_no_limit() -> None:
     """By the clock a parser is only killed when it waits for ever."""
     assert isolated.PARSING_S > 10 * isolated.PARSING_CPU_S
     assert isolated.PARSING_CPU_S > isolated.READING_CPU_S
+
+
+def test_one_finding_says_how_much_of_all_blocks_was_searched() -> None:
+    """Not one for each block, nor "character 18 of 18" of a short one."""
+    document = "".join(map(html, range(MANY)))
+    with spending(TimeBudget(60, clock=partial(next, count()))):
+        cut = extraction_of(document.encode(), name="a.html")
+    [finding] = [each.detail for each in cut.findings if each.kind == "time-limit" and "searched" in each.detail]
+    searched, of_all = (int(number.replace(",", "")) for number in re.findall(r"[0-9][0-9,]*", finding)[:2])
+    assert 0 < searched < of_all == sum(len(block.text) for block in cut.reading.blocks)
+
+
+def test_markdown_of_which_there_is_no_time_for_all_is_read_as_text_from_there_on() -> None:
+    document = "".join(f"See [it](/ark:/12148/b{number}x) *there*.\n\n" for number in range(8 * MANY))
+    with spending(TimeBudget(60, clock=partial(next, count()))):
+        cut = extraction_of(document.encode(), name="a.md")
+    assert [finding.kind for finding in cut.findings if finding.kind == "time-limit"]
+    assert any("as text" in finding.detail for finding in cut.findings)
+    found = {str(mention.ark) for mention in cut.mentions}
+    assert len(found) > 300
+    assert found <= {f"ark:12148/b{number}x" for number in range(8 * MANY)}
+
+
+def test_markdown_read_in_pieces_is_read_as_in_one() -> None:
+    """References may be defined behind what refers to them, and links are counted through."""
+    pieces = [
+        f"See [a][r{number}], [it](/ark:/12148/b{number}x) and\nark:/12148/c{number}x *there*."
+        for number in range(4000)
+    ]
+    definitions = [f"[r{number}]: https://n2t.net/ark:/12148/d{number}x" for number in range(4000)]
+    mentions = extraction_of("\n\n".join(pieces + definitions).encode(), name="a.md").mentions
+    found = Counter(str(mention.ark)[10] for mention in mentions)
+    assert found == Counter(b=4000, c=4000, d=4000)
+    links = [mention.link for mention in mentions if mention.role is Role.LINK_TARGET]
+    assert len(set(links)) == len(links) == 8000

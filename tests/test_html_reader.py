@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from extractors.document_model import Role
+from extractors.extraction import extraction_of
 from extractors.find import find_arks
 from extractors.readers.markup import html, html_source
 from extractors.readers.markup.html import read_html
@@ -246,3 +247,19 @@ def test_what_may_hold_an_ark_is_never_passed_over(page):
 def test_whatever_is_found_in_a_text_was_not_passed_over(text):
     if find_arks(text):
         assert may_hold_ark(text)
+
+
+def test_arks_in_comments_are_named_in_a_finding_and_not_cited():
+    page = b"<p>See ark:/12148/x5.</p><!-- formerly ark:/12148/x6, https://n2t.net/ark:12148/x7 --><!-- no label -->"
+    extraction = extraction_of(page, name="a.html")
+    assert [str(mention.ark) for mention in extraction.mentions] == ["ark:12148/x5"]
+    [finding] = [finding for finding in extraction.findings if finding.kind == "hidden-ark"]
+    assert finding.detail == "in comments, which the page does not show: ark:/12148/x6, ark:12148/x7"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [b"<p>x</p><!-- nothing of the kind -->", b"<script><!-- ark:/12148/x6 --></script>", b"<!-- the ark: it sank -->"],
+)
+def test_comments_without_an_ark_are_no_finding(page):
+    assert "hidden-ark" not in {finding.kind for finding in extraction_of(page, name="a.html").findings}

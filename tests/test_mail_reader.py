@@ -168,3 +168,12 @@ def test_whatever_stands_in_a_mail_it_is_read(data: bytes, head: bytes) -> None:
         read = extraction_of(head + more + b"Subject: ark:/12345/x5\n" + data, name="a.eml")
         assert "unreadable" not in {finding.kind for finding in read.findings}
         assert "ark:12345/x5" in {str(mention.ark)[:12] for mention in read.mentions}
+
+
+def test_what_stands_around_the_parts_is_read():
+    message = (
+        b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\nFor programs without MIME: ark:/12345/x5.\n"
+        b"--b\nContent-Type: text/plain\n\nSee ark:/12345/x6.\n--b--\nAnd ark:/12345/x7 at the end.\n"
+    )
+    found = [(str(mention.ark), mention.place) for mention in extraction_of(message, name="a.eml").mentions]
+    assert found == [("ark:12345/x5", "preamble"), ("ark:12345/x7", "epilogue"), ("ark:12345/x6", "")]

@@ -86,6 +86,12 @@ class _Mail:
                 self._blocks.append(Block(value, Role.METADATA, place=_joined(place, name)))
         self._read_content(message, place, depth)
 
+    def _read_around(self, part: Message, place: str) -> None:
+        """Read what stands before and behind the parts: for programs without MIME, and shown by no other."""
+        for text, where in ((part.preamble, "preamble"), (part.epilogue, "epilogue")):
+            if text and may_name_ark(text):
+                self._blocks.append(Block(text, place=_joined(place, where)))
+
     def _read_content(self, part: Message, place: str, depth: int) -> None:
         self._parts += 1
         if self._parts > _MOST_PARTS or depth > _MOST_DEPTH:
@@ -94,6 +100,7 @@ class _Mail:
             return
         kind = part.get_content_type()
         children = _children(part)
+        self._read_around(part, place)
         if kind == "multipart/alternative":
             for child in self._chosen(children):
                 self._read_content(child, place, depth + 1)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore, block, inline, normalize, text_join
 from markdown_it.token import Token
 
+from extractors.budget import ReadingStage, current, spending
 from extractors.document_model import Block, Finding, Reading, Role
 from extractors.readers.markup.html import read_html
 from extractors.readers.plain import decode, read_plain
@@ -20,6 +23,7 @@ MEDIA_TYPE = "text/markdown"
 MOST_BYTES = 2 * 2**20
 
 _FRONT_MATTER = re.compile(r"\A(?P<fence>---|\+\+\+)[ \t]*\n(?P<matter>.*?\n)(?P=fence)[ \t]*(?:\n|\Z)", re.DOTALL)
+_PIECE_TOKENS = 3000
 _SHOWN = frozenset({"text", "code_inline", "softbreak"})
 
 
@@ -42,16 +46,70 @@ def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
     markdown = text[front.end() :] if front else text
     parser = _parser()
     references: dict[str, Any] = {}
-    tokens = parser.parse(markdown, references)
-    if _attribute_chars(tokens) > MOST_BYTES:
-        findings.append(Finding("size-limit", "references would make the page too big; read as text"))
-        return Reading(MEDIA_TYPE, (*blocks, Block(markdown)), findings=tuple(findings))
-    blocks += _fence_lines(tokens)
-    page = read_html(parser.renderer.render(tokens, parser.options, references).encode(), charset="utf-8")
+    state = StateCore(markdown, parser, references)
+    normalize(state)
+    block(state)
+    page, chars = Reading(MEDIA_TYPE), 0
+    for tokens in _pieces(state.tokens):
+        budget = current()
+        if budget is not None and budget.is_spent(ReadingStage.READING, now=True):
+            budget.note(f"read as text from line {_first_line(tokens) + 1:,} on")
+            rest = Block("\n".join(markdown.split("\n")[_first_line(tokens) :]))
+            page = replace(page, blocks=(*page.blocks, rest))
+            break
+        state.tokens = tokens
+        inline(state)
+        text_join(state)
+        chars += _attribute_chars(tokens)
+        if chars > MOST_BYTES:
+            findings.append(Finding("size-limit", "references would make the page too big; read as text"))
+            return Reading(MEDIA_TYPE, (*blocks, Block(markdown)), findings=tuple(findings))
+        blocks += _fence_lines(tokens)
+        with spending(None):  # a piece takes little
+            piece = read_html(parser.renderer.render(tokens, parser.options, references).encode(), charset="utf-8")
+        page = _joined(page, replace(piece, title=page.title or _first_heading(tokens) or piece.title))
     blocks += page.blocks
     blocks += _unused_references(references, blocks)
-    title = _first_heading(tokens) or page.title
-    return replace(page, media_type=MEDIA_TYPE, blocks=tuple(blocks), title=title, findings=(*findings, *page.findings))
+    return replace(page, media_type=MEDIA_TYPE, blocks=tuple(blocks), findings=(*findings, *page.findings))
+
+
+def _pieces(tokens: list[Token]) -> Iterator[list[Token]]:
+    """Yield *tokens* in pieces that begin with a block of their own: most documents are one."""
+    piece: list[Token] = []
+    for token in tokens:
+        if len(piece) >= _PIECE_TOKENS and token.level == 0 and token.nesting >= 0:
+            yield piece
+            piece = []
+        piece.append(token)
+    yield piece
+
+
+def _first_line(tokens: list[Token]) -> int:
+    return next((token.map[0] for token in tokens if token.map), 0)
+
+
+def _joined(page: Reading, piece: Reading) -> Reading:
+    """Return *page* with one more *piece* of it, whose links are counted on."""
+    before = max((each.link for each in page.blocks if each.link is not None), default=-1) + 1
+    blocks = (
+        replace(
+            each,
+            link=None if each.link is None else each.link + before,
+            anchors=tuple(replace(anchor, link=anchor.link + before) for anchor in each.anchors),
+        )
+        for each in piece.blocks
+    )
+    return replace(
+        piece,
+        blocks=(*page.blocks, *(blocks if before else piece.blocks)),
+        links=tuple(dict.fromkeys((*page.links, *piece.links))),
+        base=page.base if page.base is not None else piece.base,
+        findings=(*page.findings, *piece.findings),
+        documents=(*page.documents, *piece.documents),
+        parts=(*page.parts, *piece.parts),
+        unfollowed=(*page.unfollowed, *piece.unfollowed),
+        robots=(*page.robots, *piece.robots),
+    )
 
 
 def _parser() -> MarkdownIt:
@@ -73,9 +131,9 @@ def _fence_lines(tokens: list[Token]) -> list[Block]:
 
 
 def _first_heading(tokens: list[Token]) -> str:
-    for heading, inline in pairwise(tokens):
+    for heading, content in pairwise(tokens):
         if heading.type == "heading_open" and heading.tag == "h1":
-            return " ".join("".join(child.content for child in inline.children or () if child.type in _SHOWN).split())
+            return " ".join("".join(child.content for child in content.children or () if child.type in _SHOWN).split())
     return ""
 
 
@@ -87,6 +145,6 @@ def _attribute_chars(tokens: list[Token]) -> int:
 
 def _unused_references(references: dict[str, Any], blocks: list[Block]) -> list[Block]:
     """Link definitions that no text refers to, among them footnotes that are but a URL."""
-    used = {block.text for block in blocks if block.role is Role.LINK_TARGET}
+    used = {each.text for each in blocks if each.role is Role.LINK_TARGET}
     targets = dict.fromkeys(reference["href"] for reference in references.get("references", {}).values())
     return [Block(target, Role.LINK_TARGET, place="[]:") for target in targets if target and target not in used]

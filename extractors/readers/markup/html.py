@@ -45,6 +45,12 @@ _RAISED_CLASS = re.compile(rf"\.([\w-]+)\s*\{{[^{{}}]*{_RAISE}", re.IGNORECASE)
 _SPEAKS_OF_RAISING = re.compile("vertical-align|font-variant-position", re.IGNORECASE)
 _INLINE = frozenset({"a", "b", "em", "font", "i", "small", "span", "strong"})
 _MOST_STYLE_CHARS = 2**20
+_COMMENT = re.compile(
+    r"<(?P<raw>script|style|textarea|xmp)\b(?:.*?</(?P=raw)\b|.*)|<!--(?P<comment>.*?)(?:-->|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+_ARK_WORD = re.compile(r"ark:/?[0-9a-z]{5}/[^\s\"'<>]*[^\s\"'<>.,;:)]", re.IGNORECASE)
+_MOST_HIDDEN = 10
 
 #: How libxml2 writes a character that XML can't spell.
 _UNSPELLABLE = "&#xFFFD;"
@@ -66,7 +72,7 @@ def read_html(data: bytes, *, charset: str | None = None) -> Reading:
         data = data[:MOST_BYTES]
     decoded = decode(data, charset, html_body_declared_encoding(data))
     source = parseable(decoded.text)
-    findings += [*decoded.findings, *source.findings]
+    findings += [*decoded.findings, *source.findings, *_comment_findings(decoded.text)]
     markup = source.markup
     tree = _parsed(markup)
     if tree.is_cut_short:
@@ -92,6 +98,24 @@ def read_html(data: bytes, *, charset: str | None = None) -> Reading:
         unfollowed=tuple(unfollowed_links(page.markup)),
         robots=tuple(following.robots),
     )
+
+
+def _comment_findings(markup: str) -> list[Finding]:
+    """Return a finding that names ARKs in comments: no reader of the page sees them, so that it doesn't cite them.
+
+    >>> page = "<!-- was ark:/12148/x5. --><script><!-- ark:/12148/x6 --></script>"
+    >>> [finding.detail for finding in _comment_findings(page)]
+    ['in comments, which the page does not show: ark:/12148/x5']
+    """
+    comments = (found["comment"] for found in _COMMENT.finditer(markup)) if "<!--" in markup else ()
+    hidden = dict.fromkeys(
+        word for comment in comments if comment and may_hold_ark(comment) for word in _ARK_WORD.findall(comment)
+    )
+    if not hidden:
+        return []
+    named = ", ".join(list(hidden)[:_MOST_HIDDEN])
+    more = f" and {len(hidden) - _MOST_HIDDEN} more" if len(hidden) > _MOST_HIDDEN else ""
+    return [Finding("hidden-ark", f"in comments, which the page does not show: {named}{more}")]
 
 
 @dataclass(frozen=True, slots=True)
