@@ -160,9 +160,10 @@ class RunJudge:
     def verdict(self, case: _JudgedTarget, answer_sets: AnswerSets) -> Verdict | None:
         """The verdict on one target; None where its object was never asked for."""
         answer_set = answer_sets.about.get(case.url)
-        if answer_set is None or answer_set.answer is None:
+        answer = answer_set.answer if answer_set is not None else None
+        if answer_set is None or answer is None:
             return None
-        ark, asked_url = case.ark, answer_set.answer.seen.asked_url
+        ark, asked_url = case.ark, answer.seen.asked_url
         landed = self._objects.get(answer_set.last[Question.OBJECT].seen.final_url, frozenset())
         registry = self._background.registry
         meant, others = _meant(case, answer_sets)
@@ -183,6 +184,8 @@ class RunJudge:
 
 def _meant(case: _JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, list[str]]:
     """What was probably meant instead of a target, and the URLs that were asked to find that out."""
+    if len(case.readings) + len(case.suggested) < 2:  # as with most ARKs
+        return None, []
     candidates = [each for each in (*case.readings, *case.suggested) if answer_sets.answer(each.url) is not None]
     if len(candidates) < 2:
         return None, []

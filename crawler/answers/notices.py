@@ -106,7 +106,7 @@ class PageWords:
     def is_all_absence(self) -> bool:
         """Whether it says in few words that some page or object is not there, and hardly anything else."""
         told = plain(self.body)
-        found = quirks().not_found.search(told)
+        found = next(quirks().not_found.in_plain(told), None)
         if found is None or len(told) > _FEW_WORDS_CHARS:
             return False
         return quirks().things.search(told[max(0, found.start - _LEADING_WORDS) : found.start]) is not None
@@ -131,13 +131,13 @@ class PageWords:
     def _instead_of_absence(self, phrases: Phrases) -> str | None:
         if not self.is_short:
             return None
-        found = phrases.search(self.beginning)
-        return found.words if found and not quirks().not_found.search(self.beginning) else None
+        found = next(phrases.in_plain(self.beginning), None)
+        return found.words if found and not quirks().not_found.is_in_plain(self.beginning) else None
 
     @once
     def fault_of_request(self) -> str | None:
         """The words by which it speaks of the request or of the server's set-up, and not of the name."""
-        found = quirks().about_request.search(self.notice)
+        found = next(quirks().about_request.in_plain(self.notice), None)
         return found.words if found else None
 
     @once
@@ -207,7 +207,7 @@ def is_notice(title: str) -> bool:
 def _without(phrases: Phrases, text: str, *, most_of_ending: int) -> str:
     """*text* without *phrases*, each with the ending of its last word, as long as that is a short one."""
     rest = plain(text)
-    for found in reversed(list(phrases.all_in(rest))):
+    for found in reversed(list(phrases.in_plain(rest))):
         ending = _WORD_END.match(rest, found.end)
         end = ending.end() if ending else found.end
         if end - found.end <= most_of_ending:
@@ -234,8 +234,10 @@ def _is_login_title(title: str) -> bool:
 def _absence(text: str) -> PhraseMatch | None:
     """The first words of absence in *text* that are no offer of help: "can't find it? Ask us" stands on any page."""
     told = plain(text)
-    found = (each for each in quirks().not_found.all_in(told) if not _ASKED.match(told, each.end))
-    return next(found, None) or (None if quirks().passing.search(told) else quirks().not_available.search(told))
+    found = (each for each in quirks().not_found.in_plain(told) if not _ASKED.match(told, each.end))
+    if (absence := next(found, None)) or quirks().passing.is_in_plain(told):
+        return absence
+    return next(quirks().not_available.in_plain(told), None)
 
 
 def says_not_found(text: str) -> str | None:
@@ -256,7 +258,7 @@ def sure_words(phrases: Phrases, text: str, control: PageWords | None = None) ->
     """The first of *phrases* in *text* that is no guess, and that an invented name was not told as well."""
     told = plain(text)
     to_control = {found.words for found in phrases.all_in(control.text)} if control is not None else set()
-    for found in phrases.all_in(told):
+    for found in phrases.in_plain(told):
         before = plain(told[max(0, found.start - _GUESS_CHARS) : found.start]) + " "
         is_guess = any(before[guess.end] == " " for guess in quirks().unsure.all_in(before))
         is_guess = is_guess or is_one_of_several(told[found.end :])

@@ -14,7 +14,7 @@ from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import has_nothing_of_its_own, last_part, own_words, same_answer, same_page
 from crawler.answers.notices import PageWords, sure_words
 from crawler.answers.once import once
-from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, Phrases, plain, quirks
+from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, plain, quirks
 from crawler.answers.subject import declares
 from crawler.observations import ObjectOutcome
 from extractors.ark import Ark
@@ -138,11 +138,17 @@ class ObjectFacts:
             return (*signs, "the page says so of what was asked for, and hardly anything else")
         return signs
 
+    @once
+    def case(self) -> tuple[ControlContrast, Signs, bool]:
+        """The reply to the control, the weight of the signs of absence, and whether it says that it is its ARK's."""
+        return self.reply, self.weight_of_signs, self.is_particular
+
     @property
     def weight_of_signs(self) -> Signs:
         """How much the signs weigh; many other ARKs at its place support another sign."""
-        is_crowded = self.neighbours >= MANY_NEIGHBOURS
-        return Signs(min(len(self.signs) + (1 if self.signs and is_crowded else 0), 2))
+        if not self.signs:
+            return Signs.NONE
+        return Signs.SEVERAL if len(self.signs) > 1 or self.neighbours >= MANY_NEIGHBOURS else Signs.ONE
 
     @once
     def own_words(self) -> str:
@@ -175,7 +181,8 @@ class ObjectFacts:
                 return each.words
         if is_long or describes:
             return None
-        words = self._first_sure((quirks().elsewise, answer.words.title), (quirks().elsewise, text[:OPENING_CHARS]))
+        elsewise, control = quirks().elsewise, self._control_words
+        words = sure_words(elsewise, answer.words.title, control) or sure_words(elsewise, text[:OPENING_CHARS], control)
         return words if words and self._speaks_of_object else None
 
     @property
@@ -192,8 +199,5 @@ class ObjectFacts:
         found = next(words.withdrawals(words.text[:NOTICE_CHARS], answer.ark.name, self._control_words), None)
         if found:
             return found.words
-        return self._first_sure((quirks().withdrawn, words.notice), (quirks().restricted, words.notice))
-
-    def _first_sure(self, *places: tuple[Phrases, str]) -> str | None:
-        words = (sure_words(phrases, text, self._control_words) for phrases, text in places)
-        return next(filter(None, words), None)
+        known, control = quirks(), self._control_words
+        return sure_words(known.withdrawn, words.notice, control) or sure_words(known.restricted, words.notice, control)

@@ -67,9 +67,16 @@ class Phrases:
 
     def all_in(self, text: str) -> Iterator[PhraseMatch]:
         """All of the phrases in *text*, in their order."""
-        told = plain(text)
-        for found in self.pattern.finditer(bare(told)):
-            yield PhraseMatch(told[found.start() : found.end()], found.start(), found.end())
+        return self.in_plain(plain(text))
+
+    def in_plain(self, text: str) -> Iterator[PhraseMatch]:
+        """All of the phrases in a *text* that is in plain form already."""
+        for found in self.pattern.finditer(bare(text)):
+            yield PhraseMatch(text[found.start() : found.end()], found.start(), found.end())
+
+    def is_in_plain(self, text: str) -> bool:
+        """Whether one of the phrases is in a *text* that is in plain form already."""
+        return self.pattern.search(bare(text)) is not None
 
 
 @dataclass(frozen=True, slots=True)

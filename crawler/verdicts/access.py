@@ -64,7 +64,7 @@ WORTH: Mapping[tuple[ControlContrast, Signs, bool], ObjectOutcome] = {
 
 def worth(facts: ObjectFacts) -> ObjectOutcome:
     """What the table says of a success."""
-    return WORTH[facts.reply, facts.weight_of_signs, facts.is_particular]
+    return WORTH[facts.case]
 
 
 ObjectRule = Rule[ObjectFacts, ObjectOutcome]

@@ -72,5 +72,5 @@ class RuleTable(Generic[Facts, OutcomeT]):
     def judge(self, facts: Facts) -> ServiceVerdict[OutcomeT]:
         """The verdict of the first rule that holds."""
         rule = self.first(facts)
-        evidence = tuple(dict.fromkeys(words for words in rule.evidence(facts) if words))
+        evidence = tuple(dict.fromkeys(filter(None, rule.evidence(facts))))
         return ServiceVerdict(rule.outcome, evidence, rule.parsed(facts))
