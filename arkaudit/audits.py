@@ -17,19 +17,18 @@ from arkaudit.crawling import crawl_plan
 from arkaudit.exits import say
 from arkaudit.progress import JUDGING, RunProgress
 from arkaudit.resuming import ResumeDecision
-from arkaudit.seeds import Seeds
 from crawler.asking.maptr import dns_look_up, with_resolvers
 from crawler.conversation import AskingRules
 from crawler.deciding import decide_unresolved, record_registry_findings
 from crawler.judging import Background, judge_run
 from crawler.observations import Verdict
+from crawler.parsers import source_worker
 from crawler.politeness.pacing import host_of
 from crawler.process import RunInterrupted, SpiderStage, run_stages
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
+from crawler.seeds import Seeds
 from crawler.settling import settle_readings
-from crawler.sources.source_reader import SourceWorker
-from crawler.sources.source_reading import read_source
 from crawler.spiders.arks import ArksSpider
 from crawler.spiders.documents import DocumentsSpider
 from crawler.storage.errors import StoreUnwritable
@@ -39,9 +38,8 @@ from crawler.storage.store import FINISHED, Store
 from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.ark import Ark
 from extractors.documents import document_name
-from extractors.isolated import PARSING_BYTES, PARSING_CPU_S, PARSING_S, document_worker
+from extractors.isolated import document_worker
 from extractors.naan import Registry
-from extractors.worker import Worker
 
 Target = tuple[Ark, str]
 
@@ -52,11 +50,6 @@ class AuditInterrupted(RunInterrupted):
     def __init__(self, run_id: int) -> None:
         super().__init__()
         self.run_id = run_id
-
-
-def source_worker() -> SourceWorker:
-    """The process that reads large sitemaps, feeds and harvests; it is started when there is one."""
-    return Worker(read_source, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
 
 
 def audit(

@@ -113,17 +113,18 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     """The verdicts that *request* asks for, or what `check` is to raise."""
     from rich.console import Console
 
-    from arkaudit.checking import judged_lines, one_mention
+    from arkaudit.checking import judged_lines
     from arkaudit.config import ConfigError, load
     from arkaudit.logs import start
-    from arkaudit.seeds import UserMistake
+    from crawler.named_arks import mention_in
     from crawler.observations import Verdict
+    from crawler.seeds import UserMistake
     from crawler.storage.errors import StoreError
     from extractors.mentions.mention import Mention
 
     asked: Sequence[str] = request["asked"]
     for text in asked:
-        if not isinstance(found := one_mention(text), Mention):
+        if not isinstance(found := mention_in(text), Mention):
             return NotAnArk(f"{text[:_MOST_SAID]!r} {found}")
     path, store = request["config"], request["store"]
     try:

@@ -16,22 +16,20 @@ from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.explaining import Observed, explanation
 from arkaudit.resuming import Begun, fingerprint, opened
-from arkaudit.seeds import UserMistake
 from crawler.history.news import count_words
 from crawler.history.rechecking import KnownArk
 from crawler.history.triaging import Treated
 from crawler.judging import Background, verdicts_of_run
+from crawler.named_arks import mention_in
 from crawler.observations import Verdict
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.resolving import request_url
+from crawler.seeds import UserMistake
 from crawler.verdicts.readings import CandidateReading, readings_of_mentions
 from crawler.verdicts.verdict import unasked
 from extractors.ark import Ark
-from extractors.document_model import Block, Role
-from extractors.find import scan
-from extractors.mentions.mention import Mention, NamespaceMention
-from extractors.wraps.evidence import Evidence
+from extractors.mentions.mention import Mention
 
 #: Of how many lines without an ARK it is said one by one, and how much of each is repeated.
 _MOST_FAULTS, _MOST_SAID = 10, 100
@@ -62,7 +60,7 @@ def checked(
     """Resolve the ARKs in the lines *asked*; with *explain* each row explains its verdict.
 
     A check of the same lines that did not finish is gone on with. Raises `crawler.storage.errors.StoreError`, and
-    `arkaudit.seeds.UserMistake` for a command that contradicts the check that it is to go on with, or that names no
+    `crawler.seeds.UserMistake` for a command that contradicts the check that it is to go on with, or that names no
     ARK at all.
     """
     judged = judged_lines(asked, config, store_file, explain=explain, resume=resume, console=console)
@@ -208,7 +206,7 @@ def _row(text: str, verdict: Verdict, observed: Observed | None) -> dict[str, An
 
 def _mentions_of(asked: Sequence[str]) -> list[Mention | str]:
     """The ARK of each line of input, or why it holds none, which is said. Raises `UserMistake` if all hold none."""
-    found = [one_mention(text) for text in asked]
+    found = [mention_in(text) for text in asked]
     faults = [(text, why) for text, why in zip(asked, found, strict=True) if not isinstance(why, Mention)]
     words = [f"{text[:_MOST_SAID]!r} {why}" for text, why in faults[:_MOST_FAULTS]]
     if faults and len(faults) == len(found):
@@ -219,14 +217,3 @@ def _mentions_of(asked: Sequence[str]) -> list[Mention | str]:
     if len(faults) > len(words):
         say(f"{len(faults) - len(words)} more lines hold no ARK; each has a row")
     return found
-
-
-def one_mention(text: str) -> Mention | str:
-    """The ARK of a line of input, or why it holds none."""
-    found = list(scan(Block(text.strip(), Role.LINK_TARGET), Evidence()))
-    mention = next((each for each in found if isinstance(each, Mention)), None)
-    if mention is not None:
-        return mention
-    if any(isinstance(each, NamespaceMention) for each in found):
-        return "names a NAAN or shoulder, not an object"
-    return "holds no ARK"

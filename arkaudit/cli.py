@@ -45,9 +45,9 @@ from arkaudit.options import (
     request_options,
     resume_option,
 )
-from arkaudit.seeds import Seeds, UserMistake
 from crawler.history.triage import TriageAction, TriageTarget
 from crawler.observations import DocumentOutcome, DocumentRecord
+from crawler.seeds import Seeds, UserMistake
 from crawler.sources.gate import ABOUT_LINKS
 from extractors.document_model import ABOUT_CITATIONS, Finding
 

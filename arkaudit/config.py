@@ -26,7 +26,6 @@ from pydantic import (
 from arkaudit import __version__
 from arkaudit.config_lines import line_of
 from arkaudit.schedules.moments import Schedule
-from arkaudit.seeds import relative_to
 from arkaudit.toml_files import TomlUnreadable, read_toml
 from crawler.addresses import AddressGuard, Routes
 from crawler.asking.controls import ENOUGH_NAMES
@@ -35,6 +34,7 @@ from crawler.history.ark_status import StatusPolicy
 from crawler.history.rechecking import Intervals, RecheckPolicy
 from crawler.politeness.pacing import Allowance, Allowances, is_own
 from crawler.scope import Extent
+from crawler.seeds import relative_to
 from crawler.sources.oai_pmh import Selection
 from crawler.sources.patterns import LinkPatterns
 from crawler.verdicts.closed import ClosedCollection

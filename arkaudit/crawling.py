@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import date
 
 from arkaudit.config import Config
-from arkaudit.seeds import Seeds
 from crawler.resolving import sendable
+from crawler.seeds import Seeds
 from crawler.sources.gate import Rules
 from crawler.sources.plan import CrawlPlan
 

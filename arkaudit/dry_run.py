@@ -12,8 +12,8 @@ from extractors.ark import Ark
 
 if TYPE_CHECKING:
     from arkaudit.config import Config
-    from arkaudit.seeds import Seeds
     from crawler.history.rechecking import KnownArk
+    from crawler.seeds import Seeds
 
 
 def tell_of_check(asked: Sequence[str], config: Config) -> None:

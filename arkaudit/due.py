@@ -7,11 +7,11 @@ from pathlib import Path
 
 from arkaudit.config import Config
 from arkaudit.exits import say
-from arkaudit.seeds import UserMistake
 from arkaudit.triage_commands import apply_to, triage_of
 from crawler.history.rechecking import KnownArk, due, next_due_at
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
+from crawler.seeds import UserMistake
 from crawler.storage.store import Store
 from extractors.ark import Ark
 
@@ -21,7 +21,7 @@ def due_now(store_file: Path, config: Config, *, limit: int | None = None, is_dr
 
     What a configuration decides about standing and known problems is kept in the store first, unless *is_dry*.
 
-    Raises `arkaudit.seeds.UserMistake` where there is no store, and `crawler.storage.errors.StoreError`.
+    Raises `crawler.seeds.UserMistake` where there is no store, and `crawler.storage.errors.StoreError`.
     """
     if not store_file.is_file():
         raise UserMistake(f"there is no store at {store_file}")

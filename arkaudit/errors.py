@@ -62,13 +62,13 @@ from arkaudit.config import ConfigError
 from arkaudit.output_rows import OutputUnwritable
 from arkaudit.schedules.ledger import Running
 from arkaudit.schedules.moments import BadSchedule
-from arkaudit.seeds import UserMistake
 from arkaudit.toml_files import TomlUnreadable
 from crawler.addresses import BadRoute
 from crawler.politeness.throttle import NotAsked
 from crawler.process import RunInterrupted
 from crawler.registry_update import CacheUnwritable, RegistryRefused
 from crawler.resolving import BadLocation
+from crawler.seeds import UserMistake
 from crawler.sources.patterns import TooSlow
 from crawler.storage.errors import (
     NewerStore,

@@ -120,8 +120,8 @@ def code_of(ending: BaseException) -> int:
 
     from arkaudit.config import ConfigError
     from arkaudit.output_rows import OutputClosed, OutputUnwritable
-    from arkaudit.seeds import UserMistake
     from crawler.process import RunInterrupted
+    from crawler.seeds import UserMistake
     from crawler.storage.errors import StoreDamaged, StoreUnopenable, StoreUnwritable
     from reports.exports import ReportUnwritable
     from reports.frames import StoreUnreadable

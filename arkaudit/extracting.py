@@ -16,9 +16,9 @@ from scrapy.crawler import Crawler
 from arkaudit.audits import audit
 from arkaudit.config import Config
 from arkaudit.progress import ReadingProgress
-from arkaudit.seeds import Seeds
 from crawler.observations import DocumentRecord
 from crawler.process import RunInterrupted
+from crawler.seeds import Seeds
 from crawler.storage.store import Store
 from extractors.archives.members import ArchiveMember, Limits
 from extractors.archives.walk import archive_kind

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from arkaudit.exits import EXIT_FINDING, say
 from arkaudit.output_rows import whole, write
-from arkaudit.seeds import UserMistake
+from crawler.seeds import UserMistake
 from crawler.storage.store import bring_up_to_date
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk

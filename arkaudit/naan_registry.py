@@ -16,9 +16,9 @@ from rich.text import Text
 from arkaudit.config import Config
 from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, end, say
 from arkaudit.output_rows import whole, write_jsonl
-from arkaudit.seeds import Seeds, UserMistake
 from crawler.registry import cache_folder, load
 from crawler.registry_update import REGISTRY_URL, CacheUnwritable, RegistryRefused, update
+from crawler.seeds import Seeds, UserMistake
 from extractors.ark import Ark
 from extractors.naan import SHARED_NAANS, Registry, RegistryEntry, naan_and_name
 from extractors.normalize import NotAnArk

@@ -12,10 +12,10 @@ from rich.console import Console
 
 from arkaudit.exits import forget_output, say
 from arkaudit.output_rows import OutputClosed, whole, write
-from arkaudit.seeds import UserMistake
 from crawler.observations import DocumentOutcome
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
+from crawler.seeds import UserMistake
 from crawler.storage.store import bring_up_to_date
 from reports.choosing import Choice, chosen
 from reports.exports import text_of, write_report

@@ -11,7 +11,7 @@ from typing import Any
 
 from arkaudit.config import Config
 from arkaudit.exits import say
-from arkaudit.seeds import Seeds, UserMistake
+from crawler.seeds import Seeds, UserMistake
 from crawler.storage.errors import StoreError
 from crawler.storage.store import Run, Store
 

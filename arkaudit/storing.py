@@ -9,8 +9,8 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from arkaudit.exits import EXIT_FINDING, say
-from arkaudit.seeds import UserMistake
 from crawler.history.integrity import problems, unknown_words
+from crawler.seeds import UserMistake
 from crawler.storage.contents import unreadable_rows
 from crawler.storage.errors import StoreDamaged
 from crawler.storage.migrations import NotCopied, plain_copy

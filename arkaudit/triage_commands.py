@@ -19,11 +19,11 @@ from sqlalchemy import Connection
 from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.output_rows import whole, write
-from arkaudit.seeds import UserMistake
 from arkaudit.triage_file import TriageFile, load_triage, triage_text
 from crawler.history import triaging
 from crawler.history.ark_status import ArkState
 from crawler.history.triage import TriageAction, TriageDecision, TriageTarget, target_of
+from crawler.seeds import UserMistake
 from crawler.storage.store import Store, bring_up_to_date
 from reports.display import escaped
 from reports.frames import read

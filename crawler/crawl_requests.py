@@ -127,16 +127,23 @@ class Outlinks:
 
     found_on: str
     """Where they stand: the document, or a record in it; or the robots.txt that names sitemaps."""
-    targets: bytes
-    """The keys of the documents that they crawl_request to, one after the other."""
+    targets: str
+    """The keys of the documents that they lead to, one after the other, in hexadecimal digits."""
 
     def target_keys(self) -> Iterator[bytes]:
-        """The keys of the documents that they crawl_request to.
+        """The keys of the documents that they lead to.
 
-        >>> [key.hex() for key in Outlinks("http://a.example/", document_key("b") + document_key("c")).target_keys()]
+        >>> links = Outlinks.to("http://a.example/", document_key("b") + document_key("c"))
+        >>> [key.hex() for key in links.target_keys()]
         ['8472c2e34d854f75', '373f6364cd072c1b']
         """
-        return (self.targets[start : start + KEY_BYTES] for start in range(0, len(self.targets), KEY_BYTES))
+        keys = bytes.fromhex(self.targets)
+        return (keys[start : start + KEY_BYTES] for start in range(0, len(keys), KEY_BYTES))
+
+    @classmethod
+    def to(cls, found_on: str, keys: bytes) -> Outlinks:
+        """Return links to the documents with these *keys*, one after the other."""
+        return cls(found_on, keys.hex())
 
 
 def outlinks_of(leads: Iterable[CrawlRequest]) -> tuple[Outlinks, ...]:
@@ -145,7 +152,7 @@ def outlinks_of(leads: Iterable[CrawlRequest]) -> tuple[Outlinks, ...]:
     for crawl_request in leads:
         if crawl_request.found_on is not None:
             targets.setdefault(crawl_request.found_on, bytearray()).extend(crawl_request.key)
-    return tuple(Outlinks(found_on, bytes(keys)) for found_on, keys in targets.items())
+    return tuple(Outlinks.to(found_on, bytes(keys)) for found_on, keys in targets.items())
 
 
 def document_key(canonical: str) -> bytes:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from scrapy import signals
+from scrapy.exceptions import NotConfigured
 
 from crawler.addresses import AddressGuard, Routes
 from crawler.observations import ChainEnd, DocumentRecord, ObjectOutcome, Observation, TlsResult
 from crawler.politeness.throttle import NotAsked, throttle_of
-from crawler.storage.store import Recordable
+from crawler.spiders.auditing import AuditSpider
 from crawler.wire.middlewares import RunStopped
 from crawler.wire.tls import is_late, means, not_probed, probe
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-
-    from crawler.spiders.auditing import AuditSpider
-
 
 #: So often a certificate is looked for that was not seen in time.
 PROBES = 3
@@ -35,9 +33,12 @@ class StorePipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> StorePipeline:
+        _require_store(crawler)
         return cls(crawler)
 
-    async def process_item(self, item: Recordable) -> Recordable:
+    async def process_item(self, item: Any) -> Any:
+        if not isinstance(item, DocumentRecord | Observation):  # one for feeds, of what is on record
+            return item
         spider = cast("AuditSpider", self._crawler.spider)
         item = spider.withheld(item)
         if not isinstance(item, Observation):  # the spider has recorded it, in the order of its decisions
@@ -67,9 +68,10 @@ class TlsProbePipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> TlsProbePipeline:
+        _require_store(crawler)
         return cls(crawler)
 
-    async def process_item(self, item: Recordable) -> Recordable:
+    async def process_item(self, item: Any) -> Any:
         spider = cast("AuditSpider", self._crawler.spider)
         for host, port in https_hosts(item):
             if (host, port) in spider.probed_hosts or spider.store_failure is not None:
@@ -109,7 +111,13 @@ class TlsProbePipeline:
             return not_probed(host, port, str(failure))
 
 
-def https_hosts(item: Recordable) -> Iterator[tuple[str, int]]:
+def _require_store(crawler: Crawler) -> None:
+    """Raise `NotConfigured` for a spider that has no store."""
+    if not issubclass(crawler.spidercls, AuditSpider):
+        raise NotConfigured("this spider has no store")
+
+
+def https_hosts(item: Any) -> Iterator[tuple[str, int]]:
     """The https hosts of an item's chain that answered, or with which no secure connection could be made."""
     match item:
         case Observation():

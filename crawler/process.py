@@ -15,6 +15,7 @@ from scrapy import Spider
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
 
+from crawler import settings as ours
 from crawler.politeness.host_files import HostFiles
 from crawler.politeness.throttle import HostThrottle, install_throttle
 from crawler.registry import cache_folder
@@ -22,6 +23,23 @@ from crawler.spiders.auditing import AuditSpider
 from crawler.storage.errors import StoreUnwritable
 from extractors.errors import ArkauditError
 
+#: Settings of the command, which reports and keeps by itself what Scrapy's extensions would.
+_OF_COMMAND = {
+    "SPIDER_MODULES": [],  # stages name their classes
+    "LOG_INSTALL_ROOT_HANDLER": False,  # default True. The command says where its log goes (arkaudit/logs.py).
+    "STATS_DUMP": False,  # default True.
+    "EXTENSIONS_BASE": {  # default eleven. What is only set to None is imported all the same, aiohttp with it: 0.2 s.
+        "scrapy.extensions.corestats.CoreStats": 0,  # knows how a spider ended
+        # Left out: TelnetConsole and RemoteControl (no listening sockets), LogCount and LogStats (the command has its
+        # own progress), MemoryUsage and MemoryDebugger (what is in memory is bounded, crawler/storage/feeding.py),
+        # CloseSpider (--max-pages and --max-time end a crawl), FeedExporter and SpiderState (everything is in the
+        # store), AutoThrottle (hosts have a pace of their own).
+    },
+    "EXTENSIONS": {"crawler.wire.middlewares.BodyBounds": 0, "crawler.traffic.TrafficRecorder": 0},
+    # It would write each request down anew to count its bytes.
+    "DOWNLOADER_MIDDLEWARES": ours.DOWNLOADER_MIDDLEWARES
+    | {"scrapy.downloadermiddlewares.stats.DownloaderStats": None},
+}
 #: Files and sockets that a run with a thousand hosts may have open at once; many shells allow 1024.
 FILES = 8192
 
@@ -69,13 +87,13 @@ def run_stages(
     Raises `crawler.storage.errors.StoreUnwritable` when the store failed, and `RunInterrupted` when a signal ended the
     run. A process can do this once. The user's own scrapy.cfg is not looked at.
     """
-    ours = Settings()
-    ours.setmodule("crawler.settings", priority="project")
-    ours.setdict({**settings, "SPIDER_MODULES": []}, priority="cmdline")  # stages name their classes
+    every = Settings()
+    every.setmodule("crawler.settings", priority="project")
+    every.setdict(_OF_COMMAND | dict(settings), priority="cmdline")
     most = _most_at_once(_files_at_once())
-    ours.set("CONCURRENT_REQUESTS", min(ours.getint("CONCURRENT_REQUESTS"), most), priority="cmdline")
-    process = _Process(ours)
-    throttle = HostThrottle.of(ours, HostFiles(cache_folder() / "hosts"))
+    every.set("CONCURRENT_REQUESTS", min(every.getint("CONCURRENT_REQUESTS"), most), priority="cmdline")
+    process = _Process(every)
+    throttle = HostThrottle.of(every, HostFiles(cache_folder() / "hosts"))
     failures: list[BaseException] = []
 
     async def all_stages() -> None:

@@ -4,7 +4,7 @@ Settings whose names begin with ARKAUDIT are ours; the command fills them from t
 """
 
 BOT_NAME = "arkaudit"
-SPIDER_MODULES = ["crawler.spiders"]
+SPIDER_MODULES = ["crawler.spiders.arks", "crawler.spiders.documents"]  # the registry is fetched by a verb alone
 NEWSPIDER_MODULE = "crawler.spiders"
 
 # -- who we are
@@ -45,7 +45,6 @@ DOWNLOAD_HANDLERS = {
 DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,  # the gate decides (crawler/sources/gate.py)
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,  # credentials are put on at the wire
-    "scrapy.downloadermiddlewares.stats.DownloaderStats": None,  # writes each request down anew to count its bytes
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "crawler.wire.middlewares.UsableUrls": 10,
     "crawler.wire.robots.ObeyRobots": 100,
@@ -66,14 +65,8 @@ SPIDER_MIDDLEWARES = {  # all of Scrapy's: each is a generator around what every
     "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # leads know their depth (crawler/crawl_requests.py)
     "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,  # warns of what only Scrapy's own do
 }
-EXTENSIONS_BASE = {  # default eleven. What is only set to None is imported all the same, aiohttp with it: 0.2 seconds.
-    "scrapy.extensions.corestats.CoreStats": 0,  # knows how a spider ended
-    # Left out: TelnetConsole and RemoteControl (no listening sockets), LogCount and LogStats (the command has its own
-    # progress), MemoryUsage and MemoryDebugger (what is in memory is bounded, crawler/storage/feeding.py), CloseSpider
-    # (--max-pages and --max-time end a crawl), FeedExporter and SpiderState (everything is in the store), AutoThrottle
-    # (the governor paces).
-}
 EXTENSIONS = {
+    "scrapy.extensions.telnet.TelnetConsole": None,  # default on. No listening sockets.
     "crawler.wire.middlewares.BodyBounds": 0,
     "crawler.traffic.TrafficRecorder": 0,
 }
@@ -88,14 +81,18 @@ DOWNLOAD_WARNSIZE = 0  # default 32 MiB. BodyBounds speaks of it.
 DOWNLOAD_VERIFY_CERTIFICATES = False  # the default: resolution is observed; a probe looks at the certificate apart.
 TWISTED_DNS_RESOLVER = "crawler.wire.names.TellingResolver"  # default is IPv4 only, and forgets why a name failed.
 
+REMOTE_CONTROL_ENABLED = False  # default True. No listening sockets.
+
 # -- the machine
 
 CONCURRENT_ITEMS = 1  # default 100: starts a hundred tasks for each response, half a millisecond of the two it takes.
-LOG_INSTALL_ROOT_HANDLER = False  # default True. The command says where its log goes (arkaudit/logs.py).
-STATS_DUMP = False  # default True.
 
 # -- ours
 
+ARKAUDIT_STORE: str | None = (
+    None  # the file in which `scrapy crawl` keeps a run; None is one in memory, gone at its end
+)
+ARKAUDIT_RESOLVER = "https://n2t.net/"  # asked about ARKs that are written without a resolver
 ARKAUDIT_CONNECT_TO: list[str] = []  # HOST:PORT=ADDR:PORT
 ARKAUDIT_ONLY_ROUTED = False  # a name without a route fails, and nothing is looked up
 ARKAUDIT_ALLOW_ADDRESSES: list[str] = []  # networks that the guard lets through

@@ -44,7 +44,7 @@ def found_in(seeds: Sequence[int], links: Graph, redirects: Mapping[int, int] | 
     by_number = {number: key for key, number in keys.items()}
     led_to = {key: by_number.get((redirects or {}).get(number, -1)) for key, number in keys.items()}
     stored = {
-        by_number[number]: [Outlinks(str(number), b"".join(document_key(str(each)) for each in targets))]
+        by_number[number]: [Outlinks.to(str(number), b"".join(document_key(str(each)) for each in targets))]
         for number, targets in links.items()
     }
     found = finders(
@@ -127,7 +127,7 @@ def test_the_store_gives_the_same_finders_in_whatever_order_documents_came(order
     def answered(name: str) -> DocumentRecord:
         targets = b"".join(document_key(f"{HOME}{each}") for each in LINKING[name])
         finder = None if name == "" else "whoever came first"
-        links = (Outlinks(f"{HOME}{name}", targets),)
+        links = (Outlinks.to(f"{HOME}{name}", targets),)
         return DocumentRecord(
             f"{HOME}{name}", finder, AT, DocumentOutcome.READ, settles=f"{HOME}{name}", outlinks=links
         )

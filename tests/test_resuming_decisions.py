@@ -8,7 +8,7 @@ import pytest
 
 from arkaudit.config import Config, load
 from arkaudit.resuming import RunPlan, decide, with_settings_of
-from arkaudit.seeds import UserMistake
+from crawler.seeds import UserMistake
 from crawler.storage.store import Run
 
 SEEDS = ["https://www.library.example/"]

@@ -25,7 +25,8 @@ def finders(seeds: Iterable[Key], documents: Mapping[Key, Key | None], links_of:
 
     >>> from crawler.crawl_requests import document_key as key
     >>> home, near, far = map(key, ("home", "near", "far"))
-    >>> links = {home: [Outlinks("home", near)], near: [Outlinks("near", far + home)], far: [Outlinks("far", near)]}
+    >>> targets = {home: ("home", near), near: ("near", far + home), far: ("far", near)}
+    >>> links = {each: [Outlinks.to(*targets[each])] for each in targets}
     >>> found = finders([home], dict.fromkeys(links), lambda keys: {each: links[each] for each in keys})
     >>> found[home], found[near], found[far]
     (None, 'home', 'near')

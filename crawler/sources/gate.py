@@ -353,7 +353,7 @@ def _leads_and_links(found: Iterable[_Found | _Known]) -> tuple[tuple[CrawlReque
             leads[crawl_request.canonical] = crawl_request
             key = crawl_request.key
         targets.setdefault(found_on, bytearray()).extend(key)
-    return tuple(leads.values()), tuple(Outlinks(where, bytes(keys)) for where, keys in targets.items())
+    return tuple(leads.values()), tuple(Outlinks.to(where, bytes(keys)) for where, keys in targets.items())
 
 
 def _digest(read: SourceReading) -> str | None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from typing import Any, Self
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any, ClassVar, Self
 
 import scrapy
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
+from scrapy.settings import BaseSettings
 
+from crawler.addon import bring_settings
 from crawler.observations import DocumentRecord
 from crawler.politeness.throttle import throttle_of
+from crawler.spiders.own_run import OwnRun
 from crawler.storage.errors import StoreUnwritable
 from crawler.storage.feeding import Bounds, Feed
 from crawler.storage.frontier import Frontier
@@ -25,6 +28,10 @@ from crawler.wire.credentials import Credentials
 from crawler.wire.middlewares import RunStopped
 
 logger = logging.getLogger(__name__)
+
+
+#: Seconds between two looks whether what is under way has come to its end.
+_LOOK_S = 0.05
 
 
 class AuditSpider(scrapy.Spider):
@@ -48,18 +55,45 @@ class AuditSpider(scrapy.Spider):
         self.frontier = Frontier(store, run_id, self.name)
         self.recorder = Recorder(store, run_id, failed=self._store_failed)
         self.feed = Feed(self.frontier, self.recorder, bounds or Bounds(), is_idle=self._is_idle, lost=self.lost)
+        self.own_run: OwnRun | None = None
+        """What Scrapy's commands run it in; None within a run that it was given."""
         self.withheld = Withholding(Credentials())
         """Takes secrets out of what is recorded."""
         self._stopped = asyncio.Event()
         self._later: set[asyncio.TimerHandle] = set()
         self._stopping: asyncio.Task[None] | None = None
 
+    exported: ClassVar[type]
+    """The class of the items that feeds have, unless ``item_classes`` says otherwise."""
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        super().update_settings(settings)
+        bring_settings(settings)
+        feeds = settings.getdict("FEEDS")
+        if feeds:
+            exported = {
+                uri: {**options, "item_classes": options.get("item_classes") or [cls.exported]}
+                for uri, options in feeds.items()
+            }
+            # Above what it had: Scrapy brings the same settings in once more, and the later of two equals counts.
+            settings.set("FEEDS", exported, priority=(settings.getpriority("FEEDS") or 0) + 1)
+
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        own_run = None
+        if "store" not in kwargs:
+            own_run, kwargs = cls.run_of_its_own(crawler, kwargs)
         spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.own_run = own_run
         crawler.signals.connect(spider._stay_for_what_waits, signal=signals.spider_idle)
         spider.withheld = Withholding.from_crawler(crawler)
         return spider
+
+    @classmethod
+    def run_of_its_own(cls, crawler: Crawler, arguments: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
+        """Begin a run by the settings and the *arguments* of ``scrapy crawl``; return what the spider is made of."""
+        raise NotImplementedError
 
     # -- what is asked for, and recorded
 
@@ -67,8 +101,18 @@ class AuditSpider(scrapy.Spider):
         try:
             async for begun in self.begin():
                 yield begun
+            if self.own_run is not None:
+                while not self._is_idle() and not self.is_stopping:
+                    await self.pause(_LOOK_S)
+                self.recorder.commit()
+                for item in self.concluded(self.own_run) if not self.is_stopping else ():
+                    yield item
         except StoreUnwritable as failure:
             self._store_failed(failure)
+
+    def concluded(self, own_run: OwnRun) -> Iterable[Any]:
+        """Conclude a run of its own, when all has its outcome; return the items that come of it."""
+        return ()
 
     def begin(self) -> AsyncIterator[Any]:
         """The first requests and records, as the entries of `feed` come."""

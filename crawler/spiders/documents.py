@@ -6,8 +6,10 @@ import asyncio
 import io
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urljoin
@@ -20,15 +22,23 @@ from twisted.python.failure import Failure
 from crawler.answers.statuses import OUTCOME_OF_END, status_outcome
 from crawler.attempts import Patience, next_fetch
 from crawler.crawl_requests import CrawlRequest, Outlinks, RequestKind, outlinks_of
+from crawler.deciding import decide_unresolved, record_registry_findings
 from crawler.document_reading import DocumentReader, DocumentSource, Row, now, source_record
+from crawler.items import Citation, citations
 from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
-from crawler.resolving import SUCCESSES
+from crawler.registry import cache_folder
+from crawler.registry import load as load_registry
+from crawler.resolving import SUCCESSES, sendable
+from crawler.scope import Extent
+from crawler.seeds import Seeds
 from crawler.sources.canonical import same_document
-from crawler.sources.gate import Passed
+from crawler.sources.gate import Passed, Rules
 from crawler.sources.listing import SourceKind, SourceReading
+from crawler.sources.patterns import LinkPatterns
 from crawler.sources.plan import CrawlPlan
 from crawler.sources.source_reader import SourceReader, SourceWorker
 from crawler.spiders.auditing import AuditSpider
+from crawler.spiders.own_run import OwnRun
 from crawler.spiders.responses import headers_of, source_of, whole_lines
 from crawler.storage.errors import StoreUnwritable
 from crawler.storage.feeding import Bounds
@@ -51,6 +61,23 @@ WAYS_ON = {
 }
 #: Bytes of a local file that are looked at as a source.
 _SOURCE_BYTES = 64 * 2**20
+
+
+Callback = Callable[..., AsyncIterator[Any]]
+
+
+def _with_citations(callback: Callback) -> Callback:
+    """Yield after each record of *callback* what the document cites, where Scrapy itself runs the spider."""
+
+    @wraps(callback)
+    async def yielding(self: DocumentsSpider, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        async for each in callback(self, *args, **kwargs):
+            yield each
+            if self.own_run is not None and isinstance(each, DocumentRecord):
+                for citation in citations(self.withheld(each)):
+                    yield citation
+
+    return yielding
 
 
 class DocumentsSpider(AuditSpider):
@@ -85,6 +112,56 @@ class DocumentsSpider(AuditSpider):
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Documents of a host are read in the order in which they came, so that the same is found first every time."""
 
+    exported = Citation
+
+    @classmethod
+    def run_of_its_own(cls, crawler: Crawler, arguments: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
+        """Return a run and what the spider needs for it.
+
+        The arguments are *seeds* (between blanks), *scope*, *include* and *exclude* as the options of the command.
+        """
+        given = dict(arguments)
+        seeds = Seeds.of(str(given.pop("seeds", "")).split())
+        if not seeds.urls and not seeds.files:
+            logger.warning("there is nothing to crawl: give -a seeds=URL")
+        depth = crawler.settings.getint("DEPTH_LIMIT")
+        include, exclude = (LinkPatterns(str(given.pop(name, "")).split()) for name in ("include", "exclude"))
+        plan = CrawlPlan(
+            year=datetime.now(UTC).year,
+            urls=tuple(map(sendable, seeds.urls)),
+            orders={sendable(name) if "://" in name else name: order for name, order in seeds.orders.items()},
+            rules=Rules(depth=depth or None, include=include, exclude=exclude),
+            extent=Extent(given.pop("scope", Extent.SITE)),
+        )
+        own = OwnRun(crawler, command="crawl", seeds=[*seeds.urls, *map(document_name, seeds.files)])
+        return own, given | {
+            "store": own.store,
+            "run_id": own.run_id,
+            "plan": plan,
+            "files": seeds.files,
+            "source_files": seeds.named_files,
+            "resolver": own.resolver,
+            "worker": own.worker,
+            "source_worker": own.source_worker,
+            "patience": own.patience,
+        }
+
+    def concluded(self, own_run: OwnRun) -> Iterable[Citation]:
+        """Settle who found what, and what was doubtful, as `arkaudit crawl` does at its end."""
+        own_run.store.note_finders(own_run.run_id)
+        decide_unresolved(own_run.store, own_run.run_id, resolver=own_run.resolver)
+        record_registry_findings(own_run.store, own_run.run_id, load_registry(cache_folder()))
+        return ()
+
+    async def parse(self, response: Response) -> AsyncIterator[Citation]:
+        """Yield the citations in any response: for ``scrapy parse``, and as a callback of other spiders."""
+        request = response.request
+        assert request is not None
+        hops, _, _ = chain_of(request)
+        async for row in self._reader.rows(source_of(CrawlRequest.to_page(response.url), response, hops)):
+            for citation in citations(self.withheld(row.record)):
+                yield citation
+
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
@@ -92,6 +169,7 @@ class DocumentsSpider(AuditSpider):
         crawler.signals.connect(spider._closed, signal=signals.spider_closed)
         return spider
 
+    @_with_citations
     async def begin(self) -> AsyncIterator[Request | DocumentRecord]:
         if self._plan.max_time_s is not None:
             self._end_of_time = asyncio.get_running_loop().call_later(self._plan.max_time_s, self._time_is_up)
@@ -142,6 +220,7 @@ class DocumentsSpider(AuditSpider):
             },
         )
 
+    @_with_citations
     async def fetched(
         self, response: Response, crawl_request: CrawlRequest, attempt: int, earlier: tuple[Hop, ...]
     ) -> AsyncIterator[DocumentRecord]:
@@ -252,7 +331,7 @@ class DocumentsSpider(AuditSpider):
                 held.name, io.BytesIO(held.data), "record.xml", crawl_request.url, media_type="application/xml"
             )
             async for row in self._reader.rows(within):
-                yield row.record if row.is_member else replace(row.record, outlinks=(Outlinks(held.name, b""),))
+                yield row.record if row.is_member else replace(row.record, outlinks=(Outlinks.to(held.name, b""),))
         yield _led(
             source_record(source, is_faulty=read.is_faulty),
             self._gate.source(crawl_request, read),

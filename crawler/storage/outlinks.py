@@ -35,10 +35,10 @@ def add_outlinks(connection: Connection, run_id: int, documents: Iterable[tuple[
             "document_id": document_id,
             "key": document_key(each.settles or each.url),
             "found_on": links.found_on,
-            "targets": links.targets,
+            "targets": bytes.fromhex(links.targets),
         }
         for document_id, each in documents
-        for links in each.outlinks or ((Outlinks(each.url, b""),) if each.settles is not None else ())
+        for links in each.outlinks or ((Outlinks.to(each.url, b""),) if each.settles is not None else ())
     ]
     if rows:
         connection.execute(insert(outlinks), rows)
@@ -97,7 +97,7 @@ def _links_of(connection: Connection, run_id: int, keys: Sequence[bytes]) -> Map
     )
     links: dict[bytes, list[Outlinks]] = {}
     for row in connection.execute(query):
-        links.setdefault(row.key, []).append(Outlinks(row.found_on, row.targets))
+        links.setdefault(row.key, []).append(Outlinks.to(row.found_on, row.targets))
     return links
 
 

@@ -43,7 +43,7 @@ KEPT_HEADERS = (
 HEADER_CHARS = 8192
 #: The content of a body may be so many times as long as the body; longer bodies are unpacked beside the reactor.
 GROWTH, _UNPACKED_AT_ONCE = 4, 2**16
-#: Bytes of a robots.txt that are read, and of anything else without a limit of its own (RFC 9309, 2.5).
+#: Bytes of a robots.txt that are read (RFC 9309, 2.5).
 ROBOTS_LIMIT = 500 * 2**10
 _NO_DOCUMENTS = ("image/", "audio/", "video/", "font/")
 
@@ -207,6 +207,7 @@ class BoundedCompression(HttpCompressionMiddleware):
     def __init__(self, *, crawler: Crawler) -> None:
         super().__init__(crawler=crawler)
         self._most = crawler.settings.getint("ARKAUDIT_DECOMPRESSED_LIMIT")
+        self._of_bodies = crawler.settings.getint("ARKAUDIT_DOCUMENT_LIMIT")
 
     def process_response(  # type: ignore[override]
         self, request: Request, response: Response, spider: Spider | None = None
@@ -214,7 +215,7 @@ class BoundedCompression(HttpCompressionMiddleware):
         codings = codings_of([each.decode("latin-1") for each in response.headers.getlist("Content-Encoding")])
         if not codings or not response.body:
             return response
-        limit = min(self._most, GROWTH * int(request.meta.get("body_limit", ROBOTS_LIMIT)))
+        limit = min(self._most, GROWTH * body_limit_of(request, self._of_bodies))
         if len(response.body) > _UNPACKED_AT_ONCE:
             return self._unpacked_apart(response, codings, limit)
         found = content(response.body, codings, limit=limit)
@@ -242,6 +243,7 @@ class BodyBounds:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        self._most = crawler.settings.getint("ARKAUDIT_DOCUMENT_LIMIT")
         crawler.signals.connect(self.headers_received, signal=signals.headers_received)
         crawler.signals.connect(self.bytes_received, signal=signals.bytes_received)
 
@@ -258,11 +260,17 @@ class BodyBounds:
             raise StopDownload(fail=False)
 
     def bytes_received(self, data: bytes, request: Request) -> None:
-        limit = request.meta.get("body_limit", ROBOTS_LIMIT)
+        limit = body_limit_of(request, self._most)
         received = request.meta.get("body_bytes_received", 0) + len(data)
         request.meta["body_bytes_received"] = received
         if received >= limit:
             raise StopDownload(fail=False)
+
+
+def body_limit_of(request: Request, most: int) -> int:
+    """Return how many bytes of a body are read: as many as are wanted of it, little of rules, else *most*."""
+    is_of_rules = request.meta.get("dont_obey_robotstxt")
+    return int(request.meta.get("body_limit", ROBOTS_LIMIT if is_of_rules else most))
 
 
 def chain_of(request: Request) -> tuple[tuple[Hop, ...], ChainEnd, str]:

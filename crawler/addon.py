@@ -1,0 +1,117 @@
+"""For other people's Scrapy projects: an add-on that lets a spider ask as we do, and what it then knows of each answer.
+
+    ADDONS = {"crawler.addon.GuardedDownloads": 300}
+
+Which HTTP client sends the requests is no part of this: settings name what it does, and `hops_of` what came of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from crawler import settings as ours
+from crawler.politeness.host_files import HostFiles
+from crawler.politeness.throttle import HostThrottle, install_throttle
+from crawler.registry import cache_folder
+from crawler.wire.middlewares import chain_of
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+
+    from crawler.observations import Hop
+
+#: Settings on which it depends that requests go out exactly, guarded and in turn.
+_NEEDED: Final = (
+    "DOWNLOADER",
+    "SCHEDULER_PRIORITY_QUEUE",
+    "CONCURRENT_REQUESTS",
+    "CONCURRENT_REQUESTS_PER_DOMAIN",
+    "DOWNLOAD_DELAY",
+    "DOWNLOAD_DELAY_JITTER",
+)
+#: Settings that the project may have otherwise.
+_WANTED: Final = ("ROBOTSTXT_OBEY", "TWISTED_DNS_RESOLVER", "DOWNLOAD_FAIL_ON_DATALOSS")
+#: Scrapy's middlewares in whose place others come: that for robots.txt, redirects and compressed bodies.
+_REPLACED: Final = (
+    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware",
+    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware",
+    "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware",
+)
+_MIDDLEWARES: Final = (
+    "crawler.wire.middlewares.UsableUrls",
+    "crawler.wire.robots.ObeyRobots",
+    "crawler.wire.middlewares.HopRecorder",
+    "crawler.wire.middlewares.BoundedCompression",
+)
+
+
+class GuardedDownloads:
+    """Sends the requests of any spider to addresses that are allowed, exactly as written, and when it is their turn.
+
+    The address guard, request targets byte for byte, one pace for all audits of this machine, robots.txt, and a
+    record of every hop. Redirects are followed by it; 404 and the like go the usual way.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> GuardedDownloads:
+        return cls(crawler)
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        """Put the parts into *settings*; all of ours (``ARKAUDIT_…``) keep the values that the project gives them."""
+        for name in dir(ours):
+            if name.startswith("ARKAUDIT_") or name in _WANTED:
+                settings.set(name, getattr(ours, name), priority="addon")
+        for name in _NEEDED:
+            settings.set(name, getattr(ours, name), priority="spider")
+        enabled = ours.DOWNLOADER_MIDDLEWARES
+        middlewares = dict.fromkeys(_REPLACED) | {name: enabled[name] for name in _MIDDLEWARES}
+        if not settings.getbool("ROBOTSTXT_OBEY"):
+            middlewares["crawler.wire.robots.ObeyRobots"] = None
+        _add(settings, "DOWNLOADER_MIDDLEWARES", middlewares)
+        _add(settings, "DOWNLOAD_HANDLERS", {scheme: ours.DOWNLOAD_HANDLERS[scheme] for scheme in ("http", "https")})
+        _add(settings, "EXTENSIONS", {"crawler.wire.middlewares.BodyBounds": 0})
+        share_pace(self._crawler, settings)
+
+
+def _add(settings: BaseSettings, name: str, components: dict[str, Any]) -> None:
+    settings.set(name, {**settings.getdict(name), **components}, priority="spider")
+
+
+def share_pace(crawler: Crawler, settings: BaseSettings) -> None:
+    """Give *crawler* the pace of hosts that all audits of this machine keep together."""
+    install_throttle(crawler, HostThrottle.of(settings, HostFiles(cache_folder() / "hosts")))
+
+
+def bring_settings(settings: BaseSettings) -> None:
+    """Put all that our own spiders rest on into the *settings* of whatever project they are run in.
+
+    What was given for this very run (``-s``) counts more; a project's own values of ``ARKAUDIT_…``, of ``USER_AGENT``
+    and of what says how long to wait count, too.
+    """
+    for name in dir(ours):
+        value = getattr(ours, name)
+        if not name.isupper() or name in _OF_PROJECTS:
+            continue
+        if isinstance(value, dict) and not name.startswith("ARKAUDIT_"):
+            _add(settings, name, value)
+        else:
+            is_theirs = name.startswith("ARKAUDIT_") or name in _THEIRS
+            settings.set(name, value, priority="addon" if is_theirs else "spider")
+
+
+#: Settings that say what a project is, and not how requests are sent.
+_OF_PROJECTS: Final = frozenset({"BOT_NAME", "SPIDER_MODULES", "NEWSPIDER_MODULE"})
+_THEIRS: Final = frozenset({"USER_AGENT", "DOWNLOAD_TIMEOUT", "TWISTED_DNS_RESOLVER"})
+
+
+def hops_of(response: Response) -> tuple[Hop, ...]:
+    """Return the requests that led to *response*, redirects included: each with URL, moment, status and address.
+
+    None in a project without the add-on.
+    """
+    return chain_of(response.request)[0] if response.request is not None else ()

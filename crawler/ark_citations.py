@@ -1,0 +1,75 @@
+"""For other people's Scrapy projects: a spider middleware that finds the ARKs in whatever a spider was answered.
+
+SPIDER_MIDDLEWARES = {"crawler.ark_citations.ArkCitations": 950}
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scrapy import signals
+
+from crawler.document_reading import DocumentReader, DocumentSource
+from crawler.items import citations
+from crawler.scope import Scope
+from crawler.wire.middlewares import chain_of
+from extractors.formats import parse_content_type
+from extractors.isolated import document_worker
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+#: The resolver of ARKs that are written without one, unless the setting ``ARKAUDIT_RESOLVER`` says otherwise.
+RESOLVER = "https://n2t.net/"
+
+
+class ArkCitations:
+    """Adds a `crawler.items.Citation` for each ARK in a response to what the spider makes of that response.
+
+    A response may be a page, a PDF, an archive, or of any other format that `extractors` reads. A document that can't
+    be read has no ARKs; the statistics ``arkaudit/documents`` and ``arkaudit/citations`` count what was found.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._worker = document_worker()
+        resolver = crawler.settings.get("ARKAUDIT_RESOLVER") or RESOLVER
+        self._reader = DocumentReader(self._worker, resolver=resolver, scope=Scope.of(()))
+        crawler.signals.connect(self._worker.close, signal=signals.engine_stopped)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> ArkCitations:
+        return cls(crawler)
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Yield all of *result*, then the citations in *response*."""
+        async for each in result:
+            yield each
+        async for row in self._reader.rows(_document(response)):
+            self._count("documents")
+            for citation in citations(row.record):
+                self._count("citations")
+                yield citation
+
+    def _count(self, what: str) -> None:
+        if self._crawler.stats is not None:
+            self._crawler.stats.inc_value(f"arkaudit/{what}")
+
+
+def _document(response: Response) -> DocumentSource:
+    header = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    media_type, charset = parse_content_type(header) if header else (None, None)
+    hops = chain_of(response.request)[0] if response.request is not None else ()
+    return DocumentSource(
+        response.url,
+        io.BytesIO(response.body),
+        urlsplit(response.url).path,
+        hops=hops,
+        media_type=media_type,
+        charset=charset,
+        flags=response.flags,
+    )

@@ -1,0 +1,109 @@
+"""The items that a spider gives to feeds, pipelines and signals: flat, so that they fit into a row of a CSV file.
+
+>>> from itemadapter import ItemAdapter
+>>> item = Citation("https://www.example.org/", "ark:12148/btv1b8449691v", "ark:/12148/btv1b8449691v", "https://n2t.net/")
+>>> ItemAdapter(item)["ark"]
+'ark:12148/btv1b8449691v'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from crawler.observations import CitedMention, DocumentRecord, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """An ARK where a document mentions it."""
+
+    document: str
+    """URL or path of the document; within an archive, of the member."""
+    ark: str
+    """In normal form."""
+    as_written: str
+    request_url: str
+    """The URL that asks for the object."""
+    page: int | None = None
+    place: str = ""
+    """Where on the page, in the words of the format: a heading, a cell, a note."""
+    role: str = ""
+    """As in `extractors`: text, the target of a link, …"""
+    context: str = ""
+    """The text around it."""
+    confidence: str = ""
+    """``certain``, ``likely`` or ``ambiguous``."""
+    reason: str = ""
+    """The rule behind the least sure decision."""
+    repairs: Sequence[str] = field(default_factory=list)
+    alternatives: Sequence[str] = field(default_factory=list)
+    """Normal forms that it may stand for as well."""
+    remarks: Sequence[str] = field(default_factory=list)
+    """How its spelling departs from the specifications."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedArk:
+    """The verdict on the three services of an ARK at a URL."""
+
+    ark: str
+    """In normal form."""
+    request_url: str
+    object: str
+    """A token of `crawler.observations.ObjectOutcome`."""
+    object_evidence: Sequence[str]
+    metadata: str
+    """A token of `crawler.observations.MetadataOutcome`."""
+    metadata_evidence: Sequence[str]
+    commitment: str
+    """A token of `crawler.observations.CommitmentOutcome`."""
+    commitment_evidence: Sequence[str]
+    final_url: str | None
+    """Where the chain of redirects ended."""
+    requests: int
+    remarks: Sequence[str]
+    did_you_mean: str | None
+    """The ARK that was probably meant, and lives."""
+
+
+def citations(record: DocumentRecord) -> Iterator[Citation]:
+    """Return the ARKs that a document mentions, as items, in the order of the document."""
+    return (_citation(record.url, cited) for cited in record.mentions)
+
+
+def _citation(document: str, cited: CitedMention) -> Citation:
+    mention = cited.mention
+    return Citation(
+        document=document,
+        ark=str(mention.ark),
+        as_written=mention.as_written,
+        request_url=cited.request_url,
+        page=mention.page,
+        place=mention.place,
+        role=mention.role.value,
+        context=mention.context,
+        confidence=mention.confidence.token,
+        reason=mention.reason,
+        repairs=list(mention.repairs),
+        alternatives=list(mention.alternatives),
+        remarks=[remark.value for remark in mention.remarks],
+    )
+
+
+def checked_ark(verdict: Verdict) -> CheckedArk:
+    """Return a verdict as an item."""
+    return CheckedArk(
+        ark=str(verdict.ark),
+        request_url=verdict.request_url,
+        object=verdict.object.outcome.value,
+        object_evidence=list(verdict.object.evidence),
+        metadata=verdict.metadata.outcome.value,
+        metadata_evidence=list(verdict.metadata.evidence),
+        commitment=verdict.commitment.outcome.value,
+        commitment_evidence=list(verdict.commitment.evidence),
+        final_url=verdict.final_url,
+        requests=verdict.requests,
+        remarks=list(verdict.remarks),
+        did_you_mean=str(verdict.did_you_mean.ark) if verdict.did_you_mean else None,
+    )
