@@ -414,7 +414,7 @@ def report(
     exit_on(fail_on, found)
 
 
-@cli.command(short_help="The life of one ARK: citations, checks, events, standing.")
+@cli.command(short_help="The life of one ARK: citations, checks, events, status.")
 @click.argument("ark", metavar="ARK|URL")
 @click.option("--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)

@@ -19,7 +19,7 @@ from extractors.ark import Ark
 def due_now(store_file: Path, config: Config, *, limit: int | None = None, is_dry: bool = False) -> list[KnownArk]:
     """Return what is due in the store, in the order in which to ask; at most *limit*. Says how much that is.
 
-    What a configuration decides about standing and known problems is kept in the store first, unless *is_dry*.
+    What a configuration decides about status and known problems is kept in the store first, unless *is_dry*.
 
     Raises `crawler.seeds.UserMistake` where there is no store, and `crawler.storage.errors.StoreError`.
     """

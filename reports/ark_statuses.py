@@ -98,7 +98,7 @@ def ark_statuses(frames: Frames) -> pd.DataFrame:
     return rows.assign(family=families(rows["object"]))
 
 
-#: Of several standings of one ARK, by the URLs that it is asked at, the first one here counts.
+#: Of several states of one ARK, by the URLs that it is asked at, the first one here counts.
 BEST_STATE_FIRST: Final = (
     ArkState.HEALTHY,
     ArkState.FLAPPING,
@@ -111,7 +111,7 @@ BEST_STATE_FIRST: Final = (
 
 
 def ark_states(frames: Frames) -> pd.DataFrame:
-    """One row an ARK whose standing is known: the best of all URLs that it is asked at; ordered by ARK's number."""
+    """One row an ARK whose status is known: the best of all URLs that it is asked at; ordered by ARK's number."""
     order = [str(state) for state in BEST_STATE_FIRST]
     ranked = frames.latest.assign(state=frames.latest["state"].cat.reorder_categories(order, ordered=True))
     return ranked.groupby("ark_id", as_index=False)[["state"]].min()

@@ -35,9 +35,9 @@ def shared_naans(frames: Frames) -> pd.DataFrame:
         [(s.naan, s.purpose, s.expected_to_resolve, s.long_term_reference) for s in SHARED_NAANS.values()],
         columns=["naan", "purpose", "expected_to_resolve", "long_term_reference"],
     ).astype({"long_term_reference": "boolean"})
-    standings = ark_statuses(frames)
-    standings = standings.assign(outcome=standings["object"].astype("str").fillna("not asked"))
-    observed = standings.groupby("naan").agg(arks=("ark_id", "size"), observed=("outcome", tally)).reset_index()
+    ark_states = ark_statuses(frames)
+    ark_states = ark_states.assign(outcome=ark_states["object"].astype("str").fillna("not asked"))
+    observed = ark_states.groupby("naan").agg(arks=("ark_id", "size"), observed=("outcome", tally)).reset_index()
     rows = shared.merge(observed, on="naan", how="left").merge(citation_counts(frames, "naan"), on="naan", how="left")
     rows = with_counts(rows, ["arks", "citations", "documents"]).sort_values("naan", ignore_index=True)
     rows = rows.assign(observed=rows["observed"].astype("str").fillna("none found"))
@@ -46,14 +46,14 @@ def shared_naans(frames: Frames) -> pd.DataFrame:
 
 def naans(frames: Frames) -> pd.DataFrame:
     """One row a NAAN; ordered by the number of ARKs, the greatest first, then by NAAN."""
-    standings = ark_statuses(frames)
-    standings = standings.assign(
-        described=standings["metadata"].isin(DESCRIBED),
-        committed=standings["commitment"].eq(CommitmentOutcome.STATED),
+    ark_states = ark_statuses(frames)
+    ark_states = ark_states.assign(
+        described=ark_states["metadata"].isin(DESCRIBED),
+        committed=ark_states["commitment"].eq(CommitmentOutcome.STATED),
     )
-    services = standings.groupby("naan")[["described", "committed"]].sum().reset_index()
+    services = ark_states.groupby("naan")[["described", "committed"]].sum().reset_index()
     rows = (
-        family_counts(standings, "naan")
+        family_counts(ark_states, "naan")
         .merge(services, on="naan")
         .merge(citation_counts(frames, "naan"), on="naan", how="left")
     )

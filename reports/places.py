@@ -33,12 +33,12 @@ _MOST = 3
 
 def shoulders(frames: Frames) -> pd.DataFrame:
     """One row a NAAN and shoulder; ordered by the number of ARKs, the greatest first, then by NAAN and shoulder."""
-    standings = ark_statuses(frames)
-    standings = standings.assign(shoulder=standings["shoulder"].fillna(""))
+    ark_states = ark_statuses(frames)
+    ark_states = ark_states.assign(shoulder=ark_states["shoulder"].fillna(""))
     by = ["naan", "shoulder"]
-    counts = family_counts(standings, by)
-    committed = standings["commitment"].eq(CommitmentOutcome.STATED)
-    promised = standings.assign(committed=committed).groupby(by)["committed"].sum().astype("Int64").reset_index()
+    counts = family_counts(ark_states, by)
+    committed = ark_states["commitment"].eq(CommitmentOutcome.STATED)
+    promised = ark_states.assign(committed=committed).groupby(by)["committed"].sum().astype("Int64").reset_index()
     named = frames.arks[["ark_id", "shoulder"]].assign(shoulder=frames.arks["shoulder"].fillna(""))
     cited = frames.mentions.merge(named, on="ark_id").groupby(by)
     citations = cited.agg(citations=("citation_id", "nunique"), documents=("document_id", "nunique")).reset_index()

@@ -48,12 +48,12 @@ def levels(frames: Frames) -> pd.DataFrame:
     )
 
 
-def level(standings: pd.DataFrame) -> pd.Series:
+def level(ark_states: pd.DataFrame) -> pd.Series:
     """Return how many of the three services each ARK gives; nothing where the object could not be judged."""
-    works = standings["family"].eq(Family.WORKS)
-    judged = works | standings["family"].eq(Family.FAILS)
-    described = standings["metadata"].isin(DESCRIBED)
-    committed = standings["commitment"].eq(CommitmentOutcome.STATED)
+    works = ark_states["family"].eq(Family.WORKS)
+    judged = works | ark_states["family"].eq(Family.FAILS)
+    described = ark_states["metadata"].isin(DESCRIBED)
+    committed = ark_states["commitment"].eq(CommitmentOutcome.STATED)
     given = works.astype("Int64") + (works & described).astype("Int64") + (works & committed).astype("Int64")
     return given.where(judged)
 

@@ -1,4 +1,4 @@
-"""All runs of a store up to one of them, as typed frames: every check, every standing, every host."""
+"""All runs of a store up to one of them, as typed frames: every check, every status, every host."""
 
 from __future__ import annotations
 

@@ -37,13 +37,13 @@ def check(text: str) -> DatedVerdict:
 
 @pytest.mark.parametrize("vector", vectors("standing"))
 def test_a_history_has_its_standing_and_its_events(vector: dict[str, Any]) -> None:
-    standing, events = status_of(map(check, vector["checks"]))
-    assert standing is not None
-    assert standing.state == vector["state"], standing.reason
+    ark_status, events = status_of(map(check, vector["checks"]))
+    assert ark_status is not None
+    assert ark_status.state == vector["state"], ark_status.reason
     assert [f"{event.kind}@{(event.at - BEGINNING).days}" for event in events] == vector["events"]
     if "strikes" in vector:
-        assert standing.strikes == vector["strikes"]
-    assert standing.reason
+        assert ark_status.strikes == vector["strikes"]
+    assert ark_status.reason
 
 
 def test_no_check_no_standing() -> None:
@@ -52,17 +52,17 @@ def test_no_check_no_standing() -> None:
 
 def test_the_numbers_of_a_policy_count() -> None:
     checks = [check("0 broken"), check("1 broken")]
-    standing, _ = status_of(checks, StatusPolicy(strikes=2, days=1))
-    assert standing is not None
-    assert standing.state is ArkState.CONFIRMED_BROKEN
+    ark_status, _ = status_of(checks, StatusPolicy(strikes=2, days=1))
+    assert ark_status is not None
+    assert ark_status.state is ArkState.CONFIRMED_BROKEN
 
 
 def test_a_state_is_as_old_as_its_first_check() -> None:
-    standing, _ = status_of(map(check, ["0 resolved", "30 broken", "32 broken", "33 blocked"]))
-    assert standing is not None
-    assert standing.since == day(30)
-    assert standing.worked_at == day(0)
-    assert "the check of 2026-02-03 shows nothing: blocked" in standing.reason
+    ark_status, _ = status_of(map(check, ["0 resolved", "30 broken", "32 broken", "33 blocked"]))
+    assert ark_status is not None
+    assert ark_status.since == day(30)
+    assert ark_status.worked_at == day(0)
+    assert "the check of 2026-02-03 shows nothing: blocked" in ark_status.reason
 
 
 def test_every_state_that_one_may_act_on_has_its_gravity() -> None:
@@ -92,19 +92,19 @@ def dated(rows: Sequence[tuple[float, ObjectOutcome, bool, Seen]]) -> list[Dated
 
 @given(HISTORIES, st.integers(0, 40))
 def test_a_history_folded_in_two_parts_is_the_whole(checks: list[DatedVerdict], cut: int) -> None:
-    standing, events = status_of(checks[:cut])
+    ark_status, events = status_of(checks[:cut])
     for each in checks[cut:]:
-        standing, more = step(standing, each)
+        ark_status, more = step(ark_status, each)
         events = (*events, *more)
-    assert (standing, events) == status_of(checks)
+    assert (ark_status, events) == status_of(checks)
 
 
 @given(HISTORIES)
 def test_nothing_is_confirmed_without_enough_strikes_over_enough_days(checks: list[DatedVerdict]) -> None:
     for until in range(1, len(checks) + 1):
-        standing, _ = status_of(checks[:until])
-        assert standing is not None
-        if standing.state is not ArkState.CONFIRMED_BROKEN:
+        ark_status, _ = status_of(checks[:until])
+        assert ark_status is not None
+        if ark_status.state is not ArkState.CONFIRMED_BROKEN:
             continue
         since = max((at for at, each in enumerate(checks[:until]) if each.works), default=-1)
         strikes = [each.at for each in checks[since + 1 : until] if each.is_strike]
@@ -114,11 +114,11 @@ def test_nothing_is_confirmed_without_enough_strikes_over_enough_days(checks: li
 
 @given(HISTORIES)
 def test_checks_that_prove_nothing_change_no_strike_and_confirm_nothing(checks: list[DatedVerdict]) -> None:
-    standing, events = status_of(checks)
+    ark_status, events = status_of(checks)
     proving = [each for each in checks if each.works or each.is_strike]
     alone, told = status_of(proving)
-    assert (standing.strikes if standing else 0) == (alone.strikes if alone else 0)
-    assert (standing.turns if standing and proving else ())[-1:] == (alone.turns if alone else ())[-1:]
+    assert (ark_status.strikes if ark_status else 0) == (alone.strikes if alone else 0)
+    assert (ark_status.turns if ark_status and proving else ())[-1:] == (alone.turns if alone else ())[-1:]
     later = [event for event in events if event.kind is not EventKind.NEW]
     assert later == [event for event in told if event.kind is not EventKind.NEW]
 
@@ -134,14 +134,14 @@ def test_what_broke_recovers_before_it_breaks_again(checks: list[DatedVerdict]) 
 @given(HISTORIES)
 def test_a_suspect_run_strikes_nobody(checks: list[DatedVerdict]) -> None:
     none = [DatedVerdict(each.at, each.object, True, each.seen) for each in checks]
-    standing, events = status_of(none)
-    assert standing is None or standing.strikes == 0
+    ark_status, events = status_of(none)
+    assert ark_status is None or ark_status.strikes == 0
     assert not {EventKind.BROKE, EventKind.RECOVERED} & {event.kind for event in events}
 
 
 def test_every_outcome_alone_has_a_state() -> None:
     for outcome in ObjectOutcome:
         for is_suspect in (False, True):
-            standing, _ = status_of([DatedVerdict(day(0), outcome, is_suspect)])
-            assert standing is not None
-            assert (standing.state is ArkState.HEALTHY) == (FAMILY_OF[outcome] is Family.WORKS)
+            ark_status, _ = status_of([DatedVerdict(day(0), outcome, is_suspect)])
+            assert ark_status is not None
+            assert (ark_status.state is ArkState.HEALTHY) == (FAMILY_OF[outcome] is Family.WORKS)

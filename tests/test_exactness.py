@@ -171,9 +171,9 @@ def test_a_url_beyond_all_measure_is_not_sent_and_counts_against_nobody() -> Non
     assert "8000 are the most that are asked for" in row["hops"][-1]["error"]
     assert row["hops"][-1]["sent"] is False
     outcome = ObjectOutcome(row["object"]["outcome"])
-    standing, _ = status_of(DatedVerdict(datetime(2026, 1, day, tzinfo=UTC), outcome) for day in (1, 9, 17))
-    assert standing is not None
-    assert (standing.strikes, standing.state) == (0, ArkState.UNDETERMINED)
+    ark_status, _ = status_of(DatedVerdict(datetime(2026, 1, day, tzinfo=UTC), outcome) for day in (1, 9, 17))
+    assert ark_status is not None
+    assert (ark_status.strikes, ark_status.state) == (0, ArkState.UNDETERMINED)
 
 
 def test_a_redirect_beyond_all_measure_is_not_followed_and_counts_against_nobody() -> None:

@@ -44,7 +44,7 @@ def after(events: list[str]) -> tuple[Pace, float]:
 @pytest.mark.parametrize("vector", vectors("pacing"))
 def test_what_becomes_of_a_host(vector: dict[str, Any]) -> None:
     pace, now = after(vector["events"])
-    assert pace.standing.value == vector["standing"]
+    assert pace.state.value == vector["standing"]
     assert pace.is_held(now, PATIENCE) == vector.get("held", False)
     if "gap_s" in vector:
         assert pace.gap_s == vector["gap_s"]
@@ -83,7 +83,7 @@ def test_nothing_makes_us_ask_too_soon_too_often_or_for_ever(
             case "start":
                 now += value
                 wait_s = pace.wait_s(now)
-                if wait_s is None or pace.standing is HostState.GIVEN_UP:
+                if wait_s is None or pace.state is HostState.GIVEN_UP:
                     continue
                 now += wait_s
                 assert not starts or now - starts[-1] >= max(interval_s, pace.crawl_delay_s) - 1e-9
@@ -110,7 +110,7 @@ def test_nothing_makes_us_ask_too_soon_too_often_or_for_ever(
                 pace = pace.at_another_stage()
         assert 0 <= pace.in_flight <= concurrency
         assert 0 <= pace.slowed_s <= PATIENCE.longest_wait_s
-        assert (pace.standing is HostState.GIVEN_UP) <= (pace.reason is not None)
+        assert (pace.state is HostState.GIVEN_UP) <= (pace.reason is not None)
 
 
 # -- which hosts

@@ -70,13 +70,13 @@ def test_the_wheel_works_from_an_empty_folder(site: Path, tmp_path: Path) -> Non
     assert '"ark": "ark:67531/metadc2846"' in done.stdout, done.stderr
 
 
-def test_the_examples_of_the_library_hold(site: Path, tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "api.md").read_text("utf-8")
-    (tmp_path / "api.md").write_text(page, "utf-8")
+@pytest.mark.parametrize("page", ["README.md", "docs/api.md"])
+def test_the_examples_of_the_library_hold(page: str, site: Path, tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text((ROOT / page).read_text("utf-8"), "utf-8")
     start = (
         f"import sys; sys.path.insert(0, {str(site)!r}); import doctest, arkaudit;"
         f" assert arkaudit.__file__.startswith({str(site)!r}), arkaudit.__file__;"
-        " failed, tried = doctest.testfile('api.md', module_relative=False); sys.exit(failed or not tried)"
+        " failed, tried = doctest.testfile('page.md', module_relative=False); sys.exit(failed or not tried)"
     )
     environment = {**os.environ, "ARKAUDIT_CACHE": str(tmp_path / "cache")}
     done = subprocess.run(

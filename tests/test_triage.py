@@ -58,10 +58,10 @@ def decision(text: str) -> TriageDecision:
 @pytest.mark.parametrize("vector", vectors("triage"))
 def test_what_was_decided_holds_or_does_not(vector: dict[str, Any]) -> None:
     checks = [check(text) for text in vector["checks"]]
-    standing, _ = status_of(checks)
-    assert standing is not None
+    ark_status, _ = status_of(checks)
+    assert ark_status is not None
     life = [TriageCheck(each.at, each.object) for each in checks]
-    problem = Problem(life[-1], standing.state, standing.since, life)
+    problem = Problem(life[-1], ark_status.state, ark_status.since, life)
     found = treatment(map(decision, vector["decisions"]), problem, life[-1].at.date())
     assert (PARTICIPLES[found.action] if found.action else None) == vector["treatment"], found.words
     assert vector.get("words", "") in found.words

@@ -37,10 +37,10 @@ OUTCOMES = {200: "resolved", 403: "blocked", 404: "broken", 500: "server-error",
 Day = Mapping[Subject, ArkStatus]
 
 
-def known(subject: Subject, standing: ArkStatus | None) -> KnownArk:
-    state = standing.state if standing else ArkState.UNDETERMINED
+def known(subject: Subject, ark_status: ArkStatus | None) -> KnownArk:
+    state = ark_status.state if ark_status else ArkState.UNDETERMINED
     host = f"{subject.host}.example"
-    at = standing.checked_at if standing else None
+    at = ark_status.checked_at if ark_status else None
     return KnownArk(str(subject.ark), subject.ark.naan, subject.url, host, state, at)
 
 
@@ -97,8 +97,8 @@ def kinds(year: Year, host: str) -> list[list[EventKind]]:
 
 @pytest.mark.parametrize("host", ["steady", "other", "third"])
 def test_what_always_works_is_healthy_every_day_and_has_no_strike(year: Year, host: str) -> None:
-    for day, standing in states(year, host):
-        assert (standing.state, standing.strikes) == (ArkState.HEALTHY, 0), day
+    for day, ark_status in states(year, host):
+        assert (ark_status.state, ark_status.strikes) == (ArkState.HEALTHY, 0), day
     assert kinds(year, host) == [[]] * ARKS_A_HOST
 
 
@@ -106,8 +106,8 @@ def test_when_the_world_was_out_of_reach_no_standing_changed(year: Year) -> None
     before = year.days[NETWORK_DOWN.start - 1]
     assert any(year.checked[day] for day in NETWORK_DOWN)
     for day in NETWORK_DOWN:
-        for subject, standing in year.days[day].items():
-            assert (standing.state, standing.strikes) == (before[subject].state, before[subject].strikes), (
+        for subject, ark_status in year.days[day].items():
+            assert (ark_status.state, ark_status.strikes) == (before[subject].state, before[subject].strikes), (
                 day,
                 subject,
             )
@@ -115,21 +115,23 @@ def test_when_the_world_was_out_of_reach_no_standing_changed(year: Year) -> None
 
 def test_an_outage_of_five_days_is_never_confirmed(year: Year) -> None:
     struck = False
-    for day, standing in states(year, "outage"):
-        assert standing.state is not ArkState.CONFIRMED_BROKEN, day
-        assert not standing.strikes or PROVIDER_DOWN.start <= day < PROVIDER_DOWN.stop + 3
-        struck |= standing.strikes > 0
+    for day, ark_status in states(year, "outage"):
+        assert ark_status.state is not ArkState.CONFIRMED_BROKEN, day
+        assert not ark_status.strikes or PROVIDER_DOWN.start <= day < PROVIDER_DOWN.stop + 3
+        struck |= ark_status.strikes > 0
     assert struck, "the outage was seen, or this proves nothing"
     assert all(found in ([], [EventKind.RECOVERED]) for found in kinds(year, "outage"))
 
 
 def test_who_keeps_us_out_is_blocked_and_never_broken(year: Year) -> None:
-    for day, standing in states(year, "guarded"):
-        assert standing.strikes == 0
-        assert standing.state in (ArkState.HEALTHY, ArkState.BLOCKED)
-        assert standing.state is ArkState.HEALTHY or KEPT_OUT.start <= day < KEPT_OUT.stop + 11
-    assert {standing.state for day, standing in states(year, "guarded") if day in KEPT_OUT[46:]} == {ArkState.BLOCKED}
-    assert {standing.state for day, standing in states(year, "guarded") if day > KEPT_OUT.stop + 11} == {
+    for day, ark_status in states(year, "guarded"):
+        assert ark_status.strikes == 0
+        assert ark_status.state in (ArkState.HEALTHY, ArkState.BLOCKED)
+        assert ark_status.state is ArkState.HEALTHY or KEPT_OUT.start <= day < KEPT_OUT.stop + 11
+    assert {ark_status.state for day, ark_status in states(year, "guarded") if day in KEPT_OUT[46:]} == {
+        ArkState.BLOCKED
+    }
+    assert {ark_status.state for day, ark_status in states(year, "guarded") if day > KEPT_OUT.stop + 11} == {
         ArkState.HEALTHY
     }
 
@@ -151,18 +153,20 @@ def test_a_real_death_is_confirmed_and_stays_so(year: Year) -> None:
 
 def test_a_move_is_one_event_and_no_failure(year: Year) -> None:
     assert kinds(year, "moving") == [[EventKind.MOVED]] * ARKS_A_HOST
-    assert all(standing.state is ArkState.HEALTHY for _, standing in states(year, "moving"))
+    assert all(ark_status.state is ArkState.HEALTHY for _, ark_status in states(year, "moving"))
     assert all(
         event.at >= morning(MOVES) for s in of("moving") for event in year.events[s] if event.kind is EventKind.MOVED
     )
 
 
 def test_what_comes_and_goes_is_flapping_never_confirmed_and_calms_down(year: Year) -> None:
-    seen = {state: [day for day, standing in states(year, "flapping") if standing.state is state] for state in ArkState}
+    seen = {
+        state: [day for day, ark_status in states(year, "flapping") if ark_status.state is state] for state in ArkState
+    }
     assert not seen[ArkState.CONFIRMED_BROKEN]
     assert FLAPS.start < min(seen[ArkState.FLAPPING]) < FLAPS.start + 25
     assert max(seen[ArkState.FLAPPING]) < FLAPS.stop + 60
-    assert all(standing.state is ArkState.HEALTHY for day, standing in states(year, "flapping") if day == DAYS - 1)
+    assert all(ark_status.state is ArkState.HEALTHY for day, ark_status in states(year, "flapping") if day == DAYS - 1)
 
 
 def test_the_load_is_even_and_each_ark_is_checked_as_often_as_it_should_be(year: Year) -> None:
@@ -192,4 +196,4 @@ def test_a_store_that_lives_through_the_same_year_stands_as_it_should_on_every_d
             judge_run(store, run_id, [(subject.ark, subject.url) for subject in asked])
             store.end_run(run_id, at=at, state="finished")
             standings = {each.request_url: each.state for each in store.known_arks()}
-            assert standings == {s.url: standing.state for s, standing in year.days[day].items()}, day
+            assert standings == {s.url: ark_status.state for s, ark_status in year.days[day].items()}, day

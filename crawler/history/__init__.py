@@ -1,1 +1,1 @@
-"""What became of ARKs over time: standing and events, from the verdicts of all runs."""
+"""What became of ARKs over time: status and events, from the verdicts of all runs."""

@@ -1,4 +1,4 @@
-"""Pure: the standing of an ARK at one URL, from its dated verdicts. One failure is never called link rot.
+"""Pure: the status of an ARK at one URL, from its dated verdicts. One failure is never called link rot.
 
 `step` folds one check into what was known, `standing_of` a whole history; both give the same.
 """
@@ -139,22 +139,22 @@ _DEFAULT: Final = StatusPolicy()
 def status_of(
     checks: Iterable[DatedVerdict], policy: StatusPolicy = _DEFAULT
 ) -> tuple[ArkStatus | None, tuple[Event, ...]]:
-    """The standing after *checks*, which are in the order of their dates, and everything that happened.
+    """The status after *checks*, which are in the order of their dates, and everything that happened.
 
-    No check, no standing.
+    No check, no status.
     """
-    standing: ArkStatus | None = None
+    ark_status: ArkStatus | None = None
     happened: list[Event] = []
     for check in checks:
-        standing, events = step(standing, check, policy)
+        ark_status, events = step(ark_status, check, policy)
         happened += events
-    return standing, tuple(happened)
+    return ark_status, tuple(happened)
 
 
 def step(
     before: ArkStatus | None, check: DatedVerdict, policy: StatusPolicy = _DEFAULT
 ) -> tuple[ArkStatus, tuple[Event, ...]]:
-    """The standing after one more *check*, and what it shows to have happened."""
+    """The status after one more *check*, and what it shows to have happened."""
     events = [] if before is not None else [Event(EventKind.NEW, check.at)]
     if check.works:
         after, shown = _worked(before, check, policy)

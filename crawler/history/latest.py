@@ -1,4 +1,4 @@
-"""Keeps `latest` and `event` true: the standing of every ARK at every URL, in the transaction of what changed it.
+"""Keeps `latest` and `event` true: the status of every ARK at every URL, in the transaction of what changed it.
 
 All of it follows from the other tables: `rebuild` makes the same of them that run after run has made.
 """
@@ -44,7 +44,7 @@ _OF_ANSWER: Final = ("request_url", "final_url", "at", "body_sha256", "body_comp
 
 
 def policy_of(connection: Connection) -> StatusPolicy:
-    """The policy by which the standing in this store is kept."""
+    """The policy by which the status in this store is kept."""
     policy = schema.policy
     row = connection.execute(select(policy).where(policy.c.policy_id == 1)).one_or_none()
     if row is None:
@@ -53,7 +53,7 @@ def policy_of(connection: Connection) -> StatusPolicy:
 
 
 def keep_by(connection: Connection, policy: StatusPolicy) -> None:
-    """Keep the standing by *policy* from now on; where it was another, all history is read again by this one."""
+    """Keep the status by *policy* from now on; where it was another, all history is read again by this one."""
     if policy == policy_of(connection):
         return
     values = asdict(policy)
@@ -66,7 +66,7 @@ def keep_by(connection: Connection, policy: StatusPolicy) -> None:
 
 
 def note_verdicts(connection: Connection, run_id: int) -> None:
-    """Bring the standing up to date with the verdicts of a run, which have just been recorded."""
+    """Bring the status up to date with the verdicts of a run, which have just been recorded."""
     if _is_late(connection, run_id):
         rebuild(connection)
     else:
@@ -139,8 +139,8 @@ def _note_verdicts(connection: Connection, run_id: int) -> None:
         for row in verdicts:
             here = known.get((row.ark_id, row.request_url))
             before = status_in(here) if here is not None and here.checked_at is not None else None
-            standing, happened = step(before, check_in(row, answers.behind(row), is_suspect=is_suspect), policy)
-            at = moment(standing.checked_at)
+            ark_status, happened = step(before, check_in(row, answers.behind(row), is_suspect=is_suspect), policy)
+            at = moment(ark_status.checked_at)
             rows.append(
                 {
                     "ark_id": row.ark_id,
@@ -149,7 +149,7 @@ def _note_verdicts(connection: Connection, run_id: int) -> None:
                     "first_seen_at": at if here is None else here.first_seen_at,
                     "verdict_id": row.verdict_id,
                     "checked_at": at,
-                    **_columns(standing),
+                    **_columns(ark_status),
                 }
             )
             events += [
@@ -221,7 +221,7 @@ class _Answers:
 
 
 def known_arks(connection: Connection) -> Iterator[KnownArk]:
-    """Every ARK at every URL with its standing, in the order of the store."""
+    """Every ARK at every URL with its status, in the order of the store."""
     latest, ark = schema.latest, schema.ark
     columns = (latest.c.request_url, latest.c.host, latest.c.state, latest.c.checked_at, latest.c.gone_at)
     query = select(ark.c.ark_id, ark.c.ark, ark.c.naan, *columns).join_from(latest, ark).order_by(latest.c.latest_id)
@@ -252,7 +252,7 @@ def check_in(verdict: Row[Any], answer: Row[Any] | None, *, is_suspect: bool) ->
 
 
 def status_in(row: Row[Any]) -> ArkStatus:
-    """The standing in a row of `latest` that has the object's outcome as well."""
+    """The status in a row of `latest` that has the object's outcome as well."""
     return ArkStatus(
         state=ArkState(row.state),
         since=datetime.fromisoformat(row.since),
@@ -268,17 +268,17 @@ def status_in(row: Row[Any]) -> ArkStatus:
     )
 
 
-def _columns(standing: ArkStatus) -> dict[str, Any]:
-    known = {name: value for name in _OF_SEEN if (value := getattr(standing.known, name)) is not None}
+def _columns(ark_status: ArkStatus) -> dict[str, Any]:
+    known = {name: value for name in _OF_SEEN if (value := getattr(ark_status.known, name)) is not None}
     return {
-        "state": standing.state.value,
-        "since": moment(standing.since),
-        "reason": standing.reason,
-        "strikes": standing.strikes,
-        "first_strike_at": moment(standing.first_strike_at) if standing.first_strike_at else None,
-        "last_strike_at": moment(standing.last_strike_at) if standing.last_strike_at else None,
-        "worked_at": moment(standing.worked_at) if standing.worked_at else None,
-        "memory": {"turns": [moment(turn) for turn in standing.turns], "known": known},
+        "state": ark_status.state.value,
+        "since": moment(ark_status.since),
+        "reason": ark_status.reason,
+        "strikes": ark_status.strikes,
+        "first_strike_at": moment(ark_status.first_strike_at) if ark_status.first_strike_at else None,
+        "last_strike_at": moment(ark_status.last_strike_at) if ark_status.last_strike_at else None,
+        "worked_at": moment(ark_status.worked_at) if ark_status.worked_at else None,
+        "memory": {"turns": [moment(turn) for turn in ark_status.turns], "known": known},
     }
 
 

@@ -102,23 +102,23 @@ def due_at(known: KnownArk, policy: RecheckPolicy) -> datetime | None:
     return _EPOCH + interval * (math.ceil(checked + 0.5 - phase) + phase)
 
 
-def due(standings: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> list[KnownArk]:
+def due(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> list[KnownArk]:
     """What is to be checked *now*: what somebody asked for, then the least recently checked, one host after the other.
 
     A host with many ARKs gets as many turns as any other while others wait.
     """
     hosts: defaultdict[str, list[KnownArk]] = defaultdict(list)
-    for known in standings:
+    for known in known_arks:
         if _may_be_due(known, policy, now) and (moment := due_at(known, policy)) is not None and moment <= now:
             hosts[known.host].append(known)
     queues = [deque(sorted(waiting, key=_longest_ago)) for waiting in hosts.values()]
     return list(_in_turn(sorted(queues, key=lambda queue: _longest_ago(queue[0]))))
 
 
-def next_due_at(standings: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> datetime | None:
+def next_due_at(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> datetime | None:
     """When something will be due that is not due *now*; None if nothing ever will."""
     first: datetime | None = None
-    for known in standings:
+    for known in known_arks:
         if first is None or _may_be_due(known, policy, first):
             moment = due_at(known, policy)
             if moment is not None and moment > now and (first is None or moment < first):

@@ -324,7 +324,7 @@ def _waiting(
 
 
 def touched(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[tuple[Any, list[TriageDecision]]]:
-    """The ARKs and URLs of the store that decisions are about, as rows with their standing, each with its decisions."""
+    """The ARKs and URLs of the store that decisions are about, as rows with their status, each with its decisions."""
     if not made:
         return
     decided = TriageDecisions(made)

@@ -178,7 +178,7 @@ class Pace:
     unconnected: int = 0
     """How many of those, in a row, did not even get a connection."""
     has_answered: bool = False
-    standing: HostState = HostState.ASKED
+    state: HostState = HostState.ASKED
     try_from: float = _NEVER
     """When a host that is held may be tried at the earliest."""
     reason: Reason | None = None
@@ -190,7 +190,7 @@ class Pace:
 
     def wait_s(self, now: float) -> float | None:
         """The seconds until the next request may start; None where only another event can tell."""
-        if self.standing is HostState.HELD or self.in_flight >= self._most_in_flight:
+        if self.state is HostState.HELD or self.in_flight >= self._most_in_flight:
             return None
         return max(self.last_start + self.gap_s - now, self.open_again_at - now, 0.0)
 
@@ -200,7 +200,7 @@ class Pace:
 
     @property
     def _most_in_flight(self) -> int:
-        return 1 if self.standing is HostState.TRIED else self.allowance.concurrency
+        return 1 if self.state is HostState.TRIED else self.allowance.concurrency
 
     # -- what happens
 
@@ -228,7 +228,7 @@ class Pace:
             failures=0,
             unconnected=0,
             has_answered=True,
-            standing=HostState.ASKED,
+            state=HostState.ASKED,
             reason=None,
         )
         return pace.paused(now + wish_s) if wish_s else pace
@@ -237,7 +237,7 @@ class Pace:
         """A request got no answer, and that ended its chain; *words* say what it ran into, and where and when."""
         if end not in _NO_ANSWER:
             return self.ended()
-        is_tried = self.standing is HostState.TRIED
+        is_tried = self.state is HostState.TRIED
         pace = replace(
             self._with_one_less(),
             failures=self.failures + 1,
@@ -249,14 +249,14 @@ class Pace:
         told = f"not asked: no answer {pace.failures} times in a row, the last time {words}"
         if is_tried:
             reason = Reason(end, f"{told}; that was the last try")
-            return replace(pace, standing=HostState.GIVEN_UP, reason=reason)
+            return replace(pace, state=HostState.GIVEN_UP, reason=reason)
         try_from = now + min(patience.backoff(DEAD_AFTER), patience.longest_wait_s)
-        return replace(pace, standing=HostState.HELD, try_from=try_from, reason=Reason(end, told))
+        return replace(pace, state=HostState.HELD, try_from=try_from, reason=Reason(end, told))
 
     def ended(self) -> Pace:
         """A request came to an end that says nothing of the host: it was stopped, or our own rules held it back."""
-        standing = HostState.HELD if self.standing is HostState.TRIED else self.standing
-        return replace(self._with_one_less(), standing=standing)
+        state = HostState.HELD if self.state is HostState.TRIED else self.state
+        return replace(self._with_one_less(), state=state)
 
     def _with_one_less(self) -> Pace:
         return replace(self, in_flight=max(self.in_flight - 1, 0))
@@ -266,27 +266,27 @@ class Pace:
     def is_held(self, now: float, patience: Patience) -> bool:
         """Whether nothing will be sent for as long as there is anything else to do."""
         is_paused = self.open_again_at - now > patience.longest_wait_s
-        return self.standing is HostState.HELD or (is_paused and self.standing is not HostState.GIVEN_UP)
+        return self.state is HostState.HELD or (is_paused and self.state is not HostState.GIVEN_UP)
 
     def with_nothing_else_to_do(self, now: float, patience: Patience) -> Pace:
         """What becomes of a host that is held when all others have been asked: it is tried, waited for, or given up."""
-        if self.standing is HostState.HELD and now >= self.try_from:
-            return replace(self, standing=HostState.TRIED)
+        if self.state is HostState.HELD and now >= self.try_from:
+            return replace(self, state=HostState.TRIED)
         is_paused = self.open_again_at - now > patience.longest_wait_s
-        if is_paused and self.standing is not HostState.GIVEN_UP:
+        if is_paused and self.state is not HostState.GIVEN_UP:
             words = (
                 f"not asked: the host wants to be left alone for longer than the {patience.longest_wait_s:g} s we wait"
             )
-            return replace(self, standing=HostState.GIVEN_UP, reason=Reason(ChainEnd.UNDETERMINED, words))
+            return replace(self, state=HostState.GIVEN_UP, reason=Reason(ChainEnd.UNDETERMINED, words))
         return self
 
     def at_another_stage(self) -> Pace:
         """What is left of it when other questions begin: a host that was given up is asked again, once."""
-        if self.standing is HostState.ASKED:
+        if self.state is HostState.ASKED:
             return self
         return replace(
             self,
-            standing=HostState.ASKED,
+            state=HostState.ASKED,
             failures=min(self.failures, DEAD_AFTER - 1),
             unconnected=min(self.unconnected, DEAD_AFTER - 1),
             has_answered=False,

@@ -138,7 +138,7 @@ class HostThrottle:
         known = self._hosts.get(host)
         if known is None:
             return self._allowances.of(host, is_own=self._is_own(host)).concurrency + 1
-        if known.pace.standing is HostState.GIVEN_UP:
+        if known.pace.state is HostState.GIVEN_UP:
             return known.pace.allowance.concurrency + 50
         if known.pace.is_held(self._clock(), self._patience):
             return 0
@@ -209,7 +209,7 @@ class HostThrottle:
         return found
 
     def _line_up(self, host: _Host) -> asyncio.Future[HostLease | None]:
-        if host.pace.standing is HostState.GIVEN_UP and host.pace.reason is not None:
+        if host.pace.state is HostState.GIVEN_UP and host.pace.reason is not None:
             raise NotAsked(host.pace.reason)
         waiting: asyncio.Future[HostLease | None] = asyncio.get_running_loop().create_future()
         host.waiting.append(waiting)
@@ -302,7 +302,7 @@ class HostThrottle:
         self._quiet_looks = 0 if is_busy or turns != self._turns else self._quiet_looks + 1
         for host in held if self._quiet_looks >= QUIET_LOOKS else ():
             host.pace = host.pace.with_nothing_else_to_do(now, self._patience)
-            if host.pace.standing is HostState.GIVEN_UP:
+            if host.pace.state is HostState.GIVEN_UP:
                 self._give_up(host)
             self._move_on(host)
         if held:
@@ -347,7 +347,7 @@ class HostSlot:
         host, throttle = self._host, self._throttle
         if self._after is None:
             host.pace = host.pace.ended()
-        if host.pace.standing is HostState.GIVEN_UP:
+        if host.pace.state is HostState.GIVEN_UP:
             throttle._give_up(host)
         throttle._done(host, self._claim, self._wish_s)
 

@@ -264,7 +264,7 @@ class Store:
             return run_id
 
     def set_status_policy(self, policy: StatusPolicy) -> None:
-        """Keep the standing of ARKs by *policy* from now on; if it was another, all history is read again by it."""
+        """Keep the status of ARKs by *policy* from now on; if it was another, all history is read again by it."""
         with self._writing() as connection:
             latest.keep_by(connection, policy)
 
@@ -364,7 +364,7 @@ class Store:
     def record_verdicts(self, run_id: int, verdicts: Iterable[Verdict]) -> None:
         """Record what all observations of a run amount to, in place of what fewer of them did before.
 
-        And what that makes of the standing of its ARKs. *verdicts* may read the store as they go, by `reading`.
+        And what that makes of the status of its ARKs. *verdicts* may read the store as they go, by `reading`.
         """
         with self._writing() as connection:
             connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")  # of `latest`, which is made again below
@@ -656,7 +656,7 @@ class Store:
             return [observation_in(row) for row in connection.execute(query)]
 
     def known_arks(self) -> Iterator[KnownArk]:
-        """Every ARK at every URL that was ever cited or checked, with its standing; in the order of the store."""
+        """Every ARK at every URL that was ever cited or checked, with its status; in the order of the store."""
         with self._engine.connect() as connection:
             yield from latest.known_arks(connection)
 

@@ -73,11 +73,11 @@ def _equal_elsewhere(frames: Frames) -> Iterator[Group]:
 
 def containers(frames: Frames) -> pd.DataFrame:
     """One row a whole of which parts are cited or judged; those that fail first, then by number of parts and by ARK."""
-    standings = ark_statuses(frames)
-    family = dict(rows_of(standings[["ark", "family"]]))
-    outcome = dict(rows_of(standings[["ark", "object"]]))
+    ark_states = ark_statuses(frames)
+    family = dict(rows_of(ark_states[["ark", "family"]]))
+    outcome = dict(rows_of(ark_states[["ark", "object"]]))
     parts: dict[str, list[str]] = {}
-    for ark in standings["ark"][standings["ark"].str.count("/|[.]") > 1]:
+    for ark in ark_states["ark"][ark_states["ark"].str.count("/|[.]") > 1]:
         for whole in Ark.parse(ark).implied:
             parts.setdefault(str(whole), []).append(ark)
     rows = [

@@ -73,9 +73,9 @@ def joins(frames: Frames) -> pd.DataFrame:
 
 def check_failures(frames: Frames) -> pd.DataFrame:
     """One row an ARK whose check character fails; ordered by citations, the most first, then by ARK."""
-    standings = ark_statuses(frames)
+    ark_states = ark_statuses(frames)
     checks = checks_of(frames)
-    failing = standings[standings["ark"].map(lambda ark: checks[ark][0]).eq(CheckCharacter.FAILS.value)]
+    failing = ark_states[ark_states["ark"].map(lambda ark: checks[ark][0]).eq(CheckCharacter.FAILS.value)]
     rows = failing.assign(suggestions=failing["ark"].map(lambda ark: checks[ark][1]))
     rows = rows.merge(citation_counts(frames, "ark_id"), on="ark_id", how="left")
     first = frames.mentions.sort_values(["document", "ordinal"]).drop_duplicates("ark_id")
