@@ -1,5 +1,6 @@
 # make demo   sets everything up and runs the whole audit on real documents, over a web on loopback
 # make examples  brings docs/examples up to date with what the demo reports
+# make picture   makes the README's picture of the report anew, with Chromium
 # make test   sets everything up and runs the tests
 # make properties  looks for new counterexamples to what the tests say of any text, for as long as that takes
 # make fuzz   looks for bytes that break a promise, guided by coverage; SECONDS=60 for each of seven targets
@@ -13,7 +14,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo examples test ark-server properties fuzz audit lock bench lint format build clean
+.PHONY: demo examples picture test ark-server properties fuzz audit lock bench lint format build clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed
@@ -21,6 +22,10 @@ demo: $(VENV)/installed
 
 examples: demo
 	$(BIN)/python -m arkaudit.demo.examples demo-report/audit.db docs/examples
+
+picture: demo
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=1280,1000 --virtual-time-budget=8000 \
+		--screenshot=docs/images/report.png file://$(CURDIR)/demo-report/index.html
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -q -n auto --dist loadfile
