@@ -13,6 +13,7 @@ from extractors.find import find_arks
 from extractors.readers import epub as reader
 from extractors.readers.epub import read_epub
 from tests.packages import epub, zipped
+from tests.readings import assert_sound
 from tests.vectors import FOLDER, vectors
 
 BOOK = (Path(__file__).parent / "fixtures" / "office" / "text.epub").read_bytes()
@@ -93,8 +94,10 @@ def test_a_book_of_too_many_pieces_is_read_up_to_a_limit(monkeypatch):
 
 @given(st.binary(max_size=200))
 def test_no_bytes_raise(data):
-    read_epub(data)
-    read_epub(b"PK\x03\x04" + data)
+    for book in (data, b"PK\x03\x04" + data):
+        reading = read_epub(book)
+        assert_sound(reading)
+        assert reading.findings
 
 
 @given(st.data())
@@ -102,4 +105,8 @@ def test_no_damage_to_a_real_book_raises(data):
     whole = bytearray(BOOK)
     for _ in range(data.draw(st.integers(1, 20))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
-    read_epub(bytes(whole[: data.draw(st.integers(0, len(whole)))]))
+    damaged = bytes(whole[: data.draw(st.integers(0, len(whole)))])
+    reading = read_epub(damaged)
+    assert_sound(reading)
+    assert reading.blocks or reading.findings
+    assert read_epub(damaged) == reading

@@ -13,6 +13,7 @@ from extractors.readers.markup import html, html_source
 from extractors.readers.markup.html import read_html
 from extractors.readers.markup.targets import may_hold_ark
 from tests.html_events import blocks_by_events
+from tests.readings import assert_sound
 from tests.vectors import vectors
 
 ARK = b"<p>ark:/12148/x5"
@@ -174,7 +175,9 @@ def test_a_hostile_page_takes_linear_time(page):
 
 @given(st.binary() | st.text(alphabet="<>/!-abrk&;:=\"' \0é").map(str.encode))
 def test_no_page_raises(data):
-    read_html(data)
+    reading = read_html(data)
+    assert_sound(reading)
+    assert read_html(data) == reading
 
 
 # -- nothing is passed over

@@ -8,6 +8,7 @@ from pymarc import Field, Indicators, Record, Subfield
 from extractors.formats import read_document
 from extractors.readers import marc
 from extractors.readers.marc import read_marc
+from tests.readings import assert_sound
 
 ARK = "https://n2t.net/ark:/12345/x5"
 
@@ -159,6 +160,7 @@ def test_no_bytes_raise(changes):
     data = changes if isinstance(changes, bytes) else VALID
     for start, length, put in changes if isinstance(changes, list) else ():
         data = data[:start] + put + data[start + length :]
-    for block in read_marc(data).blocks:
-        block.text.encode()
-        block.place.encode()
+    reading = read_marc(data)
+    assert_sound(reading)
+    if data == VALID:
+        assert [block.text for block in reading.blocks] == [block.text for block in read_marc(VALID).blocks] != []

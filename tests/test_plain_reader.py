@@ -69,4 +69,8 @@ def test_ascii_in_utf16_is_recognized_in_either_order(text):
 
 @given(st.binary(), st.none() | st.text() | st.sampled_from(["utf-8", "utf-16", "shift_jis", "gb18030", "idna"]))
 def test_no_bytes_raise_under_any_label(data, label):
-    decode(data, label)
+    decoded = decode(data, label)
+    decoded.text.encode()
+    if data.isascii() and b"\0" not in data and label in (None, "utf-8"):
+        assert decoded.text == data.decode()
+    assert decode(data, label) == decoded

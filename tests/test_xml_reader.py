@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from extractors.readers.markup import xml
 from extractors.readers.markup.xml import read_xml
+from tests.readings import assert_sound
 from tests.vectors import vectors
 
 
@@ -162,7 +163,9 @@ def test_a_hostile_document_takes_linear_time(document):
 
 @given(st.binary() | st.text(alphabet="<>/!-abx&;:=\"'[] \0é").map(str.encode))
 def test_no_document_raises(data):
-    read_xml(data)
+    reading = read_xml(data)
+    assert_sound(reading)
+    assert read_xml(data) == reading
 
 
 @pytest.mark.parametrize(
