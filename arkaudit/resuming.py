@@ -70,7 +70,7 @@ def fingerprint(texts: Sequence[str]) -> str:
     >>> fingerprint(["ark:12148/x5", "ark:12148/x6"])
     '2 lines, sha256 0e31ec23e6aadf73'
     """
-    digest = hashlib.sha256("\\n".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
+    digest = hashlib.sha256("\n".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{len(texts)} lines, sha256 {digest[:16]}"
 
 

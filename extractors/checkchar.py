@@ -124,7 +124,6 @@ SHOULDERS = frozenset(
         ("21547", "p1"),
     }
 )
-KNOWN_ZONES: Mapping[Key, Zone] = {key: claim.zone for key, claim in KNOWN_CLAIMS.items() if claim.zone is not None}
 
 _ORDINALS = {alphabet: {char: at for at, char in enumerate(alphabet)} for alphabet in (BETANUMERIC, UPPER_CASE)}
 

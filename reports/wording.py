@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from crawler.history.ark_status import ArkState, EventKind
+from crawler.history.ark_status import ArkState
 from crawler.observations import CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports.remediation.causes import Cause, Fault
 
@@ -110,16 +110,6 @@ STATE_MEANINGS: Final[Mapping[ArkState, str]] = {
     ArkState.UNDETERMINED: "Its checks don't allow a judgement.",
     ArkState.SKIPPED: "An example or a test: never requested.",
 }
-
-EVENT_MEANINGS: Final[Mapping[EventKind, str]] = {
-    EventKind.BROKE: "It worked, and fails now.",
-    EventKind.GONE: "No document that can be read cites it any more.",
-    EventKind.MOVED: "It works, and lands elsewhere than before.",
-    EventKind.CHANGED: "It works, and what is there or what is said of it is otherwise than before.",
-    EventKind.RECOVERED: "It failed, and works again.",
-    EventKind.NEW: "It was seen for the first time.",
-}
-
 
 CAUSE_NAMES: Final[Mapping[Cause, str]] = {
     Cause.LABEL_FORM: "the resolver knows only one form of the label",

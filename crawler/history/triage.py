@@ -156,7 +156,6 @@ class TriageState:
 
 #: States that last, and of which one can say since when they do.
 _LASTING: Final = frozenset({ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING})
-UNTREATED: Final = TriageState()
 
 
 def treatment(decisions: Iterable[TriageDecision], problem: Problem, today: date) -> TriageState:

@@ -22,7 +22,6 @@ _HTML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html)\b", re.IGNOR
 _MARKUP = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*<")
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
 _SITEMAP_ROOTS = frozenset({"urlset", "sitemapindex"})
-_FEED_ROOTS = frozenset({"rss", "feed", "RDF"})
 _RSS_1 = b"http://purl.org/rss/1.0/"
 
 

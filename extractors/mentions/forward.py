@@ -14,10 +14,9 @@ from extractors.checkchar import CheckCharacter
 from extractors.conformance import Remark
 from extractors.document_model import Block, Role
 from extractors.mentions.gaps import Gaps
-from extractors.mentions.mapped import mapped_ark
 from extractors.mentions.mention import Mention, NamespaceMention
 from extractors.mentions.notes import Notes
-from extractors.mentions.pieces import Pieces
+from extractors.mentions.pieces import Pieces, mapped_ark
 from extractors.mentions.resolver import WrittenResolver, resolver_before
 from extractors.normalize import NotAnArk
 from extractors.repair import ODD_BLANK, UNSPACED, WRAP, OffsetMap

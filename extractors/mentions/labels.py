@@ -40,15 +40,6 @@ def label_signs(text: str) -> Iterator[int]:
     return found[0] if len(found) == 1 else merge(*found)
 
 
-def may_hold_label(text: str) -> bool:
-    """Whether a label may stand in *text*.
-
-    >>> may_hold_label("bookmarks: these"), may_hold_label("bookmark: this")
-    (False, True)
-    """
-    return next(label_signs(text), None) is not None
-
-
 def _colons(text: str) -> Iterator[int]:
     is_dense = text.count(":", 0, _SAMPLE_CHARS) > _DENSE
     places = (found.start() for found in _COLON.finditer(text)) if is_dense else _sparse_colons(text)

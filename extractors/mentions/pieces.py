@@ -10,6 +10,12 @@ from extractors.repair import OffsetMap
 #: Escapes of what would end an ARK in prose: blanks, quotation marks, closing brackets, punctuation.
 _ESCAPED_TAIL = re.compile(r"%(?:25)*(?:20|2[12779CEce]|3[AaBbEe]|5[Dd]|7[Dd])")
 
+#: ARKs in the forms that file systems take. Pairtree (draft-kunze-pairtree-01, 3) writes ``=`` for a slash, ``+`` for a
+#: colon and ``,`` for a period: ``ark+=12148=btv1b8``; in file names it is ``ark_12148_btv1b8``.
+_WORD = re.compile(r"[0-9A-Za-z]{1,255}")
+_PAIRTREE_NAME = re.compile(r"[0-9A-Za-z=+,~*@_$-]{1,255}")
+_PAIRTREE = str.maketrans("=+,", "/:.")
+
 Piece = tuple[str, int, int]
 
 
@@ -99,3 +105,20 @@ class Pieces:
             else:
                 spans.append((first, last))
         return tuple(spans)
+
+
+def mapped_ark(text: str, start: int, *, is_file_name: bool) -> list[Piece]:
+    """NAAN, slash and name of the mapped ARK whose NAAN begins at *start*; nothing where none does.
+
+    >>> [chars for chars, _, _ in mapped_ark("ark+=13030=xt12t3,pdf", 5, is_file_name=False)]
+    ['13030', '/', 'xt12t3.pdf']
+    """
+    separator, names = ("_", _WORD) if is_file_name else ("=", _PAIRTREE_NAME)
+    naan = _WORD.match(text, start)
+    if not naan or not text.startswith(separator, naan.end()):
+        return []
+    name = names.match(text, naan.end() + 1)
+    if not name:
+        return []
+    chars: str = name[0] if is_file_name else name[0].translate(_PAIRTREE)
+    return [(naan[0], *naan.span()), ("/", naan.end(), naan.end() + 1), (chars, *name.span())]

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 
 import regex
-from spellchecker import SpellChecker
 
 #: Words that tell a language: frequent, short, and rarely used in the others.
 _FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
@@ -55,5 +54,7 @@ def languages(text: str) -> tuple[str, ...]:
 
 @cache
 def _word_list(language: str) -> frozenset[str]:
+    from spellchecker import SpellChecker  # takes longer than many a document
+
     words: Mapping[str, int] = SpellChecker(language=language).word_frequency.dictionary
     return frozenset(words)
