@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import scrapy.core.downloader.contextfactory  # noqa: F401  (first, while there are few frames: it looks at each)
@@ -29,6 +30,7 @@ from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.seeds import Seeds
 from crawler.settling import settle_readings
+from crawler.sources.source_reader import SourceWorker
 from crawler.spiders.arks import ArksSpider
 from crawler.spiders.documents import DocumentsSpider
 from crawler.storage.errors import StoreUnwritable
@@ -38,7 +40,7 @@ from crawler.storage.store import FINISHED, Store
 from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.ark import Ark
 from extractors.documents import document_name
-from extractors.isolated import document_worker
+from extractors.isolated import DocumentWorker, document_worker
 from extractors.naan import Registry
 
 Target = tuple[Ark, str]
@@ -82,102 +84,165 @@ def audit(
     for folder, finding in seeds.folder_findings.items() if seeds is not None else ():
         store.record_findings(run_id, document_name(folder), [finding])
         say(f"{document_name(folder)}: {finding.kind}: {finding.detail}")
-    registry = load_registry(cache_folder())
-    probed = {(result.host, result.port) for result in store.tls_results(run_id)}
-    is_read = targets is not None
-    """Whether all documents are there, so that it is settled which ARKs are asked about."""
+    AuditRun(config, store, run_id, seeds, targets, readings or {}, resolve=resolve, heard=heard).live(
+        console, on_start=on_start
+    )
+    return run_id
 
-    def settled(*, as_asked: bool = False) -> list[Target]:
-        nonlocal is_read
-        if targets is not None:
-            return list(targets)
-        if not is_read:
-            store.note_finders(run_id)
-            decide_unresolved(store, run_id, resolver=config.resolver)
-            record_registry_findings(store, run_id, registry)
-            is_read = True
-        if not resolve:
+
+class AuditRun:
+    """A run's life, once it was begun: its spiders run one after the other, what they observe is judged, it ends."""
+
+    def __init__(
+        self,
+        config: Config,
+        store: Store,
+        run_id: int,
+        seeds: Seeds | None,
+        targets: Sequence[Target] | None,
+        readings: Mapping[str, Sequence[CandidateReading]],
+        *,
+        resolve: bool,
+        heard: Callable[[Verdict], None],
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._run_id = run_id
+        self._seeds = seeds
+        self._targets = targets
+        self._readings = readings
+        self._resolve = resolve
+        self._heard = heard
+        self._registry = load_registry(cache_folder())
+        self._probed = {(result.host, result.port) for result in store.tls_results(run_id)}
+        self._is_read = targets is not None
+        """Whether all documents are there, so that it is settled which ARKs are asked about."""
+
+    def live(self, console: Console, *, on_start: Callable[[Crawler], None] | None = None) -> None:
+        """Crawl and judge; the run has ended then, well or badly. Raises as `audit` does."""
+        try:
+            with document_worker() as worker, source_worker() as sources, RunProgress(console) as progress:
+                self._crawl(worker, sources, progress, on_start)
+                self._judge(progress)
+            self._store.end_run(self._run_id, at=_now(), state=FINISHED)
+        except (KeyboardInterrupt, RunInterrupted) as interrupt:
+            self._stop(is_patient=isinstance(interrupt, RunInterrupted) and not interrupt.at_once)
+            raise AuditInterrupted(self._run_id) from None
+        except Exception:
+            with suppress(StoreUnwritable):
+                self._store.end_run(self._run_id, at=_now(), state="failed")
+            raise
+
+    # -- its spiders
+
+    def _crawl(
+        self,
+        worker: DocumentWorker,
+        sources: SourceWorker,
+        progress: RunProgress,
+        on_start: Callable[[Crawler], None] | None,
+    ) -> None:
+        def started(crawler: Crawler) -> None:
+            progress.watch(crawler)
+            if on_start is not None:
+                on_start(crawler)
+
+        stages = []
+        if self._seeds is not None:
+            stages.append(
+                SpiderStage(DocumentsSpider, partial(self._documents, self._seeds, worker, sources, progress))
+            )
+        if self._resolve:
+            stages.append(SpiderStage(ArksSpider, partial(self._arks, progress)))
+        run_stages(stages, self._config.settings(), on_start=started)
+
+    def _documents(
+        self, seeds: Seeds, worker: DocumentWorker, sources: SourceWorker, progress: RunProgress
+    ) -> dict[str, Any]:
+        """The arguments of the documents spider."""
+        progress.stage("documents", None, done=self._store.counts(self._run_id)["documents"])
+        return {
+            **self._of_run,
+            "plan": crawl_plan(self._config, seeds, today=datetime.now(UTC).date()),
+            "files": seeds.files,
+            "source_files": seeds.named_files,
+            "resolver": self._config.resolver,
+            "worker": worker,
+            "source_worker": sources,
+            "patience": self._config.patience,
+        }
+
+    def _arks(self, progress: RunProgress) -> dict[str, Any]:
+        """The arguments of the arks spider, when all documents are there."""
+        config, asked = self._config, self._settled(as_asked=True)
+        done = Frontier(self._store, self._run_id, ARKS).counts()[FrontierState.DONE]
+        progress.stage("ARKs", sum(not ark.is_skipped for ark, _ in asked), done=done)
+        rules = AskingRules(
+            registry=_with_dns(self._registry, asked) if config.resolve.maptr else self._registry,
+            resolver=config.resolver,
+            direct=config.resolve.direct,
+            legacy=config.resolve.legacy_inflections,
+            conformance=config.resolve.conformance,
+            conformance_from=config.resolve.conformance_from,
+            closed=config.closed_collections,
+            patience=config.patience,
+        )
+        return {**self._of_run, "targets": asked, "readings": self._possible(), "rules": rules}
+
+    @property
+    def _of_run(self) -> dict[str, Any]:
+        return {"store": self._store, "run_id": self._run_id, "probed_hosts": self._probed}
+
+    # -- what is asked about, and what it is judged by
+
+    def _settled(self, *, as_asked: bool = False) -> list[Target]:
+        """The ARKs that are asked about, or cited, with their URLs; all documents are there."""
+        if self._targets is not None:
+            return list(self._targets)
+        if not self._is_read:
+            self._store.note_finders(self._run_id)
+            decide_unresolved(self._store, self._run_id, resolver=self._config.resolver)
+            record_registry_findings(self._store, self._run_id, self._registry)
+            self._is_read = True
+        if not self._resolve:
             return []
         # Sorted, so that what is asked about one for many is asked about the same one every time.
-        cited = store.cited_arks(run_id, as_asked=as_asked)
-        return sorted((ark, url) for ark, url in cited if not registry.names_only(ark))
+        cited = self._store.cited_arks(self._run_id, as_asked=as_asked)
+        return sorted((ark, url) for ark, url in cited if not self._registry.names_only(ark))
 
-    def possible() -> dict[str, Sequence[CandidateReading]]:
-        return {**other_readings(store.open_mentions(run_id)), **(readings or {})}
+    def _possible(self) -> dict[str, Sequence[CandidateReading]]:
+        return {**other_readings(self._store.open_mentions(self._run_id)), **self._readings}
 
-    def background() -> Background:
-        return Background(registry, possible(), config.closed_collections)
+    def _background(self) -> Background:
+        return Background(self._registry, self._possible(), self._config.closed_collections)
 
-    try:
-        with document_worker() as worker, source_worker() as sources, RunProgress(console) as progress:
+    # -- its end
 
-            def documents() -> dict[str, Any]:
-                assert seeds is not None
-                progress.stage("documents", None, done=store.counts(run_id)["documents"])
-                return {
-                    "store": store,
-                    "run_id": run_id,
-                    "probed_hosts": probed,
-                    "plan": crawl_plan(config, seeds, today=datetime.now(UTC).date()),
-                    "files": seeds.files,
-                    "source_files": seeds.named_files,
-                    "resolver": config.resolver,
-                    "worker": worker,
-                    "source_worker": sources,
-                    "patience": config.patience,
-                }
+    def _judge(self, progress: RunProgress) -> None:
+        """Settle what is doubtful by the answers, and judge all."""
+        background = self._background()
+        settle_readings(self._store, self._run_id)
+        asked = self._settled()
+        progress.stage(JUDGING, len(asked))
 
-            def arks() -> dict[str, Any]:
-                asked = settled(as_asked=True)
-                done = Frontier(store, run_id, ARKS).counts()[FrontierState.DONE]
-                progress.stage("ARKs", sum(not ark.is_skipped for ark, _ in asked), done=done)
-                return {
-                    "store": store,
-                    "run_id": run_id,
-                    "probed_hosts": probed,
-                    "targets": asked,
-                    "readings": possible(),
-                    "rules": AskingRules(
-                        registry=_with_dns(registry, asked) if config.resolve.maptr else registry,
-                        resolver=config.resolver,
-                        direct=config.resolve.direct,
-                        legacy=config.resolve.legacy_inflections,
-                        conformance=config.resolve.conformance,
-                        conformance_from=config.resolve.conformance_from,
-                        closed=config.closed_collections,
-                        patience=config.patience,
-                    ),
-                }
+        def judged(verdict: Verdict) -> None:
+            progress.judged()
+            self._heard(verdict)
 
-            def started(crawler: Crawler) -> None:
-                progress.watch(crawler)
-                if on_start is not None:
-                    on_start(crawler)
+        judge_run(self._store, self._run_id, asked, background, heard=judged)
 
-            stages = [SpiderStage(DocumentsSpider, documents)] if seeds is not None else []
-            stages += [SpiderStage(ArksSpider, arks)] if resolve else []
-            run_stages(stages, config.settings(), on_start=started)
-            about = background()
-            settle_readings(store, run_id)
-            asked = settled()
-            progress.stage(JUDGING, len(asked))
+    def _stop(self, *, is_patient: bool) -> None:
+        """Judge those targets of which all is asked, for whoever interrupted; note that the run can be gone on with.
 
-            def judged(verdict: Verdict) -> None:
-                progress.judged()
-                heard(verdict)
-
-            judge_run(store, run_id, asked, about, heard=judged)
-        store.end_run(run_id, at=_now(), state=FINISHED)
-    except (KeyboardInterrupt, RunInterrupted) as interrupt:
-        is_patient = isinstance(interrupt, RunInterrupted) and not interrupt.at_once
-        asked = settled(as_asked=True) if is_patient and is_read else []
-        _stop(store, run_id, asked, background, heard)
-        raise AuditInterrupted(run_id) from None
-    except Exception:
+        What only a whole run shows is left for its end; and what was to be asked once more has not failed.
+        """
+        targets = self._settled(as_asked=True) if is_patient and self._is_read else []
         with suppress(StoreUnwritable):
-            store.end_run(run_id, at=_now(), state="failed")
-        raise
-    return run_id
+            asked = Frontier(self._store, self._run_id, ARKS).settled() if targets else set()
+            done = [(ark, url) for ark, url in targets if url in asked or ark.is_skipped]
+            if done:
+                judge_run(self._store, self._run_id, done, self._background(), is_whole=False, heard=self._heard)
+            self._store.end_run(self._run_id, at=_now(), state="interrupted")
 
 
 def _begun(config: Config, store: Store, command: str, seeds: Seeds | None, decision: ResumeDecision | None) -> int:
@@ -206,25 +271,6 @@ def _asks_strangers(config: Config, seeds: Seeds | None, targets: Sequence[Targe
     urls = [*(seeds.urls if seeds else ()), *(url for ark, url in targets or () if not ark.is_skipped)]
     is_open = seeds is not None and resolve  # nobody knows yet which hosts are cited
     return is_open or any(not config.owns(host) for host in set(map(host_of, urls)))
-
-
-def _stop(
-    store: Store,
-    run_id: int,
-    targets: Sequence[Target],
-    background: Callable[[], Background],
-    heard: Callable[[Verdict], None],
-) -> None:
-    """Judge those of *targets* of which all is asked, for whoever interrupted; note that the run can be gone on with.
-
-    What only a whole run shows is left for its end; and what was to be asked once more has not failed.
-    """
-    with suppress(StoreUnwritable):
-        asked = Frontier(store, run_id, ARKS).settled() if targets else set()
-        done = [(ark, url) for ark, url in targets if url in asked or ark.is_skipped]
-        if done:
-            judge_run(store, run_id, done, background(), is_whole=False, heard=heard)
-        store.end_run(run_id, at=_now(), state="interrupted")
 
 
 def _with_dns(registry: Registry, asked: Sequence[Target]) -> Registry:
