@@ -1,0 +1,120 @@
+"""The file of a store: its one connection, and one transaction after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+from sqlalchemy import (
+    Connection,
+    Table,
+    bindparam,
+    select,
+)
+from sqlalchemy.dialects.sqlite import Insert, insert
+from sqlalchemy.engine import Engine
+from sqlalchemy.exc import DatabaseError
+
+from crawler import schema
+from crawler.storage.errors import StoreUnwritable
+from crawler.storage.stored_rows import ark_values
+from extractors.ark import Ark
+
+#: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
+PAGE = 500
+#: ARKs of which the key is remembered: those that pages close to each other cite.
+_ARKS_KNOWN = 8_000
+ARK_PARTS = (schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
+_ARK_IDS = select(schema.ark.c.ark_id, schema.ark.c.ark).where(schema.ark.c.ark.in_(bindparam("arks", expanding=True)))
+
+
+class Database:
+    """An open file, and the keys of ARKs in it."""
+
+    def __init__(self, engine: Engine, path: Path | None, lock: FileLock | None = None) -> None:
+        self._engine = engine
+        self.path = path
+        self._lock = lock
+        self._ark_ids: dict[Ark, int] = {}
+        self._writer: Connection | None = None
+        """Of the transaction that is under way, if one is."""
+
+    def close(self) -> None:
+        """Close the file; everything recorded is in it."""
+        self._engine.dispose()
+        if self._lock is not None:
+            with suppress(OSError):
+                Path(self._lock.lock_file).unlink()  # while it is ours; who waits for it sees that it is gone
+            self._lock.release()
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """One transaction. Raises `StoreUnwritable` when it could not be made durable; nothing of it is there then."""
+        try:
+            with self._engine.begin() as connection:
+                self._writer = connection
+                yield connection
+        except DatabaseError as problem:
+            self._ark_ids.clear()
+            raise StoreUnwritable(f"{self.path or 'the store in memory'}: {problem.orig}") from problem
+        finally:
+            self._writer = None
+
+    def transaction(self) -> AbstractContextManager[Connection]:
+        """One transaction, for what keeps tables of its own in the store. Raises `StoreUnwritable` as it ends."""
+        return self._writing()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection to read with; what it gives is to be taken whole before anything else is asked of the store.
+
+        Within a transaction it is that transaction's own, for there is but one connection to the file.
+        """
+        if self._writer is not None:
+            yield self._writer
+            return
+        with self._engine.connect() as connection:
+            yield connection
+
+    def _learn_ark_ids(self, connection: Connection, arks: Sequence[Ark]) -> None:
+        """Record *arks* that are not there yet, and remember the keys of all; `_ark_id` knows them then."""
+        unknown = [ark for ark in arks if ark not in self._ark_ids]
+        if not unknown:
+            return
+        if len(self._ark_ids) >= _ARKS_KNOWN:
+            self._ark_ids.clear()
+            unknown = list(arks)
+        connection.execute(adding(schema.ark), [ark_values(ark) for ark in unknown])
+        for start in range(0, len(unknown), PAGE):
+            by_text = {str(ark): ark for ark in unknown[start : start + PAGE]}
+            for row in connection.execute(_ARK_IDS, {"arks": list(by_text)}):
+                self._ark_ids[by_text[row.ark]] = row.ark_id
+
+    def _ark_id(self, connection: Connection, ark: Ark) -> int:
+        known = self._ark_ids.get(ark)
+        if known is not None:
+            return known
+        add_row(connection, schema.ark, ark_values(ark))
+        found = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
+        assert found is not None
+        if len(self._ark_ids) >= _ARKS_KNOWN:
+            self._ark_ids.clear()
+        self._ark_ids[ark] = found
+        return int(found)
+
+
+def add_row(connection: Connection, table: Table, values: Mapping[str, Any]) -> int | None:
+    """Insert a row; returns its key, or None when one with the same unique key is there."""
+    done = connection.execute(adding(table), values)
+    key = done.inserted_primary_key
+    return int(key[0]) if done.rowcount and key else None
+
+
+@cache
+def adding(table: Table) -> Insert:
+    """The statement that adds a row; made once, for making it costs more than running it."""
+    return insert(table).on_conflict_do_nothing()

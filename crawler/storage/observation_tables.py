@@ -1,0 +1,137 @@
+"""The observations of a store: answers about ARKs, and what was seen of hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
+
+from sqlalchemy import (
+    Connection,
+    bindparam,
+    func,
+    select,
+)
+from sqlalchemy.dialects.sqlite import Insert, insert
+
+from crawler import schema
+from crawler.observations import (
+    Observation,
+    Question,
+    TlsResult,
+)
+from crawler.resolving import SUCCESSES
+from crawler.storage.database import ARK_PARTS, PAGE, Database, adding
+from crawler.storage.stored_rows import observation_in, observation_values, tls_result_in
+
+
+class ObservationTables(Database):
+    """What is kept of answers, certificates, pauses and traffic."""
+
+    def _record_observations(self, connection: Connection, run_id: int, observations: Sequence[Observation]) -> None:
+        """Record those that are not there yet: a statement for all."""
+        self._learn_ark_ids(connection, list(dict.fromkeys(seen.ark for seen in observations)))
+        rows = [observation_values(run_id, self._ark_id(connection, seen.ark), seen) for seen in observations]
+        connection.execute(adding(schema.observation), rows)
+
+    def observations(self, run_id: int, questions: Collection[Question] = ()) -> Iterator[Observation]:
+        """Every observation of a run, in the order in which they were made; a page at a time.
+
+        Only those of some *questions*, if there are any.
+        """
+        seen = schema.observation
+        query = (
+            select(seen, *ARK_PARTS)
+            .join_from(seen, schema.ark)
+            .where(seen.c.run_id + 0 == run_id, seen.c.observation_id > bindparam("last"))  # + 0: not by that index
+            .order_by(seen.c.observation_id)
+            .limit(PAGE)
+        )
+        if questions:
+            query = query.where(seen.c.question.in_([question.value for question in questions]))
+        with self.reading() as connection:
+            first = connection.scalar(select(func.min(seen.c.observation_id)).where(seen.c.run_id == run_id))
+        last = (first or 1) - 1
+        while first is not None:
+            with self.reading() as connection:
+                rows = connection.execute(query, {"last": last}).all()
+            if not rows:
+                return
+            last = rows[-1].observation_id
+            yield from map(observation_in, rows)
+
+    def observations_about(self, run_id: int, request_urls: Sequence[str]) -> Iterator[Observation]:
+        """What a run observed for these URLs of object questions; in the order in which they were made for each."""
+        seen = schema.observation
+        query = (
+            select(seen, *ARK_PARTS)
+            .join_from(seen, schema.ark)
+            .where(seen.c.run_id == run_id, seen.c.request_url.in_(bindparam("urls", expanding=True)))
+            .order_by(seen.c.observation_id)
+        )
+        for start in range(0, len(request_urls), PAGE):
+            with self.reading() as connection:
+                rows = connection.execute(query, {"urls": list(request_urls[start : start + PAGE])}).all()
+            yield from map(observation_in, rows)
+
+    def observations_at(
+        self, run_id: int, request_url: str, question: Question | None = None, attempt: int | None = None
+    ) -> list[Observation]:
+        """What a run observed for one URL of an object question, by attempts; or the one answer to one of these."""
+        seen = schema.observation
+        query = (
+            select(seen, *ARK_PARTS)
+            .join_from(seen, schema.ark)
+            .where(seen.c.run_id == run_id, seen.c.request_url == request_url)
+            .order_by(seen.c.attempt, seen.c.observation_id)
+        )
+        if question is not None:
+            query = query.where(seen.c.question == question.value, seen.c.attempt == attempt)
+        with self.reading() as connection:
+            return [observation_in(row) for row in connection.execute(query)]
+
+    def landings(self, run_id: int) -> Mapping[str, str]:
+        """Where redirects have led to a success, by the URL of the object question; of several attempts the last."""
+        seen = schema.observation.c
+        query = (
+            select(seen.request_url, seen.status, seen.hop_count, seen.final_url)
+            .where(seen.run_id == run_id, seen.question == Question.OBJECT.value)
+            .order_by(seen.request_url, seen.attempt)
+        )
+        found: dict[str, str] = {}
+        with self.reading() as connection:
+            for row in connection.execute(query):
+                found.pop(row.request_url, None)
+                if row.hop_count and row.status in SUCCESSES:
+                    found[row.request_url] = row.final_url
+        return found
+
+    def tls_results(self, run_id: int) -> Iterator[TlsResult]:
+        """What was seen of the certificates of a run's hosts."""
+        query = select(schema.tls_probe).where(schema.tls_probe.c.run_id == run_id)
+        with self._engine.connect() as connection:
+            for row in connection.execute(query):
+                yield tls_result_in(row)
+
+    def tls_result_of_day(self, host: str, port: int, *, day: str, means: str) -> TlsResult | None:
+        """What a handshake with a host told on a *day* (ISO 8601, UTC) in any run, by these *means*, if one did."""
+        probe = schema.tls_probe.c
+        query = (
+            select(schema.tls_probe)
+            .where(probe.host == host, probe.port == port, probe.means == means, probe.trusted.is_not(None))
+            .where(probe.at.startswith(day))
+            .order_by(probe.at.desc())
+            .limit(1)
+        )
+        with self._engine.connect() as connection:
+            row = connection.execute(query).first()
+            return None if row is None else tls_result_in(row)
+
+
+@cache
+def adding_up() -> Insert:
+    """The statement that counts what went to a host together with what went there before in the run."""
+    known = schema.host_traffic.c
+    new = insert(schema.host_traffic)
+    added = {"requests": known.requests + new.excluded.requests, "failures": known.failures + new.excluded.failures}
+    latest = {name: new.excluded[name] for name in ("interval_s", "crawl_delay_s", "given_up")}
+    return new.on_conflict_do_update(index_elements=["run_id", "host"], set_={**added, **latest})
