@@ -6,7 +6,7 @@ A name that is broken in a cell goes on in the next line of the same cell, whate
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,7 +16,9 @@ _GAP_BEFORE = re.compile(r"(?:\S[ ]{2,}|\|[ ]*)(?=\S)")
 _GAP_BEHIND = re.compile(r"[ ]{2,}(?=\S)|[ ]*\|")
 #: ``+------+-----+``, ``|------|``, ``------  -----``: the rows of a table are parted by it.
 _RULE = re.compile(r"[ \t]*(?=[^\n]*[-=]{3})[-=+|: ]+\Z")
-_MOST_LINES = 200  # of a column, on either side of a label
+_MOST_LINES_ABOVE, _MOST_LINES_BELOW = 100, 1000  # a label
+_MOST_FAILURES = 200  # labels in a row with gaps beside them that part no columns
+_MOST_BESIDE = 8
 _FEWEST_ROWS = 3  # lines with text on both sides of a river of blanks; with bars, one less
 _MOST_ALIGNED = 0.6
 _LONGEST_LINE = 400
@@ -50,10 +52,9 @@ class TextColumn:
         """
         return "\n".join(map(self._shown, self.text[self.start : self.end].split("\n")))
 
-    def lines(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield where in the text stands what stands alone between two offsets, line by line without its blanks."""
-        alone = self.alone()[start:end]
-        for line in re.finditer(r"[^ \n](?:[^\n]*[^ \n])?", alone):
+    def lines(self, alone: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield where in the text stands what stands *alone* between two offsets, line by line without its blanks."""
+        for line in re.finditer(r"[^ \n](?:[^\n]*[^ \n])?", alone[start:end]):
             yield self.start + start + line.start(), self.start + start + line.end()
 
     def line_slack(self) -> tuple[tuple[int, float], ...]:
@@ -79,7 +80,9 @@ def columns_of(text: str) -> list[TextColumn]:
     if "  " not in text and "|" not in text:
         return []
     lines: _TextLines | None = None
+    failed = 0
     found: list[TextColumn] = []
+    floors: dict[tuple[int, int | None], int] = {}  # a column that goes on begins where it was left
     for word in _WORD.finditer(text):
         if found and found[-1].holds(word.start()):
             continue
@@ -92,9 +95,16 @@ def columns_of(text: str) -> list[TextColumn]:
         if left == 0 and right is None:
             continue
         lines = lines or _TextLines(text)
-        column = lines.column(start, left, right)
-        if column is not None and not any(other.holds(word.start()) for other in found):
+        if any(other.holds(word.start()) for other in found[-_MOST_BESIDE:]):
+            continue
+        failed += 1
+        if failed > _MOST_FAILURES:
+            return found
+        column = lines.column(start, left, right, floors.get((left, right), 0))
+        if column is not None:
             found.append(column)
+            floors[left, right] = column.end
+            failed = 0
     return found
 
 
@@ -118,11 +128,13 @@ class _TextLines:
         self._text = text
         self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
 
-    def column(self, line_start: int, left: int, right: int | None) -> TextColumn | None:
-        """Return the column around the line that begins at *line_start*; None where nothing parts it from others."""
+    def column(self, line_start: int, left: int, right: int | None, floor: int) -> TextColumn | None:
+        """Return the column around the line that begins at *line_start*, from *floor* on, if anything parts it."""
         at = bisect_right(self._starts, line_start) - 1
-        first = at - sum(1 for _ in self._alike(range(at - 1, max(-1, at - _MOST_LINES), -1), left, right))
-        last = at + sum(1 for _ in self._alike(range(at + 1, min(len(self._starts), at + _MOST_LINES)), left, right))
+        top = max(-1, at - _MOST_LINES_ABOVE, bisect_left(self._starts, floor) - 1)
+        first = at - sum(1 for _ in self._alike(range(at - 1, top, -1), left, right))
+        bottom = min(len(self._starts), at + _MOST_LINES_BELOW)
+        last = at + sum(1 for _ in self._alike(range(at + 1, bottom), left, right))
         lines = [self._line(index) for index in range(first, last + 1)]
         boundaries = [each for each in (left, right) if each and not _is_margin(lines, each)]
         if not boundaries or not all(_is_parted(lines, each) for each in boundaries):

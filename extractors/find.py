@@ -7,7 +7,7 @@ pointed out (`extractors.mentions.labels`); from there the ARK is read forward a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import regex
@@ -87,7 +87,7 @@ def scan(
     if not columns:
         found = _scan(seen, evidence, linked or {})
     else:
-        found = iter(sorted(_scan_columns(seen, columns, evidence), key=_start))
+        found = iter(_once(sorted(_scan_columns(seen, columns, evidence), key=_start)))
     if text == block.text:
         yield from found
         return
@@ -109,11 +109,20 @@ def _scan_columns(
         for found in _scan(alone, replace(evidence, cutting=cutting_of(alone, first)), {}):
             as_written = _AROUND_BREAK.sub("\n", found.as_written)
             if isinstance(found, Mention):
-                spans = tuple(span for start, end in found.spans for span in column.lines(start, end))
+                spans = tuple(span for start, end in found.spans for span in column.lines(alone.text, start, end))
                 yield replace(found, spans=spans, as_written=as_written)
             else:
                 start, end = found.span
                 yield replace(found, span=(column.start + start, column.start + end), as_written=as_written)
+
+
+def _once(found: Iterable[Mention | NamespaceMention]) -> Iterator[Mention | NamespaceMention]:
+    """Yield what was *found*, each place once: columns whose edges are ragged may share some lines."""
+    last = -1
+    for each in found:
+        if _start(each) > last:
+            last = _start(each)
+            yield each
 
 
 def _start(found: Mention | NamespaceMention) -> int:

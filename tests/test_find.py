@@ -406,3 +406,8 @@ def test_a_name_goes_on_in_its_own_column(text: str, arks: list[str]) -> None:
     for mention in found:
         shown = "".join(text[start:end] for start, end in mention.spans)
         assert re.sub(r"\s", "", mention.as_written) == shown
+
+
+def test_each_mention_of_a_long_table_is_found_once() -> None:
+    rows = "".join(f"2026-11-22  ark:/12148/b{number}x   {number}  GET\n" for number in range(1000))
+    assert [str(mention.ark) for mention in find_arks(rows)] == [f"ark:12148/b{number}x" for number in range(1000)]
