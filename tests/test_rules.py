@@ -10,7 +10,7 @@ import pytest
 
 from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from crawler.verdicts.rule_page import SERVICES, TABLES, page
-from crawler.verdicts.rules import Rule, RuleTable
+from crawler.verdicts.rules import RuleTable, VerdictRule
 from crawler.verdicts.verdict import WITHOUT_RULES
 from tests.test_verdict import judged
 from tests.vectors import vectors
@@ -33,7 +33,7 @@ def test_every_rule_is_reached_by_a_vector(monkeypatch: pytest.MonkeyPatch) -> N
     reached: Counter[tuple[str, str]] = Counter()
     first = RuleTable.first
 
-    def counted(table: RuleTable[Any, Any], facts: Any) -> Rule[Any, Any]:
+    def counted(table: RuleTable[Any, Any], facts: Any) -> VerdictRule[Any, Any]:
         rule = first(table, facts)
         reached[table.title, rule.when] += 1
         return rule

@@ -15,7 +15,7 @@ from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.answers.quirks import quirks
 from crawler.answers.statuses import OUTCOME_OF_END, status_outcome
 from crawler.observations import ObjectOutcome, Observation, ServiceVerdict
-from crawler.verdicts.rules import Rule, RuleGroup, RuleTable, always
+from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 
 _EXPLAINABLE = frozenset({401, 403, 404, 410, 451})
 
@@ -67,14 +67,14 @@ def worth(facts: ObjectFacts) -> ObjectOutcome:
     return WORTH[facts.case]
 
 
-ObjectRule = Rule[ObjectFacts, ObjectOutcome]
+ObjectRule = VerdictRule[ObjectFacts, ObjectOutcome]
 Holds = Callable[[ObjectFacts], bool]
 Evidence = Callable[[ObjectFacts], Iterable[str | None]]
 
 
 def _refusal(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Evidence, basis: str = "") -> ObjectRule:
     """A rule about an answer whose page is not looked at for more than its *evidence*."""
-    return Rule(when, holds, outcome, lambda facts: (answered(facts.answer.seen), *evidence(facts)), basis=basis)
+    return VerdictRule(when, holds, outcome, lambda facts: (answered(facts.answer.seen), *evidence(facts)), basis=basis)
 
 
 def _about_another(facts: ObjectFacts) -> Mapping[str, Any]:
@@ -83,7 +83,7 @@ def _about_another(facts: ObjectFacts) -> Mapping[str, Any]:
 
 def _success(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Evidence, basis: str = "") -> ObjectRule:
     """A rule about a success, with what is noted of its page beside the outcome."""
-    return Rule(
+    return VerdictRule(
         when,
         holds,
         outcome,
@@ -181,7 +181,7 @@ def how_it_ended(answer: Observation) -> str:
 
 
 def _unanswered(end: str, outcome: ObjectOutcome) -> ObjectRule:
-    return Rule(
+    return VerdictRule(
         f"its end: {end}",
         lambda facts: facts.answer.outcome is outcome,
         outcome,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.statuses import status_outcome
 from crawler.observations import ObjectOutcome, ServiceVerdict
-from crawler.verdicts.rules import Rule, RuleGroup, RuleTable, always
+from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 from extractors.ark import Ark
 from extractors.naan import naan_and_name
 
@@ -71,20 +71,20 @@ CLOSED_RULES: RuleTable[ClosedFacts, ObjectOutcome] = RuleTable(
             "always",
             always,
             (
-                Rule(
+                VerdictRule(
                     "there is no answer for a name that can't exist",
                     lambda facts: facts.control_status is None,
                     ObjectOutcome.BLOCKED,
                     lambda facts: facts.evidence,
                 ),
-                Rule(
+                VerdictRule(
                     "a name that can't exist is not found",
                     lambda facts: status_outcome(facts.control_status or 0) is ObjectOutcome.BROKEN,
                     ObjectOutcome.EXPLAINED,
                     lambda facts: [*facts.evidence, f"a name that can't exist is answered {facts.control_status}"],
                     basis="2023, 5.1",
                 ),
-                Rule(
+                VerdictRule(
                     "a name that can't exist gets another answer",
                     always,
                     ObjectOutcome.BLOCKED,

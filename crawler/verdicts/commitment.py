@@ -16,7 +16,7 @@ from crawler.answers.once import once
 from crawler.answers.statements import Level, is_placeholder, level_of, points_somewhere, template_in
 from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, MetadataOutcome, Question, ServiceVerdict
 from crawler.resolving import INFLECTIONS, SUCCESSES
-from crawler.verdicts.rules import Rule, RuleGroup, RuleTable, always
+from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 
 #: The inflections whose answers can show that there is no commitment: an answer to ``?`` can't (2023, 5.1.1).
 _SHOWING = (Question.INFO, Question.DOUBLE)
@@ -99,7 +99,7 @@ class CommitmentFacts:
         return StatementFacts(answer.statement or {}, INFLECTIONS[answer.seen.question], at=answer.seen.final_url)
 
     @once
-    def statement_rule(self) -> Rule[StatementFacts, CommitmentOutcome]:
+    def statement_rule(self) -> VerdictRule[StatementFacts, CommitmentOutcome]:
         """The rule that decides what that amounts to."""
         return STATEMENT_RULES.first(self.statement)
 
@@ -144,7 +144,7 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable(
             "always",
             always,
             (
-                Rule(
+                VerdictRule(
                     "it says on purpose that there is none, by a code such as (:none)",
                     lambda facts: missing_code(facts.what) in ON_PURPOSE,
                     CommitmentOutcome.STATED,
@@ -152,14 +152,14 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable(
                     lambda facts: dict(facts.statement),
                     "2023, 5.1.1",
                 ),
-                Rule(
+                VerdictRule(
                     "its guarantor or its place is one that only a template names",
                     lambda facts: facts.template is not None,
                     CommitmentOutcome.PLACEHOLDER,
                     lambda facts: [f"{facts.asked} gave a statement as a template has it: {facts.template!r}"],
                     lambda facts: dict(facts.statement),
                 ),
-                Rule(
+                VerdictRule(
                     "it names no level, but whose commitment it is and where that is stated",
                     lambda facts: not facts.what and points_somewhere(facts.statement),
                     CommitmentOutcome.STATED,
@@ -169,14 +169,14 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable(
                     lambda facts: dict(facts.statement),
                     "2023, 5.1.1",
                 ),
-                Rule(
+                VerdictRule(
                     "it is empty, or what a template, a program or an empty form leaves",
                     lambda facts: facts.is_placeholder,
                     CommitmentOutcome.PLACEHOLDER,
                     lambda facts: [f"{facts.asked} gave a statement that says nothing: {facts.what!r}"],
                     lambda facts: dict(facts.statement),
                 ),
-                Rule(
+                VerdictRule(
                     "it says something",
                     always,
                     CommitmentOutcome.STATED,
@@ -190,9 +190,11 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable(
 )
 
 
-def _of_statement(rule: Rule[StatementFacts, CommitmentOutcome]) -> Rule[CommitmentFacts, CommitmentOutcome]:
+def _of_statement(
+    rule: VerdictRule[StatementFacts, CommitmentOutcome],
+) -> VerdictRule[CommitmentFacts, CommitmentOutcome]:
     """The rule about an object whose commitment is stated, by the *rule* about its statement."""
-    return Rule(
+    return VerdictRule(
         f"a commitment is stated: {rule.when}",
         lambda facts: facts.stating is not None and facts.statement_rule is rule,
         rule.outcome,
@@ -209,19 +211,19 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable(
             "always",
             always,
             (
-                Rule(
+                VerdictRule(
                     "no inflection was asked",
                     lambda facts: not facts.asked,
                     CommitmentOutcome.NOT_ASKED,
                     lambda facts: (),
                 ),
-                Rule(
+                VerdictRule(
                     "no answer describes the object, and none is a statement of commitment alone",
                     lambda facts: not facts.genuine,
                     CommitmentOutcome.UNDETERMINED,
                     lambda facts: ["no genuine metadata answer, so nothing could be read"],
                 ),
-                Rule(
+                VerdictRule(
                     "a commitment is stated, in a record about another ARK or about the whole of this part",
                     lambda facts: facts.stating is not None and facts.foreign is not None,
                     CommitmentOutcome.UNDETERMINED,
@@ -229,27 +231,27 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable(
                     basis="2023, 2.5",
                 ),
                 *map(_of_statement, STATEMENT_RULES.rules),
-                Rule(
+                VerdictRule(
                     "none is stated, and only ? was answered with a description",
                     lambda facts: not facts.showing,
                     CommitmentOutcome.UNDETERMINED,
                     lambda facts: ["only an answer to ? could be read, which can't show that there is no commitment"],
                     basis="2023, 5.1.1",
                 ),
-                Rule(
+                VerdictRule(
                     "none is stated, and pages describe the object, no record",
                     lambda facts: all(facts.answers[question].seen.record is None for question in facts.showing),
                     CommitmentOutcome.UNDETERMINED,
                     lambda facts: ["a page was answered, not a record, and no commitment could be read in it"],
                 ),
-                Rule(
+                VerdictRule(
                     "none is stated, in a record about another ARK or about the whole of this part",
                     lambda facts: facts.foreign is not None,
                     CommitmentOutcome.UNDETERMINED,
                     lambda facts: [facts.foreign],
                     basis="2023, 2.5",
                 ),
-                Rule(
+                VerdictRule(
                     "none is stated in a record about the object",
                     always,
                     CommitmentOutcome.ABSENT,

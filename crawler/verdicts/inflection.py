@@ -10,27 +10,27 @@ from crawler.answers.erc_dates import parse_dates
 from crawler.answers.metadata_facts import MetadataFacts, led_to
 from crawler.answers.statuses import BLOCKED
 from crawler.observations import ChainEnd, MetadataOutcome, Observation, ServiceVerdict
-from crawler.verdicts.rules import Rule, RuleGroup, RuleTable, always
+from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 
 #: Errors for the question; 502, 503 and 504 speak of the moment.
 _REFUSALS_OF_THE_QUESTION = frozenset({400, 404, 405, 406, 410, 414, 422, 500, 501})
 
-MetadataRule = Rule[MetadataFacts, MetadataOutcome]
+MetadataRule = VerdictRule[MetadataFacts, MetadataOutcome]
 
 _UNANSWERED: tuple[MetadataRule, ...] = (
-    Rule(
+    VerdictRule(
         "robots.txt forbids asking",
         lambda facts: facts.answer.seen.end is ChainEnd.ROBOTS,
         MetadataOutcome.BLOCKED,
         lambda facts: [f"robots.txt forbids asking {facts.asked}"],
     ),
-    Rule(
+    VerdictRule(
         "it leads out of the web, to the object's own address",
         lambda facts: facts.leads_to_objects_address,
         MetadataOutcome.QUERY_IGNORED,
         lambda facts: [f"{facts.asked} led to the object's own address: {led_to(facts.answer.seen)}"],
     ),
-    Rule(
+    VerdictRule(
         "it has any other end",
         always,
         MetadataOutcome.UNDETERMINED,
@@ -38,7 +38,7 @@ _UNANSWERED: tuple[MetadataRule, ...] = (
     ),
 )
 _CHALLENGED: tuple[MetadataRule, ...] = (
-    Rule(
+    VerdictRule(
         "what came is a check for programs",
         lambda facts: facts.answer.challenge is not None,
         MetadataOutcome.BLOCKED,
@@ -46,20 +46,20 @@ _CHALLENGED: tuple[MetadataRule, ...] = (
     ),
 )
 _FAULTS: tuple[MetadataRule, ...] = (
-    Rule(
+    VerdictRule(
         "its THUMP-Status is 400 or more",
         lambda facts: facts.answer.thump_fault is not None,
         MetadataOutcome.UNSUPPORTED,
         lambda facts: [f"{_answered(facts)}, but THUMP-Status {facts.answer.thump_fault}"],
         basis="2023, 5.2",
     ),
-    Rule(
+    VerdictRule(
         "it is a record of an error",
         lambda facts: facts.answer.is_error_record,
         MetadataOutcome.UNSUPPORTED,
         lambda facts: [f"{_answered(facts)}, but with a record of an error"],
     ),
-    Rule(
+    VerdictRule(
         "it is a page to log in",
         lambda facts: facts.answer.asks_to_log_in,
         MetadataOutcome.BLOCKED,
@@ -67,19 +67,19 @@ _FAULTS: tuple[MetadataRule, ...] = (
     ),
 )
 _REFUSALS: tuple[MetadataRule, ...] = (
-    Rule(
+    VerdictRule(
         "the last status is 401, 403, 407, 429, 451 or 999",
         lambda facts: facts.answer.seen.status in BLOCKED,
         MetadataOutcome.BLOCKED,
         lambda facts: [_answered(facts)],
     ),
-    Rule(
+    VerdictRule(
         "the last status is 400, 404, 405, 406, 410, 414, 422, 500 or 501, while the object itself answers",
         lambda facts: facts.works_without and facts.answer.seen.status in _REFUSALS_OF_THE_QUESTION,
         MetadataOutcome.UNSUPPORTED,
         lambda facts: [f"{_answered(facts)}, while the object itself answers"],
     ),
-    Rule(
+    VerdictRule(
         "the last status is another one",
         always,
         MetadataOutcome.UNDETERMINED,
@@ -87,25 +87,25 @@ _REFUSALS: tuple[MetadataRule, ...] = (
     ),
 )
 _NOT_ABOUT_THE_OBJECT: tuple[MetadataRule, ...] = (
-    Rule(
+    VerdictRule(
         "the record is about the NAAN or shoulder",
         lambda facts: facts.answer.is_registry_entry or facts.answer.subject.names_namespace is not None,
         MetadataOutcome.REGISTRY_LEVEL,
         lambda facts: [f"{facts.asked} gave a record about the NAAN or shoulder{_namespace(facts)}, not the object"],
     ),
-    Rule(
+    VerdictRule(
         "the answer is the object's own again, and a redirect on the way forgot the inflection",
         lambda facts: facts.is_objects_again and facts.lost_at is not None,
         MetadataOutcome.QUERY_DROPPED,
         lambda facts: [_lost(facts)],
     ),
-    Rule(
+    VerdictRule(
         "the answer is the object's own again",
         lambda facts: facts.is_objects_again,
         MetadataOutcome.QUERY_IGNORED,
         lambda facts: [f"{facts.asked} gave the object's own answer again"],
     ),
-    Rule(
+    VerdictRule(
         "a name that can't exist gets the same",
         lambda facts: facts.is_everybodys,
         MetadataOutcome.ANSWERS_ANYTHING,
@@ -113,13 +113,13 @@ _NOT_ABOUT_THE_OBJECT: tuple[MetadataRule, ...] = (
     ),
 )
 _RECORDS: tuple[MetadataRule, ...] = (
-    Rule(
+    VerdictRule(
         "the record tells too little: none of who, what and when or, where it is no ERC, one thing about nobody",
         lambda facts: not facts.is_record_of_object,
         MetadataOutcome.UNDETERMINED,
         lambda facts: [_too_little(facts)],
     ),
-    Rule(
+    VerdictRule(
         "the record is an ERC",
         lambda facts: facts.is_erc,
         MetadataOutcome.ERC,
@@ -127,7 +127,7 @@ _RECORDS: tuple[MetadataRule, ...] = (
         lambda facts: _read(facts, facts.answers),
         "2023, 5.1.2",
     ),
-    Rule(
+    VerdictRule(
         "the record has another form: JSON, YAML, RDF or what a page has embedded",
         always,
         MetadataOutcome.STRUCTURED,
@@ -137,19 +137,19 @@ _RECORDS: tuple[MetadataRule, ...] = (
     ),
 )
 _PAGES: tuple[MetadataRule, ...] = (
-    Rule(
+    VerdictRule(
         "the body is no text, or could not be read",
         lambda facts: facts.answer.seen.text is None,
         MetadataOutcome.UNDETERMINED,
         lambda facts: [f"{facts.asked} gave {_kind(facts.answer.seen)}, {_why_unread(facts.answer.seen)}"],
     ),
-    Rule(
+    VerdictRule(
         "the page has the object's title, and tells no more than the object's page",
         lambda facts: facts.tells_no_more,
         MetadataOutcome.QUERY_IGNORED,
         lambda facts: [f"{facts.asked} gave a page that tells what the object's own page tells"],
     ),
-    Rule(
+    VerdictRule(
         "the page names this ARK, and answers three of who, what, when and where under their labels",
         lambda facts: facts.is_page_of_object,
         MetadataOutcome.HTML,
@@ -157,13 +157,13 @@ _PAGES: tuple[MetadataRule, ...] = (
         lambda facts: facts.labelled_answers,
         "2023, 5.1.2",
     ),
-    Rule(
+    VerdictRule(
         "a redirect on the way forgot the inflection",
         lambda facts: facts.lost_at is not None,
         MetadataOutcome.QUERY_DROPPED,
         lambda facts: [_lost(facts)],
     ),
-    Rule(
+    VerdictRule(
         "the page is another one than the object's, and describes nothing",
         always,
         MetadataOutcome.UNDETERMINED,

@@ -24,7 +24,7 @@ def always(facts: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule(Generic[Facts, OutcomeT]):
+class VerdictRule(Generic[Facts, OutcomeT]):
     """One line of a table."""
 
     when: str
@@ -45,7 +45,7 @@ class RuleGroup(Generic[Facts, OutcomeT]):
 
     when: str
     holds: Callable[[Facts], bool]
-    rules: tuple[Rule[Facts, OutcomeT], ...]
+    rules: tuple[VerdictRule[Facts, OutcomeT], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class RuleTable(Generic[Facts, OutcomeT]):
     groups: tuple[RuleGroup[Facts, OutcomeT], ...]
 
     @property
-    def rules(self) -> tuple[Rule[Facts, OutcomeT], ...]:
+    def rules(self) -> tuple[VerdictRule[Facts, OutcomeT], ...]:
         """All its rules."""
         return tuple(rule for group in self.groups for rule in group.rules)
 
-    def first(self, facts: Facts) -> Rule[Facts, OutcomeT]:
+    def first(self, facts: Facts) -> VerdictRule[Facts, OutcomeT]:
         """The first rule that holds."""
         for group in self.groups:
             if group.holds(facts):

@@ -44,7 +44,7 @@ from crawler.verdicts.remarks import (
     plain_remarks,
     tls_remarks,
 )
-from crawler.verdicts.rules import Rule, RuleGroup, RuleTable, always
+from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 from extractors.ark import Ark
 from extractors.naan import RegistryEntry
 
@@ -93,8 +93,8 @@ class ObjectAccess:
         return FAMILY_OF[self.verdict.outcome]
 
 
-def _unasked_metadata(family: Family, words: str) -> Rule[ObjectAccess, MetadataOutcome]:
-    return Rule(
+def _unasked_metadata(family: Family, words: str) -> VerdictRule[ObjectAccess, MetadataOutcome]:
+    return VerdictRule(
         f"the outcome for the object is of the family {family.value}",
         lambda access: access.family is family,
         MetadataOutcome.NOT_ASKED,
