@@ -9,13 +9,16 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
-#: A word with a label; no cell is narrower.
-_WORD = re.compile(r"[^\s|]*ark:[^\s|]*", re.IGNORECASE)
+#: Labels as they are written nearly always; patterns that ignore case take ten times as long.
+_LABELS = ("ark:", "ARK:", "Ark:")
+_WORD_END = re.compile(r"[\s|]|\Z")
 _GAP_BEFORE = re.compile(r"(?:\S[ ]{2,}|\|[ ]*)(?=\S)")
 _GAP_BEHIND = re.compile(r"[ ]{2,}(?=\S)|[ ]*\|")
 #: ``+------+-----+``, ``|------|``, ``------  -----``: the rows of a table are parted by it.
 _RULE = re.compile(r"[ \t]*(?=[^\n]*[-=]{3})[-=+|: ]+\Z")
+_RULE_SIGNS = frozenset("-=+|:")
 _MOST_LINES_ABOVE, _MOST_LINES_BELOW = 100, 1000  # a label
 _MOST_FAILURES = 200  # labels in a row with gaps beside them that part no columns
 _MOST_BESIDE = 8
@@ -69,33 +72,33 @@ class TextColumn:
 
     def _shown(self, line: str) -> str:
         right = len(line) if self.right is None else min(self.right, len(line))
-        if _RULE.match(line) or right < self.left:
+        if _is_rule(line) or right < self.left:
             return " " * len(line)
         cell = line[self.left : right].replace("|", " ")
         return " " * self.left + cell + " " * (len(line) - right)
 
 
 def columns_of(text: str) -> list[TextColumn]:
-    """Return the columns of *text* in which labels stand, in order; none where it runs over its whole width."""
+    """Return the columns of *text* in which an ARK may go on, in order; none where it runs over its whole width."""
     if "  " not in text and "|" not in text:
         return []
     lines: _TextLines | None = None
     failed = 0
     found: list[TextColumn] = []
     floors: dict[tuple[int, int | None], int] = {}  # a column that goes on begins where it was left
-    for word in _WORD.finditer(text):
-        if found and found[-1].holds(word.start()):
+    for start, line, label in _labelled_lines(text):
+        if found and found[-1].holds(start + label):
             continue
-        start = text.rfind("\n", 0, word.start()) + 1
-        end = text.find("\n", word.end())
-        line = text[start : end if end >= 0 else len(text)]
-        if len(line) > _LONGEST_LINE or "\t" in line:
-            continue
-        left, right = _cell(line, word.start() - start, word.end() - start)
-        if left == 0 and right is None:
+        word = max(line.rfind(" ", 0, label), line.rfind("|", 0, label)) + 1
+        behind = _WORD_END.search(line, label)
+        word_end = behind.start() if behind else len(line)
+        left, right = _cell(line, word, word_end)
+        if (left == 0 and right is None) or not _may_go_on(
+            text, start + len(line) + 1, line, label, word_end, left, right
+        ):
             continue
         lines = lines or _TextLines(text)
-        if any(other.holds(word.start()) for other in found[-_MOST_BESIDE:]):
+        if any(other.holds(start + label) for other in found[-_MOST_BESIDE:]):
             continue
         failed += 1
         if failed > _MOST_FAILURES:
@@ -106,6 +109,51 @@ def columns_of(text: str) -> list[TextColumn]:
             floors[left, right] = column.end
             failed = 0
     return found
+
+
+def _labelled_lines(text: str) -> Iterator[tuple[int, str, int]]:
+    """Yield for each label in a line of usual length where the line begins, the line, and where in it the label is."""
+    start = end = -1
+    for at in sorted(at for label in _LABELS for at in _places(text, label)):
+        if at >= end:
+            start = text.rfind("\n", max(end, 0), at) + 1 or max(end + 1, 0)
+            end = text.find("\n", at)
+            end = end if end >= 0 else len(text)
+            line = text[start:end] if end - start <= _LONGEST_LINE else ""
+        if ("  " in line or "|" in line) and "\t" not in line:
+            yield start, line, at - start
+
+
+def _places(text: str, label: str) -> Iterator[int]:
+    at = text.find(label)
+    while at >= 0:
+        yield at
+        at = text.find(label, at + 1)
+
+
+def _may_go_on(text: str, next_start: int, line: str, label: int, word_end: int, left: int, right: int | None) -> bool:
+    """Return whether a name may go on in the next line of its cell: it reaches the cell's end, and is followed there.
+
+    A log has a label at the same place in each of its lines: there, no name goes on.
+
+    >>> log = "10:01  ark:/12148/x5  200\\n10:02  ark:/12148/x7  200\\n"
+    >>> _may_go_on(log, 26, log[:25], 7, 20, 7, 22)
+    False
+    >>> table = "10:01  ark:/12148/bp  200\\n       t6k1          \\n"
+    >>> _may_go_on(table, 26, table[:25], 7, 20, 7, 22)
+    True
+    """
+    if line[word_end:right].strip(" |"):
+        return False
+    follows = ""
+    while next_start < len(text) and (not follows.strip() or _is_rule(follows)):  # empty lines, and rules
+        end = text.find("\n", next_start)
+        end = end if end >= 0 else len(text)
+        follows = text[next_start : min(end, next_start + _LONGEST_LINE)]
+        next_start = end + 1
+    if not all(_is_clear(follows, each) for each in (left, right) if each):
+        return False
+    return right is None or (bool(follows[left:right].strip(" |")) and follows[label : label + 4].lower() != "ark:")
 
 
 def _cell(line: str, start: int, end: int) -> tuple[int, int | None]:
@@ -126,7 +174,7 @@ class _TextLines:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1])]
 
     def column(self, line_start: int, left: int, right: int | None, floor: int) -> TextColumn | None:
         """Return the column around the line that begins at *line_start*, from *floor* on, if anything parts it."""
@@ -154,13 +202,18 @@ class _TextLines:
                 yield index
                 continue
             is_empty = False
-            if "\t" in line or not (_RULE.match(line) or all(_is_clear(line, each) for each in (left, right) if each)):
+            if "\t" in line or not (_is_rule(line) or all(_is_clear(line, each) for each in (left, right) if each)):
                 return
             yield index
 
     def _line(self, index: int) -> str:
         end = self._starts[index + 1] - 1 if index + 1 < len(self._starts) else len(self._text)
         return self._text[self._starts[index] : end].rstrip("\r")
+
+
+def _is_rule(line: str) -> bool:
+    """Return whether *line* parts the rows of a table."""
+    return line.lstrip(" \t")[:1] in _RULE_SIGNS and _RULE.match(line) is not None
 
 
 def _is_clear(line: str, boundary: int) -> bool:
@@ -170,7 +223,7 @@ def _is_clear(line: str, boundary: int) -> bool:
 
 def _is_margin(lines: list[str], boundary: int) -> bool:
     """Return whether *lines* have no text on one side of *boundary*."""
-    rows = [line for line in lines if not _RULE.match(line)]
+    rows = [line for line in lines if not _is_rule(line)]
     return not any(line[:boundary].strip(" |") for line in rows) or not any(
         line[boundary:].strip(" |") for line in rows
     )
@@ -178,7 +231,7 @@ def _is_margin(lines: list[str], boundary: int) -> bool:
 
 def _is_parted(lines: list[str], boundary: int) -> bool:
     """Return whether *lines* have text on both sides of *boundary* often enough, and begin behind it alike."""
-    rows = [line for line in lines if not _RULE.match(line)]
+    rows = [line for line in lines if not _is_rule(line)]
     both = [line for line in rows if line[:boundary].strip(" |") and line[boundary:].strip(" |")]
     bars = sum("|" in line[max(0, boundary - 2) : boundary] for line in both)
     if bars == len(both):
