@@ -95,7 +95,8 @@ class AddressGuard:
         return cls(tuple(ipaddress.ip_network(text.strip(), strict=False) for text in networks))
 
     def refusal(self, host: str) -> str | None:
-        """Why *host* must not be reached, if it is an address, however it is written; None when it may, or is a name.
+        """Return why *host* must not be reached, if it is an address, however it is written; None when it may, or is a
+        name.
 
         >>> AddressGuard().refusal("8.8.8.8") is None, AddressGuard().refusal("n2t.net") is None
         (True, True)
@@ -218,7 +219,7 @@ def _route(text: str) -> tuple[tuple[str, int], tuple[str, int]]:
 
 
 def is_literal(host: str) -> bool:
-    """Whether *host* is an address, in any notation, and not a name.
+    """Return whether *host* is an address, in any notation, and not a name.
 
     >>> is_literal("[::1]"), is_literal("127.1"), is_literal("n2t.net")
     (True, True, False)

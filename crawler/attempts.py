@@ -88,7 +88,7 @@ def next_fetch(
 
 
 def _is_slow(hop: Hop) -> bool:
-    """Whether a look-up took too long, by what was kept of it."""
+    """Return whether a look-up took too long, by what was kept of it."""
     return hop.status is None and (hop.error or "").startswith(SLOW_LOOK_UPS)
 
 
@@ -100,7 +100,7 @@ def wait_s(retry_after: str | None, attempt: int, patience: Patience, *, at: str
 
 
 def may_pass(end: ChainEnd, status: int | None) -> bool:
-    """Whether a chain that ended so may end otherwise in a moment.
+    """Return whether a chain that ended so may end otherwise in a moment.
 
     >>> may_pass(ChainEnd.ANSWERED, 503), may_pass(ChainEnd.ANSWERED, 500), may_pass(ChainEnd.DNS, None)
     (True, False, False)

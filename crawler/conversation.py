@@ -89,7 +89,7 @@ class AskingRules:
 
 
 def is_worth_asking(policy: str) -> bool:
-    """Whether the address of a policy may be asked, whoever has written it into a record."""
+    """Return whether the address of a policy may be asked, whoever has written it into a record."""
     return len(policy) <= LONGEST_POLICY and url_fault(sendable(policy)) is None and not names_skipped_ark(policy)
 
 
@@ -131,7 +131,7 @@ class Case:
         return reached(self.answers) or self.answers.get(Question.OBJECT)
 
     def waits_for(self, url: str) -> bool:
-        """Whether the answer at *url* is about a reading of this one."""
+        """Return whether the answer at *url* is about a reading of this one."""
         return url != self.request_url and any(each.url == url for each in (*self.readings, *self.meant))
 
 
@@ -330,7 +330,7 @@ class Conversation:
         return case
 
     def _awaits_control(self, case: Case) -> bool:
-        """Whether it is still open what the answer about a case is worth."""
+        """Return whether it is still open what the answer about a case is worth."""
         neighbourhood = self._neighbourhood(case)
         is_asked = (neighbourhood, Question.CONTROL) in self._asked and neighbourhood not in self._controls
         return is_asked and reached(case.answers) is not None

@@ -60,7 +60,7 @@ class CrawlRequest:
 
     @property
     def is_seed(self) -> bool:
-        """Whether the user has named it."""
+        """True if the user has named it."""
         return self.found_on is None
 
     @property
@@ -70,7 +70,7 @@ class CrawlRequest:
 
     @property
     def is_urgent(self) -> bool:
-        """Whether it comes before what waits at its host: a resumption token of OAI-PMH may expire."""
+        """True if it comes before what waits at its host: a resumption token of OAI-PMH may expire."""
         return self.source is SourceKind.OAI and self.part > 0
 
     def led_to(self, url: str) -> CrawlRequest:

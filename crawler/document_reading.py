@@ -45,7 +45,7 @@ class DocumentSource:
 
     @property
     def page_url(self) -> str | None:
-        """Where on the web it was in the end; None for a file."""
+        """Return where on the web it was in the end; None for a file."""
         return self.hops[-1].url if self.hops else None
 
 
@@ -142,7 +142,7 @@ class DocumentReader:
 
 
 def _is_quick(source: DocumentSource) -> bool:
-    """Whether a source is a small page, which is read sooner than it is handed to a thread."""
+    """Return whether a source is a small page, which is read sooner than it is handed to a thread."""
     if not isinstance(source.stream, io.BytesIO):
         return False
     with source.stream.getbuffer() as data:
@@ -226,7 +226,7 @@ def _archive_record(source: DocumentSource, at: str, findings: Sequence[Finding]
 
 
 def _not_whole(source: DocumentSource, size: int) -> tuple[Finding, ...]:
-    """Why *size* bytes are not all of a document that was fetched."""
+    """Return why *size* bytes are not all of a document that was fetched."""
     if not size and STOPPED in source.flags:
         return (Finding("unknown-format", f"not fetched, for it is no document: {source.media_type}"),)
     return tuple(incomplete(source.flags, size))

@@ -105,7 +105,7 @@ def _judged(
 
 
 def _landing(answer_set: AnswerSet) -> str | None:
-    """Where redirects have led the question for an object, if that was a success."""
+    """Return where redirects have led the question for an object, if that was a success."""
     answer = answer_set.last.get(Question.OBJECT)
     is_led = answer is not None and answer.is_redirected and answer.seen.status in SUCCESSES
     return answer.seen.final_url if answer is not None and is_led else None
@@ -183,7 +183,7 @@ class RunJudge:
 
 
 def _meant(case: _JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, list[str]]:
-    """What was probably meant instead of a target, and the URLs that were asked to find that out."""
+    """Return what was probably meant instead of a target, and the URLs that were asked to find that out."""
     if len(case.readings) + len(case.suggested) < 2:  # as with most ARKs
         return None, []
     candidates = [each for each in (*case.readings, *case.suggested) if answer_sets.answer(each.url) is not None]
@@ -200,7 +200,7 @@ def _meant(case: _JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, 
 
 
 def _own_path(answer_set: AnswerSet, paths: Mapping[str, AnswerFacts]) -> AnswerFacts | None:
-    """What the host said of its resolver's path, where that was asked because this ARK was not found."""
+    """Return what the host said of its resolver's path, where that was asked because this ARK was not found."""
     asked = answer_set.last[Question.OBJECT]
     return paths.get(origin_of(asked.seen.asked_url)) if asked.is_unknown else None
 

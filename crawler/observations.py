@@ -191,7 +191,7 @@ class PageFacts:
     """What a page tells under descriptive labels, by the kernel's names for them; ``commitment`` among them."""
 
     def places_of(self, ark: str) -> tuple[str, ...]:
-        """Where the page names *ark*, a normal form; empty when it doesn't."""
+        """Return where the page names *ark*, a normal form; empty when it doesn't."""
         return tuple(place for found, place in self.arks if found == ark)
 
 
@@ -238,7 +238,7 @@ class Observation:
 
     @property
     def at(self) -> str:
-        """When the chain ended."""
+        """Return when the chain ended."""
         return self.hops[-1].at if self.hops else ""
 
 
@@ -282,7 +282,7 @@ class DocumentRecord:
 
     @property
     def rows(self) -> tuple[DocumentRecord, ...]:
-        """What is recorded together: this row, and the one about what has led here."""
+        """Return what is recorded together: this row, and the one about what has led here."""
         return (self,) if self.led_by is None else (self.led_by, self)
 
     @property
@@ -293,7 +293,7 @@ class DocumentRecord:
 
     @property
     def final_url(self) -> str:
-        """Where the document was in the end."""
+        """Return where the document was in the end."""
         return self.led_to or (self.hops[-1].url if self.hops else self.url)
 
 

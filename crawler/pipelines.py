@@ -84,7 +84,7 @@ class TlsProbePipeline:
         return item
 
     async def _seen(self, host: str, port: int) -> TlsResult:
-        """What a probe gave, repeated where it was late: that may have been our own slowness."""
+        """Return what a probe gave, repeated where it was late: that may have been our own slowness."""
         result = await self._probed(host, port)
         for _ in range(PROBES - 1):
             if not is_late(result) or cast("AuditSpider", self._crawler.spider).is_stopping:
@@ -93,7 +93,7 @@ class TlsProbePipeline:
         return result
 
     async def _probed(self, host: str, port: int) -> TlsResult:
-        """What the probe gave; it connects to the host as everything does, when it is its turn."""
+        """Return what the probe gave; it connects to the host as everything does, when it is its turn."""
         try:
             name = f"[{host}]" if ":" in host else host
             async with throttle_of(self._crawler).slot(f"https://{name}:{port}") as slot:

@@ -150,7 +150,7 @@ def _handlers_restored() -> Iterator[None]:
 
 
 def _files_at_once() -> int:
-    """How many files and sockets this process may have open: as many as it may allow itself, within reason."""
+    """Return how many files and sockets this process may have open: as many as it may allow itself, within reason."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
@@ -161,7 +161,8 @@ def _files_at_once() -> int:
 
 
 def _most_at_once(files: int) -> int:
-    """How many requests may be under way: each takes a socket, the file of its host, and perhaps a socket kept idle.
+    """Return how many requests may be under way: each takes a socket, the file of its host, and perhaps a socket kept
+    idle.
 
     >>> _most_at_once(8192), _most_at_once(256)
     (2664, 18)

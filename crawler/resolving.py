@@ -103,7 +103,7 @@ def _escaped(text: str) -> str:
 
 
 def request_target(url: str) -> str:
-    """What stands in the request line for *url*: path and query, byte for byte, a bare ``?`` included.
+    """Return what stands in the request line for *url*: path and query, byte for byte, a bare ``?`` included.
 
     Raises ValueError when a character could not be sent as it is.
 
@@ -157,7 +157,7 @@ def label_of(url: str) -> str:
 
 
 def same_host(one: str, other: str) -> bool:
-    """Whether two URLs lead to one host; addresses, which are many hosts' in tests and labs, with their ports.
+    """Return whether two URLs lead to one host; addresses, which are many hosts' in tests and labs, with their ports.
 
     >>> same_host("http://n2t.net/x", "https://www.N2T.net/y"), same_host("http://127.0.0.1:1/", "http://127.0.0.1:2/")
     (True, False)
@@ -192,7 +192,7 @@ class Stop:
 def next_step(
     asked: Iterable[str], status: int, location: str | None, *, max_hops: int, cookie_at: int | None = None
 ) -> Follow | Stop:
-    """Whether to follow an answer: the reference algorithm of the 2020 URI scheme (7.1.3).
+    """Return whether to follow an answer: the reference algorithm of the 2020 URI scheme (7.1.3).
 
     *asked* are the URLs requested so far in this chain, the answering one last; *cookie_at* is which of them last
     set a cookie. A URL that comes by again is a loop, unless a cookie has come since: some hosts ask for it back.
@@ -225,7 +225,7 @@ def next_step(
 
 
 def names_skipped_ark(url: str) -> bool:
-    """Whether *url* leads to an example or test ARK: those are never requested, however they are linked.
+    """Return whether *url* leads to an example or test ARK: those are never requested, however they are linked.
 
     >>> names_skipped_ark("https://n2t.net/ark:/%31%32%33%34%35/x5"), names_skipped_ark("https://n2t.net/ark:/12148/x5")
     (True, False)
@@ -285,7 +285,7 @@ def _merged(path: str, reference: str) -> str:
 
 
 def url_fault(url: str) -> str | None:
-    """Why no request can be made of an http or https URL, or is made by us; None when one can.
+    """Return why no request can be made of an http or https URL, or is made by us; None when one can.
 
     >>> url_fault("https://n2t.net:port/ark:12148/x5"), url_fault("http://127.0.0.1:8000/")
     ("Port could not be cast to integer value as 'port': https://n2t.net:port/ark:12148/x5", None)
@@ -303,7 +303,8 @@ def url_fault(url: str) -> str | None:
 
 
 def is_too_long(url: str) -> bool:
-    """Whether *url* is longer than what is asked for: a limit of ours, which says nothing of the host or the ARK.
+    """Return whether *url* is longer than what is asked for: a limit of ours, which says nothing of the host or the
+    ARK.
 
     >>> is_too_long("https://n2t.net/" + "x" * 7_984), is_too_long("https://n2t.net/" + "x" * 7_985)
     (False, True)
@@ -316,7 +317,7 @@ def _too_long(url: str) -> str:
 
 
 def requests_sent(observations: Iterable[Observation]) -> int:
-    """How many requests went out for *observations*: every hop but those that were held back."""
+    """Return how many requests went out for *observations*: every hop but those that were held back."""
     held_back = (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
     seen = list(observations)
     unsent = sum(each.end in held_back and each.hops[-1].sent for each in seen if each.hops)

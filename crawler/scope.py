@@ -51,7 +51,8 @@ def _site(host: str, authority: str) -> str:
 
 
 def is_public_suffix(domain: str) -> bool:
-    """Whether anybody may register below *domain*, so that no cookie is for all of it; a host's own name is none.
+    """Return whether anybody may register below *domain*, so that no cookie is for all of it; a host's own name is
+    none.
 
     >>> is_public_suffix(".co.uk"), is_public_suffix("bnf.fr"), is_public_suffix("localhost")
     (True, False, False)
@@ -79,7 +80,7 @@ class Scope:
         return cls(frozenset(map(site_of, urls)), frozenset(places), frozenset(hosts))
 
     def holds(self, url: str) -> bool:
-        """Whether *url* is http or https and within the scope, so that its links are followed.
+        """Return whether *url* is http or https and within the scope, so that its links are followed.
 
         >>> scope = Scope.of(["https://www.bnf.fr/"])
         >>> scope.holds("https://gallica.bnf.fr/x"), scope.holds("https://n2t.net/"), scope.holds("ftp://bnf.fr/")
@@ -98,7 +99,7 @@ class Scope:
         return not self.places or any(place.startswith(each) for each in self.places)
 
     def holds_document(self, url: str) -> bool:
-        """Whether a document at *url* belongs to the sites although no page there is followed.
+        """Return whether a document at *url* belongs to the sites although no page there is followed.
 
         >>> scope = Scope.of(["https://www.bnf.fr/"], extent=Extent.HOST, content_hosts=["cdn.example"])
         >>> scope.holds_document("https://files.bnf.fr/x.pdf"), scope.holds_document("https://a.example/x.pdf")
@@ -110,7 +111,7 @@ class Scope:
             return False
 
     def is_content_host(self, url: str) -> bool:
-        """Whether *url* is on a host that was named for its documents, whatever is there.
+        """Return whether *url* is on a host that was named for its documents, whatever is there.
 
         >>> Scope.of([], content_hosts=["CDN.example"]).is_content_host("https://cdn.example/bitstream/1")
         True

@@ -134,7 +134,7 @@ class Ark:
             return None
 
     def equal_under(self, other: Ark, profile: Profile) -> bool:
-        """Whether *profile* takes the two for one: where they aren't equal otherwise, possible duplicates.
+        """Return whether *profile* takes the two for one: where they aren't equal otherwise, possible duplicates.
 
         >>> Ark.parse("ark:12345/x.svg.en").equal_under(Ark.parse("ark:12345/x.en.svg"), Profile.DRAFT_2005)
         True
@@ -143,7 +143,7 @@ class Ark:
 
     @property
     def is_skipped(self) -> bool:
-        """Whether the ARK is one of the examples and tests that are recorded but never requested.
+        """True if the ARK is one of the examples and tests that are recorded but never requested.
 
         Decided on the most liberal reading: escapes count as what they stand for, and whatever is inert as nothing.
 

@@ -41,7 +41,7 @@ class TimeBudget:
         self.findings: list[Finding] = []
 
     def is_spent(self, stage: ReadingStage, *, now: bool = False) -> bool:
-        """Whether the time for *stage* is up; the clock is looked at from time to time, or *now*."""
+        """Return whether the time for *stage* is up; the clock is looked at from time to time, or *now*."""
         self._steps += 1
         looks = stage not in self._spent and (now or self._steps % _STEPS == 0)
         if looks and self._clock() - self._start >= self._seconds * stage.value:
@@ -94,7 +94,7 @@ def as_time_allows(items: Iterable[Item], of: str, *, each: bool = False) -> Ite
 
 
 def has_time(of: str) -> bool:
-    """Whether there is time left to read on; notes that *of* was not read to its end where there is none."""
+    """Return whether there is time left to read on; notes that *of* was not read to its end where there is none."""
     budget = _current.get()
     if budget is None or not budget.is_spent(ReadingStage.READING):
         return True

@@ -46,7 +46,7 @@ class Zone(StrEnum):
         return UPPER_CASE if self is Zone.UPPER_CASE else BETANUMERIC
 
     def covered(self, naan: str, stem: str) -> str:
-        """What the check character of *stem*, a base name without its last character, is computed over."""
+        """Return what the check character of *stem*, a base name without its last character, is computed over."""
         match self:
             case Zone.NAAN_AND_NAME:
                 return f"{naan}/{stem}"
@@ -56,7 +56,7 @@ class Zone(StrEnum):
                 return naan + stem
 
     def passes(self, naan: str, name: str) -> bool:
-        """Whether the last character of *name* is the check character of the rest.
+        """Return whether the last character of *name* is the check character of the rest.
 
         >>> Zone.NAME.passes("12148", "btv1b8449691v"), Zone.UPPER_CASE.passes("67375", "6H6N49F7FRRQ")
         (True, True)
@@ -86,7 +86,7 @@ class CheckCharacterRule:
 
     @property
     def chance(self) -> float:
-        """How likely so many names, or more, pass without there being check characters.
+        """Return how likely so many names, or more, pass without there being check characters.
 
         >>> CheckCharacterRule(Zone.NAME, seen=20, passed=19).chance < 1e-25
         True
@@ -182,7 +182,7 @@ class _Tally:
         return max(self.passed, key=lambda zone: self.passed[zone])
 
     def claim(self) -> CheckCharacterRule | None:
-        """What these names show: a zone, that there is none, or nothing."""
+        """Return what these names show: a zone, that there is none, or nothing."""
         passed = self.passed[self.best]
         if self.seen < ENOUGH_NAMES:
             return None
@@ -191,7 +191,7 @@ class _Tally:
         return CheckCharacterRule(None, self.seen, passed) if chance_of(self.seen, passed) >= CHANCE_LEVEL else None
 
     def supports(self, zone: Zone) -> bool:
-        """Whether these names are much likelier with check characters over *zone* than by chance."""
+        """Return whether these names are much likelier with check characters over *zone* than by chance."""
         passed = self.passed[zone]
         weight = passed * math.log(PASSING_SHARE / CHANCE)
         weight += (self.seen - passed) * math.log((1 - PASSING_SHARE) / (1 - CHANCE))
@@ -199,7 +199,7 @@ class _Tally:
 
 
 def learned_zones(arks: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
-    """What *arks* show about check characters, by NAAN and primordinal shoulder (None: names without one).
+    """Return what *arks* show about check characters, by NAAN and primordinal shoulder (None: names without one).
 
     Only distinct base names count, and their order doesn't. A shoulder with too few names of its own takes the zone
     that all names of its NAAN show, if its own names support that.
@@ -266,7 +266,7 @@ class Zones:
         return claim.zone if claim else None
 
     def names_shoulder(self, ark: Ark) -> bool:
-        """Whether *ark* is wholly a shoulder under which names are known to be assigned, and so names no object.
+        """Return whether *ark* is wholly a shoulder under which names are known to be assigned, and so names no object.
 
         >>> Zones().names_shoulder(Ark.parse("ark:/13030/c7")), Zones().names_shoulder(Ark.parse("ark:/13030/c7x5"))
         (True, False)
@@ -275,7 +275,7 @@ class Zones:
         return not ark.qualifier and (key in SHOULDERS or key in self.known or key in self.learned)
 
     def check(self, ark: Ark) -> CheckCharacter:
-        """Whether the base name's last character is its check character, where a claim allows to tell."""
+        """Return whether the base name's last character is its check character, where a claim allows to tell."""
         claim = self.claim(ark.naan, ark.name)
         if claim is None or len(ark.name) < 2 or self.names_shoulder(Ark(ark.naan, ark.name)):
             return CheckCharacter.UNKNOWN
@@ -297,7 +297,7 @@ def zone_of(naan: str, name: str, zones: Zones = KNOWN) -> Zone | None:
 
 
 def check(ark: Ark, zones: Zones = KNOWN) -> CheckCharacter:
-    """Whether the base name's last character is its check character, where a zone is known.
+    """Return whether the base name's last character is its check character, where a zone is known.
 
     >>> check(Ark.parse("ark:/12148/btv1b8449691v/f29")).value
     'passes'

@@ -20,7 +20,7 @@ class KnowsNaans(Protocol):
     """A registry, as far as remarks need one."""
 
     def knows(self, naan: str, /) -> bool:
-        """Whether *naan* is assigned to anybody."""
+        """Return whether *naan* is assigned to anybody."""
 
 
 class Remark(StrEnum):
@@ -130,7 +130,8 @@ def remarks(
     profile: Profile = Profile.DRAFT_2023,
     url_goes_on: bool = False,
 ) -> tuple[Remark, ...]:
-    """What is to be said about *ark* as it was *written* (whole again, with resolver and hyphens), in a fixed order.
+    """Return what is to be said about *ark* as it was *written* (whole again, with resolver and hyphens), in a fixed
+    order.
 
     Whether the NAAN is registered is only said with a *registry*; that the URL around it goes on behind it, only where
     its reader has seen that.

@@ -259,7 +259,7 @@ def _documents_in(stream: BinaryIO, name: str, *, path: str) -> Iterator[Archive
 
 
 def _may_be_file(path: Path) -> bool:
-    """Whether it is a file; where we may not know, the row about it will say."""
+    """Return whether it is a file; where we may not know, the row about it will say."""
     try:
         return path.is_file()
     except PermissionError:

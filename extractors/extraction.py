@@ -39,7 +39,7 @@ class Extraction:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What its reader must know about the document."""
+        """Return what its reader must know about the document."""
         return self.reading.findings
 
     @property

@@ -193,6 +193,6 @@ def _regions(text: str) -> Iterator[_Region]:
 
 
 def _region_start(text: str, sign: int) -> int:
-    """Where to begin so that the resolver before the label is whole."""
+    """Return where to begin so that the resolver before the label is whole."""
     near = max(0, sign - _BEFORE_CHARS)
     return near if _BETWEEN_WORDS.search(text, near, sign) else max(0, sign - _LONG_BEFORE_CHARS)

@@ -108,7 +108,7 @@ _HEAD_BYTES = 16 * 2**10
 
 
 def read_document(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> Reading:
-    """What a document holds, whatever it is; never raises, whatever the bytes (but `MemoryError`).
+    """Return what a document holds, whatever it is; never raises, whatever the bytes (but `MemoryError`).
 
     *media_type* and *charset* are what the sender said, *name* is a file name or the path of a URL.
 
@@ -134,7 +134,7 @@ def read_document(data: bytes, *, media_type: str | None = None, name: str = "",
 
 
 def format_of(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> Format:
-    """How `read_document` reads a document that isn't binary; `Format.PDF` is for a `Worker` only.
+    """Return how `read_document` reads a document that isn't binary; `Format.PDF` is for a `Worker` only.
 
     >>> format_of(b"%PDF-1.7", name="page.html")
     <Format.PDF: 'pdf'>
@@ -193,7 +193,8 @@ def _format_by_label(media_type: str | None, name: str) -> Format | None:
 
 
 def _read(document_format: Format, data: bytes, charset: str | None) -> Reading:
-    """What a document says; the readers of all but the commonest formats are imported when there is such a document.
+    """Return what a document says; the readers of all but the commonest formats are imported when there is such a
+    document.
 
     Together with their libraries they take a fifth of a second, and most runs meet few of them.
     """

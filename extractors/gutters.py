@@ -25,7 +25,7 @@ _FEWEST_ROUND = 3  # that count by five or ten
 
 
 def counts_on(numbers: Sequence[int]) -> bool:
-    """Whether *numbers*, in their order, are those of lines: each one more than the last, or five, or ten.
+    """Return whether *numbers*, in their order, are those of lines: each one more than the last, or five, or ten.
 
     >>> counts_on([1, 2, 3, 4, 5, 6, 7]), counts_on([5, 10, 15, 20, 25, 30]), counts_on([12, 7, 1850, 3, 4, 9])
     (True, True, False)
@@ -110,7 +110,7 @@ def _is_gutter(counted: Sequence[int], candidates: int, lines: int) -> bool:
 
 
 def _is_dense(pattern: re.Pattern[str], text: str, start: int) -> bool:
-    """Whether a sample of *text* holds as many numbers as a gutter has: to look at all of it takes its time."""
+    """Return whether a sample of *text* holds as many numbers as a gutter has: to look at all of it takes its time."""
     sample = text[start : start + _SAMPLE_CHARS]
     return sum(1 for _ in pattern.finditer(sample)) * _FEWEST_LINES >= sample.count("\n")
 

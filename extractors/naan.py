@@ -70,7 +70,7 @@ class ResolverTarget:
 
     @property
     def fault(self) -> str | None:
-        """Why no ARK can be asked for there; None when it can.
+        """Return why no ARK can be asked for there; None when it can.
 
         >>> ResolverTarget("https:///example.org/ark:/${content}").fault
         'no host: https:///example.org/ark:/${content}'
@@ -177,7 +177,7 @@ class RegistryEntry:
 
     @property
     def key(self) -> str:
-        """What the record is about: ``12148``, or with a shoulder ``99152/p0``."""
+        """Return what the record is about: ``12148``, or with a shoulder ``99152/p0``."""
         return f"{self.naan}/{self.shoulder}" if self.shoulder else self.naan
 
 
@@ -209,7 +209,7 @@ class Registry:
         return cls((*shared, *well_known), "built in", is_whole=False)
 
     def entry(self, ark: Ark | str) -> RegistryEntry | None:
-        """What is recorded about an ARK, a NAAN, or a NAAN and name: its longest shoulder, or else its NAAN.
+        """Return what is recorded about an ARK, a NAAN, or a NAAN and name: its longest shoulder, or else its NAAN.
 
         None when nothing is; a text may have a label and a resolver, or neither.
 
@@ -227,11 +227,13 @@ class Registry:
         return next((by_shoulder[name[:length]] for length in lengths if name[:length] in by_shoulder), None)
 
     def knows(self, naan: str) -> bool:
-        """Whether anybody is known to assign under *naan*; the shared NAANs are always known."""
+        """Return whether anybody is known to assign under *naan*; the shared NAANs are always known."""
         return naan in self._by_naan or naan in SHARED_NAANS
 
     def names_only(self, ark: Ark) -> bool:
-        """Whether *ark* is wholly a registered shoulder, and so names no object (draft-castelan-ark-uri, 3.2)."""
+        """Return whether *ark* is wholly a registered shoulder, and so names no object (draft-castelan-ark-uri,
+        3.2).
+        """
         return bool(ark.name) and ark.name + ark.qualifier in self._by_naan.get(ark.naan, {})
 
     def shoulders(self, naan: str) -> tuple[RegistryEntry, ...]:

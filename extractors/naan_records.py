@@ -76,7 +76,7 @@ def _from_json(text: str) -> Registry:
 
 
 def _dated(metadata: object) -> datetime | None:
-    """When the registry says it was last changed; the names of these fields have changed with its versions."""
+    """Return when the registry says it was last changed; the names of these fields have changed with its versions."""
     fields = metadata if isinstance(metadata, dict) else {}
     names = ("updated", "date_modified", "modified_date", "date_created", "created_date")
     return next((moment for name in names if (moment := _moment(fields.get(name)))), None)
@@ -194,7 +194,7 @@ def _word(value: object) -> str | None:
 
 
 def _is_natab(text: str) -> bool:
-    """Whether the first line that is no comment begins an entry: what no page of a captive portal does."""
+    """Return whether the first line that is no comment begins an entry: what no page of a captive portal does."""
     first = next((line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
     return _NATAB_ENTRY.match(first) is not None
 

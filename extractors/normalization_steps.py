@@ -91,7 +91,7 @@ def without_hyphens(form: str) -> str:
 
 
 def with_escaped_octets(form: str) -> str:
-    """What the draft leaves open: raw characters outside ASCII, blanks and controls become UTF-8 escapes (3.1).
+    """Return what the draft leaves open: raw characters outside ASCII, blanks and controls become UTF-8 escapes (3.1).
 
     >>> with_escaped_octets("ark:12345/4б")
     'ark:12345/4%D0%B1'

@@ -83,7 +83,8 @@ class OffsetMap:
     """Where in the source the piece begins."""
 
     def source_offset(self, offset: int) -> int:
-        """Where in the source the character at *offset* of the tape stands; characters before it are not included.
+        """Return where in the source the character at *offset* of the tape stands; characters before it are not
+        included.
 
         >>> offsets = offset_map("ar\\N{SOFT HYPHEN}k:/1")
         >>> offsets.text, offsets.source_offset(2)
@@ -98,7 +99,7 @@ class OffsetMap:
         return change.source_end + offset - change.start - change.length
 
     def source_end(self, offset: int) -> int:
-        """Where in the source the character that ends at *offset* of the tape ends."""
+        """Return where in the source the character that ends at *offset* of the tape ends."""
         last = offset - 1
         at = bisect_right(self.starts, last) - 1
         if at >= 0 and self.changes[at].length:
@@ -108,7 +109,8 @@ class OffsetMap:
         return self.source_offset(last) + 1
 
     def source_spans(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Where in the source the characters between two offsets of the tape stand: several ranges, if some are gone.
+        """Return where in the source the characters between two offsets of the tape stand: several ranges, if some are
+        gone.
 
         >>> offset_map("ar\N{SOFT HYPHEN}k").source_spans(0, 3)
         [(0, 2), (3, 4)]
@@ -145,7 +147,7 @@ class OffsetMap:
         return [change.start for change in self.changes[first:last] if change.repair == repair]
 
     def written(self, offset: int) -> str:
-        """What stands in the source for the character at *offset* of the tape."""
+        """Return what stands in the source for the character at *offset* of the tape."""
         return self.source[self.source_offset(offset) : self.source_end(offset + 1)]
 
 
@@ -207,7 +209,7 @@ def _behind_mark(source: str, line_end: int, following: int) -> int:
 
 
 def _replacement(kind: str, written: str) -> tuple[str, str | None]:
-    """What stands on the tape for *written*, and the repair's name if it is one wherever it stands."""
+    """Return what stands on the tape for *written*, and the repair's name if it is one wherever it stands."""
     match kind:
         case "wrap":
             breaks = _ONE_BREAK.findall(written)
@@ -240,7 +242,8 @@ def _replacement(kind: str, written: str) -> tuple[str, str | None]:
 
 
 def _unescaped(char: str, written: str, how: str) -> tuple[str, str | None]:
-    """What stands on the tape for an escaped *char*: what stands there for the raw one, if that is special at all.
+    """Return what stands on the tape for an escaped *char*: what stands there for the raw one, if that is special at
+    all.
 
     >>> _unescaped("\\N{EN DASH}", "%E2%80%93", "percent-encoding")
     ('-', 'look-alike hyphen')

@@ -220,7 +220,7 @@ def format_by_likeness(start: str) -> Format:
 
 
 def _is_mail(start: str) -> bool:
-    r"""Whether text begins as a message or a mailbox does.
+    r"""Return whether text begins as a message or a mailbox does.
 
     >>> _is_mail("From: a@b.example\nDate: today\nSubject: x\n\n"), _is_mail("Date: today\nSubject: x\nNote: y\n")
     (True, False)

@@ -93,7 +93,7 @@ def suggestions(
 
 
 def _keeps_shoulder(name: str, written: str) -> bool:
-    """Whether *name* is of the shoulder of the one that was *written*, where that has one; case apart.
+    """Return whether *name* is of the shoulder of the one that was *written*, where that has one; case apart.
 
     >>> _keeps_shoulder("kt4199q42g", "kt4199q42"), _keeps_shoulder("kt199q42g", "kt4199q42g")
     (True, False)
@@ -126,7 +126,7 @@ def series_of(name: str) -> str | None:
 
 
 def lower_case_form(written: str, ark: Ark) -> Ark | None:
-    """What *ark* may have been before everything about it was set in capitals; None where that isn't so.
+    """Return what *ark* may have been before everything about it was set in capitals; None where that isn't so.
 
     Names are case-sensitive: the form is an alternative to ask about, never a correction (ARK FAQ).
 

@@ -115,7 +115,7 @@ class Worker(Generic[P, R]):
         self.close()
 
     def call(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """What the function returns for these arguments; raises a `WorkerError` when it returns nothing.
+        """Return what the function returns for these arguments; raises a `WorkerError` when it returns nothing.
 
         The time that the process takes to start, and to import the function, doesn't count.
         """
@@ -221,7 +221,7 @@ class _Child:
         self._process.kill()
 
     def exit_status(self) -> int | None:
-        """How the process ended (negative: by which signal); it is made to, and nothing of it is left."""
+        """Return how the process ended (negative: by which signal); it is made to, and nothing of it is left."""
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -237,7 +237,7 @@ class _Child:
 
 
 def _cause_of_death(status: int | None) -> str:
-    """What an exit status means.
+    """Return what an exit status means.
 
     >>> _cause_of_death(-signal.SIGABRT), _cause_of_death(3)
     ('killed by SIGABRT', 'exited with status 3')

@@ -45,7 +45,7 @@ class Answer:
 
 
 def is_textual(media_type: str | None) -> bool:
-    """Whether a body of this type may hold words; one whose type is undeclared, or says nothing, may.
+    """Return whether a body of this type may hold words; one whose type is undeclared, or says nothing, may.
 
     >>> is_textual("application/ld+json"), is_textual("image/jpeg"), is_textual("application/octet-stream")
     (True, False, True)
@@ -82,7 +82,7 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
 
 
 def _is_binary(media_type: str | None, body: bytes) -> bool:
-    """Whether a body of which its type says nothing is no text."""
+    """Return whether a body of which its type says nothing is no text."""
     is_untold = media_type is None or media_type.endswith("octet-stream")
     return is_untold and not body.startswith(_WIDE) and bool(_BINARY.search(body[:4_096]))
 
@@ -113,7 +113,7 @@ def _decoded(body: bytes, charset: str | None) -> str:
 
 
 def _is_utf8(body: bytes) -> bool:
-    """Whether *body* is UTF-8, though its last character may be cut off."""
+    """Return whether *body* is UTF-8, though its last character may be cut off."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(body)
     except UnicodeDecodeError:

@@ -162,7 +162,7 @@ def _record(lines: str, graph: Iterable[Any]) -> Record | None:
 
 
 def _embedded(tags: _Tags) -> Record | None:
-    """What a page's head and attributes describe, in Dublin Core, microdata or RDFa, if that names an ARK."""
+    """Return what a page's head and attributes describe, in Dublin Core, microdata or RDFa, if that names an ARK."""
     told: dict[str, str] = {}
     for tag in islice(filter(_tells, tags.all), _MOST_TOLD):
         name = _attribute(tag, "itemprop") or _attribute(tag, "property") or _attribute(tag, "name")
@@ -190,7 +190,7 @@ def _tells(tag: Any) -> bool:
 
 
 def _labelled_values(tags: _Tags, text: str) -> dict[str, str]:
-    """What stands under descriptive labels, by the kernel's names: in lists, in tables, behind colons."""
+    """Return what stands under descriptive labels, by the kernel's names: in lists, in tables, behind colons."""
     told: dict[str, str] = {}
     for label, value in (*_pairs(tags), *_colon_lines(text), *_headed(tags)):
         question = quirks().labels.get(plain(label).rstrip(_LABELS_END))
@@ -213,7 +213,7 @@ def _only_text(tag: Any) -> str | None:
 
 
 def _first_nodes(tag: Tag) -> Iterator[Any]:
-    """What an element holds, from the first on, also within what it holds; of a hostile page not all."""
+    """Return what an element holds, from the first on, also within what it holds; of a hostile page not all."""
     unread = [iter(tag.contents)]
     for _ in range(_MOST_NODES):
         node = next(unread[-1], None)
@@ -264,7 +264,7 @@ def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _headed(tags: _Tags) -> Iterator[tuple[str, str]]:
-    """What stands beside or under an element that holds a label and nothing else."""
+    """Return what stands beside or under an element that holds a label and nothing else."""
     for element in tags.named(*_LABEL_ELEMENTS)[:_MOST_LINES]:
         label = _only_text(element)
         if label is None or len(label) > _LABEL_CHARS or plain(label).rstrip(_LABELS_END) not in quirks().labels:

@@ -90,7 +90,7 @@ def own_part(soup: Any) -> Own:
 
 
 def _weighed(nodes: list[Any]) -> tuple[dict[int, _Weight], list[Any]]:
-    """What each element weighs, and the elements that are the site's; the innermost are weighed first."""
+    """Return what each element weighs, and the elements that are the site's; the innermost are weighed first."""
     weights: dict[int, _Weight] = {}
     sites: list[Any] = []
     articles: set[int] = set()
@@ -123,12 +123,14 @@ def _is_main(node: Any) -> bool:
 
 
 def _is_outer_heading(node: Any, main: Any, weights: dict[int, _Weight]) -> bool:
-    """Whether this is the heading of a page whose main part has none."""
+    """Return whether this is the heading of a page whose main part has none."""
     return bool(node.name == "h1" and not weights[id(main)].has_heading)
 
 
 def _is_sites(tag: Tag, *, in_article: bool, has_heading: bool) -> bool:
-    """Whether an element is the site's by its name or role, or is not shown at all; a header may hold the title."""
+    """Return whether an element is the site's by its name or role, or is not shown at all; a header may hold
+    the title.
+    """
     if tag.name in ("title", "nav", "dialog", "select") or tag.has_attr("hidden"):
         return True
     if tag.name == "footer":

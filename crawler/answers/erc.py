@@ -62,12 +62,12 @@ class Element:
 
     @property
     def qualifier(self) -> str:
-        """What narrows the label, ``published`` in ``who/published``; often nothing."""
+        """Return what narrows the label, ``published`` in ``who/published``; often nothing."""
         return self.label.partition("/")[2].strip()
 
     @property
     def is_local(self) -> bool:
-        """Whether the term is its provider's own: such begin with a capital (7.4)."""
+        """True if the term is its provider's own: such begin with a capital (7.4)."""
         return self.label[:1].isupper() or self.qualifier[:1].isupper()
 
     @property
@@ -187,11 +187,11 @@ class _Builder:
         self._is_over = False
 
     def begins_another(self, label: str) -> bool:
-        """Whether an element opens the next record of a set."""
+        """Return whether an element opens the next record of a set."""
         return label.lower() == "erc" and bool(self._segments.get("erc"))
 
     def following(self) -> _Builder:
-        """What puts together the next record of the same set."""
+        """Return what puts together the next record of the same set."""
         following = _Builder()
         if "set" in self._segments:
             following._segments["set"] = self._segments["set"]

@@ -68,5 +68,5 @@ def _span(member: str) -> tuple[str, str] | None:
 
 
 def _possible(parts: dict[str, str | None]) -> bool:
-    """Whether no part is larger than it can be; ``00`` is a part that nobody knows."""
+    """Return whether no part is larger than it can be; ``00`` is a part that nobody knows."""
     return all(int(parts.get(name) or 0) <= highest for name, highest in _HIGHEST.items())

@@ -84,7 +84,7 @@ def parse_value(written: str) -> Value:
 
 
 def natural_order(sort_friendly: str) -> str:
-    """What stands behind a leading comma, in the order in which people say it (2005, 7.5).
+    """Return what stands behind a leading comma, in the order in which people say it (2005, 7.5).
 
     The six published examples allow this rule: with a comma at the end too, all parts are turned round; otherwise the
     last part comes to the front.
@@ -133,7 +133,7 @@ def missing_code(value: str) -> str | None:
 
 
 def says_something(value: str) -> bool:
-    """Whether a value is more than a code for what is missing, or a program's or a form's word for nothing.
+    """Return whether a value is more than a code for what is missing, or a program's or a form's word for nothing.
 
     >>> [says_something(value) for value in ("Rossi, Ada", "(:unkn) Anonymous", ":unav", "None", "\N{EN DASH}")]
     [True, False, False, False, False]

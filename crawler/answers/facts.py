@@ -48,32 +48,32 @@ class AnswerFacts:
 
     @once
     def is_answered(self) -> bool:
-        """Whether the chain came to an answer with a status."""
+        """True if the chain came to an answer with a status."""
         return self.seen.end is ChainEnd.ANSWERED and self.seen.status is not None
 
     @once
     def is_success(self) -> bool:
-        """Whether that status is one of success."""
+        """True if that status is one of success."""
         return self.is_answered and self.seen.status in SUCCESSES
 
     @property
     def is_reached(self) -> bool:
-        """Whether the chain succeeds by the reference algorithm (2020, 7.1.3), whatever its page is worth."""
+        """True if the chain succeeds by the reference algorithm (2020, 7.1.3), whatever its page is worth."""
         return self.is_success or self.seen.end is ChainEnd.NON_WEB
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the answer is that no such name is known (2020, 7.1.2)."""
+        """True if the answer is that no such name is known (2020, 7.1.2)."""
         return self.is_answered and self.seen.status in NOT_FOUND
 
     @property
     def is_failing(self) -> bool:
-        """Whether it shows that its host is not up to answering, rather than anything about the name."""
+        """True if it shows that its host is not up to answering, rather than anything about the name."""
         return self.seen.end in DEAD_ENDS or (self.is_answered and 500 <= (self.seen.status or 0) < 600)
 
     @property
     def is_resolvers_own(self) -> bool:
-        """Whether the host that was asked first has the last word too: what it says is said by the resolver.
+        """True if the host that was asked first has the last word too: what it says is said by the resolver.
 
         A redirect to another scheme, or between a host and its ``www``, leads to the same resolver.
         """
@@ -81,12 +81,12 @@ class AnswerFacts:
 
     @property
     def is_redirected(self) -> bool:
-        """Whether redirects led to it."""
+        """True if redirects led to it."""
         return len(self.seen.hops) > 1
 
     @property
     def is_related(self) -> bool:
-        """Whether a 303 is on the way: what answers is related to what was asked for."""
+        """True if a 303 is on the way: what answers is related to what was asked for."""
         return any(hop.status == 303 for hop in self.seen.hops)
 
     @once
@@ -111,7 +111,7 @@ class AnswerFacts:
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether so little came of a page that nobody can tell whether it is the same as another."""
+        """True if so little came of a page that nobody can tell whether it is the same as another."""
         is_little = len((self.seen.text or "").split()) < _FEW_CAME
         return not self.seen.body_complete and is_little and is_textual(self.seen.media_type)
 
@@ -129,7 +129,7 @@ class AnswerFacts:
 
     @once
     def asks_to_log_in(self) -> bool:
-        """Whether it is a page to sign in, by two of three: its address, its title, a field for a password.
+        """True if it is a page to sign in, by two of three: its address, its title, a field for a password.
 
         A form that goes on to a single sign-on by itself is one, too. Many a landing page has such a field in a
         corner, so a title counts only on a page that says little else.
@@ -144,18 +144,18 @@ class AnswerFacts:
 
     @property
     def asks_for_a_right(self) -> bool:
-        """Whether it refuses for want of a right that few have, rather than of fewer programs or fewer requests."""
+        """True if it refuses for want of a right that few have, rather than of fewer programs or fewer requests."""
         is_refusal = self.seen.status in ASKING_FOR_A_RIGHT or self.asks_to_log_in
         return self.seen.end is ChainEnd.ANSWERED and is_refusal and self.challenge is None
 
     @once
     def refresh(self) -> str | None:
-        """Where it refreshes to, by a header or a meta element; browsers follow that, and we don't."""
+        """Return where it refreshes to, by a header or a meta element; browsers follow that, and we don't."""
         return refresh_target(self.headers.get("Refresh", "")) or self.seen.facts.refresh
 
     @once
     def is_search(self) -> bool:
-        """Whether redirects led to a page of search results."""
+        """True if redirects led to a page of search results."""
         return self.is_redirected and is_search(self.seen.final_url)
 
     @once
@@ -165,7 +165,7 @@ class AnswerFacts:
 
     @once
     def signs_of_absence(self) -> tuple[str, ...]:
-        """Why it looks like a page for things that are not there, each sign in words; one alone means little."""
+        """Return why it looks like a page for things that are not there, each sign in words; one alone means little."""
         signs, words = [], self.words
         in_title, in_text = words.absence_in_title, words.absence_in_opening
         if in_title:
@@ -208,11 +208,11 @@ class AnswerFacts:
 
     @once
     def own_places(self) -> tuple[str, ...]:
-        """Where it names the ARK that was asked about, a part of it or what it is part of."""
+        """Return where it names the ARK that was asked about, a part of it or what it is part of."""
         return self.places_of(self.ark)
 
     def places_of(self, ark: Ark) -> tuple[str, ...]:
-        """Where it names *ark*, a part of it or what it is part of."""
+        """Return where it names *ark*, a part of it or what it is part of."""
         return own_places(self._named, ark)
 
     @once
@@ -222,12 +222,12 @@ class AnswerFacts:
 
     @property
     def is_linked_to_ark(self) -> bool:
-        """Whether a Link header says that it describes the ARK that was asked about (2023, 5.2)."""
+        """True if a Link header says that it describes the ARK that was asked about (2023, 5.2)."""
         return self.ark in self._linked
 
     @once
     def is_about_ark(self) -> bool:
-        """Whether it names the ARK that was asked about, or its name alone."""
+        """True if it names the ARK that was asked about, or its name alone."""
         name = self.ark.name
         return bool(self.own_places) or (len(name) >= 5 and name in (self.seen.text or ""))
 
@@ -240,22 +240,22 @@ class AnswerFacts:
 
     @property
     def is_error_record(self) -> bool:
-        """Whether it is a record of an error."""
+        """True if it is a record of an error."""
         return "error" in (self.seen.record or {})
 
     @property
     def is_registry_entry(self) -> bool:
-        """Whether it is a resolver's own entry for a NAAN or shoulder."""
+        """True if it is a resolver's own entry for a NAAN or shoulder."""
         return "registry" in (self.seen.record or {})
 
     @property
     def is_record(self) -> bool:
-        """Whether it is a record that describes something."""
+        """True if it is a record that describes something."""
         return bool(self.seen.record) and not self.is_error_record
 
     @once
     def tells_of_object(self) -> bool:
-        """Whether a page answers enough of who, what and when under their labels to be an object's."""
+        """True if a page answers enough of who, what and when under their labels to be an object's."""
         return len({"who", "what", "when"} & self.seen.facts.told.keys()) >= TELLING
 
     @once
@@ -275,5 +275,5 @@ class AnswerFacts:
 
     @property
     def states_alone(self) -> bool:
-        """Whether it is a statement of commitment without a description beside it."""
+        """True if it is a statement of commitment without a description beside it."""
         return self.seen.status in SUCCESSES and set(self.seen.record or ()) == {"erc-support"}

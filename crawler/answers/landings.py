@@ -38,12 +38,14 @@ def absent_address(url: str) -> str | None:
 
 
 def is_absent_path(url: str) -> bool:
-    """Whether the path of a URL, or of a reference, says that something is not there; queries are not looked at."""
+    """Return whether the path of a URL, or of a reference, says that something is not there; queries are not
+    looked at.
+    """
     return _NOT_FOUND_PATH.search(url.partition("?")[0]) is not None
 
 
 def is_search(url: str) -> bool:
-    """Whether a URL is that of search results: many sites search for what they don't know.
+    """Return whether a URL is that of search results: many sites search for what they don't know.
 
     >>> is_search("https://library.example/search?q=x5"), is_search("https://library.example/research/x5")
     (True, False)
@@ -52,13 +54,13 @@ def is_search(url: str) -> bool:
 
 
 def is_home_page(url: str, name: str) -> bool:
-    """Whether a URL is the home page of a site, and doesn't hold *name* in its query."""
+    """Return whether a URL is the home page of a site, and doesn't hold *name* in its query."""
     parts = urlsplit(url)
     return bool(_ROOT_PATH.match(parts.path)) and name not in parts.query
 
 
 def is_log_in(url: str) -> bool:
-    """Whether a URL is where people log in, by its path or its host.
+    """Return whether a URL is where people log in, by its path or its host.
 
     >>> is_log_in("https://library.example/login?next=x5"), is_log_in("https://library.example/catalogue")
     (True, False)
@@ -69,7 +71,7 @@ def is_log_in(url: str) -> bool:
 
 
 def refresh_target(value: str) -> str | None:
-    """Where a refresh leads, by the value of its header or meta element; None for one that reloads the page.
+    """Return where a refresh leads, by the value of its header or meta element; None for one that reloads the page.
 
     >>> refresh_target("5; URL='/item/7'"), refresh_target("30")
     ('/item/7', None)

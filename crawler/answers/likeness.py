@@ -72,7 +72,7 @@ def likeness(one: str, other: str) -> float:
 
 
 def same_page(one: str | None, other: str | None, *names: str) -> bool:
-    """Whether two texts say the same once ARKs and the given *names* are taken out of both.
+    """Return whether two texts say the same once ARKs and the given *names* are taken out of both.
 
     Numbers count little: clocks and counters differ each time. A text that was cut off says nothing of its rest.
 
@@ -114,7 +114,7 @@ def own_words(answer: Observation, control: Observation | None) -> str:
 
 
 def has_nothing_of_its_own(answer: Observation, control: Observation, again: Iterable[Observation]) -> bool:
-    """Whether a page that changes each time shows nothing every time that a control's page doesn't show, too.
+    """Return whether a page that changes each time shows nothing every time that a control's page doesn't show, too.
 
     *again* are further answers about the same object: those of its own place are the page once more.
     """
@@ -149,7 +149,8 @@ def _common_beginning(one: list[str], other: list[str]) -> int:
 
 
 def same_answer(one: Observation, other: Observation) -> bool:
-    """Whether two successful answers are one: the same body, the same place, or the same text but for what was asked.
+    """Return whether two successful answers are one: the same body, the same place, or the same text but for what was
+    asked.
 
     What could not be read of a body proves nothing.
     """
@@ -171,7 +172,8 @@ def same_answer(one: Observation, other: Observation) -> bool:
 
 
 def same_beginning(one: Observation, other: Observation, *names: str) -> bool:
-    """Whether two answers, of which one at least was cut off, are the same as far as both came; but for their names.
+    """Return whether two answers, of which one at least was cut off, are the same as far as both came; but for their
+    names.
 
     The last words of the shorter one may be cut, too.
     """
@@ -185,7 +187,7 @@ def same_beginning(one: Observation, other: Observation, *names: str) -> bool:
 
 
 def same_place(one: Observation, other: Observation) -> bool:
-    """Whether two chains of redirects end at one URL, query included: that often is what names the object."""
+    """Return whether two chains of redirects end at one URL, query included: that often is what names the object."""
     return len(one.hops) > 1 and len(other.hops) > 1 and one.final_url == other.final_url
 
 
@@ -199,12 +201,12 @@ def last_part(url: str) -> str:
 
 
 def _both_empty(one: Observation, other: Observation) -> bool:
-    """Whether both bodies are known to be empty; what was cut off or could not be decoded is not."""
+    """Return whether both bodies are known to be empty; what was cut off or could not be decoded is not."""
     return one.body_bytes == other.body_bytes == 0 and one.body_complete and other.body_complete
 
 
 def _same_unread(one: Observation, other: Observation) -> bool:
-    """Whether two bodies that were not read, pictures for instance, are one by all that their headers tell."""
+    """Return whether two bodies that were not read, pictures for instance, are one by all that their headers tell."""
     first, second = (each.hops[-1].headers for each in (one, other))
     told = [name for name in ("Content-Type", "Content-Length", "Last-Modified") if name in first]
     return one.text is other.text is None and "Content-Length" in told and all(first[n] == second.get(n) for n in told)

@@ -62,27 +62,27 @@ class MetadataFacts:
 
     @once
     def leads_to_objects_address(self) -> bool:
-        """Whether it leads out of the web to the same address as the object's question does."""
+        """True if it leads out of the web to the same address as the object's question does."""
         is_out = self.answer.seen.end is self.object.seen.end is ChainEnd.NON_WEB
         return is_out and led_to(self.answer.seen) == led_to(self.object.seen)
 
     @property
     def works_without(self) -> bool:
-        """Whether the object itself answers."""
+        """True if the object itself answers."""
         return self.object.seen.status in SUCCESSES or self.object.seen.end is ChainEnd.NON_WEB
 
     # -- the object again
 
     @once
     def is_objects_again(self) -> bool:
-        """Whether it is the object's own answer, where it is no record that only an inflection gets."""
+        """True if it is the object's own answer, where it is no record that only an inflection gets."""
         record, seen = self.answer.seen.record, self.answer.seen
         is_markup = "html" in (seen.media_type or "") or bool(seen.title)
         return (record is None or "erc" not in record or is_markup) and is_object_again(seen, self.object.seen)
 
     @once
     def tells_no_more(self) -> bool:
-        """Whether a page with the object's title answers no question that the object's page doesn't.
+        """True if a page with the object's title answers no question that the object's page doesn't.
 
         A page that answers none at all is the object's when it stands where that does: its news may differ each time.
         """
@@ -94,7 +94,7 @@ class MetadataFacts:
 
     @once
     def is_everybodys(self) -> bool:
-        """Whether a name that can't exist gets the same."""
+        """True if a name that can't exist gets the same."""
         if self.control is None:
             return False
         record, other = self.answer.seen.record, self.control.seen.record
@@ -107,7 +107,7 @@ class MetadataFacts:
 
     @property
     def is_erc(self) -> bool:
-        """Whether it has a record that is an ERC."""
+        """True if it has a record that is an ERC."""
         return "erc" in (self.answer.seen.record or {})
 
     @once
@@ -128,13 +128,13 @@ class MetadataFacts:
 
     @property
     def is_record_of_object(self) -> bool:
-        """Whether its record tells enough to be a description."""
+        """True if its record tells enough to be a description."""
         is_enough = self.is_erc or len(self.answered) >= 2 or self.answer.subject.names_this is not None
         return bool(set(self.answered) - {"where"}) and is_enough
 
     @once
     def is_page_of_object(self) -> bool:
-        """Whether a page that is neither the object's nor everybody's describes the object."""
+        """True if a page that is neither the object's nor everybody's describes the object."""
         seen, ark, told = self.answer.seen, self.answer.ark, self.answer.labelled
         opening = plain(f"{seen.title or ''} {(seen.text or '')[:60]}")
         if says_not_found(opening) or _NO_DESCRIPTION.search(opening):
@@ -158,7 +158,7 @@ class MetadataFacts:
 
     @property
     def has_objects_title(self) -> bool:
-        """Whether the record's title is that of the object's page."""
+        """True if the record's title is that of the object's page."""
         title, what = plain(self.object.seen.title or ""), plain(self.answers.get("what", ""))
         return len(what) >= 5 and (what in title or (len(title) >= 5 and title in what))
 
@@ -171,7 +171,7 @@ class MetadataFacts:
 
 
 def led_to(answer: Observation) -> str:
-    """Where an answer leads at last."""
+    """Return where an answer leads at last."""
     return (answer.hops[-1].location if answer.hops else None) or answer.detail
 
 
@@ -195,12 +195,12 @@ def is_object_again(answer: Observation, object_answer: Observation) -> bool:
 
 
 def is_at_place_of(answer: Observation, object_answer: Observation) -> bool:
-    """Whether an answer stands where the object's does, queries apart."""
+    """Return whether an answer stands where the object's does, queries apart."""
     return answer.final_url.partition("?")[0] == object_answer.final_url.partition("?")[0]
 
 
 def _likewise(answer: Observation, object_answer: Observation) -> bool:
-    """Whether two answers of one type at one place are one by text, or by the sketch of it where it is long."""
+    """Return whether two answers of one type at one place are one by text, or by the sketch of it where it is long."""
     if answer.media_type != object_answer.media_type:
         return False
     if same_answer(answer, object_answer) or same_page(answer.text, object_answer.text):

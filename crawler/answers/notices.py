@@ -50,7 +50,7 @@ class PageWords:
 
     @once
     def is_short(self) -> bool:
-        """Whether there is so little of it that it may be a notice."""
+        """True if there is so little of it that it may be a notice."""
         return len(self.text) < NOTICE_CHARS
 
     @once
@@ -99,12 +99,12 @@ class PageWords:
 
     @once
     def is_titled_absent(self) -> bool:
-        """Whether its title says that a page or an object is not there, and nothing besides."""
+        """True if its title says that a page or an object is not there, and nothing besides."""
         return is_notice(self.title)
 
     @once
     def is_all_absence(self) -> bool:
-        """Whether it says in few words that some page or object is not there, and hardly anything else."""
+        """True if it says in few words that some page or object is not there, and hardly anything else."""
         told = plain(self.body)
         found = next(quirks().not_found.in_plain(told), None)
         if found is None or len(told) > _FEW_WORDS_CHARS:
@@ -142,12 +142,12 @@ class PageWords:
 
     @once
     def is_titled_log_in(self) -> bool:
-        """Whether a part of its title is that of a page to log in."""
+        """True if a part of its title is that of a page to log in."""
         return any(map(_is_login_title, _TITLE_PARTS.split(plain(self.title))))
 
     @once
     def names_this_object(self) -> bool:
-        """Whether it speaks of "this" object."""
+        """True if it speaks of "this" object."""
         return quirks().this_object.search(plain(self.text)) is not None
 
     # -- beside another page
@@ -187,7 +187,7 @@ class PageWords:
 
 
 def is_notice(title: str) -> bool:
-    """Whether a part of a title says that a page or an object is not there, and nothing besides.
+    """Return whether a part of a title says that a page or an object is not there, and nothing besides.
 
     >>> is_notice("Page not found | Harbour Libraries"), is_notice("Paradise Not Found: a novel")
     (True, False)
@@ -216,7 +216,7 @@ def _without(phrases: Phrases, text: str, *, most_of_ending: int) -> str:
 
 
 def _beside_absence(text: str) -> int:
-    """How many letters a text has beside words of absence, of what is absent, and those between."""
+    """Return how many letters a text has beside words of absence, of what is absent, and those between."""
     rest, known = text, quirks()
     for phrases, most in ((known.not_found, 9), (known.not_available, 9), (known.things, 3)):
         rest = _without(phrases, rest, most_of_ending=most)

@@ -81,7 +81,7 @@ class ObjectFacts:
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
 
     def _is_answered_alike(self, control: AnswerFacts) -> bool:
-        """Whether the control got the same answer, or both a page that says in one sentence that it isn't there.
+        """Return whether the control got the same answer, or both a page that says in one sentence that it isn't there.
 
         Two searches of one site, which both found something, are alike too: what is unknown there is searched for.
         """
@@ -98,14 +98,14 @@ class ObjectFacts:
 
     @property
     def is_told_apart(self) -> bool:
-        """Whether a name that can't exist is refused."""
+        """True if a name that can't exist is refused."""
         return self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.REFUSED_BEFORE)
 
     # -- whose page it is
 
     @once
     def knows_itself(self) -> tuple[str, ...]:
-        """Where it names its own ARK; what a page does for a name that can't exist too is an echo."""
+        """Return where it names its own ARK; what a page does for a name that can't exist too is an echo."""
         places = self.answer.own_places
         if self.control is None or not places:
             return places
@@ -117,12 +117,12 @@ class ObjectFacts:
 
     @once
     def declares_itself(self) -> bool:
-        """Whether it names its own ARK where a page says what it is."""
+        """True if it names its own ARK where a page says what it is."""
         return declares(self.knows_itself)
 
     @once
     def is_particular(self) -> bool:
-        """Whether it says that it is its ARK's, or tells of an object, where the control's page does not."""
+        """True if it says that it is its ARK's, or tells of an object, where the control's page does not."""
         told = self.answer.seen.facts.told
         told_to_control = self.control.seen.facts.told if self.control is not None else {}
         return self.declares_itself or (self.answer.tells_of_object and told != told_to_control)
@@ -131,7 +131,7 @@ class ObjectFacts:
 
     @once
     def signs(self) -> tuple[str, ...]:
-        """Why it looks like a page for what is not there."""
+        """Return why it looks like a page for what is not there."""
         signs, answer = self.answer.signs_of_absence, self.answer
         is_open = self.reply is ControlContrast.REFUSED_BEFORE  # of the landing host nothing is known
         if signs and is_open and answer.words.is_all_absence and not answer.own_places:
@@ -145,7 +145,7 @@ class ObjectFacts:
 
     @property
     def weight_of_signs(self) -> Signs:
-        """How much the signs weigh; many other ARKs at its place support another sign."""
+        """Return how much the signs weigh; many other ARKs at its place support another sign."""
         if not self.signs:
             return Signs.NONE
         return Signs.SEVERAL if len(self.signs) > 1 or self.neighbours >= MANY_NEIGHBOURS else Signs.ONE
@@ -166,7 +166,8 @@ class ObjectFacts:
 
     @once
     def withdrawal(self) -> str | None:
-        """Why a success explains that its object is there no more, if it does: it says so at once, of the object.
+        """Return why a success explains that its object is there no more, if it does: it says so at once, of the
+        object.
 
         A page that describes an object is a record, whatever became of a part of it, unless its title or a heading
         says so, or its first sentences of "this" object. What the control's page has in the same words is none.

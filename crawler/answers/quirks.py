@@ -75,7 +75,7 @@ class Phrases:
             yield PhraseMatch(text[found.start() : found.end()], found.start(), found.end())
 
     def is_in_plain(self, text: str) -> bool:
-        """Whether one of the phrases is in a *text* that is in plain form already."""
+        """Return whether one of the phrases is in a *text* that is in plain form already."""
         return self.pattern.search(bare(text)) is not None
 
 
@@ -167,7 +167,7 @@ class Quirks:
         return "a puzzle for people" if is_checked and self.checks.search(f"{heading} {words}") else None
 
     def host_reason(self, host: str, status: int) -> str | None:
-        """What is known of a status at a host, if anything."""
+        """Return what is known of a status at a host, if anything."""
         return next((quirk.reason for quirk in self.hosts if quirk.host == host and status in quirk.statuses), None)
 
 
@@ -184,7 +184,7 @@ def withdrawal_words() -> Mapping[str, Any]:
 
 @cache
 def quirks() -> Quirks:
-    """What the file in this package says; a test keeps it well formed."""
+    """Return what the file in this package says; a test keeps it well formed."""
     told = _quirks_file()
     placeholder, login = told["placeholder"], told["login"]
     challenges = tuple(map(_challenge, told["challenge"]))

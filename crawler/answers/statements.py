@@ -108,7 +108,7 @@ def statement_in(
 
 
 def policy_link(statement: Mapping[str, str]) -> str | None:
-    """Where a statement says that it stands in full, if that is on the web: worth asking, once a run.
+    """Return where a statement says that it stands in full, if that is on the web: worth asking, once a run.
 
     >>> policy_link({"what": "Not Guaranteed", "where": "https://a.example/policy"}), policy_link({"where": "room 7"})
     ('https://a.example/policy', None)
@@ -134,7 +134,7 @@ def template_in(statement: Mapping[str, str], at: str) -> str | None:
 
 
 def _promises(words: str) -> bool:
-    """Whether *words* under a label that may mean other things speak of permanence, and not of use alone.
+    """Return whether *words* under a label that may mean other things speak of permanence, and not of use alone.
 
     >>> [_promises(words) for words in ("CC BY 4.0", "Rights: Archives of the Harbour", "CC0, preserved")]
     [False, False, True]
@@ -146,7 +146,7 @@ def _promises(words: str) -> bool:
 
 
 def is_placeholder(what: str) -> bool:
-    """Whether a statement is what a template, a program or an empty form leaves."""
+    """Return whether a statement is what a template, a program or an empty form leaves."""
     words, known = _bare(what), quirks()
     if words in known.placeholder_words or words == "" or _TO_COME.match(words) or missing_code(what):
         return True
@@ -159,6 +159,6 @@ def _bare(words: str) -> str:
 
 
 def points_somewhere(statement: Mapping[str, str]) -> bool:
-    """Whether a statement without a ``what`` of its own says where the commitment stands, and whose it is."""
+    """Return whether a statement without a ``what`` of its own says where the commitment stands, and whose it is."""
     where, who = statement.get("where", ""), statement.get("who", "")
     return "what" not in statement and where.startswith("http") and bool(who) and not missing_code(who)

@@ -133,7 +133,8 @@ def record_of(value: Any, kind: str) -> Record | None:
 
 
 def kernel(told: Mapping[str, str]) -> dict[str, str]:
-    """What a record in any vocabulary answers of the four questions; the first key in `KERNEL` that is there decides.
+    """Return what a record in any vocabulary answers of the four questions; the first key in `KERNEL` that is there
+    decides.
 
     >>> kernel({"@id": "ark:12148/x5", "schema:name": "A map", "publisher": "BnF", "author": "Rossi"})
     {'who': 'Rossi', 'what': 'A map', 'where': 'ark:12148/x5'}
@@ -158,13 +159,13 @@ def plain_key(key: Any) -> str:
 
 
 def _is_wrapped(mapping: Mapping[str, Any]) -> bool:
-    """Whether a mapping answers too little by itself: what it says may stand one level further in."""
+    """Return whether a mapping answers too little by itself: what it says may stand one level further in."""
     is_plain = _segments(mapping) or _is_registry(mapping) or _is_error(mapping)
     return not is_plain and len(kernel(_strings(mapping))) < 2
 
 
 def _is_error(mapping: Mapping[str, Any]) -> bool:
-    """Whether a structure says that the question failed, whatever the HTTP status says.
+    """Return whether a structure says that the question failed, whatever the HTTP status says.
 
     >>> _is_error({"success": False}), _is_error({"success": "ark:/12148/x5", "errors": []}), _is_error({"code": 404})
     (True, False, True)
@@ -179,14 +180,14 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
 
 
 def is_sites(mapping: Mapping[str, Any]) -> bool:
-    """Whether a structure describes a site or who runs it, and names no ARK."""
+    """Return whether a structure describes a site or who runs it, and names no ARK."""
     types = mapping.get("@type", ())
     kinds = {plain_key(each) for each in ([types] if isinstance(types, str) else types) if isinstance(each, str)}
     return bool(kinds) and kinds <= _SITES_TYPES and not names_ark(mapping)
 
 
 def names_ark(mapping: Mapping[str, Any]) -> bool:
-    """Whether a structure names an ARK where things name themselves."""
+    """Return whether a structure names an ARK where things name themselves."""
     told = _strings(
         {key: mapping[key] for key in mapping if plain_key(key) in ("@id", "id", "identifier", "ark", "url")}
     )
@@ -238,7 +239,7 @@ def _says_something(segment: Mapping[str, str]) -> bool:
 
 
 def _is_registry(mapping: Mapping[str, Any]) -> bool:
-    """Whether this is what a resolver's registry says of a NAAN or shoulder; a term's ``definition`` is none."""
+    """Return whether this is what a resolver's registry says of a NAAN or shoulder; a term's ``definition`` is none."""
     definition = mapping.get("definition")
     if isinstance(definition, Mapping) and definition.keys() & {"uniq", "prefix", "scheme", "synonym_for"}:
         return True

@@ -64,12 +64,12 @@ def named_arks(linked: Iterable[Ark], on_page: Iterable[tuple[str, str]]) -> Ite
 
 
 def own_places(named: Named, ark: Ark) -> tuple[str, ...]:
-    """Where *ark*, one of its parts or what it is part of is named: any spelling counts (2023, 3.2)."""
+    """Return where *ark*, one of its parts or what it is part of is named: any spelling counts (2023, 3.2)."""
     return tuple(dict.fromkeys(place for found, place in named if found.base == ark.base))
 
 
 def declares(places: Iterable[str]) -> bool:
-    """Whether one of *places* is where a page says what it is, not merely what it mentions.
+    """Return whether one of *places* is where a page says what it is, not merely what it mentions.
 
     >>> declares(("text", "canonical")), declares(("text",))
     (True, False)
@@ -122,7 +122,7 @@ _parsed = lru_cache(maxsize=1024)(Ark.parse)  # pages of one site name the same 
 
 
 def _in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:
-    """Whether a THUMP header names *ark*, perhaps without its label and with the inflection (2005, 6)."""
+    """Return whether a THUMP header names *ark*, perhaps without its label and with the inflection (2005, 6)."""
     title = record.get("set", {}).get("what", "").strip()
     bare = re.sub(r"\?(?:info|\?)?\Z", "", title)
     if not re.match(r"ark:", bare, re.IGNORECASE) and "/" in bare and "//" not in bare:

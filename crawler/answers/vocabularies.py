@@ -134,7 +134,7 @@ def _shown(graph: rdflib.Graph, value: Any) -> str:
 
 
 def _statements(root: Any) -> Iterator[tuple[str, str]]:
-    """What is told under the names of well-known vocabularies, in the names of Dublin Core."""
+    """Return what is told under the names of well-known vocabularies, in the names of Dublin Core."""
     for number, element in enumerate(root.iter("*")):
         if number > MOST_ELEMENTS or not isinstance(element.tag, str):
             continue

@@ -102,7 +102,7 @@ class _Said:
 
 
 def _said_in(sentence: str, names: Sequence[str]) -> _Said | None:
-    """What a sentence says of the object's withdrawal, if it does."""
+    """Return what a sentence says of the object's withdrawal, if it does."""
     shown = plain(_ARK.sub("@@", _named(sentence, names)))
     capitals = " ".join(_ARK.sub("@@", _named(sentence, names)).split())
     told, words = bare(shown), _words()
@@ -134,7 +134,7 @@ def _said_in(sentence: str, names: Sequence[str]) -> _Said | None:
 
 
 def is_one_of_several(rest: str) -> bool:
-    """Whether what stands behind words of withdrawal makes them one guess of several: "deleted or moved".
+    """Return whether what stands behind words of withdrawal makes them one guess of several: "deleted or moved".
 
     >>> is_one_of_several(", had its name changed, or is unavailable"), is_one_of_several(" by the author or an heir")
     (True, False)
@@ -153,7 +153,9 @@ def _named(sentence: str, names: Sequence[str]) -> str:
 
 
 def _stands_alone(capitals: str, start: int) -> bool:
-    """Whether a noun without an article is the beginning of what is said: "Datensatz wurde", not "one item was"."""
+    """Return whether a noun without an article is the beginning of what is said: "Datensatz wurde", not "one
+    item was".
+    """
     before = capitals[:start].rstrip(" \"'(").rpartition(" ")[2]
     is_capital = capitals[start : start + 1].isupper() or not before
     return (

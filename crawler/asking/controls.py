@@ -64,7 +64,7 @@ class Shoulders:
         return shoulder if (ark.naan, shoulder) in self.known else ""
 
     def neighbourhood(self, url: str, ark: Ark) -> Neighbourhood:
-        """What a control for *ark*, asked for at *url*, speaks for."""
+        """Return what a control for *ark*, asked for at *url*, speaks for."""
         return Neighbourhood(place_of(url), ark.naan, self.of(ark))
 
 

@@ -23,7 +23,7 @@ def origin_of(url: str) -> str:
 
 
 def well_known_url(url: str) -> str:
-    """Where the host of *url* says under which path its resolver is.
+    """Return where the host of *url* says under which path its resolver is.
 
     >>> well_known_url("https://journal.example/ark:/12148/x5")
     'https://journal.example/.well-known/ark'

@@ -74,7 +74,7 @@ class AskingContext:
 def next_question(
     answers: Mapping[Question, AnswerFacts], known: AskingContext, places: Places, *, first_url: str
 ) -> Question | None:
-    """What to ask about an ARK after *answers*, or None when there is nothing more to learn.
+    """Return what to ask about an ARK after *answers*, or None when there is nothing more to learn.
 
     The object comes first. When its own resolver doesn't know it, the spellings that a resolver must treat alike are
     tried (2023, 3.2); then, also when that resolver is dead, the registry's target and the global resolver, for the
@@ -100,7 +100,9 @@ def next_question(
 
 
 def _is_tombstone(answer: AnswerFacts) -> bool:
-    """Whether an answer explains that this object is gone: its resolver knows it, and may still have its metadata."""
+    """Return whether an answer explains that this object is gone: its resolver knows it, and may still have its
+    metadata.
+    """
     return answer.is_answered and answer.seen.status == 410 and ObjectFacts(answer).explanation is not None
 
 

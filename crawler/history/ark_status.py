@@ -79,17 +79,17 @@ class DatedVerdict:
 
     @property
     def works(self) -> bool:
-        """Whether the object service was given."""
+        """True if the object service was given."""
         return FAMILY_OF[self.object] is Family.WORKS
 
     @property
     def is_strike(self) -> bool:
-        """Whether it is a failure of the identifier or of its provider: nobody's else, and not ours."""
+        """True if it is a failure of the identifier or of its provider: nobody's else, and not ours."""
         return FAMILY_OF[self.object] in (Family.FAILS, Family.UNREACHABLE) and not self.is_suspect
 
     @property
     def says_nothing(self) -> bool:
-        """Whether it tells nothing of the ARK at all: the fault was ours, or everybody's."""
+        """True if it tells nothing of the ARK at all: the fault was ours, or everybody's."""
         is_failure = FAMILY_OF[self.object] in (Family.FAILS, Family.UNREACHABLE)
         is_ours = self.object in (ObjectOutcome.REFUSED_ADDRESS, ObjectOutcome.INVALID)
         has_met_nobody = self.object is ObjectOutcome.UNDETERMINED and self.seen.landing is None

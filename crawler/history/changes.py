@@ -69,7 +69,7 @@ class Compared:
 
 
 def described(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
-    """What a metadata verdict tells to compare by; empty for no description, None where that is not known.
+    """Return what a metadata verdict tells to compare by; empty for no description, None where that is not known.
 
     >>> described("erc", {"who": "A  Library", "what": "A map", "where": "x"}), described("blocked", {})
     ({'who': 'A Library', 'what': 'A map'}, None)
@@ -80,7 +80,7 @@ def described(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
 
 
 def promised(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
-    """What a commitment verdict tells to compare by: its words, its guarantor, its date.
+    """Return what a commitment verdict tells to compare by: its words, its guarantor, its date.
 
     >>> promised("stated", {"who": "A Library", "what": "Not Guaranteed"}), promised("absent", {})
     ({'who': 'A Library', 'what': 'Not Guaranteed'}, {})
@@ -107,7 +107,7 @@ def place(url: str) -> str:
 
 
 def compared(known: Seen, seen: Seen, *, least_likeness: float) -> Compared:
-    """What differs between what was *known* of a working ARK and what is *seen* of it now.
+    """Return what differs between what was *known* of a working ARK and what is *seen* of it now.
 
     Texts differ when they are less alike than *least_likeness*. They are held against the text that was known first
     or that the last difference brought, so that a slow drift adds up.

@@ -131,7 +131,7 @@ def _citing_documents(connection: Connection, runs: set[int]) -> dict[tuple[int,
 
 
 def _cited_elsewhere(connection: Connection, this: Any) -> set[tuple[int, str]]:
-    """What the last finished run from each other set of seeds cites, up to this run."""
+    """Return what the last finished run from each other set of seeds cites, up to this run."""
     run = schema.run
     before = tuple_(run.c.started_at, run.c.run_id) < tuple_(this.started_at, this.run_id)
     order = func.row_number().over(partition_by=run.c.seeds, order_by=(run.c.started_at.desc(), run.c.run_id.desc()))

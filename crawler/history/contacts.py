@@ -34,7 +34,7 @@ class _Met:
 
 
 def contacts_of(chains: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> dict[str, _Met]:
-    """What was met at each host on *chains*: how each ended, and its hops.
+    """Return what was met at each host on *chains*: how each ended, and its hops.
 
     A request that our own guard or robots.txt held back has met nobody.
     """
@@ -91,7 +91,9 @@ def _chains(connection: Connection, run_id: int) -> Iterator[tuple[str, Sequence
 
 
 def _misses(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[str, int]:
-    """How many of the last runs that asked them, in a row, these hosts left without an answer, as far as it counts."""
+    """Return how many of the last runs that asked them, in a row, these hosts left without an answer, as far as it
+    counts.
+    """
     contact, run, wanted = schema.contact, schema.run, set(hosts)
     this = select(run.c.started_at, run.c.run_id).where(run.c.run_id == run_id).subquery()
     back = func.row_number().over(partition_by=contact.c.host, order_by=(run.c.started_at.desc(), run.c.run_id.desc()))

@@ -111,13 +111,13 @@ def rebuild_beside(connection: Connection, *, until: int | None = None) -> None:
 
 
 def _is_late(connection: Connection, run_id: int) -> bool:
-    """Whether this run, or one that began after it, has been noted already."""
+    """Return whether this run, or one that began after it, has been noted already."""
     is_noted = exists().where(schema.assessment.c.run_id == run_id)
     return bool(connection.scalar(select(is_noted))) or has_followers(connection, run_id)
 
 
 def has_followers(connection: Connection, run_id: int) -> bool:
-    """Whether a run that began after this one has been noted."""
+    """Return whether a run that began after this one has been noted."""
     run, this = schema.run, schema.run.alias("this")
     later = (
         select(run.c.run_id)
@@ -189,7 +189,7 @@ def _judged(connection: Connection, run_id: int) -> Iterator[Sequence[Any]]:
 
 
 def _known(connection: Connection, run_id: int, verdicts: Sequence[Any]) -> dict[tuple[int, str], Row[Any]]:
-    """What is kept of the ARKs that these *verdicts* of a run are about, which follow one another."""
+    """Return what is kept of the ARKs that these *verdicts* of a run are about, which follow one another."""
     latest, verdict = schema.latest, schema.verdict
     together = (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url)
     query = select(latest, verdict.c.object).join_from(verdict, latest, together)

@@ -93,7 +93,7 @@ def news_of(connection: Connection, run_id: int) -> News:
 
 
 def is_raised(kind: str, treated: Treated | None) -> bool:
-    """Whether something that happened to an ARK is told, whatever was decided of it.
+    """Return whether something that happened to an ARK is told, whatever was decided of it.
 
     That it works again, or was seen for the first or the last time, always is.
     """
@@ -105,7 +105,7 @@ def is_raised(kind: str, treated: Treated | None) -> bool:
 
 
 def count_words(decided: Mapping[tuple[Any, str], Treated]) -> str:
-    """How many ARKs are known problems, in words; empty for none. One that is both counts as acknowledged."""
+    """Return how many ARKs are known problems, in words; empty for none. One that is both counts as acknowledged."""
     known = [(ark, each.whole) for (ark, _), each in decided.items() if each.is_known]
     acknowledged = {ark for ark, each in known if each.action is TriageAction.ACKNOWLEDGE}
     ignored: dict[Any, date] = {}
@@ -116,7 +116,7 @@ def count_words(decided: Mapping[tuple[Any, str], Treated]) -> str:
 
 
 def _named(connection: Connection, decided: Mapping[Pair, Treated]) -> Mapping[tuple[str, str], Treated]:
-    """What was decided, by ARK and URL."""
+    """Return what was decided, by ARK and URL."""
     if not decided:
         return {}
     latest, ark = schema.latest, schema.ark
@@ -125,7 +125,7 @@ def _named(connection: Connection, decided: Mapping[Pair, Treated]) -> Mapping[t
 
 
 def _citations(connection: Connection, run_id: int) -> dict[str, int]:
-    """How often the documents of a run cite each URL; a link and its text are one citation."""
+    """Return how often the documents of a run cite each URL; a link and its text are one citation."""
     mention, document = schema.mention, schema.document
     places = (
         select(mention.c.request_url, mention.c.document_id, mention.c.citation)

@@ -42,7 +42,7 @@ class Assessment:
 
 
 def assess(contacts: Collection[Contact], misses: Mapping[str, int]) -> Assessment:
-    """Whether a run with these *contacts* is suspect.
+    """Return whether a run with these *contacts* is suspect.
 
     *misses* says of hosts how many of the last runs that asked them, in a row, they left without an answer; a host that
     is not in it was never asked before. A run is suspect when not one host gave a sign of life, or when at least

@@ -103,7 +103,8 @@ def due_at(known: KnownArk, policy: RecheckPolicy) -> datetime | None:
 
 
 def due(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> list[KnownArk]:
-    """What is to be checked *now*: what somebody asked for, then the least recently checked, one host after the other.
+    """Return what is to be checked *now*: what somebody asked for, then the least recently checked, one host after the
+    other.
 
     A host with many ARKs gets as many turns as any other while others wait.
     """
@@ -116,7 +117,7 @@ def due(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) ->
 
 
 def next_due_at(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> datetime | None:
-    """When something will be due that is not due *now*; None if nothing ever will."""
+    """Return when something will be due that is not due *now*; None if nothing ever will."""
     first: datetime | None = None
     for known in known_arks:
         if first is None or _may_be_due(known, policy, first):
@@ -127,7 +128,7 @@ def next_due_at(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: date
 
 
 def _may_be_due(known: KnownArk, policy: RecheckPolicy, moment: datetime) -> bool:
-    """Whether it could be due by *moment*: never before half an interval has passed, which is quickly seen."""
+    """Return whether it could be due by *moment*: never before half an interval has passed, which is quickly seen."""
     days = policy.intervals(known.naan, known.host).of(known.state)
     if days is None or not (known.is_cited or known.wanted_at):
         return False

@@ -65,7 +65,7 @@ class TriageDecision:
 
     @property
     def key(self) -> tuple[TriageAction, TriageTarget, str]:
-        """What there can be one decision of."""
+        """Return what there can be one decision of."""
         return (self.action, self.kind, self.target)
 
 
@@ -108,7 +108,7 @@ class TriageCheck:
 
     @property
     def gravity(self) -> Gravity:
-        """How bad that is.
+        """Return how bad that is.
 
         >>> TriageCheck(datetime(2026, 11, 1), ObjectOutcome.DNS).gravity.name
         'SILENT'
@@ -159,7 +159,7 @@ _LASTING: Final = frozenset({ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkSta
 
 
 def treatment(decisions: Iterable[TriageDecision], problem: Problem, today: date) -> TriageState:
-    """What *decisions*, which are all about this ARK, amount to on a day."""
+    """Return what *decisions*, which are all about this ARK, amount to on a day."""
     latest = sorted(decisions, key=lambda decision: (decision.at, decision.key), reverse=True)
     assignee = next((each.assignee for each in latest if each.action is TriageAction.ASSIGN), None)
     ignoring = [each for each in latest if each.action is TriageAction.IGNORE]
@@ -184,7 +184,7 @@ def treatment(decisions: Iterable[TriageDecision], problem: Problem, today: date
 
 
 def worse_since(at: datetime, problem: Problem) -> str | None:
-    """Why a problem is no longer the one that was acknowledged at a moment; None if it is.
+    """Return why a problem is no longer the one that was acknowledged at a moment; None if it is.
 
     It is another one when it had not been seen then, when it has gone from no answer to a failure or from a failure to
     a confirmed one, and when it worked in between.
@@ -220,7 +220,7 @@ def is_wanted(decisions: Iterable[TriageDecision], checked_at: datetime | None) 
 
 
 def known_words(acknowledged: int, ignored: Sequence[date]) -> str:
-    """What is known and not raised, in words; empty for nothing. Of each that is ignored the day is given.
+    """Return what is known and not raised, in words; empty for nothing. Of each that is ignored the day is given.
 
     >>> known_words(8, [date(2027, 1, 1)] * 4), known_words(1, []), known_words(0, [])
     ('12 known: 8 acknowledged, 4 ignored until 2027-01-01', '1 known: 1 acknowledged', '')
@@ -279,7 +279,7 @@ def _normal_pattern(text: str) -> str:
 
 
 def fits_document(url: str, pattern: str) -> bool:
-    """Whether a document is meant: by its whole address, its beginning, or a pattern with ``*``.
+    """Return whether a document is meant: by its whole address, its beginning, or a pattern with ``*``.
 
     Nothing else is special in it: addresses have question marks, and names of files have brackets.
 
@@ -309,12 +309,12 @@ class TriageDecisions:
 
     @property
     def asks_for_documents(self) -> bool:
-        """Whether it matters which documents cite an ARK."""
+        """True if it matters which documents cite an ARK."""
         return bool(self._documents)
 
     @property
     def asks_for_hosts(self) -> bool:
-        """Whether it matters where chains end."""
+        """True if it matters where chains end."""
         return any(kind is TriageTarget.HOST for kind, _ in self._exact)
 
     def about(self, ark: str, urls: Iterable[str]) -> Iterator[TriageDecision]:

@@ -47,7 +47,7 @@ class Treated:
 
     @property
     def is_known(self) -> bool:
-        """Whether it is a problem that is not to be raised."""
+        """True if it is a problem that is not to be raised."""
         return self.whole.action is not None
 
 
@@ -88,7 +88,7 @@ def keep_file(connection: Connection, decided: Iterable[TriageDecision], *, at: 
 
 
 def _is_same(kept: TriageDecision, told: TriageDecision, at: datetime) -> bool:
-    """Whether a file that was read *at* a moment tells what is kept already."""
+    """Return whether a file that was read *at* a moment tells what is kept already."""
     same = (kept.reason, kept.until, kept.assignee) == (told.reason, told.until, told.assignee)
     return kept.from_file and same and told.at in (at, kept.at)
 
@@ -136,7 +136,8 @@ def decision_of(row: Row[Any]) -> TriageDecision:
 def treated(
     connection: Connection, verdicts: Select[Any], run_id: int, *, until: int | None = None
 ) -> dict[Pair, Treated]:
-    """What was decided of the ARKs of *verdicts* (their numbers), which count for a run; those with a decision alone.
+    """Return what was decided of the ARKs of *verdicts* (their numbers), which count for a run; those with a decision
+    alone.
 
     It is told as of the day on which the run began, or the run *until* whose checks are the last that count: a report
     about a run stays what it is.
@@ -169,7 +170,9 @@ def treated(
 def _together(
     whole: Sequence[TriageDecision], in_documents: Mapping[str, Sequence[TriageDecision]], problem: Problem, today: date
 ) -> Treated:
-    """What holds wherever an ARK is cited, and what in single documents; what holds in all of them holds anywhere."""
+    """Return what holds wherever an ARK is cited, and what in single documents; what holds in all of them holds
+    anywhere.
+    """
     everywhere = treatment(whole, problem, today)
     is_problem = problem.now.gravity > Gravity.FINE
     if not any(in_documents.values()):
@@ -205,7 +208,7 @@ def _status(verdicts: Select[Any]) -> Select[Any]:
 
 
 def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, Collection[str]]:
-    """Where the objects' chains ended, answered or not."""
+    """Return where the objects' chains ended, answered or not."""
     verdict, seen = schema.verdict, schema.observation
     together = (seen.c.run_id == verdict.c.run_id) & (seen.c.request_url == verdict.c.request_url)
     query = (
@@ -292,7 +295,9 @@ def _problem(row: Any, life: Mapping[int, TriageCheck]) -> Problem:
 
 
 def wanted(connection: Connection) -> dict[Pair, datetime]:
-    """What somebody has asked to be checked and nobody has checked since, with the moment at which it was asked for."""
+    """Return what somebody has asked to be checked and nobody has checked since, with the moment at which it was asked
+    for.
+    """
     return {pair: at for pair, _, at in _waiting(connection, _rechecks(connection)) if at is not None}
 
 

@@ -55,7 +55,7 @@ class Wish:
     looks_at: float
 
     def is_due(self, now: float) -> bool:
-        """Whether the host is to be left to whoever wishes that; after a while they are not waited for."""
+        """Return whether the host is to be left to whoever wishes that; after a while they are not waited for."""
         return self.looks_at - LONGEST_POLL_S <= now < self.looks_at + GRACE_S
 
 
@@ -74,7 +74,7 @@ class HostLease:
 
     @property
     def is_alone(self) -> bool:
-        """Whether nobody else has a turn before this one is released."""
+        """True if nobody else has a turn before this one is released."""
         return self._descriptor is not None
 
     def release(self, pause_s: float) -> None:
@@ -187,7 +187,7 @@ def _clear_away(path: str) -> None:
 
 
 def _read(descriptor: int, now: float) -> Shared:
-    """What a file says; one that says nothing sensible counts as written when it was."""
+    """Return what a file says; one that says nothing sensible counts as written when it was."""
     text = os.pread(descriptor, _MOST_BYTES, 0)
     if not text:
         return Shared(0.0, 0.0)
@@ -209,7 +209,7 @@ def _write(descriptor: int, shared: Shared) -> None:
 
 
 def _read_wish(descriptor: int) -> Wish:
-    """Who last wanted to ask; one that says nothing sensible was never due."""
+    """Return who last wanted to ask; one that says nothing sensible was never due."""
     try:
         told: Any = json.loads(os.pread(descriptor, _MOST_WISH_BYTES, _MOST_BYTES))
         return Wish(str(told["by"]), float(told["looks_at"]))

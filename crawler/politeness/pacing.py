@@ -78,7 +78,7 @@ class Allowances:
     """By name, by name and port, or by scheme, name and port; the last is the strongest."""
 
     def of(self, host: str, *, is_own: bool = False) -> Allowance:
-        """What holds for *host*; *is_own* says that it is known to be one's own without being named.
+        """Return what holds for *host*; *is_own* says that it is known to be one's own without being named.
 
         >>> allowances = Allowances(0.2, {"library.example": Allowance(0.0, 4)})
         >>> allowances.of("https://library.example").concurrency, allowances.of("https://n2t.net").interval_s
@@ -88,14 +88,15 @@ class Allowances:
         return self.named(host) or Allowance(least_s)
 
     def named(self, host: str) -> Allowance | None:
-        """What is said of *host* by name, if anything is."""
+        """Return what is said of *host* by name, if anything is."""
         authority = host.partition("://")[2]
         name = re.sub(r":[0-9]+\Z", "", authority)
         return next((self.hosts[each] for each in (host, authority, name) if each in self.hosts), None)
 
 
 def is_own(host: str, routes: Routes, guard: AddressGuard) -> bool:
-    """Whether *host* is the operator's own without being named: it is routed, or a private address that is allowed.
+    """Return whether *host* is the operator's own without being named: it is routed, or a private address that is
+    allowed.
 
     >>> is_own("http://127.0.0.1:8080", Routes(), AddressGuard.allowing(["127.0.0.0/8"]))
     True
@@ -264,12 +265,14 @@ class Pace:
     # -- at the end
 
     def is_held(self, now: float, patience: Patience) -> bool:
-        """Whether nothing will be sent for as long as there is anything else to do."""
+        """Return whether nothing will be sent for as long as there is anything else to do."""
         is_paused = self.open_again_at - now > patience.longest_wait_s
         return self.state is HostState.HELD or (is_paused and self.state is not HostState.GIVEN_UP)
 
     def with_nothing_else_to_do(self, now: float, patience: Patience) -> Pace:
-        """What becomes of a host that is held when all others have been asked: it is tried, waited for, or given up."""
+        """Return what becomes of a host that is held when all others have been asked: it is tried, waited for, or given
+        up.
+        """
         if self.state is HostState.HELD and now >= self.try_from:
             return replace(self, state=HostState.TRIED)
         is_paused = self.open_again_at - now > patience.longest_wait_s
@@ -281,7 +284,7 @@ class Pace:
         return self
 
     def at_another_stage(self) -> Pace:
-        """What is left of it when other questions begin: a host that was given up is asked again, once."""
+        """Return what is left of it when other questions begin: a host that was given up is asked again, once."""
         if self.state is HostState.ASKED:
             return self
         return replace(

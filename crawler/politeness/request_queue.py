@@ -40,14 +40,14 @@ class HostDownloader(Downloader):
         return host_of(request.url)
 
     def needs_backout(self) -> bool:
-        """Whether there is no place for another request; what waits for a host that is held takes up none."""
+        """Return whether there is no place for another request; what waits for a host that is held takes up none."""
         if not super().needs_backout():
             return False
         held = sum(count + 1 for slot, count in self.in_hand.items() if self._throttle.is_held(slot))
         return len(self.active) - held >= self.total_concurrency
 
     def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
-        """What Scrapy's own does, counted."""
+        """Return what Scrapy's own does, counted."""
         fetched: Deferred[Response | Request]
         if request.meta.get("dont_obey_robotstxt"):  # robots.txt itself, for which others wait
             fetched = super().fetch(request)

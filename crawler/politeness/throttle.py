@@ -63,7 +63,7 @@ class _Host:
     """What was last told of that."""
 
     def traffic(self) -> HostTraffic:
-        """What went to it since this was last called."""
+        """Return what went to it since this was last called."""
         pace = self.pace
         interval_s = max(pace.allowance.interval_s, pace.crawl_delay_s)
         taken = HostTraffic(
@@ -134,7 +134,9 @@ class HostThrottle:
         return HostSlot(self, self._host(host_of(url)), url)
 
     def free_slots(self, host: str) -> int:
-        """How many requests may be taken out of a queue for *host*: one more than may be under way, to be at hand."""
+        """Return how many requests may be taken out of a queue for *host*: one more than may be under way, to be at
+        hand.
+        """
         known = self._hosts.get(host)
         if known is None:
             return self._allowances.of(host, is_own=self._is_own(host)).concurrency + 1
@@ -145,13 +147,13 @@ class HostThrottle:
         return known.pace.allowance.concurrency + 1
 
     def is_held(self, host: str) -> bool:
-        """Whether *host* is asked nothing for as long as there is anything else to do."""
+        """Return whether *host* is asked nothing for as long as there is anything else to do."""
         known = self._hosts.get(host)
         return known is not None and known.pace.is_held(self._clock(), self._patience)
 
     @property
     def most_in_flight(self) -> int:
-        """How many requests may be under way to any one host."""
+        """Return how many requests may be under way to any one host."""
         return max((allowance.concurrency for allowance in self._allowances.hosts.values()), default=1)
 
     @property
@@ -191,7 +193,7 @@ class HostThrottle:
         return taken
 
     def take_traffic(self) -> list[HostTraffic]:
-        """What went to each host since this was last called, in the order in which hosts were first asked."""
+        """Return what went to each host since this was last called, in the order in which hosts were first asked."""
         return [host.traffic() for host in self._hosts.values() if host.requests or host.given_up != host.told_given_up]
 
     # -- behind the turns

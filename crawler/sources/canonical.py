@@ -56,7 +56,7 @@ def same_document(url: str) -> str:
 
 
 def names_session(url: str) -> bool:
-    """Whether a session id is part of *url*.
+    """Return whether a session id is part of *url*.
 
     >>> names_session("http://example.org/a;jsessionid=1A2B"), names_session("http://example.org/?sid=12")
     (True, False)
@@ -70,7 +70,7 @@ def names_session(url: str) -> bool:
 
 
 def is_for_once(url: str) -> bool:
-    """Whether *url* holds a permit that expires, so that it is nobody's name for what is there now.
+    """Return whether *url* holds a permit that expires, so that it is nobody's name for what is there now.
 
     >>> is_for_once("https://bucket.example/1.pdf?X-Amz-Expires=60&X-Amz-Signature=0123456789abcdef")
     True

@@ -20,7 +20,7 @@ _CONTENT = frozenset({"alternate", "enclosure"})
 
 
 def read_feed(data: bytes, *, url: str) -> SourceReading:
-    """What the feed at *url* lists: the pages of its entries, what they enclose, and where the feed goes on.
+    """Return what the feed at *url* lists: the pages of its entries, what they enclose, and where the feed goes on.
 
     >>> feed = b'<entry><link href="/a"/></entry><link rel="next" href="?p=2"/>'
     >>> read = read_feed(b'<feed xmlns="http://www.w3.org/2005/Atom">' + feed, url="http://a.example/feed")
@@ -36,7 +36,7 @@ def read_feed(data: bytes, *, url: str) -> SourceReading:
 
 
 def _entry_targets(entry: Element) -> Iterator[tuple[Element, str]]:
-    """What the links of an entry point to; its permanent id only where it has no link."""
+    """Return what the links of an entry point to; its permanent id only where it has no link."""
     has_link = False
     permanent: Element | None = None
     for child in entry:

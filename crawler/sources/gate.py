@@ -146,7 +146,7 @@ class Gate:
         return _leads_and_links((url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in found)[0]
 
     def page(self, crawl_request: CrawlRequest, reading: Reading, *, url: str, headers: Headers) -> Passed:
-        """What the page that *lead* has led to, in the end at *url*, leads to."""
+        """Return what the page that *lead* has led to, in the end at *url*, leads to."""
         noindex = forbids_indexing(reading, headers)
         refusal_text = [Finding("noindex", f"it asks to stay out of indexes ({noindex}); it was read all the same")]
         findings = refusal_text if noindex else []
@@ -166,7 +166,7 @@ class Gate:
         return Passed(links, (*findings, *refused.findings()), outlinks=outlinks)
 
     def source(self, crawl_request: CrawlRequest, read: SourceReading) -> Passed:
-        """What a source leads to: its further parts first, then what it lists, in order.
+        """Return what a source leads to: its further parts first, then what it lists, in order.
 
         What the user has named as a source is a list of documents: they are asked for wherever they are, but no site
         is crawled from there. A source that a crawl has come upon only adds to the crawl.
@@ -198,7 +198,7 @@ class Gate:
     def _fault_of_chain(
         self, crawl_request: CrawlRequest, read: SourceReading, further: Sequence[str], listed: str | None
     ) -> Finding | None:
-        """Why a source that goes on is not read further: it goes in circles, or without end."""
+        """Return why a source that goes on is not read further: it goes in circles, or without end."""
         is_known = crawl_request.part > 0 and listed in self._listed
         if listed is not None:
             self._listed.add(listed)
@@ -237,7 +237,9 @@ class Gate:
         return leads, refused
 
     def _reach(self, crawl_request: CrawlRequest, target: LinkTarget, url: str) -> Reach | None:
-        """How far a link of the page at *url* may lead; None if it isn't followed, for which there needs no reason."""
+        """Return how far a link of the page at *url* may lead; None if it isn't followed, for which there needs no
+        reason.
+        """
         if crawl_request.reach is Reach.SITE:
             return self._reach_in_site(target.url, target.is_document)
         if not self._is_wanted(target.url):
@@ -266,7 +268,7 @@ class Gate:
         return self._scope.holds(url) or self._scope.is_content_host(url)
 
     def _is_wanted(self, url: str) -> bool:
-        """Whether *url* may lead to a document, and to one that the user wants."""
+        """Return whether *url* may lead to a document, and to one that the user wants."""
         rules = self._rules
         try:
             is_meant = (not rules.include or rules.include.is_found(url)) and not rules.exclude.is_found(url)
@@ -283,7 +285,7 @@ class Gate:
         self._untold.clear()
 
     def _is_refused(self, url: str, refused: _Refused) -> bool:
-        """Whether a rule refuses *url*, and then counted; what is not refused is remembered."""
+        """Return whether a rule refuses *url*, and then counted; what is not refused is remembered."""
         try:
             rule = self._traps.rule(url)
         except ValueError:  # it is no URL after all
@@ -297,7 +299,7 @@ class Gate:
 
 @lru_cache(maxsize=MOST_KNOWN)
 def is_no_document(url: str) -> bool:
-    """Whether *url* names a picture, a film, a style or the like.
+    """Return whether *url* names a picture, a film, a style or the like.
 
     A wiki has pages that are named for files, and a query may name what it asks a page for.
 
@@ -312,7 +314,7 @@ def is_no_document(url: str) -> bool:
 
 @lru_cache(maxsize=MOST_KNOWN)
 def names_document(url: str) -> bool:
-    """Whether the path of *url* ends like the name of a document.
+    """Return whether the path of *url* ends like the name of a document.
 
     >>> names_document("http://a.example/thesis.PDF"), names_document("http://a.example/thesis")
     (True, False)
@@ -357,7 +359,7 @@ def _leads_and_links(found: Iterable[_Found | _Known]) -> tuple[tuple[CrawlReque
 
 
 def _digest(read: SourceReading) -> str | None:
-    """What a source lists as a short text, which is the same in every process; None where it lists nothing.
+    """Return what a source lists as a short text, which is the same in every process; None where it lists nothing.
 
     An index lists its parts.
     """

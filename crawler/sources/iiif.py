@@ -27,12 +27,12 @@ MOST_ITEMS = 50_000
 
 
 def may_be_iiif(data: bytes) -> bool:
-    """Whether a JSON document names the context of the Presentation API near its beginning."""
+    """Return whether a JSON document names the context of the Presentation API near its beginning."""
     return _CONTEXT in data[:_HEAD_BYTES].replace(b"\\/", b"/")
 
 
 def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
-    """What the collection or manifest at *url* leads to; None for any other JSON.
+    """Return what the collection or manifest at *url* leads to; None for any other JSON.
 
     >>> manifest = b'{"@context": "http://iiif.io/api/presentation/3/context.json", "type": "Manifest",'
     >>> read = read_iiif(manifest + b' "rendering": [{"id": "/x.pdf"}]}', url="https://a.example/m.json")

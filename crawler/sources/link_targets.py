@@ -51,7 +51,7 @@ class LinkTarget:
 
 
 def page_targets(reading: Reading, *, url: str, headers: Headers) -> list[LinkTarget]:
-    """What the page at *url* leads to, in page order, each once; what its headers name comes first.
+    """Return what the page at *url* leads to, in page order, each once; what its headers name comes first.
 
     >>> reading = Reading("text/html", links=("b.html", "x.pdf"), base="/a/", documents=("x.pdf",))
     >>> [(each.url, each.is_document) for each in page_targets(reading, url="http://e.example/", headers=Headers())]

@@ -22,7 +22,8 @@ _HEAD_BYTES = 2**12
 
 
 def is_list(data: bytes) -> bool:
-    """Whether a text holds nothing but URLs and ARKs, one a line, at least one of them a URL; ``#`` begins a comment.
+    """Return whether a text holds nothing but URLs and ARKs, one a line, at least one of them a URL; ``#`` begins a
+    comment.
 
     >>> is_list(b"# ours\\nhttp://a.example/x\\n\\nark:/12148/btv1b8\\n"), is_list(b"See http://a.example/x")
     (True, False)

@@ -80,7 +80,7 @@ def next_url(url: str, token: str) -> str:
 
 
 def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
-    """What the answer of the repository at *url* holds: each record is a document, and where it goes on."""
+    """Return what the answer of the repository at *url* holds: each record is a document, and where it goes on."""
     if _argument(url, "verb").lower() not in _RECORD_VERBS:  # an error or a greeting: the harvest begins behind it
         return SourceReading(SourceKind.OAI, further=(harvest_url(url, selection),), is_document=False)
     found = _Found()
@@ -108,7 +108,7 @@ def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
 
 
 def _breaks_off(data: bytes) -> bool:
-    """Whether the end of the root is missing; of UTF-16, which nobody sends, nothing is said."""
+    """Return whether the end of the root is missing; of UTF-16, which nobody sends, nothing is said."""
     return b"\0" not in data[:100] and not _END.search(data, max(0, len(data) - _END_BYTES))
 
 
@@ -142,7 +142,7 @@ class _Found:
             self.items += _items(metadata, name, url)
 
     def remarks(self) -> Iterator[Finding]:
-        """What became of the records that are no documents."""
+        """Return what became of the records that are no documents."""
         if self.deleted:
             yield Finding("oai-deleted", f"records that the repository has deleted: {self.deleted}")
         if self.without_metadata:
@@ -155,7 +155,7 @@ def _fault(error: Element) -> Finding:
 
 
 def _items(metadata: Element, name: str, url: str) -> list[ListedItem]:
-    """What the metadata of the record *name* leads to, each once."""
+    """Return what the metadata of the record *name* leads to, each once."""
     places: dict[str, bool] = {}
     for place, is_own in _places(metadata):
         found = absolute(url, place)
@@ -165,7 +165,9 @@ def _items(metadata: Element, name: str, url: str) -> list[ListedItem]:
 
 
 def _name(identifier: str, url: str, number: int) -> str:
-    """What a record is called as a document; one whose identifier is a URL must not take the name of that page."""
+    """Return what a record is called as a document; one whose identifier is a URL must not take the name of
+    that page.
+    """
     if not identifier:
         return f"{url}{INSIDE}{number}"
     return f"{url.partition('?')[0]}{INSIDE}{identifier}" if _HTTP.match(identifier) else identifier
@@ -186,7 +188,7 @@ def _places(metadata: Element) -> Iterator[tuple[str, bool]]:
 
 
 def _is_marc_place(element: Element) -> bool:
-    """Whether it is MARC 21's 856 $u, the location of an electronic resource."""
+    """Return whether it is MARC 21's 856 $u, the location of an electronic resource."""
     parent = element.getparent()
     return (
         local_name(element) == "subfield"

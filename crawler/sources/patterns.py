@@ -37,7 +37,10 @@ class LinkPatterns:
         return bool(self._patterns)
 
     def is_found(self, url: str) -> bool:
-        """Whether one of them is found in *url*. Raises `TooSlow` where none is, but not all could be searched."""
+        """Return whether one of them is found in *url*.
+
+        Raises `TooSlow` where none is, but not all could be searched.
+        """
         is_sure = True
         for pattern in self._patterns:
             if self._cut_off[pattern.pattern] >= MOST_CUT_OFF:

@@ -34,7 +34,7 @@ class CrawlPlan:
 
     @property
     def scope(self) -> Scope:
-        """What the crawl stays within."""
+        """Return what the crawl stays within."""
         return Scope.of(self.urls, extent=self.extent, content_hosts=self.content_hosts)
 
     def gate(self) -> Gate:

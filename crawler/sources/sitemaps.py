@@ -17,7 +17,7 @@ MOST_ENTRIES = 50_000
 
 
 def read_sitemap(data: bytes, *, url: str) -> SourceReading:
-    """What the sitemap at *url* lists: pages, or further sitemaps where it is an index.
+    """Return what the sitemap at *url* lists: pages, or further sitemaps where it is an index.
 
     >>> read = read_sitemap(b"<urlset><url><loc> http://a.example/x </loc></url></urlset>", url="http://a.example/")
     >>> [item.url for item in read.items]

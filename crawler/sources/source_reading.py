@@ -26,7 +26,7 @@ _RSS_1 = b"http://purl.org/rss/1.0/"
 
 
 def source_kind(data: bytes) -> SourceKind | None:
-    """What *data* is as a source by its content, or None for a document like any other.
+    """Return what *data* is as a source by its content, or None for a document like any other.
 
     >>> source_kind(b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'), source_kind(b"<p>See x</p>")
     (<SourceKind.SITEMAP: 'sitemap'>, None)
@@ -44,7 +44,7 @@ def source_kind(data: bytes) -> SourceKind | None:
 def read_source(
     data: bytes, *, url: str, order: SourceKind | None, harvests: bool, selection: Selection
 ) -> SourceReading | None:
-    """What the document that was found at *url* leads to as a source; None if it is a document like any other.
+    """Return what the document that was found at *url* leads to as a source; None if it is a document like any other.
 
     *order* is how the user wants it to be read, or what it is part of. A repository's OAI-PMH is harvested only with
     *harvests*: a link to it on some page is no reason to. Never raises, whatever the bytes (but `MemoryError`).

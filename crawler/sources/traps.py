@@ -53,7 +53,7 @@ WORDS = {
 
 
 def refusal_text(rule: Rule, count: int, first: str) -> str:
-    """What the finding about links that were refused says.
+    """Return what the finding about links that were refused says.
 
     >>> refusal_text(Rule.CALENDAR, 3, "https://a.example/2031/")[:58]
     'links not followed: 3, the first https://a.example/2031/: '
@@ -62,7 +62,7 @@ def refusal_text(rule: Rule, count: int, first: str) -> str:
 
 
 def refused(kind: str, detail: str) -> tuple[int, str] | None:
-    """How many links a finding says that a rule refused, and the first of them; None for any other finding.
+    """Return how many links a finding says that a rule refused, and the first of them; None for any other finding.
 
     >>> refused("trap-calendar", refusal_text(Rule.CALENDAR, 3, "https://a.example/2031/"))
     (3, 'https://a.example/2031/')
@@ -187,7 +187,7 @@ class Traps:
 
 
 def combines(facets: tuple[str, ...], known: Iterable[tuple[str, ...]]) -> bool:
-    """Whether *facets* bring together what stands apart among those that are *known*, or hold one facet twice.
+    """Return whether *facets* bring together what stands apart among those that are *known*, or hold one facet twice.
 
     Parameters of which each only ever adds to those before (a newspaper, its year, its day) are no facets.
 
@@ -204,7 +204,7 @@ def combines(facets: tuple[str, ...], known: Iterable[tuple[str, ...]]) -> bool:
 
 
 def repeats_itself(steps: list[str]) -> bool:
-    """Whether steps of a path come three times in a row, or one word five times in all.
+    """Return whether steps of a path come three times in a row, or one word five times in all.
 
     >>> repeats_itself("/a/news/item/news/item/news/item".split("/")), repeats_itself("/00/00/00/01/x.pdf".split("/"))
     (True, False)
@@ -229,7 +229,7 @@ def repeats_itself(steps: list[str]) -> bool:
 
 
 def is_calendar_page(parts: SplitResult) -> bool:
-    """Whether a URL names a calendar and a date.
+    """Return whether a URL names a calendar and a date.
 
     >>> is_calendar_page(urlsplit("/events/2026-11/")), is_calendar_page(urlsplit("/cal?agenda=1&month=5"))
     (True, True)
@@ -255,7 +255,7 @@ def facets_of(query: str) -> tuple[str, ...]:
 
 
 def turns_page(url: str, to: str) -> bool:
-    """Whether *to* is another page of the list at *url*.
+    """Return whether *to* is another page of the list at *url*.
 
     >>> turns_page("http://a.example/browse?c=5", "http://a.example/browse?c=5&page=2")
     True

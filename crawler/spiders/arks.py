@@ -110,7 +110,7 @@ class ArksSpider(AuditSpider):
         return ((each.ark, each.url) for each in self.frontier.requests() if each.ark is not None)
 
     def _recalled(self, url: str) -> list[Observation]:
-        """What was observed for a target that was finished."""
+        """Return what was observed for a target that was finished."""
         self.recorder.commit()
         return self.store.observations_at(self.run_id, url)
 

@@ -124,7 +124,7 @@ class AuditSpider(scrapy.Spider):
         self.record(self.outcome_of_lost(entry))
 
     def outcome_of_lost(self, entry: FrontierEntry) -> Recordable:
-        """What is recorded of an entry that was lost on the way."""
+        """Return what is recorded of an entry that was lost on the way."""
         return SettledEntry(self.name, entry.crawl_request.canonical)
 
     def record(self, *items: Recordable) -> None:
@@ -178,7 +178,7 @@ class AuditSpider(scrapy.Spider):
 
     @property
     def is_stopping(self) -> bool:
-        """Whether nothing more may be sent."""
+        """True if nothing more may be sent."""
         return self._stopped.is_set()
 
     def stop(self, *, reason: str) -> None:

@@ -258,7 +258,7 @@ class DocumentsSpider(AuditSpider):
         yield replace(record, leads=sitemaps, outlinks=outlinks_of(sitemaps))
 
     def _asks_again(self, request: Request) -> bool:
-        """Whether what *request* ran into may pass, and the document is asked for once more after a while."""
+        """Return whether what *request* ran into may pass, and the document is asked for once more after a while."""
         hops, end, _ = chain_of(request)
         told = request.cb_kwargs
         wait_s = next_fetch(hops, end, told["attempt"], self._patience)
@@ -301,7 +301,7 @@ class DocumentsSpider(AuditSpider):
         yield way
 
     def _arrives(self, there: CrawlRequest, crawl_request: CrawlRequest) -> bool:
-        """Whether *there* is ours, to which redirects of *lead* have led; nobody else asks for it then."""
+        """Return whether *there* is ours, to which redirects of *lead* have led; nobody else asks for it then."""
         if self.frontier.arrive(there) or self.frontier.take_over(there, FrontierState.WAITING, by=crawl_request):
             return True
         if self.feed.has_handed_out(there.canonical):
@@ -339,21 +339,23 @@ class DocumentsSpider(AuditSpider):
         )
 
     async def _read(self, crawl_request: CrawlRequest, response: Response) -> SourceReading | None:
-        """What the answer is as a source."""
+        """Return what the answer is as a source."""
         harvests = crawl_request.is_seed or crawl_request.source is SourceKind.OAI
         return await self._sources.read(
             whole_lines(response), url=response.url, order=crawl_request.source, harvests=harvests
         )
 
     async def _faults(self, crawl_request: CrawlRequest, response: Response) -> Sequence[Finding]:
-        """What a repository says beside a status that is no success: some send its errors with 404 or 422."""
+        """Return what a repository says beside a status that is no success: some send its errors with 404 or 422."""
         read = await self._read(crawl_request, response) if response.body else None
         return read.findings if read is not None and not read.is_document else ()
 
     def _requests_of(
         self, crawl_request: CrawlRequest, read: SourceReading | None, row: Row, response: Response
     ) -> Passed:
-        """What a document leads to: as a source, or as a page with its links, and as a seed with its sitemaps."""
+        """Return what a document leads to: as a source, or as a page with its links, and as a seed with its
+        sitemaps.
+        """
         if read is not None:
             return self._gate.source(crawl_request, read)
         if row.extraction is None:
@@ -388,7 +390,7 @@ class DocumentsSpider(AuditSpider):
             yield DocumentRecord(name, None, now(), outcome, findings=(finding,), settles=name)
 
     async def _requests_of_file(self, path: Path, name: str) -> Passed:
-        """What a local file leads to as a source: a list, a sitemap; a page on the disk leads nowhere."""
+        """Return what a local file leads to as a source: a list, a sitemap; a page on the disk leads nowhere."""
         if path not in self._source_files:
             return Passed()
         order = self._plan.orders.get(str(path))

@@ -36,7 +36,7 @@ class RegistryAnswer:
 
     @property
     def fault(self) -> str | None:
-        """Why this is no answer to rely on; None when it is."""
+        """Return why this is no answer to rely on; None when it is."""
         if self.end is not ChainEnd.ANSWERED:
             return f"{self.end.value}: {self.detail}" if self.detail else self.end.value
         secure = [hop.url.lower().startswith("https:") for hop in self.hops]

@@ -56,5 +56,5 @@ def _asked_about(ark: Ark, asked: str) -> Ark:
 
 
 def _not_whole(flags: Sequence[str], size: int) -> tuple[str, ...]:
-    """What kept an answer from coming whole, but for our own having read enough of it."""
+    """Return what kept an answer from coming whole, but for our own having read enough of it."""
     return () if STOPPED in flags else tuple(f"not the whole answer: {each.detail}" for each in incomplete(flags, size))

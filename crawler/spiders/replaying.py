@@ -25,7 +25,7 @@ class Replay:
         self._asked |= {ask.key: ask for ask in asks}
 
     def awaits(self, seen: Observation) -> bool:
-        """Whether somebody has asked what *seen* answers."""
+        """Return whether somebody has asked what *seen* answers."""
         return _key(seen) in self._asked
 
     def answered(self, seen: Observation) -> Ask | None:
@@ -40,7 +40,7 @@ class Replay:
         return [key for key in self._asked if key in self._early]
 
     def open(self, *, now: datetime) -> Iterator[tuple[Ask, float]]:
-        """What has no answer, in the order in which it was asked, with the seconds that it must still wait."""
+        """Return what has no answer, in the order in which it was asked, with the seconds that it must still wait."""
         for ask in self._asked.values():
             since = ask.after.at if ask.wait_s and ask.after is not None else ""
             passed_s = (now - datetime.fromisoformat(since)).total_seconds() if since else 0.0

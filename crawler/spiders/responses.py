@@ -37,12 +37,12 @@ def whole_lines(response: Response) -> bytes:
 
 
 def is_cut(response: Response) -> bool:
-    """Whether only the beginning of the body has arrived."""
+    """Return whether only the beginning of the body has arrived."""
     return not INCOMPLETE.isdisjoint(response.flags)
 
 
 def headers_of(response: Response) -> Headers:
-    """What the headers of *response* may say about where it leads."""
+    """Return what the headers of *response* may say about where it leads."""
 
     def values(name: str) -> tuple[str, ...]:
         return tuple(value.decode("latin-1") for value in response.headers.getlist(name))

@@ -62,7 +62,7 @@ def _bad_cells(connection: Connection, table: Table) -> Iterator[str]:
 
 
 def _fault(column: Column[Any], kind: str, data: bytes | None) -> str:
-    """What is wrong with a cell, in words; empty where nothing is."""
+    """Return what is wrong with a cell, in words; empty where nothing is."""
     if kind == "null" or data is None:
         return "" if column.nullable else "is empty"
     if isinstance(column.type, Integer | Boolean):

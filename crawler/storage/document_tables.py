@@ -214,7 +214,9 @@ class DocumentTables(Database):
                 yield KeptMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
 
     def counts(self, run_id: int) -> Mapping[str, int]:
-        """How many documents and mentions a run has, how many documents were read, and how many only led to others."""
+        """Return how many documents and mentions a run has, how many documents were read, and how many only led to
+        others.
+        """
         document, mention = schema.document, schema.mention
         with self._engine.connect() as connection:
             of_run = select(document.c.document_id).where(document.c.run_id == run_id)
@@ -238,7 +240,9 @@ class DocumentTables(Database):
             return [source.url for source in dead_sources(connection, run_id)]
 
     def has_read_seed(self, run_id: int) -> bool:
-        """Whether anything was read of what the user has named: more than lists of documents that are all dead."""
+        """Return whether anything was read of what the user has named: more than lists of documents that are
+        all dead.
+        """
         read = self.counts(run_id)["read"]
         with self._engine.connect() as connection:
             return read > len({part for source in dead_sources(connection, run_id) for part in source.parts})

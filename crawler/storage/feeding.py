@@ -88,11 +88,11 @@ class Feed:
 
     @property
     def is_full(self) -> bool:
-        """Whether the run has handed out all that it may."""
+        """True if the run has handed out all that it may."""
         return self._left is not None and self._left <= 0
 
     def has_handed_out(self, canonical: str) -> bool:
-        """Whether an entry that was claimed is in hand, or in other hands."""
+        """Return whether an entry that was claimed is in hand, or in other hands."""
         return canonical in self._in_hand or canonical in self._taken
 
     def take(self, canonical: str) -> None:
@@ -123,7 +123,7 @@ class Feed:
 
     @property
     def _is_hungry(self) -> bool:
-        """Whether nothing is left to hand out, here or in the store."""
+        """True if nothing is left to hand out, here or in the store."""
         return not self._rotation and not self._hosts and len(self._in_hand) < self._bounds.in_hand
 
     def _take_over(self) -> None:
@@ -170,7 +170,7 @@ class Feed:
         return any(claimed.values())
 
     def _shares(self) -> dict[str, int]:
-        """How many entries to claim at each of the hosts whose turn it is; these are no more in `_hosts`."""
+        """Return how many entries to claim at each of the hosts whose turn it is; these are no more in `_hosts`."""
         bounds, rotation = self._bounds, self._rotation
         hosts = rotation.hosts + len(self._hosts)
         share = max(bounds.least_share, min(bounds.share, bounds.waiting // max(hosts, 1)))

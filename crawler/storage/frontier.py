@@ -157,7 +157,7 @@ class Frontier:
             return set(connection.execute(query).scalars())
 
     def counts(self) -> Mapping[FrontierState, int]:
-        """How many entries are in each state; files are not counted."""
+        """Return how many entries are in each state; files are not counted."""
         query = (
             select(frontier.c.state, func.count())
             .where(self._ours, frontier.c.kind != RequestKind.FILE)
@@ -168,7 +168,9 @@ class Frontier:
         return {state: found.get(state, 0) for state in FrontierState}
 
     def handed_out(self) -> int:
-        """How many entries were ever claimed to be asked for; neither files nor what redirects led to are counted."""
+        """Return how many entries were ever claimed to be asked for; neither files nor what redirects led to are
+        counted.
+        """
         query = select(func.count()).where(self._ours, frontier.c.kind != RequestKind.FILE, frontier.c.attempts > 0)
         with self._store.reading() as connection:
             return connection.scalar(query) or 0

@@ -90,7 +90,7 @@ def claim_end() -> str:
 
 
 def is_in(state: FrontierState) -> ColumnElement[bool]:
-    """Whether a row is in *state*, in words that SQLite finds in an index: a parameter would hide them."""
+    """Return whether a row is in *state*, in words that SQLite finds in an index: a parameter would hide them."""
     return frontier.c.state == literal_column(f"'{state.value}'")
 
 

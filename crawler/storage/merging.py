@@ -100,7 +100,7 @@ def _key(table: Table) -> str:
 
 
 def _value(table: Table, column: Column[object], offsets: dict[str, int]) -> str:
-    """What a column becomes here: the same, or the key that the row it refers to has here."""
+    """Return what a column becomes here: the same, or the key that the row it refers to has here."""
     referred = next((key.column.table.name for key in column.foreign_keys), None)
     if referred == "ark":
         return (

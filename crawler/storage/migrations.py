@@ -83,7 +83,7 @@ class Head:
 
 
 def head_of(path: Path) -> Head | None:
-    """What the first bytes of a file say; None for what is no database, or no file: a pipe is not waited for."""
+    """Return what the first bytes of a file say; None for what is no database, or no file: a pipe is not waited for."""
     try:
         if not path.is_file():
             return None
@@ -98,7 +98,9 @@ def head_of(path: Path) -> Head | None:
 
 
 def seems_older(path: Path) -> bool:
-    """Whether a file may be a store of an older schema, by its first bytes: SQLite leaves files where it opens."""
+    """Return whether a file may be a store of an older schema, by its first bytes: SQLite leaves files where it
+    opens.
+    """
     head = head_of(path)
     return head is not None and head.application == schema.APPLICATION_ID and head.version < schema.SCHEMA_VERSION
 

@@ -60,7 +60,9 @@ class ObservationTables(Database):
             yield from map(observation_in, rows)
 
     def observations_about(self, run_id: int, request_urls: Sequence[str]) -> Iterator[Observation]:
-        """What a run observed for these URLs of object questions; in the order in which they were made for each."""
+        """Return what a run observed for these URLs of object questions; in the order in which they were made
+        for each.
+        """
         seen = schema.observation
         query = (
             select(seen, *ARK_PARTS)
@@ -76,7 +78,9 @@ class ObservationTables(Database):
     def observations_at(
         self, run_id: int, request_url: str, question: Question | None = None, attempt: int | None = None
     ) -> list[Observation]:
-        """What a run observed for one URL of an object question, by attempts; or the one answer to one of these."""
+        """Return what a run observed for one URL of an object question, by attempts; or the one answer to one
+        of these.
+        """
         seen = schema.observation
         query = (
             select(seen, *ARK_PARTS)
@@ -90,7 +94,9 @@ class ObservationTables(Database):
             return [observation_in(row) for row in connection.execute(query)]
 
     def landings(self, run_id: int) -> Mapping[str, str]:
-        """Where redirects have led to a success, by the URL of the object question; of several attempts the last."""
+        """Return where redirects have led to a success, by the URL of the object question; of several attempts the
+        last.
+        """
         seen = schema.observation.c
         query = (
             select(seen.request_url, seen.status, seen.hop_count, seen.final_url)
@@ -106,14 +112,16 @@ class ObservationTables(Database):
         return found
 
     def tls_results(self, run_id: int) -> Iterator[TlsResult]:
-        """What was seen of the certificates of a run's hosts."""
+        """Return what was seen of the certificates of a run's hosts."""
         query = select(schema.tls_probe).where(schema.tls_probe.c.run_id == run_id)
         with self._engine.connect() as connection:
             for row in connection.execute(query):
                 yield tls_result_in(row)
 
     def tls_result_of_day(self, host: str, port: int, *, day: str, means: str) -> TlsResult | None:
-        """What a handshake with a host told on a *day* (ISO 8601, UTC) in any run, by these *means*, if one did."""
+        """Return what a handshake with a host told on a *day* (ISO 8601, UTC) in any run, by these *means*, if
+        one did.
+        """
         probe = schema.tls_probe.c
         query = (
             select(schema.tls_probe)

@@ -146,7 +146,9 @@ def _dead_parts(connection: Connection, run_id: int, seed: bytes, listing: Conta
 
 
 def _outcomes_of(connection: Connection, run_id: int, part: bytes, targets: Sequence[bytes]) -> bool | None:
-    """Whether documents that *part* lists could not be had or read; None if one was read, or *part* cites an ARK."""
+    """Return whether documents that *part* lists could not be had or read; None if one was read, or *part* cites an
+    ARK.
+    """
     has_mention = select(mention.c.mention_id).where(mention.c.document_id == outlinks.c.document_id).exists()
     if connection.scalar(select(outlinks.c.key).where(_is_one_of(run_id, [part]), has_mention).limit(1)) is not None:
         return None

@@ -33,11 +33,11 @@ class Rotation(Generic[Thing]):
         self._size = 0
 
     def __len__(self) -> int:
-        """How many things wait."""
+        """Return how many things wait."""
         return self._size
 
     def __contains__(self, host: str) -> bool:
-        """Whether something waits at *host*."""
+        """Return whether something waits at *host*."""
         return host in self._queues
 
     @property

@@ -36,12 +36,12 @@ class Run:
 
     @property
     def is_finished(self) -> bool:
-        """Whether it came to its end."""
+        """True if it came to its end."""
         return self.state == FINISHED
 
     @property
     def is_reported(self) -> bool:
-        """Whether nothing is left to say of it: its report is written, and whoever wants its news has them."""
+        """True if nothing is left to say of it: its report is written, and whoever wants its news has them."""
         return self.plan is None or bool(self.plan.get("told", True))
 
 
@@ -124,6 +124,6 @@ class RunTables(Database):
             note_finders(connection, run_id)
 
     def news(self, run_id: int) -> News:
-        """What a run that has ended has changed."""
+        """Return what a run that has ended has changed."""
         with self._engine.connect() as connection:
             return news_of(connection, run_id)

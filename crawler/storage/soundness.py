@@ -41,7 +41,7 @@ _opened: dict[Path, None] = {}
 
 
 def is_damage(problem: BaseException | None) -> bool:
-    """Whether an error of SQLite speaks of the file, and not of the machine or of who else has it open."""
+    """Return whether an error of SQLite speaks of the file, and not of the machine or of who else has it open."""
     if isinstance(problem, UnicodeDecodeError):  # what SQLite says of a schema repeats what stands there
         return True
     code = getattr(problem, "sqlite_errorcode", None)
@@ -49,13 +49,13 @@ def is_damage(problem: BaseException | None) -> bool:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file says in its first bytes that it is a store; never waits for one that is no file."""
+    """Return whether a file says in its first bytes that it is a store; never waits for one that is no file."""
     head = head_of(path)
     return head is not None and head.application == schema.APPLICATION_ID
 
 
 def not_a_file(path: Path) -> str:
-    """What stands at *path* instead of a file, in words; empty for a file, and for nothing."""
+    """Return what stands at *path* instead of a file, in words; empty for a file, and for nothing."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -87,7 +87,7 @@ def require_sound(execute: Execute, path: Path | None, *, is_current: bool = Tru
 
 
 def damage_in(path: Path) -> str | None:
-    """What is wrong with a store, in words, told at length; None for one that can be read."""
+    """Return what is wrong with a store, in words, told at length; None for one that can be read."""
     if not path.is_file() or not is_ours(path):
         return None
     try:
@@ -97,7 +97,7 @@ def damage_in(path: Path) -> str | None:
 
 
 def damage_in_opened() -> str | None:
-    """What is wrong with a store that this process has opened, with its name; None where all can be read."""
+    """Return what is wrong with a store that this process has opened, with its name; None where all can be read."""
     for path in _opened:
         fault = damage_in(path)
         if fault:
@@ -136,7 +136,7 @@ def _faults(execute: Execute, path: Path | None, *, is_current: bool = True) -> 
 
 
 def _foreign_parts(execute: Execute) -> Iterator[str]:
-    """What no store of ours has, and what would run or stand for something else."""
+    """Return what no store of ours has, and what would run or stand for something else."""
     ours = {table.name for table in schema.tables.sorted_tables}
     for kind, name, sql in execute("SELECT type, name, sql FROM sqlite_master ORDER BY rowid"):
         if kind == "trigger":

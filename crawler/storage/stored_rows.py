@@ -85,7 +85,7 @@ def _facts(told: dict[str, Any]) -> PageFacts:
 
 
 def tls_result_in(row: Row[Any]) -> TlsResult:
-    """What a row tells of a certificate."""
+    """Return what a row tells of a certificate."""
     return TlsResult(row.host, row.port, row.trusted, row.reason, row.at, row.means)
 
 

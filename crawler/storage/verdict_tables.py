@@ -78,7 +78,7 @@ class VerdictTables(Database):
             yield from latest.known_arks(connection)
 
     def decisions(self) -> list[TriageDecision]:
-        """What people have decided about known problems."""
+        """Return what people have decided about known problems."""
         with self._engine.connect() as connection:
             return triaging.decisions(connection)
 
@@ -105,7 +105,7 @@ class VerdictTables(Database):
             return [(row.ark, row.request_url, ArkState(row.state)) for row, _ in touched]
 
     def treated(self, run_id: int) -> dict[tuple[str, str], Treated]:
-        """What was decided of the ARKs that a run has judged, by ARK and URL; those with a decision alone."""
+        """Return what was decided of the ARKs that a run has judged, by ARK and URL; those with a decision alone."""
         verdict, ark = schema.verdict, schema.ark
         with self._engine.connect() as connection:
             judged = select(verdict.c.verdict_id).where(verdict.c.run_id == run_id)

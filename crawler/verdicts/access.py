@@ -63,7 +63,7 @@ WORTH: Mapping[tuple[ControlContrast, Signs, bool], ObjectOutcome] = {
 
 
 def worth(facts: ObjectFacts) -> ObjectOutcome:
-    """What the table says of a success."""
+    """Return what the table says of a success."""
     return WORTH[facts.case]
 
 
@@ -112,7 +112,7 @@ def _resolved(when: str, holds: Holds, evidence: Evidence) -> Iterator[ObjectRul
 
 
 def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
-    """What makes a success more, or less, than its status."""
+    """Return what makes a success more, or less, than its status."""
     grounds = []
     reply, control = facts.reply, facts.control
     if reply is ControlContrast.THE_SAME and control is not None:
@@ -134,7 +134,7 @@ def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
 
 
 def _beside(facts: ObjectFacts) -> Iterator[str]:
-    """What is noted of a success beside its outcome."""
+    """Return what is noted of a success beside its outcome."""
     seen, neighbours = facts.answer.seen, facts.neighbours
     if facts.answer.refresh:
         yield f"the page has a refresh to {facts.answer.refresh}, which was not followed"
@@ -147,7 +147,7 @@ def _beside(facts: ObjectFacts) -> Iterator[str]:
 
 
 def _host_reason(facts: ObjectFacts) -> str | None:
-    """What is known of a status at a host."""
+    """Return what is known of a status at a host."""
     seen = facts.answer.seen
     return quirks().host_reason(urlsplit(seen.final_url).netloc, seen.status or 0)
 
@@ -350,5 +350,5 @@ OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
 
 
 def judge_object(facts: ObjectFacts) -> ServiceVerdict[ObjectOutcome]:
-    """Whether the object was reached, with the reasons in words."""
+    """Return whether the object was reached, with the reasons in words."""
     return OBJECT_RULES.judge(facts)

@@ -81,7 +81,7 @@ class AnswerSets:
         return self.about[url].answer if url in self.about else None
 
     def control(self, ark: Ark, url: str, question: Question) -> AnswerFacts | None:
-        """What was answered for a name that can't exist, beside *ark* where it was asked for at *url*.
+        """Return what was answered for a name that can't exist, beside *ark* where it was asked for at *url*.
 
         Of the controls of that resolver and NAAN it is the one whose name has most of its beginning in common with
         the ARK's: that of its own shoulder where one was asked; another shoulder's is better than none. Of several
@@ -92,7 +92,8 @@ class AnswerSets:
 
 
 def is_about_resolver(question: Question, asked: AnswerFacts | None) -> bool:
-    """Whether *question* was put to learn how the resolver treats other forms of an ARK that it had answered for.
+    """Return whether *question* was put to learn how the resolver treats other forms of an ARK that it had answered
+    for.
 
     *asked* is the answer for the object, as far as there is one.
     """

@@ -53,7 +53,7 @@ class Form:
 
     @property
     def state(self) -> FormState:
-        """Whether this form exists, as far as the answer shows."""
+        """True if this form exists, as far as the answer shows."""
         if self.verdict is None:
             return FormState.UNASKED
         family = FAMILY_OF[self.verdict.outcome]
@@ -61,17 +61,17 @@ class Form:
 
     @property
     def own_places(self) -> frozenset[str]:
-        """Where the page that answers names this very form; a page may just repeat what it was asked for."""
+        """Return where the page that answers names this very form; a page may just repeat what it was asked for."""
         return _places(self.answer, self.ark) if self.answer is not None else frozenset()
 
     @property
     def declares_itself(self) -> bool:
-        """Whether the page says that it is this form's, in a place where the control's page doesn't say so too."""
+        """True if the page says that it is this form's, in a place where the control's page doesn't say so too."""
         echoed = _own_places(self.control)
         return declares(tuple(self.own_places - echoed))
 
     def extends(self, other: Form) -> bool:
-        """Whether *other* is the beginning of this form."""
+        """Return whether *other* is the beginning of this form."""
         return str(self.ark) != str(other.ark) and str(self.ark).startswith(str(other.ark))
 
 
@@ -108,7 +108,7 @@ def next_form(forms: Sequence[Form]) -> Form | None:
 
 
 def arbitrate(forms: Sequence[Form]) -> Arbitration:
-    """Which of *forms* lives: the longest that truly exists, or None when none does or nobody can say.
+    """Return which of *forms* lives: the longest that truly exists, or None when none does or nobody can say.
 
     A longer form exists truly when it gets another answer than the shorter ones get, or when its page names it where
     theirs don't name them: a page that repeats whatever it was asked for proves nothing.
@@ -144,14 +144,14 @@ def did_you_mean(asked: Form, suggestions: Sequence[Form]) -> Form | None:
 
 
 def _gets_the_same(longer: Form, shorter: Form) -> bool:
-    """Whether two forms get one answer; a target with the surplus at its end is the same target handed on."""
+    """Return whether two forms get one answer; a target with the surplus at its end is the same target handed on."""
     if longer.answer is None or shorter.answer is None:
         return False
     return same_answer(longer.answer.seen, shorter.answer.seen)
 
 
 def _own_places(control: AnswerFacts | None) -> frozenset[str]:
-    """Where the page for a name that can't exist names that very name."""
+    """Return where the page for a name that can't exist names that very name."""
     try:
         return frozenset() if control is None else _places(control, Ark.parse(control.seen.asked_url))
     except NotAnArk:

@@ -33,7 +33,7 @@ class ClosedCollection:
         return cls(*naan_and_name(arks), reason)
 
     def holds(self, ark: Ark) -> bool:
-        """Whether *ark* belongs to it."""
+        """Return whether *ark* belongs to it."""
         return ark.naan == self.naan and (ark.name + ark.qualifier).startswith(self.beginning)
 
 
@@ -58,7 +58,7 @@ class ClosedFacts:
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """Why it is refused, and why that is no wonder."""
+        """Return why it is refused, and why that is no wonder."""
         reason = f": {self.closed.reason}" if self.closed.reason else ""
         return (*self.refusal.evidence, f"it belongs to a collection that is meant to be closed{reason}")
 

@@ -34,7 +34,7 @@ class StatementFacts:
 
     @once
     def what(self) -> str:
-        """What is stated."""
+        """Return what is stated."""
         return self.statement.get("what", "").strip().rstrip(":").strip()
 
     @once
@@ -44,7 +44,7 @@ class StatementFacts:
 
     @property
     def is_placeholder(self) -> bool:
-        """Whether nothing is stated, or what a template, a program or an empty form leaves."""
+        """True if nothing is stated, or what a template, a program or an empty form leaves."""
         return missing_code(self.what) is not None or is_placeholder(self.what)
 
     @property
@@ -94,7 +94,7 @@ class CommitmentFacts:
 
     @once
     def statement(self) -> StatementFacts:
-        """What it states."""
+        """Return what it states."""
         answer = self.answers[self.stating or Question.INFO]
         return StatementFacts(answer.statement or {}, INFLECTIONS[answer.seen.question], at=answer.seen.final_url)
 
@@ -110,7 +110,7 @@ class CommitmentFacts:
 
     @once
     def foreign(self) -> str | None:
-        """Why what is stated or left out is not this ARK's own, if the record says whose it is."""
+        """Return why what is stated or left out is not this ARK's own, if the record says whose it is."""
         question = self.stating or (self.showing[-1] if self.showing else None)
         if question is None:
             return None
@@ -265,7 +265,7 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable(
 
 
 def judge_commitment(facts: CommitmentFacts) -> ServiceVerdict[CommitmentOutcome]:
-    """What the provider promises, as its genuine answers state it."""
+    """Return what the provider promises, as its genuine answers state it."""
     return COMMITMENT_RULES.judge(facts)
 
 

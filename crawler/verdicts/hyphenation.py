@@ -38,7 +38,7 @@ def other_hyphenation(as_written: str, repaired: str) -> str | None:
 
 
 def _place(text: str, signs: int) -> int:
-    """Where in *text* the first so many characters that are no hyphens end."""
+    """Return where in *text* the first so many characters that are no hyphens end."""
     for at, char in enumerate(text):
         if signs == 0:
             return at

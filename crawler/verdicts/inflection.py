@@ -185,7 +185,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
 
 
 def judge_metadata(facts: MetadataFacts) -> ServiceVerdict[MetadataOutcome]:
-    """What the answer to ``?info``, ``??`` or ``?`` is, with the reasons (draft-kunze-ark-38, 5.1.2)."""
+    """Return what the answer to ``?info``, ``??`` or ``?`` is, with the reasons (draft-kunze-ark-38, 5.1.2)."""
     return METADATA_RULES.judge(facts)
 
 
@@ -226,7 +226,9 @@ def _about_record(facts: MetadataFacts) -> Iterator[str]:
 
 
 def _whose(facts: MetadataFacts) -> str:
-    """Why the record is, or is not, about the ARK that was asked about; silence alone condemns none (2023, 5.2)."""
+    """Return why the record is, or is not, about the ARK that was asked about; silence alone condemns none
+    (2023, 5.2).
+    """
     subject = facts.answer.subject
     if subject.names_this:
         return f"the record names this ARK, by {subject.names_this}"

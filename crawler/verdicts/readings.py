@@ -58,7 +58,7 @@ class SettledReading:
 
 
 def other_readings(mentions: Iterable[KeptMention]) -> dict[str, tuple[CandidateReading, ...]]:
-    """What else *mentions* may stand for, by the URL that asks for the likeliest reading.
+    """Return what else *mentions* may stand for, by the URL that asks for the likeliest reading.
 
     The same with the other hyphenation of its line wraps comes first, then the other ways to join or cut it.
     """
@@ -78,7 +78,7 @@ def other_readings(mentions: Iterable[KeptMention]) -> dict[str, tuple[Candidate
 
 
 def readings_of_mentions(mentions: Iterable[tuple[Mention, str]]) -> dict[str, tuple[CandidateReading, ...]]:
-    """What else ARKs that were given one by one may stand for, by the URL that asks for each."""
+    """Return what else ARKs that were given one by one may stand for, by the URL that asks for each."""
     found = {
         url: tuple(CandidateReading(ark, _at(url, str(ark))) for ark in map(Ark.parse, mention.alternatives))
         for mention, url in mentions
@@ -95,12 +95,12 @@ def readings_of(ark: Ark, url: str, others: Iterable[CandidateReading] = ()) -> 
 
 
 def learned(targets: Iterable[tuple[Ark, str]]) -> Evidence:
-    """What the ARKs of a run tell of their check characters and shapes."""
+    """Return what the ARKs of a run tell of their check characters and shapes."""
     return Evidence.of(ark for ark, _ in targets if not ark.is_skipped)
 
 
 def meant_by(reading: CandidateReading, evidence: Evidence) -> tuple[CandidateReading, ...]:
-    """What may have been meant by a *reading* whose check character fails, the likeliest first.
+    """Return what may have been meant by a *reading* whose check character fails, the likeliest first.
 
     >>> [each.url for each in meant_by(CandidateReading(Ark("12148", "btv1b8449961v"), "https://r.example/ark:/12148/btv1b8449961v"),
     ...                                Evidence())]
@@ -164,7 +164,7 @@ def _next_meant(
 
 
 def settled(readings: Sequence[CandidateReading], heard: Answers, controls: Answers) -> SettledReading | None:
-    """Which of several *readings* lives; None while an answer is missing that would change it."""
+    """Return which of several *readings* lives; None while an answer is missing that would change it."""
     forms = _forms(readings, heard, controls)
     if len(forms) < 2 or forms[0].state is FormState.UNASKED or next_form(forms) is not None:
         return None

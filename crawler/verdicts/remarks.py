@@ -30,7 +30,7 @@ TlsResults = Mapping[tuple[str, int], TlsResult]
 
 
 def chain_remarks(answer: Observation) -> Iterator[str]:
-    """What the way to an object shows: permanent redirects, a lost lock, another domain, many steps."""
+    """Return what the way to an object shows: permanent redirects, a lost lock, another domain, many steps."""
     hops = answer.hops
     for hop, following in pairwise(hops):
         if hop.status in (301, 308) and is_resolvers(hop, following):
@@ -65,7 +65,9 @@ def another_remarks(facts: AnswerFacts) -> Iterator[str]:
 
 
 def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
-    """What is wrong with the certificates of the hosts on the way, each once; the object was reached all the same."""
+    """Return what is wrong with the certificates of the hosts on the way, each once; the object was reached all the
+    same.
+    """
     told = set()
     for hop in hops:
         if _scheme(hop.url) != "https":
@@ -100,7 +102,8 @@ def metadata_remarks(answer: Observation, object_answer: Observation) -> Iterato
 
 
 def is_resolvers(hop: Hop, following: Hop) -> bool:
-    """Whether a redirect is a resolver's own: its URL asks for an ARK, and leads to more than the same URL elsewhere.
+    """Return whether a redirect is a resolver's own: its URL asks for an ARK, and leads to more than the same URL
+    elsewhere.
 
     >>> is_resolvers(Hop("http://n2t.net/ark:/1/x", "GET", ""), Hop("https://n2t.net/ark:/1/x", "GET", ""))
     False

@@ -70,7 +70,7 @@ class SpellingAnswer:
 
     @classmethod
     def of(cls, seen: Observation) -> SpellingAnswer:
-        """What *seen* has of it."""
+        """Return what *seen* has of it."""
         return cls(
             asked_url=seen.asked_url,
             end=seen.end,
@@ -83,12 +83,12 @@ class SpellingAnswer:
 
     @property
     def succeeds(self) -> bool:
-        """Whether the chain ends in success (2020, 7.1.3)."""
+        """True if the chain ends in success (2020, 7.1.3)."""
         return self.end is ChainEnd.NON_WEB or (self.end is ChainEnd.ANSWERED and self.status in SUCCESSES)
 
     @property
     def was_redirected(self) -> bool:
-        """Whether something else than what was asked for has answered."""
+        """True if something else than what was asked for has answered."""
         return self.final_url != self.asked_url
 
 
@@ -167,7 +167,7 @@ def _longest(url: str, label_end: int) -> str | None:
 
 
 def judge_form(question: Question, reply: SpellingAnswer, plain: SpellingAnswer) -> SpellingFinding:
-    """How the form behind *question* was treated beside the *plain* one, which resolves."""
+    """Return how the form behind *question* was treated beside the *plain* one, which resolves."""
     if not plain.succeeds:
         return SpellingFinding(
             SpellingTreatment.UNDETERMINED, None, "the ARK as found does not resolve, so nothing can be compared"
@@ -221,7 +221,7 @@ def _judge_long(reply: SpellingAnswer) -> SpellingFinding:
 
 
 def _is_same(reply: SpellingAnswer, plain: SpellingAnswer) -> bool:
-    """Whether two successes are one: by where they ended, else by what the page calls itself."""
+    """Return whether two successes are one: by where they ended, else by what the page calls itself."""
     if plain.was_redirected and reply.was_redirected:
         return reply.final_url.partition("?")[0] == plain.final_url.partition("?")[0]
     if (reply.status, reply.media_type) != (plain.status, plain.media_type):

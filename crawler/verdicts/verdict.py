@@ -234,7 +234,7 @@ def _with_evidence(access: ObjectAccess, told: Sequence[str]) -> ObjectAccess:
 
 
 def _about_attempts(access: ObjectAccess, earlier: Iterable[Observation]) -> Iterator[str]:
-    """How often a question was put, and what the earlier attempts gave; nothing where one attempt was enough."""
+    """Return how often a question was put, and what the earlier attempts gave; nothing where one attempt was enough."""
     answer = access.answer.seen
     before = [each for each in earlier if each.question is answer.question and each.attempt < answer.attempt]
     if answer.attempt > 1:
@@ -270,7 +270,7 @@ class Description:
 
 
 def described_by(answers: Mapping[Question, AnswerFacts]) -> Description:
-    """Which inflection has described the object, and whether a commitment was stated with it."""
+    """Return which inflection has described the object, and whether a commitment was stated with it."""
     living = reached(answers)
     verdicts = _verdicts_on_metadata(answers, living, None) if living is not None else {}
     if not verdicts:
@@ -316,7 +316,7 @@ def _best(
 
 
 def _policy_page(commitment: ServiceVerdict[CommitmentOutcome], around: VerdictContext) -> AnswerFacts | None:
-    """What came of asking for the page where a stated commitment is said to stand in full."""
+    """Return what came of asking for the page where a stated commitment is said to stand in full."""
     link = policy_link(commitment.parsed) if commitment.outcome == CommitmentOutcome.STATED else None
     return around.policies.get(link) if link else None
 
@@ -330,7 +330,9 @@ def _with_policy_page(
 
 
 def _naan_policy(registered: RegistryEntry | None) -> Mapping[str, Any]:
-    """What a registry says of an assigner's policy, under the registry's own names; nothing where it says nothing."""
+    """Return what a registry says of an assigner's policy, under the registry's own names; nothing where it says
+    nothing.
+    """
     if registered is None:
         return {}
     policy = registered.policy

@@ -97,7 +97,7 @@ class _BoundedProtocol(_LenientHTTP11ClientProtocol):
     on_handshake: Callable[[], None] | None = None
 
     def handshakeCompleted(self) -> None:
-        """What was written before this goes out only now."""
+        """Return what was written before this goes out only now."""
         if self.on_handshake is not None:
             self.on_handshake()
 
@@ -206,7 +206,7 @@ class ExactScrapyAgent(_ScrapyAgent):
         return super()._cb_bodydone(result, url)
 
     def answer_so_far(self, request: Request) -> Response | None:
-        """What had arrived of the answer when the time was up, if its headers had."""
+        """Return what had arrived of the answer when the time was up, if its headers had."""
         if self._txresponse is None:
             return None
         return make_response(
@@ -220,7 +220,7 @@ class ExactScrapyAgent(_ScrapyAgent):
 
 
 def _late(result: Any, words: str) -> Exception:
-    """How far a request had come when the time was up, from what cancelling it gave."""
+    """Return how far a request had come when the time was up, from what cancelling it gave."""
     if isinstance(result, Failure):
         if isinstance(result.value, DNSLookupError):
             return NameServerSilent(words)

@@ -105,7 +105,7 @@ class Redaction:
         return response
 
     def _sent_with(self, request: Request) -> Iterator[Credential]:
-        """What went out with *request*, for the host and for a proxy on the way."""
+        """Return what went out with *request*, for the host and for a proxy on the way."""
         found = self._credentials.find(request.url)
         if found is not None:
             yield found[1]

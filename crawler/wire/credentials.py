@@ -77,7 +77,7 @@ class Credential:
 
     @property
     def redactor(self) -> Redactor:
-        """What takes the secrets out of anything."""
+        """Return what takes the secrets out of anything."""
         return Redactor.of(self.secrets)
 
 
@@ -117,7 +117,7 @@ def _text(data: bytes) -> str:
 
 
 def of_proxy(url: str) -> Credential:
-    """What the proxy at *url* is sent, if that names a user.
+    """Return what the proxy at *url* is sent, if that names a user.
 
     >>> of_proxy("http://me:open%2Dsesame@proxy.example:3128").secrets
     ('Basic bWU6b3Blbi1zZXNhbWU=', 'bWU6b3Blbi1zZXNhbWU=', 'me:open-sesame', 'open-sesame')
@@ -166,7 +166,7 @@ def without_secrets(data: bytes, credential: Credential) -> bytes:
 
 
 def names_user(url: str) -> bool:
-    """Whether *url* names a user, and perhaps a password, before its host.
+    """Return whether *url* names a user, and perhaps a password, before its host.
 
     >>> names_user("https://me:secret@repository.example/"), names_user("https://archive.example/https://me@x/")
     (True, False)

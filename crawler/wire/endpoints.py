@@ -39,7 +39,9 @@ class NameNotRouted(ArkauditError):
 
 
 def refused_unasked(host: str, port: int, routes: Routes, guard: AddressGuard) -> Exception | None:
-    """Why *host* must not be reached, as far as can be told without looking it up; a name is told when connected."""
+    """Return why *host* must not be reached, as far as can be told without looking it up; a name is told when
+    connected.
+    """
     if routes.target(host, port) is not None:
         return None
     if not is_literal(host):

@@ -74,7 +74,7 @@ def failure_kind(names: Collection[str]) -> FailureKind:
 
 
 def failure_text(kind: FailureKind, own_words: str) -> str:
-    """What is kept of a failure: the plain words, and the exception's own behind them.
+    """Return what is kept of a failure: the plain words, and the exception's own behind them.
 
     >>> failure_text(FAILURES["SSL.Error"], "[('SSL routines', '', 'wrong version number')]")
     'no secure connection could be made (wrong version number)'

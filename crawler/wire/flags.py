@@ -29,7 +29,7 @@ INCOMPLETE = frozenset(_FINDINGS)
 
 
 def incomplete(flags: Collection[str], size: int) -> Iterator[Finding]:
-    """Why the *size* bytes of a response with these flags are not all of it; nothing where they are.
+    """Return why the *size* bytes of a response with these flags are not all of it; nothing where they are.
 
     >>> [finding.detail for finding in incomplete(["dataloss"], 120)]
     ['the connection broke off behind 120 bytes']

@@ -154,7 +154,7 @@ _HELD_BACK = frozenset({ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS})
 
 
 def _chain_end(exception: Exception) -> tuple[ChainEnd, str]:
-    """How a chain ends by an exception, and the words for it."""
+    """Return how a chain ends by an exception, and the words for it."""
     not_asked = _not_asked(exception)
     if not_asked is not None:
         return not_asked.reason.end, not_asked.reason.words
@@ -189,7 +189,7 @@ def exception_names(exception: BaseException) -> Iterator[str]:
 
 
 def failure_words(exception: BaseException) -> str:
-    """What a failure says of itself: the words of the reasons inside it where Scrapy only lists them."""
+    """Return what a failure says of itself: the words of the reasons inside it where Scrapy only lists them."""
     if isinstance(exception, RobotsUnreachable) and exception.__cause__ is not None:
         return failure_words(exception.__cause__)
     cause = exception.__cause__ or exception
@@ -283,7 +283,7 @@ def chain_of(request: Request) -> tuple[tuple[Hop, ...], ChainEnd, str]:
 
 
 def _kept(headers: Headers, names: Mapping[str, bytes]) -> dict[str, str]:
-    """What is kept of *headers*: by name, as it is written and as Scrapy has it for a key."""
+    """Return what is kept of *headers*: by name, as it is written and as Scrapy has it for a key."""
     found = {name: headers.getlist(key) for name, key in names.items() if key in headers.keys()}  # noqa: SIM118
     return {name: b", ".join(values).decode("latin-1")[:HEADER_CHARS] for name, values in found.items() if values}
 

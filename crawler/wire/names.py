@@ -58,11 +58,11 @@ class TellingResolver(CachingHostnameResolver):
         """How many threads look each name up just now."""
 
     def failure(self, host: str) -> NameFailure | None:
-        """Why the last look-up of *host* found no address; None when nothing is known of it."""
+        """Return why the last look-up of *host* found no address; None when nothing is known of it."""
         return self._failures.get(host.lower())
 
     def is_looking_up(self, host: str) -> bool:
-        """Whether a name server has been asked for *host*, and has not answered yet."""
+        """Return whether a name server has been asked for *host*, and has not answered yet."""
         return self._under_way[host.lower()] > 0
 
     def _look_up(self, host: str, *arguments: Any) -> Any:
@@ -84,7 +84,7 @@ class TellingResolver(CachingHostnameResolver):
 
 
 def name_failure(host: str, code: int | None, elapsed_s: float) -> NameFailure:
-    """What a getaddrinfo error means, from its *code* and how long it took.
+    """Return what a getaddrinfo error means, from its *code* and how long it took.
 
     >>> name_failure("missing.invalid", socket.EAI_NONAME, 0.1), name_failure("n2t.net", socket.EAI_AGAIN, 10.0)
     (NameNotFound('missing.invalid'), NameServerSilent('n2t.net'))

@@ -120,7 +120,7 @@ class Redactor:
 
 
 def _spans(data: bytes, patterns: Iterable[re.Pattern[bytes]], levels: int) -> Iterator[tuple[int, int]]:
-    """Where secrets stand in *data*, and in what its escapes decode to."""
+    """Return where secrets stand in *data*, and in what its escapes decode to."""
     for pattern in patterns:
         yield from (match.span() for match in pattern.finditer(data))
     if levels and len(data) <= _MOST_DECODED:
@@ -131,7 +131,8 @@ def _spans(data: bytes, patterns: Iterable[re.Pattern[bytes]], levels: int) -> I
 
 
 def _pieces(data: bytes, words: Sequence[bytes], levels: int) -> Iterator[tuple[int, int]]:
-    """Where *data*, or what its escapes decode to, begins with the end of one of *words*, or ends with its beginning.
+    """Return where *data*, or what its escapes decode to, begins with the end of one of *words*, or ends with its
+    beginning.
 
     What of an escape was cut in two there belongs to it.
     """
@@ -177,7 +178,7 @@ class _Decoded:
     """The pieces of the source, in the same order."""
 
     def source(self, start: int, end: int) -> tuple[int, int]:
-        """What of the source the bytes from *start* to *end* stand for; an escape is never cut."""
+        """Return what of the source the bytes from *start* to *end* stand for; an escape is never cut."""
         first, last = (bisect_right(self.starts, at) - 1 for at in (start, end - 1))
         begin, until = self.sources[first]
         if until - begin == self._size(first):
@@ -220,7 +221,7 @@ def _decoded(data: bytes) -> _Decoded | None:
 
 
 def _meant(escape: re.Match[bytes]) -> bytes | None:
-    """What an escape stands for, in UTF-8; None where it is none."""
+    """Return what an escape stands for, in UTF-8; None where it is none."""
     group = cast("int", escape.lastindex)
     told = escape[group]
     if group in _BYTE_GROUPS:
@@ -250,7 +251,7 @@ def _decoded_text(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _patterns(words: tuple[str, ...]) -> tuple[re.Pattern[bytes], ...]:
-    """What finds *words* in bytes, in all of their spellings."""
+    """Return what finds *words* in bytes, in all of their spellings."""
     spelled = [b"".join(_spellings(character) for character in word) for word in words]
     plain = dict.fromkeys(each for word in words for each in (*_in_base64(word), *_in_hex(word)))
     return tuple(re.compile(each) for each in dict.fromkeys((*spelled, *plain)))
@@ -301,7 +302,9 @@ def _any_case(digits: bytes) -> bytes:
 
 
 def _in_base64(word: str) -> Iterator[bytes]:
-    """What *word* makes certain of a base64 text that holds it, at each of three places within a group of four."""
+    """Return what *word* makes certain of a base64 text that holds it, at each of three places within a group
+    of four.
+    """
     for data in dict.fromkeys([word.encode("utf-8", "surrogatepass"), *_in_one_byte_each(word)]):
         for before in range(3):
             encoded = base64.b64encode(bytes(before) + data + bytes(2)).decode()

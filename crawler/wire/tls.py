@@ -33,7 +33,7 @@ NOT_IN_TIME = "not in time"
 
 
 def is_late(result: TlsResult) -> bool:
-    """Whether a certificate was not seen for want of time."""
+    """Return whether a certificate was not seen for want of time."""
     return result.trusted is None and result.reason == f"not probed: {NOT_IN_TIME}"
 
 
@@ -65,7 +65,7 @@ async def probe(
 
 
 def not_probed(host: str, port: int, why: str) -> TlsResult:
-    """What is kept of a host of which no certificate was seen."""
+    """Return what is kept of a host of which no certificate was seen."""
     return TlsResult(host, port, None, f"not probed: {why}", _now())
 
 
@@ -119,7 +119,7 @@ async def _handshake(
 
 
 async def _verified(connection: socket.socket, host: str, context: ssl.SSLContext) -> tuple[bool | None, str]:
-    """What the handshake over a new connection says; the connection is closed afterwards."""
+    """Return what the handshake over a new connection says; the connection is closed afterwards."""
     try:
         _, writer = await asyncio.open_connection(sock=connection, ssl=context, server_hostname=host.strip("[]"))
     except ssl.SSLCertVerificationError as problem:

@@ -83,7 +83,7 @@ class Decompressed:
 
     @property
     def is_at_end(self) -> bool:
-        """Whether all of the content has been read."""
+        """True if all of the content has been read."""
         return self._decompressor is None
 
     @property

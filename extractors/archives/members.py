@@ -85,7 +85,7 @@ class Limits:
     """Entries that are looked at; at least one for each KiB of the archive."""
 
     def budget(self, size: int) -> SizeBudget:
-        """What may be spent on an archive of *size* bytes."""
+        """Return what may be spent on an archive of *size* bytes."""
         return SizeBudget(max(self.total_bytes, self.ratio * size), max(self.members, size // 2**10))
 
 
@@ -112,7 +112,7 @@ def inside(about: ArchiveMember, name: str) -> ArchiveMember:
 
 
 def names_no_document(path: str) -> bool:
-    """Whether the ending of a file name is one of pictures, sound, films, fonts, styles or programs.
+    """Return whether the ending of a file name is one of pictures, sound, films, fonts, styles or programs.
 
     >>> names_no_document("scan.JPG"), names_no_document("thesis.pdf"), names_no_document("item/42")
     (True, False, False)
@@ -121,7 +121,7 @@ def names_no_document(path: str) -> bool:
 
 
 def may_be_document(member: ArchiveMember) -> bool:
-    """Whether a member is worth being looked into, by its name and type; what a shell hides is not."""
+    """Return whether a member is worth being looked into, by its name and type; what a shell hides is not."""
     media_type = member.media_type or ""
     if media_type.startswith(_NO_DOCUMENT_TYPES) and media_type not in _DOCUMENT_TYPES:
         return False

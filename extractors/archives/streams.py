@@ -28,18 +28,18 @@ class SizeBudget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether something was refused for lack of budget."""
+        """True if something was refused for lack of budget."""
         return self.is_out_of_bytes or self.is_out_of_members
 
     def spend_bytes(self, size: int) -> int:
-        """How many of *size* bytes are granted; once that is none, the budget is spent."""
+        """Return how many of *size* bytes are granted; once that is none, the budget is spent."""
         granted = min(size, self.bytes_left)
         self.bytes_left -= granted
         self.is_out_of_bytes |= granted == 0 < size
         return granted
 
     def spend_member(self) -> bool:
-        """Whether another member may be looked at."""
+        """Return whether another member may be looked at."""
         self.is_out_of_members |= self.members_left <= 0
         self.members_left -= 1
         return not self.is_spent
@@ -106,7 +106,7 @@ class Lookahead:
         self._held, self._at = data + self._held[self._at :], 0
 
     def read_to(self, mark: bytes, keep_bytes: int) -> bytes:
-        """What stands before the next *mark*, or before the end; of that, the first *keep_bytes*.
+        """Return what stands before the next *mark*, or before the end; of that, the first *keep_bytes*.
 
         >>> ahead = Lookahead(io.BytesIO(b"some junk, then PK and more"))
         >>> ahead.read_to(b"PK", 9), ahead.read(6)
@@ -141,7 +141,7 @@ class Lookahead:
 
 
 def size_of(stream: BinaryIO) -> int:
-    """How many bytes a seekable stream has behind its position, which stays."""
+    """Return how many bytes a seekable stream has behind its position, which stays."""
     here = stream.tell()
     end = stream.seek(0, io.SEEK_END)
     stream.seek(here)

@@ -66,7 +66,7 @@ def entries(ahead: Lookahead, budget: SizeBudget) -> Iterator[TarEntry | str]:
 
 
 def is_tar(head: bytes) -> bool:
-    """Whether *head* begins with the header of a tar archive, of any age."""
+    """Return whether *head* begins with the header of a tar archive, of any age."""
     block = head[:BLOCK_BYTES]
     if len(block) < BLOCK_BYTES or block[:1] == b"\0" or b"\0" not in block:  # with which its fields are filled up
         return False

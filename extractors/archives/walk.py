@@ -110,7 +110,7 @@ class _Walk:
         self._named: Counter[int] = Counter()
 
     def findings(self) -> Iterator[Finding]:
-        """What was left out: one finding a reason, however often."""
+        """Return what was left out: one finding a reason, however often."""
         for (kind, reason), number in sorted(self._left_out.items()):
             first = self._first[kind, reason]
             yield Finding(kind, f"{first}: {reason}" if number == 1 else f"{number} times, first {first}: {reason}")
@@ -128,7 +128,9 @@ class _Walk:
         packed: Sequence[Decompressed] = (),
         seekable: BinaryIO | None = None,
     ) -> Iterator[ArchiveMember]:
-        """What *content* amounts to: one document, or those in it. It comes out of *packed*, which know of damage."""
+        """Return what *content* amounts to: one document, or those in it. It comes out of *packed*, which know of
+        damage.
+        """
         kind = archive_kind(content.peek(_HEAD_BYTES))
         if kind is None:
             yield from self._whole(content, about, depth, packed)
@@ -170,7 +172,9 @@ class _Walk:
     def _compressed(
         self, content: Lookahead, compression: Compression, about: ArchiveMember, depth: int
     ) -> Iterator[ArchiveMember]:
-        """What a compressed file holds; a tar archive or WARC file is usually compressed, and goes by one name."""
+        """Return what a compressed file holds; a tar archive or WARC file is usually compressed, and goes by
+        one name.
+        """
         layer = Decompressed(content, compression, self._budget)
         inner = Lookahead(layer)
         if archive_kind(inner.peek(_HEAD_BYTES)) in (ArchiveKind.TAR, ArchiveKind.WARC):
@@ -264,7 +268,7 @@ class _Walk:
 
 
 def _is_package(archive: BinaryIO, listed: Sequence[ZipInfo] | None) -> bool:
-    """Whether a ZIP archive is one document: of OOXML, OpenDocument or EPUB."""
+    """Return whether a ZIP archive is one document: of OOXML, OpenDocument or EPUB."""
     if listed is not None and package_format_of(info.filename for info in listed) is not None:
         return True
     archive.seek(0)

@@ -78,7 +78,7 @@ class Payload:
 
 
 def is_warc(head: bytes) -> bool:
-    r"""Whether a file begins with a record.
+    r"""Return whether a file begins with a record.
 
     >>> is_warc(b"WARC/1.0\r\nWARC-Type: warcinfo\r\n"), is_warc(b"WARC/1.0 is a format.")
     (True, False)
@@ -141,7 +141,7 @@ def _record(fields: Fields, ahead: Lookahead, budget: SizeBudget, keep_bytes: in
 
 
 def _is_boundary(ahead: Lookahead) -> bool:
-    """Whether a record may begin here, or the file ends."""
+    """Return whether a record may begin here, or the file ends."""
     following = ahead.peek(_MARK_BYTES).lstrip(b"\r\n")
     return not following or following.startswith(_MARK[1:])
 
@@ -153,7 +153,7 @@ def _skip_to_record(ahead: Lookahead) -> bool:
 
 
 def _to_next_record(ahead: Lookahead, keep_bytes: int) -> bytes:
-    """What stands before the next record, and of that the first *keep_bytes*."""
+    """Return what stands before the next record, and of that the first *keep_bytes*."""
     kept = [ahead.read_to(_MARK, keep_bytes)]
     room = keep_bytes - len(kept[0])
     while (here := ahead.peek(_MARK_BYTES)) and not _BEGINNING.match(here, 1):
@@ -164,7 +164,7 @@ def _to_next_record(ahead: Lookahead, keep_bytes: int) -> bytes:
 
 
 def _holds_warc(block: bytes) -> bool:
-    """Whether the payload of a record is itself a WARC file, in which records are no accident."""
+    """Return whether the payload of a record is itself a WARC file, in which records are no accident."""
     end = _BLANK_LINE.search(block, 0, _HEADER_BYTES)
     return is_warc(block[:64]) or (end is not None and is_warc(block[end.end() : end.end() + 64]))
 
@@ -186,7 +186,7 @@ def _response(block: bytes) -> Payload:
 
 
 def _as_sent(named: list[Compression], content: bytes) -> tuple[Compression, ...]:
-    """What the encodings that a header names really are.
+    """Return what the encodings that a header names really are.
 
     Many archives have taken them off and kept the header; ``deflate`` often means the data without its wrapping.
     """

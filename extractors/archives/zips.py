@@ -101,7 +101,7 @@ def entries(stream: BinaryIO, listed: Sequence[zipfile.ZipInfo] | None, budget: 
 
 
 def _directory_size(stream: BinaryIO) -> int | None:
-    """How many bytes the archive says that its directory has, or None where it doesn't say."""
+    """Return how many bytes the archive says that its directory has, or None where it doesn't say."""
     stream.seek(0)
     size = size_of(stream)
     tail_size = min(size, _END.size + _LOCATOR_64.size + 2**16)

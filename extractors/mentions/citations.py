@@ -83,7 +83,9 @@ def numbered(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
 
 
 def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> tuple[Finding, ...]:
-    """What a document's author should know about its links and texts; nothing where links have no text at all."""
+    """Return what a document's author should know about its links and texts; nothing where links have no text
+    at all.
+    """
     texts: dict[int, list[Mention]] = defaultdict(list)
     targets: dict[int, list[Mention]] = defaultdict(list)
     for mention in mentions:
@@ -138,7 +140,7 @@ def _host(url: str) -> str:
 
 
 def _differ(shown: Ark, target: Ark) -> bool:
-    """Whether they name different things: neither is the other with more of a qualifier behind it."""
+    """Return whether they name different things: neither is the other with more of a qualifier behind it."""
     first, second = sorted((str(shown), str(target)), key=len)
     return not (second.startswith(first) and (len(first) == len(second) or second[len(first)] in "/."))
 
@@ -155,7 +157,7 @@ def _targets_of_links(blocks: Sequence[Block]) -> dict[int | None, list[str]]:
 
 
 def _is_whole_target(mention: Mention, leads: Mapping[int | None, Sequence[str]]) -> bool:
-    """Whether a target begins with what is written there, and not with something before it."""
+    """Return whether a target begins with what is written there, and not with something before it."""
     targets = leads.get(mention.link, ())
     at = bisect_left(targets, mention.as_written)
     return at < len(targets) and targets[at].startswith(mention.as_written)

@@ -104,7 +104,7 @@ class Reader:
 
     @property
     def ran_out(self) -> bool:
-        """Whether the piece of the text that is on tape ended before the ARK did."""
+        """True if the piece of the text that is on tape ended before the ARK did."""
         return self._is_at_end or self._gaps.ran_out
 
     def read(self) -> Mention | NamespaceMention | None:
@@ -135,7 +135,7 @@ class Reader:
         return self._mention(ark)
 
     def _is_host(self) -> bool:
-        """Whether the label is the name of a host, and the NAAN its port: ``http://ark:8080/``."""
+        """Return whether the label is the name of a host, and the NAAN its port: ``http://ark:8080/``."""
         at = self._label.start()
         return self._text.startswith("//", max(0, at - 2)) or self._text.startswith("@", max(0, at - 1))
 
@@ -183,7 +183,7 @@ class Reader:
         return pos
 
     def _belongs(self, char: str, behind: int, *, raw: bool) -> bool:
-        """Whether *char*, no plain character of a name, is part of the ARK, given what stands *behind* it."""
+        """Return whether *char*, no plain character of a name, is part of the ARK, given what stands *behind* it."""
         following = self._text[behind : behind + 1]
         if char[0] == "%":
             return True
@@ -205,17 +205,19 @@ class Reader:
         return False
 
     def _is_escaped_blank(self, pos: int) -> bool:
-        """Whether the odd blank at *pos* is part of a file's name in the qualifier, which has it as ``%20``."""
+        """Return whether the odd blank at *pos* is part of a file's name in the qualifier, which has it as ``%20``."""
         return self._tape.written(pos) == "%20" and self._pieces.has_slashes(2)
 
     def _is_spaced_colon(self, pos: int) -> bool:
-        """Whether French typography put the blank at *pos* before a colon of the name, as it did in the label."""
+        """Return whether French typography put the blank at *pos* before a colon of the name, as it did in the
+        label.
+        """
         if self._text[pos + 1 : pos + 2] != ":" or not _SPACED_LABEL.search(self._label[0]):
             return False
         return self._text[pos + 2 : pos + 3].isalnum() and bool(self._pieces.name)
 
     def _label_begins(self, behind: int) -> bool:
-        """Whether another label or URL begins with what was read last; that is then given back."""
+        """Return whether another label or URL begins with what was read last; that is then given back."""
         if self._pieces.ends_with("ark") and self._pieces.name[3:] and _GLUED_LABEL.match(self._text, behind):
             self._pieces.cut(3)
             return True
@@ -263,7 +265,7 @@ class Reader:
         self._pieces.strip(_TAIL + before if before and before in _MARKUP_RUN else _TAIL)
 
     def _is_urls_slash(self, tail: str) -> bool:
-        """Whether a URL, or the target of a link, ends with the slash that *tail* begins with: it is sent, too.
+        """Return whether a URL, or the target of a link, ends with the slash that *tail* begins with: it is sent, too.
 
         It makes no other ARK (2023, 4.1), but some resolvers know no other URL.
         """
@@ -272,7 +274,7 @@ class Reader:
         return is_url and _SLASH.fullmatch(tail) is not None and behind not in ("{", "<", "[", "(", "%", "$")
 
     def _is_template(self, end: int) -> bool:
-        """Whether a placeholder stands where a name should be: ``ark:/67531/{id}``, ``ark:/12148/xxxxx``."""
+        """Return whether a placeholder stands where a name should be: ``ark:/67531/{id}``, ``ark:/12148/xxxxx``."""
         chars = self._pieces.chars
         opened = self._text[end : end + 1] in ("{", "<", "[") and chars[-1] in "/=$"
         if _EXPRESSION.match(self._text, end) or self._is_pattern():
@@ -284,7 +286,7 @@ class Reader:
         return bool(_PLACEHOLDER.search(chars) or _DIRECTIVE.match(self._pieces.name))
 
     def _is_pattern(self) -> bool:
-        """Whether a star behind a few letters stands for all names that begin so: ``ark:/53355/cl*``.
+        """Return whether a star behind a few letters stands for all names that begin so: ``ark:/53355/cl*``.
 
         Behind a whole name it is the mark of a note.
         """
@@ -341,18 +343,18 @@ class Reader:
         )
 
     def _is_seam(self, pos: int) -> bool:
-        """Whether the blank at *pos* may be none, by the gaps on the page."""
+        """Return whether the blank at *pos* may be none, by the gaps on the page."""
         at = self._tape.source_offset(pos)
         index = bisect_left(self._block.seams, at)
         return index < len(self._block.seams) and self._block.seams[index] == at
 
     def _is_on_seam(self, start: int, end: int) -> bool:
-        """Whether blanks were put right, or are doubtful, within the mention or directly behind it."""
+        """Return whether blanks were put right, or are doubtful, within the mention or directly behind it."""
         seams = self._block.seams
         return bisect_left(seams, start) < bisect_right(seams, end + 1)
 
     def _borne_out(self, ark: Ark) -> str:
-        """What bears *ark* out where what stands around it leaves it only likely; empty if nothing does."""
+        """Return what bears *ark* out where what stands around it leaves it only likely; empty if nothing does."""
         form = str(ark)
         if self._linked == ark:
             return LINK_ENDS
@@ -377,7 +379,7 @@ class Reader:
             self._notes.repaired("percent-encoding")
 
     def _note_uncertainty(self, chars: str, ark: Ark) -> None:
-        """What else it may be: markup behind a name, or a name that lost its case (draft-kunze-ark-38, 3.1)."""
+        """Return what else it may be: markup behind a name, or a name that lost its case (draft-kunze-ark-38, 3.1)."""
         if chars[-1] in _MARKUP_RUN and self._block.role is Role.TEXT:
             self._notes.mark_likely("its last character may be markup")
             self._notes.may_be(self._written_label + chars.rstrip(_MARKUP_RUN))

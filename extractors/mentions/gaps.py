@@ -77,7 +77,9 @@ class Gaps:
         self._is_encoded = is_encoded
 
     def goes_on(self, label: str, pieces: Pieces, pos: int) -> bool:
-        """Whether the ARK goes on behind the wrap or odd blank at *pos*; a hyphen that only marked the wrap goes."""
+        """Return whether the ARK goes on behind the wrap or odd blank at *pos*; a hyphen that only marked the wrap
+        goes.
+        """
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
         is_wrap = self._tape.text[pos] == WRAP
@@ -95,7 +97,7 @@ class Gaps:
         return decision.join
 
     def end_at_dash(self, label: str, pieces: Pieces, start: int, end: int) -> int:
-        """Where the ARK ends between two offsets: at a dash of the sentence around it, or where they end.
+        """Return where the ARK ends between two offsets: at a dash of the sentence around it, or where they end.
 
         A typesetter may have made a dash of a hyphen, but a sentence may also go on behind a dash without a blank.
         """
@@ -132,7 +134,7 @@ class Gaps:
                 self._notes.decided(decision, otherwise=left)
 
     def _sentence_goes_on(self, left: str, behind: int) -> bool:
-        """Whether a dash at the end of a line is the sentence's: a word stands *behind* it."""
+        """Return whether a dash at the end of a line is the sentence's: a word stands *behind* it."""
         decision = self._word_behind(left, behind)
         if decision is None:
             return False
@@ -193,7 +195,9 @@ class Gaps:
         return index < len(jumps) and jumps[index] <= at + 2
 
     def _line_end(self, at: int) -> LineEnd:
-        """How the line ends whose break stands at *at* of the block; where columns are no characters, by geometry."""
+        """Return how the line ends whose break stands at *at* of the block; where columns are no characters, by
+        geometry.
+        """
         block = self._block
         if block.page is None and not block.line_slack:
             return line_end(block.text, at)

@@ -29,7 +29,7 @@ class Notes:
             self.may_be(otherwise)
 
     def mark_likely(self, rule: str) -> None:
-        """What is read is likely only, by *rule*, however sure it is where it ends."""
+        """Return what is read is likely only, by *rule*, however sure it is where it ends."""
         self.decisions.append(WrapDecision(True, rule, Confidence.LIKELY))
         self.is_odd = True
 

@@ -41,7 +41,7 @@ class Pieces:
         return self.chars.partition("/")[2]
 
     def has_slashes(self, count: int) -> bool:
-        """Whether so many slashes were read: one ends the NAAN, the next begins a qualifier."""
+        """Return whether so many slashes were read: one ends the NAAN, the next begins a qualifier."""
         seen = 0
         for chars, _, _ in self.found:
             seen += chars.count("/")
@@ -51,7 +51,7 @@ class Pieces:
 
     @property
     def end(self) -> int:
-        """Where on the tape the last character ends."""
+        """Return where on the tape the last character ends."""
         return self.found[-1][2]
 
     @property
@@ -60,7 +60,7 @@ class Pieces:
         return self.found[-1][0][-1:] if self.found else ""
 
     def ends_with(self, char: str) -> bool:
-        """Whether *char* is the last character."""
+        """Return whether *char* is the last character."""
         return bool(self.found) and self.found[-1][0].endswith(char)
 
     def cut(self, count: int) -> None:
@@ -86,7 +86,7 @@ class Pieces:
         return self._joined(start, label_end)
 
     def _is_seamless(self, label_end: int) -> bool:
-        """Whether all characters stand one behind the other."""
+        """Return whether all characters stand one behind the other."""
         following = label_end
         for _, first, last in self.found:
             if first != following:

@@ -62,7 +62,7 @@ def resolver_before(text: str, label_at: int) -> WrittenResolver:
 
 
 def _first_line(text: str, label_at: int) -> int:
-    """Where to begin: no resolver goes over more lines, or is longer."""
+    """Return where to begin: no resolver goes over more lines, or is longer."""
     first = max(0, label_at - _LOOK_BACK)
     at = label_at
     for _ in range(_MOST_LINES):

@@ -42,7 +42,7 @@ Fields = list[tuple[str, str]]
 
 
 def read_bibtex(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""What each field says about ARKs, under key and field; *charset* is what the sender declared, if anything.
+    r"""Return what each field says about ARKs, under key and field; *charset* is what the sender declared, if anything.
 
     >>> reading = read_bibtex(b"@misc{map, eprint = {12148/btv1b8449691v}, eprinttype = {ark}}")
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
@@ -147,7 +147,9 @@ class _Bibliography:
             self._pos = joint.end()
 
     def _macro(self, name: str) -> str:
-        """What the macro *name* stands for; numbers stand for themselves, and so do names that nobody defined."""
+        """Return what the macro *name* stands for; numbers stand for themselves, and so do names that nobody
+        defined.
+        """
         value = self._macros.get(name.lower(), name)
         self._expanded_chars += len(value)
         if self._expanded_chars <= MOST_BYTES:
@@ -156,7 +158,7 @@ class _Bibliography:
         return name
 
     def _delimited_part(self, opening: str) -> str:
-        """What stands in braces or quotes, as far as they are closed, or as the next entry begins."""
+        """Return what stands in braces or quotes, as far as they are closed, or as the next entry begins."""
         start = pos = self._pos + 1
         depth = 0
         while token := _IN_PART.match(self._source, pos):

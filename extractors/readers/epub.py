@@ -144,7 +144,7 @@ def _renumbered(blocks: tuple[Block, ...], chapter: str, links_before: int) -> I
 
 
 def _is_on_the_web(target: str) -> bool:
-    """Whether a link leads out of the book.
+    """Return whether a link leads out of the book.
 
     >>> _is_on_the_web("https://n2t.net/ark:12148/x5"), _is_on_the_web("chapter2.xhtml#p3")
     (True, False)

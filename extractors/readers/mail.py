@@ -122,7 +122,7 @@ class _Mail:
         return bool(self._document(part, part.get_content_type()).blocks)
 
     def _document(self, part: Message, kind: str) -> Reading:
-        """What stands in a part that holds no others."""
+        """Return what stands in a part that holds no others."""
         content = _content(part)
         charset = part.get_content_charset()
         if kind == "text/plain" and str(part.get_param("format", "")).lower() == "flowed":

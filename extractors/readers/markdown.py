@@ -28,7 +28,7 @@ _SHOWN = frozenset({"text", "code_inline", "softbreak"})
 
 
 def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""What the page shows and links to, HTML in it too; *charset* is what the sender declared, if anything.
+    r"""Return what the page shows and links to, HTML in it too; *charset* is what the sender declared, if anything.
 
     >>> reading = read_markdown(rb"See [the *map*](/ark:/12345/x5) or **ark:/12345/x\_6**.")
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
@@ -121,7 +121,7 @@ def _parser() -> MarkdownIt:
 
 
 def _fence_lines(tokens: list[Token]) -> list[Block]:
-    """What stands behind the opening of a fence, of which a page shows nothing; it is taken from the tokens."""
+    """Return what stands behind the opening of a fence, of which a page shows nothing; it is taken from the tokens."""
     lines = []
     for token in tokens:
         if token.type == "fence" and may_name_ark(token.info):

@@ -55,7 +55,7 @@ class RunningText:
 
     @property
     def is_full(self) -> bool:
-        """Whether it takes no more blocks."""
+        """True if it takes no more blocks."""
         return bool(self.findings)
 
     def begin(self, place: str) -> None:
@@ -110,7 +110,7 @@ class RunningText:
             self.write("\n")
 
     def set_apart(self) -> None:
-        """What comes next stands apart from the text before, though in the same paragraph: a footnote mark."""
+        """Return what comes next stands apart from the text before, though in the same paragraph: a footnote mark."""
         if self._open:
             paragraph = self._open[-1]
             self._keep(paragraph)

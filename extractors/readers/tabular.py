@@ -93,7 +93,7 @@ def _delimiter(text: str) -> str:
 
 
 def _likeness(sample: str, delimiter: str) -> tuple[float, int]:
-    """How many of the rows have as many cells as most have, and that number; nothing if it is one cell."""
+    """Return how many of the rows have as many cells as most have, and that number; nothing if it is one cell."""
     widths: list[int] = []
     try:
         for row in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter):
@@ -110,7 +110,7 @@ def _likeness(sample: str, delimiter: str) -> tuple[float, int]:
 
 
 def _is_heading(row: Row) -> bool:
-    """Whether a first row names columns rather than being a record itself.
+    """Return whether a first row names columns rather than being a record itself.
 
     >>> _is_heading(["Title", "ARK"]), _is_heading(["Map", "https://n2t.net/ark:/12345/x5"]), _is_heading(["Map", "3"])
     (True, False, False)

@@ -17,7 +17,7 @@ _NAME_LIKE = regex.compile(r"[\p{L}\d]+(?![.)])")
 
 
 def blanks_decide(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    """Where a tool keeps the blank at which it breaks, its absence shows that a word was cut."""
+    """Return where a tool keeps the blank at which it breaks, its absence shows that a word was cut."""
     if wrap.line.habit not in (Habit.COLUMN, Habit.KEEPS_BLANKS):
         return None
     if wrap.line.blank:
@@ -52,7 +52,9 @@ def line_has_room(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def names_are_cut(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
-    """Where others are cut wherever the line ends, a full line hardly ends with its ARK; a word tells that it does."""
+    """Return where others are cut wherever the line ends, a full line hardly ends with its ARK; a word tells that it
+    does.
+    """
     is_measured = wrap.is_paged or wrap.in_column
     if not is_measured or evidence.cutting is not Cutting.ANYWHERE or not wrap.is_full or wrap.is_at_delimiter:
         return None
@@ -62,7 +64,7 @@ def names_are_cut(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
 
 
 def names_are_not_cut(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
-    """Where many names stand and none is surely cut, or only at delimiters, this one hardly is.
+    """Return where many names stand and none is surely cut, or only at delimiters, this one hardly is.
 
     One that fills a line of its own on a page may be all the same: it had room nowhere.
     """

@@ -80,7 +80,7 @@ def link_decides(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def _may_go_on(wrap: Wrap, linked: str) -> bool:
-    """Whether the name may go on behind one more wrap, as *linked* does."""
+    """Return whether the name may go on behind one more wrap, as *linked* does."""
     return wrap.is_wrapped_again and linked.startswith(str(wrap.joined))
 
 

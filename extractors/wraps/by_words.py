@@ -140,7 +140,7 @@ def otherwise(_: Wrap, __: Evidence) -> WrapDecision:
 
 
 def _is_word(wrap: Wrap) -> bool:
-    """Whether the language around knows what follows as a word; a lone consonant is none."""
+    """Return whether the language around knows what follows as a word; a lone consonant is none."""
     next_part = wrap.next_part
     if next_part.lower() in _ABBREVIATIONS or _INITIAL.match(wrap.right):
         return True

@@ -33,7 +33,7 @@ _MOST = 300  # of the mentions of a block: each may ask how the lines around it 
 
 
 def cutting_of(block: Block, mentions: Iterable[Mention]) -> Cutting:
-    """What the lines of *block* do to the *mentions* in it.
+    """Return what the lines of *block* do to the *mentions* in it.
 
     An ARK that was moved to the next line as a whole speaks against cuts only where the line before had room for its
     beginning; a cut at a delimiter against cuts in names, only where there was room for more of the name; and names
@@ -70,7 +70,7 @@ def cutting_of(block: Block, mentions: Iterable[Mention]) -> Cutting:
 
 
 def _room(block: Block, at: int) -> float:
-    """How many characters would still have fitted into the line that ends at *at*; 0 if that isn't known."""
+    """Return how many characters would still have fitted into the line that ends at *at*; 0 if that isn't known."""
     if block.page is None and not block.line_slack:
         return line_end(block.text, at).line_slack or 0
     index = bisect_left(block.line_slack, (at,))

@@ -53,7 +53,8 @@ RULES_OF_LINES: tuple[Rule, ...] = (
 
 
 def decide(wrap: Wrap, evidence: Evidence, *, line_end: Callable[[], LineEnd] = LineEnd) -> WrapDecision:
-    """Whether the ARK goes on behind *wrap*, by the first rule that knows; *line_end* is asked only where it matters.
+    """Return whether the ARK goes on behind *wrap*, by the first rule that knows; *line_end* is asked only where it
+    matters.
 
     >>> decide(Wrap("ark:/12148/bpt6k10", "7371t", hyphen=False), Evidence())
     WrapDecision(join=True, rule='check character', confidence=<Confidence.CERTAIN: 3>)

@@ -55,7 +55,7 @@ class Evidence:
         return cls(whole, Shapes.learned(distinct), qualifier_words(distinct), zones=Zones.of(distinct))
 
     def begins_one(self, form: str) -> bool:
-        """Whether *form* is the beginning of an ARK that stands whole elsewhere.
+        """Return whether *form* is the beginning of an ARK that stands whole elsewhere.
 
         >>> Evidence.of([Ark.parse("ark:12148/bpt6k107371t")]).begins_one("ark:12148/bpt6k10")
         True
@@ -64,6 +64,6 @@ class Evidence:
         return at < len(self.whole) and self.whole[at].startswith(form)
 
     def holds(self, form: str) -> bool:
-        """Whether *form* itself stands whole elsewhere."""
+        """Return whether *form* itself stands whole elsewhere."""
         at = bisect_left(self.whole, form)
         return at < len(self.whole) and self.whole[at] == form

@@ -63,7 +63,7 @@ class _Line(NamedTuple):
 
 
 def line_end(text: str, offset: int) -> LineEnd:
-    """How the line ends whose line break stands at *offset* of *text*, or behind blanks that stand there.
+    """Return how the line ends whose line break stands at *offset* of *text*, or behind blanks that stand there.
 
     >>> text = "The quick brown fox\\njumps over the lazy\\ndog and all the\\nfoxes that are ever\\nso quick and red\\n"
     >>> line_end(text, text.index("\\nfoxes")).line_slack
@@ -110,7 +110,7 @@ def line_end(text: str, offset: int) -> LineEnd:
 
 
 def _has_blank(line: _Line, usual: int) -> bool:
-    """Whether a blank stands beside the break behind *line*, the *usual* indent apart."""
+    """Return whether a blank stands beside the break behind *line*, the *usual* indent apart."""
     return line.text != line.text.rstrip() or _indent(line.following) > usual
 
 
@@ -136,7 +136,7 @@ def _column(lines: Sequence[_Line]) -> tuple[int, Callable[[str], int]] | None:
 
 
 def _habit(lines: Sequence[_Line]) -> tuple[Habit, int | None]:
-    """What ends these lines, and their full width."""
+    """Return what ends these lines, and their full width."""
     full = _full_width(lines)
     if full is None:
         return Habit.UNKNOWN, None
@@ -164,6 +164,6 @@ def _full_width(lines: Sequence[_Line]) -> int | None:
 
 
 def _would_fit(line: _Line, full: int) -> bool:
-    """Whether the next line's first word had room on this one."""
+    """Return whether the next line's first word had room on this one."""
     word = line.following.split(maxsplit=1)[0]
     return len(line.text.rstrip()) + 1 + len(word) <= full

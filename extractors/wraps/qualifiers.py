@@ -42,7 +42,8 @@ def qualifier_words(arks: Iterable[Ark]) -> frozenset[str]:
 
 
 def completes_word(qualifier: str, following: str, learned: frozenset[str]) -> bool | None:
-    """Whether *following* completes the last word of a *qualifier* as written; False where that is complete already.
+    """Return whether *following* completes the last word of a *qualifier* as written; False where that is complete
+    already.
 
     None where neither is a known word. *qualifier* begins at its first delimiter.
 

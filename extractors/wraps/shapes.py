@@ -69,7 +69,7 @@ class Shape:
     """How many distinct names this was learned from."""
 
     def fit(self, name: str) -> Fit:
-        """How *name* stands to this shape."""
+        """Return how *name* stands to this shape."""
         if len(name) in self.lengths:
             return Fit.FITS if self.names < _MANY or _sorts(name) <= self.sorts else Fit.STRANGE
         if len(name) < min(self.lengths):
@@ -103,17 +103,17 @@ class Shapes:
         )
 
     def fit(self, ark: Ark, *, kind: Kind | None = None) -> Fit | None:
-        """How the base name of *ark* stands to its kind, or to *kind* for a piece of a name; None if unknown."""
+        """Return how the base name of *ark* stands to its kind, or to *kind* for a piece of a name; None if unknown."""
         shape = self.by_kind.get(kind or kind_of(ark)) or self.by_naan.get(ark.naan)
         return shape.fit(ark.name) if shape else None
 
     def allows(self, ark: Ark) -> bool:
-        """Whether nothing that was learned speaks against the base name of *ark*."""
+        """Return whether nothing that was learned speaks against the base name of *ark*."""
         return self.fit(ark) in (None, Fit.FITS)
 
 
 def _shape(names: set[str], enough: int) -> Shape | None:
-    """What *names* have in common; None when they are too few, or too different."""
+    """Return what *names* have in common; None when they are too few, or too different."""
     lengths = Counter(len(name) for name in names)
     if len(names) < enough or len(lengths) > _MOST_LENGTHS or (len(lengths) > 1 and len(names) < _MANY):
         return None

@@ -28,7 +28,7 @@ _DEFAULT = "en"
 
 
 def is_word(token: str, around: str) -> bool:
-    """Whether *token*, letters only, is a word of the language in which the text *around* it is written.
+    """Return whether *token*, letters only, is a word of the language in which the text *around* it is written.
 
     >>> is_word("ouvrages", "les ouvrages sont dans la réserve"), is_word("btvq", "les ouvrages sont dans la réserve")
     (True, False)

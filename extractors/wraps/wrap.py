@@ -63,7 +63,7 @@ class Wrap:
 
     @property
     def next_part(self) -> str:
-        """What follows, without the punctuation that would end a sentence.
+        """Return what follows, without the punctuation that would end a sentence.
 
         >>> Wrap("ark:/12148/bpt6k10", "7371t).", hyphen=False).next_part
         '7371t'
@@ -82,23 +82,23 @@ class Wrap:
 
     @property
     def is_beyond_name(self) -> bool:
-        """Whether the ARK has its whole name either way."""
+        """True if the ARK has its whole name either way."""
         left, joined = self.ark, self.joined
         return left is not None and joined is not None and left.name == joined.name
 
     @property
     def is_wrapped_again(self) -> bool:
-        """Whether what follows ends with its line, too, so that the name may go on behind that."""
+        """True if what follows ends with its line, too, so that the name may go on behind that."""
         return self.right.endswith("-") or self.beyond.startswith("\n")
 
     @property
     def is_full(self) -> bool:
-        """Whether the line had no room left."""
+        """True if the line had no room left."""
         return self.line.line_slack is not None and self.line.line_slack <= 1
 
     @property
     def is_at_delimiter(self) -> bool:
-        """Whether the wrap is where URLs are broken: behind or before a delimiter."""
+        """True if the wrap is where URLs are broken: behind or before a delimiter."""
         return self.left[-1:] in _BREAK_BEHIND or _DELIMITED.match(self.right) is not None
 
 

@@ -80,7 +80,8 @@ class Following:
 
 
 def refresh_target(content: str) -> str | None:
-    """Where a refresh goes to, as a header or a meta element says it; None for one that only loads the page again.
+    """Return where a refresh goes to, as a header or a meta element says it; None for one that only loads the page
+    again.
 
     >>> refresh_target("5; url='/b'"), refresh_target("0;/c"), refresh_target("30")
     ('/b', '/c', None)

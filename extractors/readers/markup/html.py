@@ -57,7 +57,7 @@ _UNSPELLABLE = "&#xFFFD;"
 
 
 def read_html(data: bytes, *, charset: str | None = None) -> Reading:
-    """What may hold an ARK in a page, its links, title and base; *charset* is what HTTP declared, if anything.
+    """Return what may hold an ARK in a page, its links, title and base; *charset* is what HTTP declared, if anything.
 
     Text, link targets and metadata come in page order, then what stands in scripts. Text is passed over in which
     nothing looks like a label, and so are targets that neither look like an ARK nor belong to such a text.

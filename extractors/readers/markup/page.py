@@ -99,7 +99,7 @@ class MarkupPage:
             self._read_run(tag.end(), tag[2] if begins else None)
 
     def _boundary_before(self, place: int) -> int:
-        """Where the tag begins that parts the text at *place* from what stands before it."""
+        """Return where the tag begins that parts the text at *place* from what stands before it."""
         end = place
         while True:
             tag_end = self.markup.rfind(">", self._floor, end)
@@ -164,7 +164,7 @@ class MarkupPage:
         return self._link_numbers.setdefault(tag_start, len(self._link_numbers))
 
     def _link_at(self, place: int) -> int:
-        """Where the tag of the link begins in which *place* is; the end of the markup if it is in none."""
+        """Return where the tag of the link begins in which *place* is; the end of the markup if it is in none."""
         known, none = self._link_known_to, len(self.markup)
         opened = max(self.markup.rfind(begun, known, place) for begun in ("<a ", "<a>", "<a/>"))
         closed = self.markup.rfind("</a>", known, place)
@@ -212,7 +212,7 @@ def attributes_of(written: str) -> dict[str, str]:
 
 
 def _meta_place(attributes: Mapping[str, str]) -> str:
-    """How a ``meta`` element is told from its neighbours.
+    """Return how a ``meta`` element is told from its neighbours.
 
     >>> _meta_place({"name": "DC.identifier", "content": "ark:/12148/btv1b8"})
     'meta[name=DC.identifier]'

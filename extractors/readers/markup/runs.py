@@ -95,7 +95,7 @@ def _breaks(text: str, edges: list[int], anchors: list[Anchor]) -> list[int]:
 
 
 def _ends_ark(text: str, edge: int, at_link: bool) -> bool:
-    """Whether an ARK before *edge* may end there, because a link does or because a word follows."""
+    """Return whether an ARK before *edge* may end there, because a link does or because a word follows."""
     if not at_link and not _WORD.match(text, edge):
         return False
     before = text[max(0, edge - _LONGEST_ARK) : edge]

@@ -68,7 +68,7 @@ def _strings(document: object) -> Iterator[str]:
 
 
 def _literals(source: str) -> Iterator[str]:
-    """What stands between quotes around each label, decoded as JavaScript does; not, if a line ends before.
+    """Return what stands between quotes around each label, decoded as JavaScript does; not, if a line ends before.
 
     Which of two quotes opens is not asked: another one within a literal ends an ARK as well.
     """

@@ -64,7 +64,7 @@ _SIGNS = tuple(
 
 
 def leads_to_document(target: str) -> bool:
-    """Whether a link target, as written, may lead to a further document on the web.
+    """Return whether a link target, as written, may lead to a further document on the web.
 
     >>> list(filter(leads_to_document, ["/a.html", "#top", "mailto:a@b.org", "ark:/12148/btv1b8"]))
     ['/a.html']
@@ -79,7 +79,7 @@ def leads_to_document(target: str) -> bool:
 
 
 def may_hold_ark(value: str) -> bool:
-    """Whether a value is worth a closer look: it holds something like the label, in one of its spellings.
+    """Return whether a value is worth a closer look: it holds something like the label, in one of its spellings.
 
     >>> may_hold_ark("https://n2t.net/ark%3A/12148/btv1b8"), may_hold_ark("dark:text-white")
     (True, False)

@@ -126,7 +126,7 @@ def _whole_words(data: bytes) -> bytes:
 
 
 def _faults(parser: etree.XMLParser) -> tuple[Finding, ...]:
-    """What went wrong, if anything: the limit that cut the document short, or the first fault in it."""
+    """Return what went wrong, if anything: the limit that cut the document short, or the first fault in it."""
     faults = [entry for entry in parser.error_log if entry.level == etree.ErrorLevels.FATAL]
     limits = [entry for entry in faults if entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT]
     findings = []
@@ -251,7 +251,7 @@ class _Document:
 
 
 def _names_document(target: str) -> bool:
-    """Whether a target leads to a document on the web, or beside this one.
+    """Return whether a target leads to a document on the web, or beside this one.
 
     >>> list(filter(_names_document, ["https://a.org/x", "b.html#c", "#d", "page12", "viaf:5"]))
     ['https://a.org/x', 'b.html#c']
@@ -261,7 +261,7 @@ def _names_document(target: str) -> bool:
 
 
 def _has_own_text(element: Element) -> bool:
-    """Whether *element* is more than a container: it has text beside its children."""
+    """Return whether *element* is more than a container: it has text beside its children."""
     pieces = [element.text]
     for child in element:
         pieces.append(child.tail)

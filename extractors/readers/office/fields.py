@@ -11,7 +11,7 @@ _HYPERLINK_FORMULA = re.compile(r'HYPERLINK\(\s*"(?P<target>(?:[^"]|"")*)"', re.
 
 
 def hyperlink_target(code: str) -> str:
-    r"""Where the code of a HYPERLINK field leads; empty for another field, or a place in the same document.
+    r"""Return where the code of a HYPERLINK field leads; empty for another field, or a place in the same document.
 
     >>> hyperlink_target(r' HYPERLINK "https://n2t.net/ark:12148/x5" \l "p3" \o "a tip" ')
     'https://n2t.net/ark:12148/x5#p3'
@@ -33,7 +33,7 @@ def hyperlink_target(code: str) -> str:
 
 
 def formula_target(formula: str) -> str:
-    """Where a formula leads that shows a link; empty if it isn't one, or has its target from another cell.
+    """Return where a formula leads that shows a link; empty if it isn't one, or has its target from another cell.
 
     >>> formula_target('of:=HYPERLINK("https://n2t.net/ark:12148/x5";"scan")')
     'https://n2t.net/ark:12148/x5'

@@ -87,7 +87,7 @@ class _Relations(EventTarget):
 
 
 def add_unused_targets(text: RunningText, relations: Mapping[str, Relation], used: set[str], place: str) -> None:
-    """What is linked without visible text: the links of pictures, linked files, and what an editor forgot."""
+    """Return what is linked without visible text: the links of pictures, linked files, and what an editor forgot."""
     for identifier, relation in relations.items():
         if identifier in used or not relation.is_external:
             continue

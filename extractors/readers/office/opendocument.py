@@ -260,7 +260,7 @@ class OpenDocumentPart(EventTarget):
 
 
 def _count(attributes: Mapping[str, str], name: str) -> int:
-    """How often something is repeated: once, unless the attribute says otherwise.
+    """Return how often something is repeated: once, unless the attribute says otherwise.
 
     >>> _count({"c": "3"}, "c"), _count({}, "c"), _count({"c": "-1"}, "c")
     (3, 1, 1)

@@ -144,7 +144,7 @@ class Package:
         return met
 
     def _covers(self, listed: list[PackageMember]) -> bool:
-        """Whether a directory is that of the whole archive, not of another one that is stored in it."""
+        """Return whether a directory is that of the whole archive, not of another one that is stored in it."""
         return min(member.header for member in listed) <= self._data.find(_LOCAL_SIGNATURE)
 
     def _by_name(self, members: Iterable[PackageMember]) -> dict[str, PackageMember]:

@@ -34,7 +34,7 @@ def column_letters(column: int) -> str:
 
 
 def _is_raised(name: str, attributes: Mapping[str, str]) -> bool:
-    """Whether an element raises the text that follows: a raised 3 behind an ARK is none of its characters."""
+    """Return whether an element raises the text that follows: a raised 3 behind an ARK is none of its characters."""
     return name == "vertAlign" and by_local_name(attributes).get("val") == "superscript"
 
 

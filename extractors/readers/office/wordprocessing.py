@@ -69,7 +69,7 @@ class RaisedStyles(EventTarget):
 
 
 def _raises(name: str, attributes: Mapping[str, str]) -> bool:
-    """Whether an element of run properties raises the run: as superscript, or by half points."""
+    """Return whether an element of run properties raises the run: as superscript, or by half points."""
     value = attributes.get("val", "")
     return value == "superscript" if name == "vertAlign" else name == "position" and value.isdigit() and value != "0"
 
@@ -174,7 +174,7 @@ class MarkupPart(EventTarget):
         self._text.close()
 
     def _is_passed_over(self, name: str) -> bool:
-        """Whether an element is no part of the text; of alternative contents, all but the first."""
+        """Return whether an element is no part of the text; of alternative contents, all but the first."""
         if name == "del" and self._in_paragraph_mark:
             self._text.let_go_on()
         elif name == "AlternateContent":

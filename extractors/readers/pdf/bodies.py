@@ -35,11 +35,11 @@ class Part:
 
     @property
     def is_whole(self) -> bool:
-        """Whether this is all of it."""
+        """True if this is all of it."""
         return self.spans == ((0, len(self.page.text)),)
 
     def moved(self, offset: int) -> int | None:
-        """Where an offset in the page's text is in this one."""
+        """Return where an offset in the page's text is in this one."""
         done = 0
         for start, end in self.spans:
             if start <= offset <= end:
@@ -127,7 +127,7 @@ def _part(page: PdfPage, indexes: Sequence[int]) -> Part:
 
 
 def _goes_on(part: Part, following: Part) -> bool:
-    """Whether what ends within *part* may go on in *following*, on the next page."""
+    """Return whether what ends within *part* may go on in *following*, on the next page."""
     if following.page.number != part.page.number + 1:
         return False
     size, next_size = part.last_size, following.first_size
@@ -161,7 +161,7 @@ def _citations(page: PdfPage) -> list[_Citation]:
 
 
 def _hangs_together(text: str, ranges: Sequence[tuple[int, int]], more: Sequence[tuple[int, int]]) -> bool:
-    """Whether text under one annotation goes on under another; where either has none, it does."""
+    """Return whether text under one annotation goes on under another; where either has none, it does."""
     if not ranges or not more:
         return True
     return ranges[-1][1] <= more[0][0] and bool(_BETWEEN_FRAGMENTS.fullmatch(text, ranges[-1][1], more[0][0]))
@@ -206,7 +206,7 @@ class _Text:
         self.text = "".join(pieces)
 
     def ranges(self, cited: _Citation) -> list[tuple[int, int]]:
-        """Where in this text the text of a link stands, if it does."""
+        """Return where in this text the text of a link stands, if it does."""
         if cited.page.number not in self._parts:
             return []
         part, base = self._parts[cited.page.number]

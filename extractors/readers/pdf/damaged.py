@@ -41,7 +41,7 @@ def _as_far_as_it_goes() -> Iterator[None]:
 
 
 def by_qpdf(data: bytes, read: Callable[[pikepdf.Pdf], T]) -> T | None:
-    """What *read* gets from a file as qpdf sees it, or None where either fails."""
+    """Return what *read* gets from a file as qpdf sees it, or None where either fails."""
     import pikepdf
 
     most = _MOST_STREAM_BYTES

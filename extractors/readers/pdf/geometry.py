@@ -166,12 +166,12 @@ class Glyphs:
         return feet
 
     def center(self, offset: int) -> float:
-        """Where between left and right a character stands."""
+        """Return where between left and right a character stands."""
         left, _, right, _ = self.corners(offset)
         return (left + right) / 2
 
     def is_generated(self, offset: int) -> bool:
-        """Whether PDFium concluded from a gap that a space must stand here."""
+        """Return whether PDFium concluded from a gap that a space must stand here."""
         index = offset if self._char_index is None else self._char_index(offset)
         return bool(_is_generated(self._page, index) == 1)
 
@@ -273,7 +273,7 @@ def _column_of(lines: Lines, first: int, stretches: Iterable[tuple[int, int]]) -
 
 
 def _right_edge(lines: Lines, column: Sequence[int]) -> float | None:
-    """Where the lines of a column end at most: where many of them do, else the longest that isn't overfull."""
+    """Return where the lines of a column end at most: where many of them do, else the longest that isn't overfull."""
     if len(column) < _FEWEST_LINES:
         return None
     rights = [lines.rights[index] for index in column]

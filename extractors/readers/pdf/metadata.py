@@ -65,7 +65,7 @@ def outline_titles(document: PdfDocument) -> Iterator[str]:
 
 
 def has_attachments(document: PdfDocument) -> bool:
-    """Whether files are embedded in the document."""
+    """Return whether files are embedded in the document."""
     return bool(pdfium.FPDFDoc_GetAttachmentCount(document) > 0)
 
 
@@ -83,7 +83,9 @@ def xmp_blocks(data: bytes) -> Iterator[Block]:
 
 
 def attachments(data: bytes, read: AttachmentReader) -> tuple[list[Block], list[Finding]]:
-    """What *read* makes of the attached files, each block's place led by the file's name; and what was left out."""
+    """Return what *read* makes of the attached files, each block's place led by the file's name; and what was
+    left out.
+    """
     blocks: list[Block] = []
     findings: list[Finding] = []
     left = _MOST_ATTACHED_BYTES

@@ -21,7 +21,7 @@ _LAST_LINES = 5  # of a page: a running foot of a few lines may follow its text
 
 
 def is_open(text: str) -> bool:
-    r"""Whether *text* ends within a URL or an ARK, or with letters that a label may begin with.
+    r"""Return whether *text* ends within a URL or an ARK, or with letters that a label may begin with.
 
     >>> is_open("see https:"), is_open("see ark:/12345/\r\nx5"), is_open("see ark:/12345/x5 and")
     (True, True, False)
@@ -30,7 +30,7 @@ def is_open(text: str) -> bool:
 
 
 def open_lines(page: str) -> list[int]:
-    r"""How many lines from its end the text of a *page* is open, as far as a running foot may follow there.
+    r"""Return how many lines from its end the text of a *page* is open, as far as a running foot may follow there.
 
     >>> open_lines("see ark:/12345/\r\n12\r\nin press")
     [1, 2]
@@ -43,7 +43,7 @@ def open_lines(page: str) -> list[int]:
 
 
 def goes_on(text: str, following: str) -> bool:
-    """Whether what is open at the end of *text* may go on in *following*; a label that is begun must end there.
+    """Return whether what is open at the end of *text* may go on in *following*; a label that is begun must end there.
 
     >>> goes_on("see ar", "k:/12345/x5"), goes_on("is a", "word"), goes_on("ark:/12345/x", "word")
     (True, False, True)

@@ -91,7 +91,10 @@ class _Parts:
         self.faults: list[str] = []
 
     def read(self, name: str, work: Callable[[], Part], without: Part) -> Part:
-        """What *work* gives, or *without* where it fails, for whatever reason. Raises `TooMuch` and MemoryError."""
+        """Return what *work* gives, or *without* where it fails, for whatever reason.
+
+        Raises `TooMuch` and MemoryError.
+        """
         try:
             return work()
         except (MemoryError, TooMuch):
@@ -149,7 +152,9 @@ def _with_text(page: PdfiumPage, read: PdfPage, parts: _Parts, *, continues: boo
 
 
 def _may_end(lines: Lines, after: int) -> bool:
-    """Whether the text of a page may end *after* lines before its last: what follows is not simply the next line."""
+    """Return whether the text of a page may end *after* lines before its last: what follows is not simply the next
+    line.
+    """
     if not 0 < after < len(lines):
         return after == 0
     line, following = lines[-after - 1], lines[-after]
@@ -202,7 +207,7 @@ def _has_beside(number: Line, rows: Sequence[tuple[float, int]]) -> bool:
 
 
 def _near(text: str, labels: Iterable[int], lines: Lines) -> list[bool]:
-    """Which lines end in a word with a label, or in one that leads up to it."""
+    """Return which lines end in a word with a label, or in one that leads up to it."""
     near = [False] * len(lines)
     for label in labels:
         at = bisect_right(lines.starts, label) - 1

@@ -71,7 +71,7 @@ def read_pdf(data: bytes, *, max_pages: int = 5000, read_attachment: AttachmentR
 
 
 def _read(data: bytes, max_pages: int) -> tuple[Reading, bool]:
-    """What PDFium makes of a file, and whether others are attached to it."""
+    """Return what PDFium makes of a file, and whether others are attached to it."""
     with _PDFIUM:
         # Not PdfDocument(data): that takes a document without pages for a failure, loses its handle, and
         # reports the error of whichever document failed last.
@@ -84,13 +84,13 @@ def _read(data: bytes, max_pages: int) -> tuple[Reading, bool]:
 
 
 def _is_lost(reading: Reading) -> bool:
-    """Whether nothing at all came of the pages, and a repair may help."""
+    """Return whether nothing at all came of the pages, and a repair may help."""
     kinds = {finding.kind for finding in reading.findings}
     return bool(kinds & {"unreadable", "unreadable-page"}) and all(block.page is None for block in reading.blocks)
 
 
 def _rescued(data: bytes, max_pages: int) -> tuple[Reading, bool] | None:
-    """What can be had after a repair, or else from another library; None if that is nothing."""
+    """Return what can be had after a repair, or else from another library; None if that is nothing."""
     mended = repaired(data)
     if mended is not None:
         reading, attached = _read(mended, max_pages)
@@ -105,11 +105,11 @@ def _rescued(data: bytes, max_pages: int) -> tuple[Reading, bool] | None:
 
 
 def _reading(document: PdfDocument, data: bytes, max_pages: int) -> Reading:
-    """What can be had from an open document."""
+    """Return what can be had from an open document."""
     findings: list[Finding] = []
 
     def part(name: str, work: Callable[[], Iterable[Item]]) -> list[Item]:
-        """What *work* gives; where it fails, for whatever reason, it costs no other part."""
+        """Return what *work* gives; where it fails, for whatever reason, it costs no other part."""
         found: list[Item] = []
         try:
             found.extend(work())

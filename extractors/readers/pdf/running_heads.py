@@ -54,7 +54,7 @@ def _middles(lines: Lines) -> list[float]:
 
 
 def _leading(lines: Lines) -> float:
-    """How far apart the lines of a page usually are."""
+    """Return how far apart the lines of a page usually are."""
     steps = [above - below for above, below in pairwise(_middles(lines))]
     return median([step for step in steps if step > _SAME_HEIGHT] or [0.0])
 
@@ -71,7 +71,7 @@ def _is_running(page: PdfPage, outer: Row, inner: Row, leading: float, neighbour
 
 
 def _runs_on(page: PdfPage, index: int, other: PdfPage) -> bool:
-    """Whether *other* has a line at the height of this one that says the same, or counts on."""
+    """Return whether *other* has a line at the height of this one that says the same, or counts on."""
     start, end, _, bottom, _, top = page.lines[index]
     text = page.text[start:end]
     twins = zip(other.lines.starts, other.lines.ends, other.lines.bottoms, other.lines.tops, strict=True)
@@ -83,7 +83,7 @@ def _runs_on(page: PdfPage, index: int, other: PdfPage) -> bool:
 
 
 def _same(text: str, other: str, pages_apart: int) -> bool:
-    """Whether two lines are the same running head on pages so far apart.
+    """Return whether two lines are the same running head on pages so far apart.
 
     >>> _same("Annual report 12", "Annual report 13", 1), _same("ark:/12345/x5", "ark:/12345/x9", 1)
     (True, False)
@@ -96,7 +96,7 @@ def _same(text: str, other: str, pages_apart: int) -> bool:
 
 
 def _is_set_apart_on(page: PdfPage, middle: float, leading: float) -> bool:
-    """Whether the outermost line of *page* at this height is set apart there as well."""
+    """Return whether the outermost line of *page* at this height is set apart there as well."""
     rows = [page.lines[row[0]].middle for row in _rows(page.lines)]
     edges = [(rows[0], rows[1]), (rows[-1], rows[-2])] if len(rows) > 1 else []
     return any(

@@ -74,12 +74,13 @@ class Corrections:
         return "".join((*pieces, text[done:]))
 
     def moved(self, offset: int) -> int:
-        """Where the character at *offset* stands afterwards; where a space was put in before it, that space."""
+        """Return where the character at *offset* stands afterwards; where a space was put in before it, that space."""
         return offset - bisect_left(self.removed, offset) + bisect_left(self.inserted, offset)
 
     @property
     def seams(self) -> tuple[int, ...]:
-        """Where, afterwards, a space was taken out or may be none, and where letters stand before which one was put in.
+        """Return where, afterwards, a space was taken out or may be none, and where letters stand before which one was
+        put in.
 
         >>> Corrections(removed=(2,), inserted=(7,)).seams
         (2, 7)
@@ -90,7 +91,7 @@ class Corrections:
 
 
 def corrections(text: str, labels: Sequence[int], lines: Lines, glyphs: Glyphs) -> Corrections:
-    """What is wrong with the words around *labels* (offsets, in order), as far as they go over *lines*."""
+    """Return what is wrong with the words around *labels* (offsets, in order), as far as they go over *lines*."""
     return _Spacing(text, labels, lines, glyphs).corrections()
 
 
@@ -108,7 +109,7 @@ class _Spacing:
         self._spread: set[int] = set()
 
     def corrections(self) -> Corrections:
-        """What is wrong around all labels."""
+        """Return what is wrong around all labels."""
         removed: set[int] = set()
         inserted: set[int] = set()
         doubtful: set[int] = set()
@@ -217,7 +218,7 @@ class _Spacing:
         return index
 
     def _touch(self, letters: list[int], index: int, other: int) -> bool:
-        """Whether nothing stands between two letters that PDFium took for a space."""
+        """Return whether nothing stands between two letters that PDFium took for a space."""
         start, end = sorted((letters[index], letters[other]))
         return " " not in self._text[start:end]
 
@@ -254,7 +255,7 @@ class _Spacing:
             yield start, ends[index], false
 
     def _is_false(self, space: int, index: int) -> bool:
-        """Whether no space stands at *space*, in the line with this *index*, but only wide letter spacing."""
+        """Return whether no space stands at *space*, in the line with this *index*, but only wide letter spacing."""
         if space in self._spread:
             return True
         if not self._usual or space in self._real or not self._glyphs.is_generated(space):
@@ -275,7 +276,7 @@ class _Spacing:
         return median(gaps) / (tops[0] - bottoms[0] or 1.0) if len(gaps) > 1 else 0.0
 
     def _is_doubtful(self, space: int) -> bool:
-        """Whether the space at *space* is so narrow that it may be none."""
+        """Return whether the space at *space* is so narrow that it may be none."""
         if self._text[space : space + 1] != " " or not self._glyphs.is_generated(space):
             return False
         [gap] = self._gaps_at([space])
@@ -306,7 +307,7 @@ class _Spacing:
         return foot, top - bottom
 
     def _raised_mark(self, start: int, end: int, base: float | None, height: float) -> int | None:
-        """Where in the word from *start* to *end* a footnote mark begins, on the *base* line if that is known.
+        """Return where in the word from *start* to *end* a footnote mark begins, on the *base* line if that is known.
 
         Its font is smaller and raised; or its letters stand higher, for some faces have raised digits of their own.
         """
