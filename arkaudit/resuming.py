@@ -68,7 +68,7 @@ def fingerprint(texts: Sequence[str]) -> str:
     """Return what stands for many seeds: the same for the same in the same order.
 
     >>> fingerprint(["ark:12148/x5", "ark:12148/x6"])
-    '2 lines, sha256 0e31ec23e6aadf73'
+    '2 lines, sha256 98edd76e6a437cd7'
     """
     digest = hashlib.sha256("\n".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{len(texts)} lines, sha256 {digest[:16]}"
