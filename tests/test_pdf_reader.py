@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractors.document_model import Reading, Role
+from extractors.document_model import Block, Reading, Role
 from extractors.extraction import extraction_of
+from extractors.find import scan
 from extractors.readers.pdf.damaged import salvaged
 from extractors.readers.pdf.geometry import Lines, without_false_breaks
 from extractors.readers.pdf.open_ends import is_open
 from extractors.readers.pdf.pdf_reader import read_pdf
 from extractors.worker import Worker, WorkerDied
+from extractors.wraps.evidence import Evidence
 from tests.readings import assert_sound
 from tests.vectors import vectors
 
@@ -669,6 +671,12 @@ def test_a_bracket_close_behind_the_last_letterspaced_letter_belongs_to_no_word_
     letters = b"".join(b"(%c) %d " % (char, -300 - 90 * (at == 12)) for at, char in enumerate(b"ark:/12345/x5"))
     spaced = b"BT /F 10 Tf 72 700 Td (see \\() Tj [%s(4)] TJ (\\) and others) Tj ET\n" % letters
     assert arks_of(pages(spaced)) == ["ark:12345/x54"]
+
+
+def test_the_target_of_a_link_ends_with_no_page():
+    target = "https://n2t.net/ark:/67531/metapth18"
+    [mention] = scan(Block(target, Role.LINK_ANNOTATION, page=1), Evidence())
+    assert (mention.confidence.token, mention.reason) == ("certain", "stands whole")
 
 
 def test_a_name_at_the_end_of_a_page_is_not_certain():

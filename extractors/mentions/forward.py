@@ -315,7 +315,8 @@ class Reader:
         if self._block.seams and self._is_on_seam(start, end):
             self._notes.decisions.append(WrapDecision(False, "the gaps on the page", Confidence.LIKELY))
             self._notes.is_beyond_name |= bool(ark.qualifier)
-        if self._block.page is not None and not self._block.text[end:].strip(_INVISIBLE):
+        is_page = self._block.page is not None and self._block.role is Role.TEXT  # other roles are one value
+        if is_page and not self._block.text[end:].strip(_INVISIBLE):
             self._notes.decisions.append(WrapDecision(False, "its page ends here", Confidence.LIKELY))
             self._notes.is_beyond_name |= bool(ark.qualifier)
         if any(start < at < end for at in self._block.page_breaks):
