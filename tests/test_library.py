@@ -234,6 +234,12 @@ def test_a_report_is_frames_and_tables(tmp_path: Path) -> None:
         load_report(tmp_path / "none.db")
 
 
+def test_the_loopback_web_may_be_had_again() -> None:
+    for _ in range(2):
+        with loopback_audit() as config:
+            assert check("ark:13960/t1pg22p71", config=config).object.outcome is ObjectOutcome.RESOLVED
+
+
 def test_the_tree_of_errors_is_as_drawn() -> None:
     """Each error of the program that derives from the base stands in the drawing, under its parent."""
     drawn: list[tuple[int, str]] = []

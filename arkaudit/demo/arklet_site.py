@@ -23,6 +23,7 @@ def arklet_application(database: Path) -> Callable[..., Any]:
     from django.conf import settings
     from django.core.management import call_command
     from django.core.wsgi import get_wsgi_application
+    from django.db import connections
 
     own = {name: getattr(arklets_own, name) for name in dir(arklets_own) if name.isupper()}
     ours = {
@@ -31,8 +32,12 @@ def arklet_application(database: Path) -> Callable[..., Any]:
         "DATABASES": {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": str(database)}},
         "MIGRATION_MODULES": {"ark": None},
     }
-    settings.configure(**{**own, **ours})
-    django.setup()
+    if settings.configured:  # by another loopback web of this process: Django is set up once
+        connections.settings["default"]["NAME"] = str(database)
+        del connections["default"]
+    else:
+        settings.configure(**{**own, **ours})
+        django.setup()
     logging.getLogger("django.request").setLevel(logging.CRITICAL)  # a 404 is what the demo wants to see
     logging.getLogger("arklet").setLevel(logging.CRITICAL)
     call_command("migrate", run_syncdb=True, verbosity=0)
