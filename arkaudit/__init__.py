@@ -17,9 +17,7 @@ Each name is imported when it is first used: `find_arks` brings neither Scrapy n
 The same names, and more, are in `extractors`, `crawler` and `reports`. What is not in `__all__` is private.
 """
 
-from typing import TYPE_CHECKING
-
-from extractors.lazy import lazy_names
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from arkaudit.check_process import check
@@ -47,18 +45,27 @@ __all__ = [
     "load_report",
 ]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "Ark": "extractors.ark",
-        "ArkauditError": "extractors.errors",
-        "Document": "extractors.documents",
-        "Frames": "reports.frames",
-        "Mention": "extractors.mentions.mention",
-        "Verdict": "crawler.observations",
-        "check": "arkaudit.check_process",
-        "extract": "extractors.documents",
-        "find_arks": "extractors.find",
-        "load_report": "reports.load",
-    },
-)
+_HOMES = {
+    "Ark": "extractors.ark",
+    "ArkauditError": "extractors.errors",
+    "Document": "extractors.documents",
+    "Frames": "reports.frames",
+    "Mention": "extractors.mentions.mention",
+    "Verdict": "crawler.observations",
+    "check": "arkaudit.check_process",
+    "extract": "extractors.documents",
+    "find_arks": "extractors.find",
+    "load_report": "reports.load",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Not imported sooner: `python -m arkaudit` first has to leave the working directory out, where a package of
+    # somebody else may be called extractors.
+    from extractors.lazy import lazy_names
+
+    return lazy_names(__name__, _HOMES)[0](name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
