@@ -1,4 +1,4 @@
-"""What the verbs have in common: a run in a store, its stages, and how it ends."""
+"""The parts that the verbs share: a run in a store, its stages, and how it ends."""
 
 from __future__ import annotations
 

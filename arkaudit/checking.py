@@ -1,4 +1,4 @@
-"""What `check` does: each line of input becomes a row with its verdict, and on request the way that led there."""
+"""Do what `check` does: each line of input becomes a row with its verdict, and on request the way that led there."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MOST_FAULTS, _MOST_SAID = 10, 100
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What became of the lines of input."""
+    """The results of the lines of input."""
 
     rows: Sequence[dict[str, Any]]
     """One a line, in their order; of an interrupted check, those that have a verdict."""
@@ -78,7 +78,7 @@ def checked(
 
 @dataclass(frozen=True, slots=True)
 class JudgedLines:
-    """What became of the ARKs of lines of input."""
+    """The verdicts on the ARKs of lines of input."""
 
     verdicts: Sequence[Verdict | str | None]
     """One a line: its verdict, why it holds no ARK, or None for one that was not asked about before an interrupt."""

@@ -189,7 +189,7 @@ class _Section(BaseModel):
 
 
 class Politeness(_Section):
-    """How hosts are treated."""
+    """Options for the treatment of hosts."""
 
     delay: float = Field(1.0, ge=0, le=3600)
     """Seconds between two requests to a host; less than one holds for hosts of one's own only, see `Host`."""
@@ -208,7 +208,7 @@ class Politeness(_Section):
 
 
 class Host(_Section):
-    """How a host of one's own is treated; it is named by ``name``, ``name:port`` or ``scheme://name:port``."""
+    """Options for a host of one's own; it is named by ``name``, ``name:port`` or ``scheme://name:port``."""
 
     interval: float = Field(1.0, ge=0, le=3600)
     """Seconds between two requests."""
@@ -221,7 +221,7 @@ class Host(_Section):
 
 
 class Network(_Section):
-    """Where connections go."""
+    """Options for where connections go."""
 
     connect_to: Annotated[list[str], AfterValidator(_routes)] = []
     """``HOST:PORT=ADDR:PORT``: connect there instead; URL and Host header stay."""
@@ -234,7 +234,7 @@ class Network(_Section):
 
 
 class Log(_Section):
-    """What is written down while a command works."""
+    """Options for the log of a command."""
 
     file: Path | None = None
     """Where to; without it, on standard error."""
@@ -244,7 +244,7 @@ class Log(_Section):
 
 
 class Harvest(_Section):
-    """Which records of a repository are harvested, in the arguments of OAI-PMH."""
+    """Options that select the records of a repository to harvest, in the arguments of OAI-PMH."""
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
@@ -265,7 +265,7 @@ class Harvest(_Section):
 
 
 class Crawl(_Section):
-    """How far a crawl goes."""
+    """Options for how far a crawl goes."""
 
     depth: int | None = Field(None, ge=0)
     max_pages: int | None = Field(None, ge=1)
@@ -297,7 +297,7 @@ class Crawl(_Section):
 
 
 class Resolve(_Section):
-    """How ARKs are asked about."""
+    """Options for the questions about ARKs."""
 
     max_hops: int = Field(20, ge=5, le=100)
     """Redirects in a chain; at least 5 (draft-castelan-ark-uri, 7.1.3)."""
@@ -334,7 +334,7 @@ class RecheckDays(_Section):
 
 
 class Recheck(RecheckDays):
-    """When ARKs are checked again, and when a failure is confirmed."""
+    """Options for when ARKs are checked again, and when a failure is confirmed."""
 
     naan: dict[str, RecheckDays] = {}
     host: dict[str, RecheckDays] = {}
@@ -374,7 +374,7 @@ class Email(_Section):
 
 
 class Notify(_Section):
-    """Who is notified of what has changed, once a run has ended."""
+    """Options for who is notified of changes, once a run has ended."""
 
     on: list[Literal["broke", "failing", "recovered", "moved", "changed", "new", "gone"]] = [
         "broke",

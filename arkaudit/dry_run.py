@@ -1,4 +1,4 @@
-"""What `--dry-run` does: lists what would be asked of whom, and sends and writes nothing."""
+"""Do what `--dry-run` does: list what would be asked of whom, and send and write nothing."""
 
 from __future__ import annotations
 

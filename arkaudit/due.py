@@ -1,4 +1,4 @@
-"""What of a store is due to be checked again; it asks nobody, and loads no more than it takes to say so."""
+"""The ARKs of a store that are due to be checked again. It asks nobody, and loads no more than it needs."""
 
 from __future__ import annotations
 

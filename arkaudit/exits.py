@@ -1,4 +1,4 @@
-"""How the command ends: its exit codes, and the one line for what went wrong."""
+"""The end of the command: its exit codes, and the one line for what went wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a verdict came about, in words for people who keep collections: what was asked, what came, what it means."""
+"""The explanation of a verdict, for people who keep collections: what was asked, what came, what it means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run would ask of whom, and how long that would take at the least: shown before anything is sent."""
+"""The requests that a run would send to each host, and the least time that takes: shown before anything is sent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_ROWS = 40
 
 @dataclass(frozen=True, slots=True)
 class HostPlan:
-    """What would be asked of one host."""
+    """The requests to one host."""
 
     host: str
     arks: int | None
@@ -44,7 +44,7 @@ class HostPlan:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What would be asked of whom."""
+    """The requests to all hosts."""
 
     hosts: tuple[HostPlan, ...]
     """The one that takes longest first."""

@@ -1,4 +1,4 @@
-"""What `history` does: the life of one ARK, for people and for programs."""
+"""Do what `history` does: show the life of one ARK, to people and to programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a signal does from the first moment on. Imports next to nothing: it is in place before anything else is read."""
+"""Handle signals from the first moment on. Imports next to nothing: it is in place before anything else is read."""
 
 from __future__ import annotations
 

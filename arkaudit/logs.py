@@ -1,4 +1,4 @@
-"""What is written down while a command works: one line an event, for people or for programs, and never a secret."""
+"""The log of a command: one line an event, for people or for programs, and never a secret."""
 
 from __future__ import annotations
 

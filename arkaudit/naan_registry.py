@@ -1,4 +1,4 @@
-"""What `arkaudit registry` does: keeps a copy of the NAAN registry, and shows what it says."""
+"""Do what `arkaudit registry` does: keep a copy of the NAAN registry, and show its entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `extract` and `check` print: mentions and verdicts as flat rows, in JSON Lines, CSV or a table."""
+"""The output of `extract` and `check`: mentions and verdicts as flat rows, in JSON Lines, CSV or a table."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class RunProgress:
 
 
 class ReadingProgress:
-    """How many documents were read, and how many mentions of ARKs are in them."""
+    """The number of documents read, and of mentions of ARKs in them."""
 
     def __init__(self, console: Console) -> None:
         self.documents = 0

@@ -1,4 +1,4 @@
-"""What `arkaudit report` and the end of `arkaudit run` do: show a run in brief, put its report where it belongs."""
+"""Do what `arkaudit report` and the end of `arkaudit run` do: show a run in brief, put its report where it belongs."""
 
 from __future__ import annotations
 

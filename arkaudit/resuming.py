@@ -1,4 +1,4 @@
-"""Which run a command begins, or goes on with, and the one line for a command that contradicts the run."""
+"""The choice of the run that a command begins or goes on with, and the one line for a command that contradicts it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SECTIONS = ("crawl", "resolve")
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What a run asks: two commands with the same plan mean the same run."""
+    """The questions of a run: two commands with the same plan mean the same run."""
 
     seeds: tuple[str, ...]
     """As they were named."""
@@ -55,7 +55,7 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True)
 class ResumeDecision:
-    """What a command is to do."""
+    """The decision what a command is to do."""
 
     plan: RunPlan
     run: Run | None
@@ -118,7 +118,7 @@ def with_settings_of(plan: RunPlan, config: Config) -> Config:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What a command has to work with."""
+    """The run that a command works on."""
 
     store: Store
     config: Config

@@ -1,4 +1,4 @@
-"""What `store check`, `store export` and `store import` do."""
+"""Do what `store check`, `store export` and `store import` do."""
 
 from __future__ import annotations
 

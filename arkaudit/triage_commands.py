@@ -1,4 +1,4 @@
-"""What `arkaudit triage` does: decide about known problems, list what was decided, read and write it as a file."""
+"""Do what `arkaudit triage` does: decide about known problems, list the decisions, read and write them as a file."""
 
 from __future__ import annotations
 

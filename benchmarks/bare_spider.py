@@ -1,7 +1,7 @@
 """A bare Scrapy spider, to measure beside: it follows links and counts pages, and that is all.
 
 It has our download handler, so that requests go out as ours do, and Scrapy's own settings otherwise, unless it is
-told to be tuned: then those of ours that make a crawl faster.
+tuned by its settings: then those of ours that make a crawl faster.
 
     python -m benchmarks.bare_spider URL [tuned]
 """
@@ -44,7 +44,7 @@ class BareSpider(scrapy.Spider):
 def settings(url: str, *, is_tuned: bool) -> dict[str, Any]:
     """What the spider needs to reach the host of *url*, as often as it likes."""
     host = urlsplit(url).netloc
-    told: dict[str, Any] = {
+    tuned: dict[str, Any] = {
         "DOWNLOAD_HANDLERS": {"http": _HANDLER, "https": _HANDLER},
         "CONCURRENT_REQUESTS": AT_ONCE,
         "CONCURRENT_REQUESTS_PER_DOMAIN": AT_ONCE,
@@ -62,8 +62,8 @@ def settings(url: str, *, is_tuned: bool) -> dict[str, Any]:
         "ARKAUDIT_LONGEST_WAIT": 60.0,
     }
     if is_tuned:
-        told |= {"CONCURRENT_ITEMS": 1, "COOKIES_ENABLED": False, "REFERER_ENABLED": False, "RETRY_ENABLED": False}
-    return told
+        tuned |= {"CONCURRENT_ITEMS": 1, "COOKIES_ENABLED": False, "REFERER_ENABLED": False, "RETRY_ENABLED": False}
+    return tuned
 
 
 def main(arguments: list[str]) -> None:

@@ -116,8 +116,8 @@ def _crawled(command: Sequence[str], site: Site, pages: int, folder: Path, *, co
 
 def environment(folder: Path) -> Mapping[str, str]:
     """Ours, in which what Python has compiled is kept, as it is wherever programs are installed."""
-    told = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return told | {"ARKAUDIT_CACHE": str(folder / "cache"), "PYTHONPATH": str(Path.cwd())}
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return variables | {"ARKAUDIT_CACHE": str(folder / "cache"), "PYTHONPATH": str(Path.cwd())}
 
 
 def _cpu_s() -> float:

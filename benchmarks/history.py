@@ -36,11 +36,11 @@ def main() -> int:
         reading = _measured("reading", store, Path(folder, "parquet"))
         due = _nothing_due(store, Path(folder))
     slowest = sorted(report["tables"].items(), key=lambda each: -each[1])[:4]
-    told = ", ".join(f"{name} {seconds:.1f}" for name, seconds in slowest)
+    parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in slowest)
     print(
         f"history: all {len(report['tables'])} tables, the page and the CSV files over 1,000,000 observations of "
         f"200,000 ARKs in {report['seconds']:.1f} s (bound {MOST_S:.0f}; reading {report['load']:.1f}, tables "
-        f"{sum(report['tables'].values()):.1f} with {told}, page {report['page']:.1f}, CSV {report['csv']:.1f}) and "
+        f"{sum(report['tables'].values()):.1f} with {parts}, page {report['page']:.1f}, CSV {report['csv']:.1f}) and "
         f"{report['bytes'] / 1e6:,.0f} MB (bound {MOST_BYTES / 1e6:,.0f}); {reading['rows']:,} rows are read in "
         f"{reading['sqlite']:.1f} s from SQLite, {reading['parquet']:.1f} s from Parquet that took "
         f"{reading['export']:.0f} s to write; nothing due is said in {due:.1f} s (bound {MOST_DUE_S:.0f})"
@@ -129,7 +129,7 @@ def _frame(connection: Any, table: str, names: list[str]) -> Any:
     source = schema.tables.tables[table]
     columns = [source.c[name] if name in source.c else schema.ark.c[name] for name in names]
     dtypes = {Integer: INTEGER, Boolean: TRUTH}
-    told = Columns({each.name: MOMENT if each.name == "at" else dtypes.get(type(each.type), TEXT) for each in columns})
+    frame = Columns({each.name: MOMENT if each.name == "at" else dtypes.get(type(each.type), TEXT) for each in columns})
     as_stored = (type_coerce(each, Text) if isinstance(each.type, JSON) else each for each in columns)
     query = select(*as_stored).join_from(source, schema.ark)
     if table == "mention":
@@ -138,8 +138,8 @@ def _frame(connection: Any, table: str, names: list[str]) -> Any:
             == select(schema.run.c.run_id).order_by(schema.run.c.run_id.desc()).limit(1).scalar_subquery()
         )
     for rows in fetched(connection, query):
-        told.add(rows)
-    return told.frame()
+        frame.add(rows)
+    return frame.frame()
 
 
 def _nothing_due(store: Path, folder: Path) -> float:

@@ -50,14 +50,14 @@ def _judged(arks: int) -> tuple[int, float]:
     return used.ru_maxrss * 1024, seconds
 
 
-def _judge(path: Path, told: Connection) -> None:
+def _judge(path: Path, connection: Connection) -> None:
     from crawler.judging import judge_run
     from crawler.storage.store import Store
 
     with Store.open(path) as store:
         started = time.perf_counter()
         judge_run(store, 1, store.cited_arks(1))
-        told.send(time.perf_counter() - started)
+        connection.send(time.perf_counter() - started)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 Two hundred hosts on loopback are asked about fifty ARKs each, with half a second between two requests to a host. The
 bound is what no polite program can be faster than: the host that was asked most often, by its own log, one interval
 after another. The makespan is that of the whole command, from its start to its end. Nothing may be gained by asking
-sooner: the shortest gap in the hosts' logs, which the kernel writes, is told, too.
+sooner: the shortest gap in the hosts' logs, which the kernel writes, is printed, too.
 
     python -m benchmarks.makespan [HOSTS [ARKS [INTERVAL]]]
 """
@@ -112,7 +112,7 @@ def _cpu_s() -> float:
 
 
 def _serve(pipe: Connection) -> None:
-    """Answers for every host, in a process of its own, until told to stop; then tells when each was asked."""
+    """Answers for every host, in a process of its own, until it is stopped; then reports when each was asked."""
     starts: defaultdict[str, list[float]] = defaultdict(list)
     listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
     listener.setblocking(False)
@@ -137,12 +137,12 @@ def _serve(pipe: Connection) -> None:
 def _answered(connection: socket.socket, starts: defaultdict[str, list[float]]) -> bool:
     """Whether there was a request on a connection, which has been answered; requests come in one piece here."""
     try:
-        received, told, _, _ = connection.recvmsg(65536, 256)
+        received, ancillary, _, _ = connection.recvmsg(65536, 256)
     except OSError:
         return False
     if not received:
         return False
-    seconds, nanoseconds = struct.unpack("ll", told[0][2][:16]) if told else divmod(time.time_ns(), 10**9)
+    seconds, nanoseconds = struct.unpack("ll", ancillary[0][2][:16]) if ancillary else divmod(time.time_ns(), 10**9)
     line, *headers = received.decode("latin-1").split("\r\n")
     host = next(each[5:].strip() for each in headers if each.lower().startswith("host:"))
     starts[host].append(seconds + nanoseconds / 1e9)

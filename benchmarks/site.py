@@ -118,7 +118,7 @@ class _Conversation(asyncio.Protocol):
             return b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nNot here\n"
         self._asked.append(target)
         body = page(number, self._pages)
-        # LinkChecker asks a host that sends this header as often as it is told to (its httpurl.py).
+        # LinkChecker asks a host that sends this header as often as that allows (its httpurl.py).
         head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\nLinkChecker: yes\r\n\r\n"
         return head.encode() + body
 

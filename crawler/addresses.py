@@ -1,4 +1,4 @@
-"""Which addresses may be reached, and where names lead. Pure: the machinery asks, this module answers.
+"""Pure: rules for which addresses may be reached, and where names lead.
 
 The question is put three times: about a host that is written as an address, about every address that a name has
 before one is connected to, and about the address that a connection was really made to. So neither a redirect, nor a
@@ -179,7 +179,7 @@ def _kind(address: Address) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """Where connections for a host and port go instead, as with curl's ``--connect-to``; URL and Host stay."""
+    """Routes: other addresses for a host and port, as with curl's ``--connect-to``; URL and Host stay."""
 
     targets: Mapping[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
     only: bool = False

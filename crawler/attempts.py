@@ -12,7 +12,7 @@ from crawler.observations import ChainEnd, Hop, Observation, Question
 
 #: Statuses that speak of this moment, and not of what was asked for.
 PASSING_STATUSES = frozenset({429, 502, 503, 504})
-#: How the failures of a look-up that took too long are told: the next one may be in time, as an address may be known.
+#: How the failures of a look-up that took too long are worded: the next one may be in time, as an address may be known.
 SLOW_LOOK_UPS = (
     "the name could not be looked up in time",
     "our own machine did not get to looking the name up, which says nothing of the host",
@@ -42,7 +42,7 @@ _BEYOND_CALENDARS = re.compile(r"\b[A-Z][a-z]{2}[ -][0-9]{5,} [0-9]{2}:", re.ASC
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often a question is asked, and how long that may take."""
+    """The limits for asking a question again: how often, and how long."""
 
     attempts: int = 3
     """How often at most; 1 means never again."""
@@ -120,8 +120,8 @@ def retry_after_s(header: str | None, *, at: str) -> float | None:
     20.0
     """
     text = (header or "").strip()
-    if told := _SECONDS.match(text):
-        return _bounded(told["whole"])
+    if match := _SECONDS.match(text):
+        return _bounded(match["whole"])
     spoken = _SPOKEN.match(text) if text else None
     if spoken:
         hours, minutes, seconds = (_bounded(spoken[unit] or "0") for unit in "hms")

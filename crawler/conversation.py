@@ -71,7 +71,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class AskingRules:
-    """What is asked at all, and of whom."""
+    """The rules for which questions are asked at all, and of whom."""
 
     registry: Registry = field(default_factory=Registry.builtin)
     resolver: str = "https://n2t.net/"
@@ -137,7 +137,7 @@ class Case:
 
 @dataclass(slots=True)
 class ResolverNotes:
-    """What was learned in this run of one resolver."""
+    """Notes on one resolver, taken in this run."""
 
     labels_taken: set[str] = field(default_factory=set)
     labels_tried: Counter[str] = field(default_factory=Counter)

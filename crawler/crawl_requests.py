@@ -17,7 +17,7 @@ KEY_BYTES = 8
 
 
 class RequestKind(StrEnum):
-    """What a lead is, which is how its answer is to be read."""
+    """The kind of a crawl request, which is how its answer is to be read."""
 
     PAGE = "page"
     """A URL whose answer is a document."""
@@ -28,7 +28,7 @@ class RequestKind(StrEnum):
 
 
 class Reach(StrEnum):
-    """How far a document leads."""
+    """The reach of a document's links."""
 
     SITE = "site"
     """Its links are followed within the scope of the crawl."""

@@ -1,4 +1,4 @@
-"""What only all documents of a run together allow to say: doubts decided again, and names held against a registry."""
+"""Decisions that need all documents of a run: unresolved mentions decided again, names compared with a registry."""
 
 from __future__ import annotations
 

@@ -106,8 +106,8 @@ class DocumentReader:
         """The row about a document; nothing was asked of the network for one that was in an archive."""
         is_own = member.name == source.name
         page_url = source.page_url if is_own else member.url
-        told = _not_whole(source, len(member.data)) if is_own else ()
-        findings = (*(each for each in extraction.findings if not told or each.kind != "empty"), *told)
+        not_whole = _not_whole(source, len(member.data)) if is_own else ()
+        findings = (*(each for each in extraction.findings if not not_whole or each.kind != "empty"), *not_whole)
         return DocumentRecord(
             url=self._name(source, member),
             found_on=source.found_on if is_own else source.name,
@@ -150,8 +150,8 @@ def _is_quick(source: DocumentSource) -> bool:
             return False
         page = bytes(data)
     name = source.path or source.name
-    told = format_of(page, media_type=source.media_type, name=name, charset=source.charset)
-    return told is Format.HTML and archive_kind(page) is None
+    page_format = format_of(page, media_type=source.media_type, name=name, charset=source.charset)
+    return page_format is Format.HTML and archive_kind(page) is None
 
 
 def source_record(source: DocumentSource, *, is_faulty: bool) -> DocumentRecord:
@@ -211,17 +211,17 @@ def _archive_record(source: DocumentSource, at: str, findings: Sequence[Finding]
         kind = kind or archive_kind(piece)
         digest.update(piece)
         size += len(piece)
-    told = (*findings, *_not_whole(source, size))
+    all_findings = (*findings, *_not_whole(source, size))
     return DocumentRecord(
         url=source.name,
         found_on=source.found_on,
         fetched_at=at,
-        outcome=_outcome(told, is_read=is_read, size=size),
+        outcome=_outcome(all_findings, is_read=is_read, size=size),
         hops=source.hops,
         media_type=kind.value if kind else None,
         body_bytes=size,
         body_sha256=digest.hexdigest(),
-        findings=told,
+        findings=all_findings,
     )
 
 

@@ -28,7 +28,7 @@ _AT_A_TIME = 200
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """What bears on the verdicts of a run besides its observations."""
+    """The facts that bear on the verdicts of a run besides its observations."""
 
     registry: Registry | None = None
     """Whose policies are shown beside commitments."""

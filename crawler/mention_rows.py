@@ -17,7 +17,7 @@ from extractors.wraps.wrap import Confidence
 
 
 class DecidedOn(IntEnum):
-    """What a row about a mention was decided on; of several rows about one mention the last counts."""
+    """The basis on which a mention's row was decided; of several rows about one mention the last counts."""
 
     READ = 1
     """On its document."""

@@ -1,4 +1,4 @@
-"""What was asked and what came back, as frozen records, and the closed vocabularies of questions and of ends.
+"""Questions and answers as frozen records, and the closed vocabularies of questions and of ends.
 
 The values of the enums are the exact strings in the store, in JSON and in tables; new ones may be added, but these
 keep their meaning. The vocabularies of what is judged, in `crawler.outcomes`, can be had here as well.
@@ -56,7 +56,7 @@ OutcomeT = TypeVar("OutcomeT", ObjectOutcome, MetadataOutcome, CommitmentOutcome
 
 
 class Question(StrEnum):
-    """What is asked about an ARK, each once a run and request URL."""
+    """A question about an ARK, each asked once a run and request URL."""
 
     OBJECT = "object"
     INFO = "?info"
@@ -119,7 +119,7 @@ CONFORMANCE = (
 
 
 class ChainEnd(StrEnum):
-    """How a chain of hops ended, before anything is judged."""
+    """The end of a chain of hops, before anything is judged."""
 
     ANSWERED = "answered"
     """The last hop has a status that is not followed any further."""
@@ -172,7 +172,7 @@ MOST_ARKS = 60
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What a body says about itself, read when it came, so that no body need be kept."""
+    """The facts that a body states, read when it came, so that no body need be kept."""
 
     arks: tuple[tuple[str, str], ...] = ()
     """ARKs in normal form and where each stands: ``canonical``, ``cite-as``, ``DC.identifier``, ``text`` …"""
@@ -187,8 +187,8 @@ class PageFacts:
     """Whether the page is a form that goes on to a single sign-on by itself."""
     headings: tuple[str, ...] = ()
     """The first headings of the page's own part."""
-    told: Mapping[str, str] = field(default_factory=dict)
-    """What a page tells under descriptive labels, by the kernel's names for them; ``commitment`` among them."""
+    kernel_values: Mapping[str, str] = field(default_factory=dict)
+    """The values under descriptive labels of the page, by the kernel's names for these; ``commitment`` among them."""
 
     def places_of(self, ark: str) -> tuple[str, ...]:
         """Return where the page names *ark*, a normal form; empty when it doesn't."""
@@ -222,7 +222,7 @@ class Observation:
     record: Mapping[str, Any] | None = None
     """What was parsed from a metadata answer: segments of an ERC, or the JSON object."""
     similarity: str | None = None
-    """A sketch of the whole readable text: how alike two answers are can be told without their bodies."""
+    """A sketch of the whole readable text: two answers can be compared without their bodies."""
     facts: PageFacts = field(default_factory=PageFacts)
     remarks: tuple[str, ...] = ()
 
@@ -299,7 +299,7 @@ class DocumentRecord:
 
 @dataclass(frozen=True, slots=True)
 class TlsResult:
-    """What a verifying handshake says of a host's certificate; resolution is observed apart from it."""
+    """The result of a verifying handshake with a host; resolution is observed apart from it."""
 
     host: str
     port: int
@@ -330,7 +330,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class HostTraffic:
-    """What went to a host in a run, requests for robots.txt and looks at its certificate included."""
+    """The traffic to a host in a run, requests for robots.txt and looks at its certificate included."""
 
     host: str
     requests: int

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class ObjectOutcome(StrEnum):
-    """What became of the request for the object itself."""
+    """The outcome of the request for the object itself."""
 
     RESOLVED = "resolved"
     RELATED = "related"
@@ -44,7 +44,7 @@ class ObjectOutcome(StrEnum):
 
 
 class Family(StrEnum):
-    """What an object outcome amounts to, for those who count."""
+    """The family of an object outcome, for those who count."""
 
     WORKS = "works"
     FAILS = "fails"
@@ -103,7 +103,7 @@ GRAVITY: tuple[ObjectOutcome, ...] = (
 
 
 class MetadataOutcome(StrEnum):
-    """What the provider says when it is asked to describe the object."""
+    """The outcome of asking the provider to describe the object."""
 
     ERC = "erc"
     STRUCTURED = "structured"
@@ -123,7 +123,7 @@ DESCRIBED = frozenset({MetadataOutcome.ERC, MetadataOutcome.STRUCTURED, Metadata
 
 
 class CommitmentOutcome(StrEnum):
-    """What the provider promises about the object and its identifier."""
+    """The outcome of asking what the provider promises about the object and its identifier."""
 
     STATED = "stated"
     PLACEHOLDER = "placeholder"
@@ -133,7 +133,7 @@ class CommitmentOutcome(StrEnum):
 
 
 class DocumentOutcome(StrEnum):
-    """What became of a document that answered; one that did not has the object outcome's token of its chain."""
+    """The outcome of a document that answered; one that did not has the object outcome's token of its chain."""
 
     READ = "read"
     UNREADABLE = "unreadable"

@@ -24,7 +24,7 @@ PROVENANCE = "naan-registry.provenance.json"
 
 
 class Provenance(BaseModel):
-    """Where a copy comes from, and how to ask whether it is still the newest; kept beside it."""
+    """The provenance of a copy, and how to ask whether it is still the newest; kept beside it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -50,7 +50,7 @@ def cache_folder() -> Path:
 
 
 def load(folder: Path) -> Registry:
-    """The copy in *folder*; without one, what is built in. One that can't be used is told in `Registry.warning`.
+    """The copy in *folder*; without one, what is built in. `Registry.warning` names one that can't be used.
 
     >>> load(Path("/no/such/folder")).source
     'built in'

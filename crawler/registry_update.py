@@ -35,7 +35,7 @@ class CacheUnwritable(ArkauditError):
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """What `update` came to."""
+    """The result of `update`."""
 
     registry: Registry
     path: Path

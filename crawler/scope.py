@@ -17,7 +17,7 @@ _SUFFIXES = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 
 class Extent(StrEnum):
-    """How much of a seed's site is crawled."""
+    """The extent of a seed's site that is crawled."""
 
     SITE = "site"
     """Every host under the same registered domain."""
@@ -63,7 +63,7 @@ def is_public_suffix(domain: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a crawl stays within."""
+    """The scope that a crawl stays within."""
 
     sites: frozenset[str]
     places: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""Where a crawl begins, as the user named it."""
+"""Seeds of a crawl, as the user named them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class UserMistake(ArkauditError):
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """Where a crawl begins: URLs, and files of the local disk."""
+    """The seeds of a crawl: URLs, and files of the local disk."""
 
     urls: tuple[str, ...]
     files: tuple[Path, ...]

@@ -1,4 +1,4 @@
-"""Which reading of each doubtful mention lives, settled when resolvers have answered about them."""
+"""The choice of the reading of each doubtful mention that lives, made when resolvers have answered about them."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _STEPS = 32
 
 
 class ReadingStage(Enum):
-    """What is done with a document, in order, and by which share of its time that must be done."""
+    """A stage of reading a document, in order, and the share of its time by which it must be done."""
 
     READING = 1 / 3
     FINDING = 2 / 3

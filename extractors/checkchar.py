@@ -31,7 +31,7 @@ LIKELIER = 20.0
 
 
 class Zone(StrEnum):
-    """What the check character is computed over, and in which alphabet."""
+    """The part of an ARK that the check character is computed over, and its alphabet."""
 
     NAAN_AND_NAME = "naan-and-name"
     """``NAAN/name``, as the specification has it."""
@@ -65,7 +65,7 @@ class Zone(StrEnum):
 
 
 class CheckCharacter(StrEnum):
-    """What the last character of a base name says."""
+    """The result of testing the last character of a base name."""
 
     PASSES = "passes"
     FAILS = "fails"
@@ -166,7 +166,7 @@ def chance_of(seen: int, passed: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Tally:
-    """How many of some names pass in each zone."""
+    """The counts of names that pass, by zone."""
 
     seen: int
     passed: Mapping[Zone, int]
@@ -233,7 +233,7 @@ def _claims(naan: str, names: Mapping[str | None, set[str]]) -> Iterator[tuple[s
 
 @dataclass(frozen=True, slots=True)
 class Zones:
-    """What is known about check characters, and what the ARKs at hand have shown.
+    """The knowledge about check characters, and what the ARKs at hand have shown.
 
     Of two claims about a name, the one that rests on more names speaks.
     """

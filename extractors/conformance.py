@@ -1,4 +1,4 @@
-"""How an ARK's spelling departs from the specifications: remarks beside it, never a reason to lose it."""
+"""Departures of an ARK's spelling from the specifications: remarks beside it, never a reason to lose it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KnowsNaans(Protocol):
 
 
 class Remark(StrEnum):
-    """What can be said about the form of an ARK; the tokens are kept in the store and published."""
+    """A remark about the form of an ARK; the tokens are kept in the store and published."""
 
     PLAIN_HTTP = "plain-http"
     CLASSIC_LABEL = "classic-label"
@@ -104,7 +104,7 @@ _NAAN_CHARS = 5
 
 @dataclass(frozen=True, slots=True)
 class _RemarkInput:
-    """What a remark is decided on."""
+    """The values that a remark is decided on."""
 
     written: Written
     ark: Ark

@@ -1,4 +1,4 @@
-"""What a reader makes of a document: blocks of text that know where they stand, links, and what went wrong."""
+"""The model of a document that was read: blocks of text that know where they stand, links, and what went wrong."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def extract(
     """Return the documents in *source*, one by one, each read when it is asked for.
 
     A folder stands for all files in it, an archive (ZIP, TAR, WARC …) for all documents in it, in a fixed order. The
-    format is told by content. What may crash a parser is read in a process of its own.
+    format is recognized by content. What may crash a parser is read in a process of its own.
 
     Args:
         source: a path, bytes, an open binary file that can seek, or several of these.
@@ -108,7 +108,7 @@ def extract(
     """
     is_one = isinstance(source, str | os.PathLike | bytes) or hasattr(source, "read")
     sources = cast("list[Source]", [source] if is_one else [*cast("Iterable[Source]", source)])
-    places = [_place(each) for each in sources]  # a mistake is told at once, not when the first document is wanted
+    places = [_place(each) for each in sources]  # a mistake is raised at once, not when the first document is wanted
     found = _documents_at(places, name, media_type, charset)
     return decided_together(found) if together else found
 

@@ -30,7 +30,7 @@ Found = Mention | NamespaceMention
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What one document holds: its mentions in reading order, and where it leads."""
+    """The content of one document: its mentions in reading order, and where it leads."""
 
     reading: Reading
     mentions: tuple[Mention, ...]
@@ -134,7 +134,7 @@ def _has_time_for_suggestions() -> bool:
 
 @dataclass(slots=True)
 class _Progress:
-    """How many characters of a document were searched."""
+    """The number of characters of a document that were searched."""
 
     done: int = 0
 

@@ -1,4 +1,4 @@
-"""Which format a document is in, by what it holds before what it is called; and the way to its reader."""
+"""The format of a document, by its content before its name; and the way to its reader."""
 
 from __future__ import annotations
 

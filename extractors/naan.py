@@ -1,4 +1,4 @@
-"""What is known about NAANs: who assigns under a NAAN or shoulder since when, and where a resolver sends its ARKs."""
+"""Knowledge about NAANs: who assigns under a NAAN or shoulder since when, and where a resolver sends its ARKs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _NAAN = re.compile(r"[0-9a-z]+\Z")
 
 @dataclass(frozen=True, slots=True)
 class ResolverTarget:
-    """Where a resolver sends the ARKs of a NAAN or shoulder."""
+    """The target to which a resolver sends the ARKs of a NAAN or shoulder."""
 
     template: str
     """A URL with placeholders, such as ``https://example.org/ark:/${content}``."""
@@ -145,7 +145,7 @@ def _placeholder_fault(names: Sequence[str], parts: SplitResult) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class NaanPolicy:
-    """What a name assigning authority has told the registry of its practice."""
+    """The practice that a name assigning authority has stated in the registry."""
 
     org_type: str | None = None
     """``NP``, not for profit, or ``FP``."""
@@ -158,7 +158,7 @@ class NaanPolicy:
 
 @dataclass(frozen=True, slots=True)
 class RegistryEntry:
-    """What is recorded about one NAAN, or about one shoulder under it."""
+    """The record of one NAAN, or of one shoulder under it."""
 
     naan: str
     """Empty for a record so damaged that it names none."""

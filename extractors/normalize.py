@@ -71,7 +71,7 @@ class Profile(StrEnum):
 
 
 class Misplaced(StrEnum):
-    """What becomes of a ``.suffix`` left of a ``/component``: the drafts allow both."""
+    """The treatment of a ``.suffix`` left of a ``/component``: the drafts allow both."""
 
     MOVE = "move"
     REFUSE = "refuse"

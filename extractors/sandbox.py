@@ -22,7 +22,7 @@ from typing import Final
 
 
 class Means(StrEnum):
-    """What keeps a process from doing more than it should."""
+    """A means that keeps a process from doing more than it should."""
 
     LANDLOCK = "landlock"
     """It reads no files but those of Python and its libraries, and writes none."""
@@ -87,8 +87,8 @@ def _restrict_files(libc: ctypes.CDLL) -> None:
     version = _checked(libc.syscall(_CREATE_RULESET, None, 0, _VERSION))
     rights = (1 << _FILE_RIGHTS.get(version, _ALL_FILE_RIGHTS)) - 1
     handled = [rights, *([_TCP] if version >= 4 else []), *([_ABSTRACT_SOCKETS_AND_SIGNALS] if version >= 6 else [])]
-    told = struct.pack(f"={len(handled)}Q", *handled)
-    rules = _checked(libc.syscall(_CREATE_RULESET, told, len(told), 0))
+    attributes = struct.pack(f"={len(handled)}Q", *handled)
+    rules = _checked(libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0))
     try:
         for path in _readable():
             _allow(libc, rules, path, _READ_FILE | _READ_DIR)

@@ -1,4 +1,4 @@
-"""What a document's content says about its format, whatever its sender or its name say."""
+"""Signatures: the format of a document by its content, whatever its sender or its name say."""
 
 from __future__ import annotations
 

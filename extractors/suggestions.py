@@ -1,4 +1,4 @@
-"""What may have been meant where a check character fails: single edits that make it pass.
+"""Suggestions where a check character fails: single edits that make it pass.
 
 A suggestion is a guess for a reader to look at and for a resolver to confirm; it never replaces what was written.
 """
@@ -22,7 +22,7 @@ LOOK_ALIKES = ("1lIi|", "0oOD", "5sS", "2zZ", "8bB", "6G", "9gq", "vu")
 
 
 class Edit(StrEnum):
-    """What happened to the character, likeliest first: then the fewer such edits a name has, the less chance does."""
+    """The kind of an edit, likeliest first: then the fewer such edits a name has, the less chance does."""
 
     MISSING_CHECK_CHARACTER = "missing-check-character"
     """The name ends without one: by far the most of the failures that were met in real texts (25 of 28)."""

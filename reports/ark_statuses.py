@@ -1,4 +1,4 @@
-"""What ARKs amount to when they were asked at several URLs: the best verdict counts, once an ARK."""
+"""The status of ARKs that were asked at several URLs: the best verdict counts, once an ARK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report is about, in words: which audit, of what, when, and which checks count."""
+"""The subject of a report, in words: which audit, of what, when, and which checks count."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SCOPE: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """What a report is about."""
+    """The subject of a report."""
 
     title: str
     """One line: what was audited, and when."""

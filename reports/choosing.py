@@ -18,7 +18,7 @@ _PAIR: Final = ["ark_id", "request_url"]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a report is to be about; an empty part of it leaves nothing out."""
+    """The user's choice of what a report is about; an empty part of it leaves nothing out."""
 
     naans: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()

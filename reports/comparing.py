@@ -1,4 +1,4 @@
-"""What has happened to ARKs, by the words of their life over time."""
+"""The changes of ARKs, by the words of their life over time."""
 
 from __future__ import annotations
 

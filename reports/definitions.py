@@ -1,4 +1,4 @@
-"""What a table of a report is: its name, its row, its order and its columns, from which every format is made."""
+"""The definition of a report's table: its name, its row, its order and its columns, from which every format is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How text and values are shown: every character visible, every number legible, nothing that can run.
+"""The display of text and values: every character visible, every number legible, nothing that can run.
 
 Light to import: the command line shows single lines with it, without any table.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class ColumnType(StrEnum):
-    """What the cells of a published column are; how a file and a page write them follows from it."""
+    """The type of a published column; how a file and a page write its cells follows from it."""
 
     TEXT = "text"
     TOKEN = "token"

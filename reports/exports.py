@@ -33,7 +33,7 @@ class ReportUnwritable(ArkauditError):
 
 @dataclass(frozen=True, slots=True)
 class ReportPaths:
-    """Where the files of a report are."""
+    """The paths of a report's files."""
 
     index: Path | None
     """The page, where one was asked for."""

@@ -1,4 +1,4 @@
-"""Which outcomes, states and events are how grave: what ``--fail-on`` goes by."""
+"""The gravity of outcomes, states and events: the basis of ``--fail-on``."""
 
 from __future__ import annotations
 

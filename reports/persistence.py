@@ -1,4 +1,4 @@
-"""What persists over time: share alive by run, survival, failures and recoveries, outages, and a statement of it all.
+"""Persistence over time: share alive by run, survival, failures and recoveries, outages, and a statement of it all.
 
 A subject is an ARK at one URL, a *pair*. Checks that prove nothing (blocked, ours, in a suspect run) are left out.
 """

@@ -1,4 +1,4 @@
-"""Which rows of the store belong to a run, as queries: its own, and what earlier runs know of what it cites."""
+"""Queries for the rows of a run: its own, and those of earlier runs about what it cites."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AILING: Final = [str(outcome) for outcome, family in FAMILY_OF.items() if famil
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What a report is about: a run, alone, or as its ARKs stand after all later checks of them."""
+    """The run that a report is about, alone, or as its ARKs stand after all later checks of them."""
 
     run_id: int
     until: int

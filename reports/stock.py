@@ -1,4 +1,4 @@
-"""What a store knows of the ARKs of an inventory, up to one run: which are cited, and what their last checks found."""
+"""The rows of a store about the ARKs of an inventory, up to one run: which are cited, and their last results."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ _MOMENT: Final = pa.timestamp("ms", tz="UTC")
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What came of an export."""
+    """The result of an export."""
 
     written: int
     """Runs of which files were written."""

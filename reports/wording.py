@@ -1,4 +1,4 @@
-"""What the tokens of the closed vocabularies mean, in words for readers who keep collections, not servers."""
+"""Words for the tokens of the closed vocabularies, for readers who keep collections, not servers."""
 
 from __future__ import annotations
 

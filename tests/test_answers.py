@@ -26,7 +26,7 @@ URL = "https://r.example/ark:12x45/x5"
 def test_page(vector: dict[str, Any]) -> None:
     facts = read_page(vector["markup"].encode(), "utf-8").facts
     assert [list(named) for named in facts.arks] == vector["arks"]
-    for fact in ("canonical", "refresh", "challenge", "asks_password", "told"):
+    for fact in ("canonical", "refresh", "challenge", "asks_password", "kernel_values"):
         if fact in vector:
             assert getattr(facts, fact) == vector[fact]
 

@@ -82,4 +82,4 @@ def test_a_body_costs_no_more_than_its_size_allows(kind: str) -> None:
 
 def test_a_label_in_a_few_elements_is_a_label() -> None:
     answer = read_answer(b"<p><b><i>Who:</i></b></p><div><span>Rossi</span></div>", "text/html")
-    assert answer.facts.told["who"] == "Rossi"
+    assert answer.facts.kernel_values["who"] == "Rossi"

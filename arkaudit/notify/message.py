@@ -25,7 +25,7 @@ MOST_LISTED: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What is sent; the text is Markdown."""
+    """The message that is sent; the text is Markdown."""
 
     subject: str
     text: str

@@ -1,1 +1,1 @@
-"""When the named audits of a configuration run: never two of one at once, a missed one once, a crashed one first."""
+"""Schedules of named audits: never two of one at once, a missed one once, crashed ones first."""

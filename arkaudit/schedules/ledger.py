@@ -1,4 +1,4 @@
-"""What became of the runs of each named audit: a small file beside the configuration, and a lock that dies with a run.
+"""The results of the runs of each named audit: a small file beside the configuration, and a lock that dies with a run.
 
 The run itself keeps its ledger, so that one begun by hand counts like one that a schedule began, and so that it is
 known how a run ended whose scheduler is gone.

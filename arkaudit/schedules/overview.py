@@ -1,4 +1,4 @@
-"""What is planned, and what became of the last runs."""
+"""An overview of the planned runs and the results of the last ones."""
 
 from __future__ import annotations
 

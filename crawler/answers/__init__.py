@@ -1,1 +1,1 @@
-"""What an answer holds: its text, its record, which ARK it is about, and what it excuses itself with."""
+"""The facts in an answer: its text, its record, the ARK that it is about, and its excuses."""

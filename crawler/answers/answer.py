@@ -32,7 +32,7 @@ _XML = re.compile(rb"\s*<\?xml|\s*<(?:rdf:RDF|oai_dc:dc|metadata|resource)\b")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What can be read in a body."""
+    """The facts read in a body."""
 
     media_type: str | None
     title: str | None = None

@@ -38,14 +38,14 @@ _MOST_TOLD = 200
 _LABEL_CHARS = 60
 #: So many elements may stand around a label, and nothing else in them.
 _MOST_NESTED = 8
-#: So many nodes, and ends of elements, are looked at for what a label is told with.
+#: So many nodes, and ends of elements, are looked at for the value of a label.
 _MOST_NODES = 1_000
 _LABEL_ELEMENTS = ["div", "span", "p", "b", "strong", "label", "h1", "h2", "h3", "h4", "h5", "h6"]
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPage:
-    """What can be read in a page."""
+    """The facts read in a page."""
 
     title: str | None
     text: str
@@ -59,7 +59,7 @@ def read_page(markup: bytes, charset: str | None) -> AnswerPage:
     """The page that *markup* is, as far as its first part tells. Never raises.
 
     >>> page = read_page(b"<title>A map</title><link rel=canonical href='/ark:/12148/btv1b84'><p>Who: Rossi", None)
-    >>> page.title, page.facts.arks, dict(page.facts.told)
+    >>> page.title, page.facts.arks, dict(page.facts.kernel_values)
     ('A map', (('ark:12148/btv1b84', 'canonical'),), {'who': 'Rossi'})
     """
     with warnings.catch_warnings():
@@ -88,7 +88,7 @@ def read_page(markup: bytes, charset: str | None) -> AnswerPage:
         asks_password=any(tag.get("type") == "password" for tag in tags.named("input")),
         signs_on=any(_SIGNS_ON.search(_attribute(tag, "name")) for tag in tags.named("input")),
         headings=own.headings,
-        told=_labelled_values(tags, lines),
+        kernel_values=_labelled_values(tags, lines),
     )
     return AnswerPage(title, text, facts, _record(lines, graph) or embedded)
 
@@ -163,16 +163,16 @@ def _record(lines: str, graph: Iterable[Any]) -> Record | None:
 
 def _embedded(tags: _Tags) -> Record | None:
     """Return what a page's head and attributes describe, in Dublin Core, microdata or RDFa, if that names an ARK."""
-    told: dict[str, str] = {}
+    values: dict[str, str] = {}
     for tag in islice(filter(_tells, tags.all), _MOST_TOLD):
         name = _attribute(tag, "itemprop") or _attribute(tag, "property") or _attribute(tag, "name")
         value = _attribute(tag, "content") or _attribute(tag, "href") or _attribute(tag, "datetime")
         words = value or " ".join(_beginning(tag).split())
         for each in name.split():
             if words:
-                told.setdefault(plain_key(each.replace("_", ".")), words[:_VALUE_CHARS])
-    answers = kernel(told)
-    is_one = len(answers) == len(QUESTIONS) and any("ark:" in value.lower() for value in told.values())
+                values.setdefault(plain_key(each.replace("_", ".")), words[:_VALUE_CHARS])
+    answers = kernel(values)
+    is_one = len(answers) == len(QUESTIONS) and any("ark:" in value.lower() for value in values.values())
     return {"embedded": answers} if is_one else None
 
 
@@ -191,13 +191,13 @@ def _tells(tag: Any) -> bool:
 
 def _labelled_values(tags: _Tags, text: str) -> dict[str, str]:
     """Return what stands under descriptive labels, by the kernel's names: in lists, in tables, behind colons."""
-    told: dict[str, str] = {}
+    values: dict[str, str] = {}
     for label, value in (*_pairs(tags), *_colon_lines(text), *_headed(tags)):
         question = quirks().labels.get(plain(label).rstrip(_LABELS_END))
         folded = " ".join(value.split())[:_VALUE_CHARS]
         if question and folded and (question == "commitment" or says_something(folded)):
-            told.setdefault(question, folded)
-    return told
+            values.setdefault(question, folded)
+    return values
 
 
 def _only_text(tag: Any) -> str | None:

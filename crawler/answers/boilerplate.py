@@ -32,7 +32,7 @@ _NO_LETTERS = re.compile(r"[\W\d_]+")
 
 @dataclass(slots=True)
 class _Weight:
-    """What an element holds, that of the menus in it left out."""
+    """The weight of an element's content, without the menus in it."""
 
     letters: int = 0
     linked: int = 0
@@ -52,7 +52,7 @@ class _Weight:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """What a page says itself, white space folded."""
+    """The page's own words, white space folded."""
 
     text: str
     headings: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ def own_part(soup: Any) -> Own:
     text = _folded(own)
     if not _LETTER.search(text):
         return Own(_folded([str(node) for node in nodes if _is_shown(node)]))
-    return Own(text, tuple(told for each in headings if (told := _folded([each.get_text("\n")])[:HEADING_CHARS])))
+    return Own(text, tuple(heading for each in headings if (heading := _folded([each.get_text("\n")])[:HEADING_CHARS])))
 
 
 def _weighed(nodes: list[Any]) -> tuple[dict[int, _Weight], list[Any]]:

@@ -105,12 +105,12 @@ class Segment:
 
     def unanswered(self) -> dict[str, str]:
         """The questions of this story that have no answer, with the reason: its code in words, or that it is absent."""
-        told = {question: self.answer(question) for question in QUESTIONS}
+        answers = {question: self.answer(question) for question in QUESTIONS}
         return {
             question: "absent"
             if element is None or not str(element)
             else MISSING.get(element.missing or "", "said to be elsewhere")
-            for question, element in told.items()
+            for question, element in answers.items()
             if element is None or not str(element) or element.missing
         }
 
@@ -224,8 +224,8 @@ class _Builder:
         self._kind, self._opened, self._is_over = kind, True, False
         self._segments.setdefault(kind, [])
         if re.match(r"who\s*:", value) and "%0A" in value.upper():
-            for inner, told in _elements(re.sub("%0D|%0A", "\n", value, flags=re.IGNORECASE)):
-                self.add(inner, told)  # a whole record in one escaped value, as EZID's profile allows
+            for inner, inner_value in _elements(re.sub("%0D|%0A", "\n", value, flags=re.IGNORECASE)):
+                self.add(inner, inner_value)  # a whole record in one escaped value, as EZID's profile allows
         elif value:
             self._put_all(kind, value, QUESTIONS)
 
@@ -246,8 +246,8 @@ class _Builder:
         anchoring = erc.anchoring
         if self._opened:
             return erc if any(segment.kind != "set" for segment in segments) else None
-        told = set(QUESTIONS) - set(anchoring.unanswered()) if anchoring else set()
-        return erc if len(told) >= 3 else None
+        answered = set(QUESTIONS) - set(anchoring.unanswered()) if anchoring else set()
+        return erc if len(answered) >= 3 else None
 
 
 _KNOWN = frozenset({*QUESTIONS, *_OTHER_LABELS, *(name for names in _DUBLIN_CORE.values() for name in names)})

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-#: ISO 8601: a month is told from a range of years by being twelve or less, a day by standing behind a month.
+#: ISO 8601: a month, not the end of a range of years, is twelve or less, a day by standing behind a month.
 _ISO = re.compile(
     r"""
     (?P<year>\d{4}) - (?P<month>\d{2})

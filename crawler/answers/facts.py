@@ -104,8 +104,8 @@ class AnswerFacts:
     @once
     def thump_fault(self) -> int | None:
         """The code of a THUMP-Status header (``0.6 404 Not Found``), if it is a fault behind a success (2023, 5.2)."""
-        told = next((value for name, value in self.headers.items() if name.lower() == "thump-status"), "")
-        found = _THUMP_STATUS.match(told)
+        header = next((value for name, value in self.headers.items() if name.lower() == "thump-status"), "")
+        found = _THUMP_STATUS.match(header)
         code = int(found["code"]) if found else 0
         return code if self.is_success and code >= 400 else None
 
@@ -189,7 +189,7 @@ class AnswerFacts:
     @property
     def passing_fault(self) -> str | None:
         """The words by which a success speaks of a fault or a pause of its site, and of nothing else."""
-        return None if self.seen.facts.told or self.seen.record else self.words.passing_fault
+        return None if self.seen.facts.kernel_values or self.seen.record else self.words.passing_fault
 
     @property
     def pause_of_site(self) -> str | None:
@@ -256,22 +256,22 @@ class AnswerFacts:
     @once
     def tells_of_object(self) -> bool:
         """True if a page answers enough of who, what and when under their labels to be an object's."""
-        return len({"who", "what", "when"} & self.seen.facts.told.keys()) >= TELLING
+        return len({"who", "what", "when"} & self.seen.facts.kernel_values.keys()) >= TELLING
 
     @once
     def labelled(self) -> frozenset[str]:
         """The questions that a page answers, under labels that people put before such answers."""
-        told = {KERNEL[word["label"].lower()] for word in _LABELLED.finditer(self.seen.text or "")}
-        structured = self.seen.facts.told.keys()
+        questions = {KERNEL[word["label"].lower()] for word in _LABELLED.finditer(self.seen.text or "")}
+        structured = self.seen.facts.kernel_values.keys()
         if structured:  # the page's own structure tells values from empty labels
             of_kernel = structured & set(QUESTIONS)
-            told = ((told & structured) if of_kernel else told) | of_kernel
-        return frozenset(told)
+            questions = ((questions & structured) if of_kernel else questions) | of_kernel
+        return frozenset(questions)
 
     @once
     def statement(self) -> Mapping[str, str] | None:
         """The statement of commitment in it: a story of its own, a line of a record, or words on a page."""
-        return statement_in(self.seen.record, self.seen.text or "", self.seen.facts.told.get("commitment"))
+        return statement_in(self.seen.record, self.seen.text or "", self.seen.facts.kernel_values.get("commitment"))
 
     @property
     def states_alone(self) -> bool:

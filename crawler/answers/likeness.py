@@ -1,4 +1,4 @@
-"""Pure: how alike two answers are, told without their bodies: by digest, by text, or by a sketch of the whole text."""
+"""Pure: how alike two answers are, without their bodies: by digest, by text, or by a sketch of the whole text."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def has_nothing_of_its_own(answer: Observation, control: Observation, again: Ite
 def _is_once_more(each: Observation, answer: Observation, place: str) -> bool:
     is_there = each.end is ChainEnd.ANSWERED and each.status in SUCCESSES and each.final_url.partition("?")[0] == place
     is_page = bool(each.text) and each.record is None and each.media_type == answer.media_type
-    return is_there and is_page and each.facts.told == answer.facts.told
+    return is_there and is_page and each.facts.kernel_values == answer.facts.kernel_values
 
 
 def _words_in(answer: Observation, names: tuple[str, ...]) -> set[str]:
@@ -208,8 +208,10 @@ def _both_empty(one: Observation, other: Observation) -> bool:
 def _same_unread(one: Observation, other: Observation) -> bool:
     """Return whether two bodies that were not read, pictures for instance, are one by all that their headers tell."""
     first, second = (each.hops[-1].headers for each in (one, other))
-    told = [name for name in ("Content-Type", "Content-Length", "Last-Modified") if name in first]
-    return one.text is other.text is None and "Content-Length" in told and all(first[n] == second.get(n) for n in told)
+    names = [name for name in ("Content-Type", "Content-Length", "Last-Modified") if name in first]
+    return (
+        one.text is other.text is None and "Content-Length" in names and all(first[n] == second.get(n) for n in names)
+    )
 
 
 def _without_names(text: str, names: tuple[str, ...]) -> str:

@@ -86,9 +86,9 @@ class MetadataFacts:
 
         A page that answers none at all is the object's when it stands where that does: its news may differ each time.
         """
-        one, other, told = self.answer.seen, self.object.seen, self.answer.labelled
+        one, other, labels = self.answer.seen, self.object.seen, self.answer.labelled
         same_title = bool(one.title) and one.title == other.title
-        return same_title and (bool(told) or is_at_place_of(one, other)) and told <= self.object.labelled
+        return same_title and (bool(labels) or is_at_place_of(one, other)) and labels <= self.object.labelled
 
     # -- the same for anything
 
@@ -135,7 +135,7 @@ class MetadataFacts:
     @once
     def is_page_of_object(self) -> bool:
         """True if a page that is neither the object's nor everybody's describes the object."""
-        seen, ark, told = self.answer.seen, self.answer.ark, self.answer.labelled
+        seen, ark, labels = self.answer.seen, self.answer.ark, self.answer.labelled
         opening = plain(f"{seen.title or ''} {(seen.text or '')[:60]}")
         if says_not_found(opening) or _NO_DESCRIPTION.search(opening):
             return False
@@ -143,18 +143,18 @@ class MetadataFacts:
         control = self.control.seen if self.control is not None else None
         is_refused = control is not None and control.status is not None and control.status not in SUCCESSES
         is_particular = is_refused and ark.name in seen.final_url  # a home page is nobody's, whoever is sent there
-        answers = told | ({"commitment"} & seen.facts.told.keys())
+        answers = labels | ({"commitment"} & seen.facts.kernel_values.keys())
         return (
             len(answers) >= ENOUGH_ANSWERS
-            and bool(told - {"where"})
+            and bool(labels - {"where"})
             and (is_named or ark.name in (seen.text or "") or is_particular)
         )
 
     @property
     def labelled_answers(self) -> dict[str, str]:
         """The page's answers to who, what, when and where, as far as they stand under labels."""
-        told = self.answer.seen.facts.told
-        return {question: told[question] for question in QUESTIONS if question in told}
+        values = self.answer.seen.facts.kernel_values
+        return {question: values[question] for question in QUESTIONS if question in values}
 
     @property
     def has_objects_title(self) -> bool:

@@ -105,11 +105,11 @@ class PageWords:
     @once
     def is_all_absence(self) -> bool:
         """True if it says in few words that some page or object is not there, and hardly anything else."""
-        told = plain(self.body)
-        found = next(quirks().not_found.in_plain(told), None)
-        if found is None or len(told) > _FEW_WORDS_CHARS:
+        plain_text = plain(self.body)
+        found = next(quirks().not_found.in_plain(plain_text), None)
+        if found is None or len(plain_text) > _FEW_WORDS_CHARS:
             return False
-        return quirks().things.search(told[max(0, found.start - _LEADING_WORDS) : found.start]) is not None
+        return quirks().things.search(plain_text[max(0, found.start - _LEADING_WORDS) : found.start]) is not None
 
     @once
     def withdrawn(self) -> str | None:
@@ -161,15 +161,15 @@ class PageWords:
         text = own.removeprefix(self.title).strip()
         if len(text) > _FEW_WORDS_CHARS:
             return None
-        told = plain(_ARK.sub(" ", text.replace(name, " ")))
-        found = _absence(told)
+        plain_text = plain(_ARK.sub(" ", text.replace(name, " ")))
+        found = _absence(plain_text)
         if found is None:
-            is_empty = sum(map(str.isalpha, told)) <= _FEW_LETTERS
+            is_empty = sum(map(str.isalpha, plain_text)) <= _FEW_LETTERS
             return self.absence_in_title if self.is_titled_absent and is_empty else None
         parts = (*self.title_parts, *self.headings)
         if any(_absence(part) is not None and _beside_absence(part) > _FEW_LETTERS for part in parts):
             return None  # "Ms. 404 Not Found in the Catalogue of 1911" is what an object is called
-        lead = told[: found.start]
+        lead = plain_text[: found.start]
         for part in parts:
             if control is not None and part in f"{control.title} {control.text}":  # the site's name
                 lead = lead.replace(plain(part), " ")
@@ -179,11 +179,11 @@ class PageWords:
         """The sentences of its title, headings and *own* first sentences on a withdrawal that the *control*'s lack."""
         to_control = set()
         if control is not None:
-            told = withdrawals_in(control.title, control.headings, control.text[:NOTICE_CHARS])
-            to_control = {each.words for each in told}
+            of_control = withdrawals_in(control.title, control.headings, control.text[:NOTICE_CHARS])
+            to_control = {each.words for each in of_control}
         names = (*self.title_parts, *self.headings, name)
         first = own.removeprefix(self.title)[:FIRST_SENTENCES_CHARS]
-        return withdrawals_in(self.title, self.headings, first, names=names, told=to_control)
+        return withdrawals_in(self.title, self.headings, first, names=names, of_control=to_control)
 
 
 def is_notice(title: str) -> bool:
@@ -233,11 +233,11 @@ def _is_login_title(title: str) -> bool:
 @lru_cache(maxsize=512)  # titles and headings come again on the pages of a site
 def _absence(text: str) -> PhraseMatch | None:
     """The first words of absence in *text* that are no offer of help: "can't find it? Ask us" stands on any page."""
-    told = plain(text)
-    found = (each for each in quirks().not_found.in_plain(told) if not _ASKED.match(told, each.end))
-    if (absence := next(found, None)) or quirks().passing.is_in_plain(told):
+    plain_text = plain(text)
+    found = (each for each in quirks().not_found.in_plain(plain_text) if not _ASKED.match(plain_text, each.end))
+    if (absence := next(found, None)) or quirks().passing.is_in_plain(plain_text):
         return absence
-    return next(quirks().not_available.in_plain(told), None)
+    return next(quirks().not_available.in_plain(plain_text), None)
 
 
 def says_not_found(text: str) -> str | None:
@@ -255,13 +255,13 @@ def says_not_found(text: str) -> str | None:
 
 
 def sure_words(phrases: Phrases, text: str, control: PageWords | None = None) -> str | None:
-    """The first of *phrases* in *text* that is no guess, and that an invented name was not told as well."""
-    told = plain(text)
+    """The first of *phrases* in *text* that is no guess, and that the answer about an invented name doesn't have."""
+    plain_text = plain(text)
     to_control = {found.words for found in phrases.all_in(control.text)} if control is not None else set()
-    for found in phrases.in_plain(told):
-        before = plain(told[max(0, found.start - _GUESS_CHARS) : found.start]) + " "
+    for found in phrases.in_plain(plain_text):
+        before = plain(plain_text[max(0, found.start - _GUESS_CHARS) : found.start]) + " "
         is_guess = any(before[guess.end] == " " for guess in quirks().unsure.all_in(before))
-        is_guess = is_guess or is_one_of_several(told[found.end :])
+        is_guess = is_guess or is_one_of_several(plain_text[found.end :])
         if found.words not in to_control and not is_guess:
             return found.words
     return None

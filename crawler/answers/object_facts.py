@@ -40,7 +40,7 @@ class ControlContrast(StrEnum):
 
 
 class Signs(Enum):
-    """How many signs there are that a page is one for things that are not there."""
+    """The number of signs that a page is one for things that are not there."""
 
     NONE = 0
     ONE = 1
@@ -123,9 +123,9 @@ class ObjectFacts:
     @once
     def is_particular(self) -> bool:
         """True if it says that it is its ARK's, or tells of an object, where the control's page does not."""
-        told = self.answer.seen.facts.told
-        told_to_control = self.control.seen.facts.told if self.control is not None else {}
-        return self.declares_itself or (self.answer.tells_of_object and told != told_to_control)
+        values = self.answer.seen.facts.kernel_values
+        told_to_control = self.control.seen.facts.kernel_values if self.control is not None else {}
+        return self.declares_itself or (self.answer.tells_of_object and values != told_to_control)
 
     # -- whether it is a page for what is not there
 

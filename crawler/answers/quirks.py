@@ -1,4 +1,4 @@
-"""What is known of servers, software and languages, read once from ``quirks.toml``; it supports judgements as data."""
+"""The known servers, software and phrases of languages, read once from ``quirks.toml``: judgements as data."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class Phrases:
 
     def match(self, text: str) -> PhraseMatch | None:
         """The phrase that *text* begins with."""
-        told = plain(text)
-        found = self.pattern.match(bare(told))
-        return PhraseMatch(told[: found.end()], 0, found.end()) if found else None
+        plain_text = plain(text)
+        found = self.pattern.match(bare(plain_text))
+        return PhraseMatch(plain_text[: found.end()], 0, found.end()) if found else None
 
     def all_in(self, text: str) -> Iterator[PhraseMatch]:
         """All of the phrases in *text*, in their order."""
@@ -106,7 +106,7 @@ class Quirks:
 
     challenges: tuple[Challenge, ...]
     challenge_headers: frozenset[str]
-    """The names of all headers by which they are told."""
+    """The names of all headers that show one."""
     checks: Phrases
     widgets: tuple[str, ...]
     not_found: Phrases
@@ -142,9 +142,9 @@ class Quirks:
     def challenge_in_headers(self, headers: Mapping[str, str]) -> str | None:
         """The challenge that a hop's headers name, if one."""
         lowered = ((name.lower(), value) for name, value in headers.items())
-        told = {name: value.lower() for name, value in lowered if name in self.challenge_headers}
-        for challenge in self.challenges if told else ():
-            if any(name in told and part in told[name] for name, part in challenge.headers):
+        values = {name: value.lower() for name, value in lowered if name in self.challenge_headers}
+        for challenge in self.challenges if values else ():
+            if any(name in values and part in values[name] for name, part in challenge.headers):
                 return challenge.name
         return None
 
@@ -178,47 +178,47 @@ def _quirks_file() -> Mapping[str, Any]:
 
 def withdrawal_words() -> Mapping[str, Any]:
     """The words with which a sentence says that an object is gone, by their parts in it."""
-    told: Mapping[str, Any] = _quirks_file()["withdrawal"]
-    return told
+    words: Mapping[str, Any] = _quirks_file()["withdrawal"]
+    return words
 
 
 @cache
 def quirks() -> Quirks:
     """Return what the file in this package says; a test keeps it well formed."""
-    told = _quirks_file()
-    placeholder, login = told["placeholder"], told["login"]
-    challenges = tuple(map(_challenge, told["challenge"]))
+    sections = _quirks_file()
+    placeholder, login = sections["placeholder"], sections["login"]
+    challenges = tuple(map(_challenge, sections["challenge"]))
     return Quirks(
         challenges=challenges,
         challenge_headers=frozenset(name for challenge in challenges for name, _ in challenge.headers),
-        checks=Phrases.of(told["check"]["word"]),
-        widgets=tuple(told["check"]["widget"]),
-        not_found=_of_languages(told["not_found"]),
-        not_available=_of_languages(told["not_available"]),
-        this_object=_this_object(told["this_object"]),
-        things=Phrases.of([*told["this_object"]["object"], *told["this_object"]["page"]]),
-        fillers=Phrases.of(told["this_object"]["filler"]),
+        checks=Phrases.of(sections["check"]["word"]),
+        widgets=tuple(sections["check"]["widget"]),
+        not_found=_of_languages(sections["not_found"]),
+        not_available=_of_languages(sections["not_available"]),
+        this_object=_this_object(sections["this_object"]),
+        things=Phrases.of([*sections["this_object"]["object"], *sections["this_object"]["page"]]),
+        fillers=Phrases.of(sections["this_object"]["filler"]),
         saying=Phrases.of(
             [
-                *told["this_object"]["saying"],
-                *(word for key in ("aux", "this", "the", "noun") for word in told["withdrawal"][key]),
+                *sections["this_object"]["saying"],
+                *(word for key in ("aux", "this", "the", "noun") for word in sections["withdrawal"][key]),
             ]
         ),
-        unsure=Phrases.of(told["unsure"]["before"]),
-        passing=_of_languages(told["passing"]),
-        about_request=Phrases.of(told["about_request"]["phrase"]),
-        pause=Phrases.of(told["about_request"]["pause"]),
-        withdrawn=_of_languages(told["withdrawn"]),
-        elsewise=Phrases.of(_not_taken_apart(told["withdrawn"], told["withdrawal"]["gone"])),
-        restricted=_of_languages(told["restricted"]),
+        unsure=Phrases.of(sections["unsure"]["before"]),
+        passing=_of_languages(sections["passing"]),
+        about_request=Phrases.of(sections["about_request"]["phrase"]),
+        pause=Phrases.of(sections["about_request"]["pause"]),
+        withdrawn=_of_languages(sections["withdrawn"]),
+        elsewise=Phrases.of(_not_taken_apart(sections["withdrawn"], sections["withdrawal"]["gone"])),
+        restricted=_of_languages(sections["restricted"]),
         login_paths=re.compile("(?:" + "|".join(map(re.escape, login["path"])) + ")(?![a-z])"),
         login_hosts=frozenset(login["host"]),
         login_titles=Phrases.of(login["title"]),
         placeholder_words=frozenset(placeholder["word"]),
         placeholder_phrases=tuple(placeholder["phrase"]),
         placeholder_guarantors=frozenset(placeholder["who"]),
-        labels={label: question for question, labels in told["labels"].items() for label in labels},
-        hosts=tuple(HostQuirk(row["host"], frozenset(row["status"]), row["reason"]) for row in told["host"]),
+        labels={label: question for question, labels in sections["labels"].items() for label in labels},
+        hosts=tuple(HostQuirk(row["host"], frozenset(row["status"]), row["reason"]) for row in sections["host"]),
     )
 
 
@@ -255,8 +255,8 @@ def bare(text: str) -> str:
     return text if text.isascii() else text.translate(_BARE)
 
 
-def _of_languages(told: Mapping[str, Iterable[str]]) -> Phrases:
-    return Phrases.of(phrase for phrases in told.values() for phrase in phrases)
+def _of_languages(by_language: Mapping[str, Iterable[str]]) -> Phrases:
+    return Phrases.of(phrase for phrases in by_language.values() for phrase in phrases)
 
 
 def _not_taken_apart(phrases: Mapping[str, Iterable[str]], gone: Mapping[str, Iterable[str]]) -> Iterator[str]:
@@ -265,8 +265,8 @@ def _not_taken_apart(phrases: Mapping[str, Iterable[str]], gone: Mapping[str, It
     yield from (phrase for phrase in every if not any(part in bare(phrase) for part in parts))
 
 
-def _this_object(told: Mapping[str, Iterable[str]]) -> re.Pattern[str]:
-    this, objects, phrases = ("|".join(map(re.escape, told[kind])) for kind in ("this", "object", "phrase"))
+def _this_object(section: Mapping[str, Iterable[str]]) -> re.Pattern[str]:
+    this, objects, phrases = ("|".join(map(re.escape, section[kind])) for kind in ("this", "object", "phrase"))
     return re.compile(rf"(?<![^\W_])(?:(?:{this})\s?(?:{objects})|{phrases})")
 
 

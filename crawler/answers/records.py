@@ -65,5 +65,7 @@ def _of_set(ercs: Sequence[Erc], ark: Ark | None) -> Erc | None:
 
 def _names_in(erc: Erc) -> set[Ark]:
     """The ARKs by which a record says what it is about."""
-    told = erc.anchoring.display() if erc.anchoring is not None else {}
-    return {mention.ark for label in ("where", "identifier", "id", "ark") for mention in find_arks(told.get(label, ""))}
+    elements = erc.anchoring.display() if erc.anchoring is not None else {}
+    return {
+        mention.ark for label in ("where", "identifier", "id", "ark") for mention in find_arks(elements.get(label, ""))
+    }

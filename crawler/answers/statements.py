@@ -17,7 +17,7 @@ from crawler.answers.structured import COMMITMENT_KEYS, plain_key
 
 
 class Level(StrEnum):
-    """How permanent an object is said to be; the draft's own names."""
+    """The stated permanence of an object; the draft's own names."""
 
     NOT_GUARANTEED = "Not Guaranteed"
     DYNAMIC = "Permanent: Dynamic Content"

@@ -42,7 +42,7 @@ _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)[.](?P<label>[\w/]+)", re.IGN
 #: JSON as the argument of a function, as browsers once had to ask for it, or behind a guard against that; white space
 #: is never given back, or a megabyte of it would take hours.
 _CALL = re.compile(
-    r"\s*+(?:[)\]}',;\s]*+|(?:/\*\*/\s*+)?[\w.$]{1,80}+\s*+\()(?P<told>[{\[].*[}\]])\s*+\)?\s*+;?\s*+\Z", re.DOTALL
+    r"\s*+(?:[)\]}',;\s]*+|(?:/\*\*/\s*+)?[\w.$]{1,80}+\s*+\()(?P<json>[{\[].*[}\]])\s*+\)?\s*+;?\s*+\Z", re.DOTALL
 )
 #: Types of things that every page of a site tells of; the object is one of them only if an ARK says so.
 _SITES_TYPES = frozenset(
@@ -71,7 +71,7 @@ def from_json(text: str, ark: Ark | None = None) -> Record | None:
     """
     called = _CALL.match(text)
     try:
-        return record_of(_own(json.loads(called["told"] if called else text), ark), "json")
+        return record_of(_own(json.loads(called["json"] if called else text), ark), "json")
     except (ValueError, RecursionError):
         return None
 
@@ -84,9 +84,9 @@ def _own(value: Any, ark: Ark | None) -> Any:
     return next(own, value)
 
 
-def _names_in(told: Mapping[str, Any]) -> set[Ark]:
+def _names_in(mapping: Mapping[str, Any]) -> set[Ark]:
     """The ARKs under the names by which a description says what it is about, also within an ERC."""
-    within = [told, *(each for each in told.values() if isinstance(each, Mapping))]
+    within = [mapping, *(each for each in mapping.values() if isinstance(each, Mapping))]
     values = [str(each[key]) for each in within for key in each if plain_key(str(key)) in _NAMING]
     return {mention.ark for value in values for mention in find_arks(value[:2_000])}
 
@@ -132,7 +132,7 @@ def record_of(value: Any, kind: str) -> Record | None:
     return {kind: _strings(mapping)} if keys & (KERNEL.keys() | OTHER_DESCRIPTIVE) else None
 
 
-def kernel(told: Mapping[str, str]) -> dict[str, str]:
+def kernel(values: Mapping[str, str]) -> dict[str, str]:
     """Return what a record in any vocabulary answers of the four questions; the first key in `KERNEL` that is there
     decides.
 
@@ -140,7 +140,7 @@ def kernel(told: Mapping[str, str]) -> dict[str, str]:
     {'who': 'Rossi', 'what': 'A map', 'where': 'ark:12148/x5'}
     """
     plain: dict[str, str] = {}
-    for key, value in told.items():
+    for key, value in values.items():
         plain.setdefault(plain_key(key), value)
     answers: dict[str, str] = {}
     for key, question in KERNEL.items():
@@ -170,13 +170,13 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
     >>> _is_error({"success": False}), _is_error({"success": "ark:/12148/x5", "errors": []}), _is_error({"code": 404})
     (True, False, True)
     """
-    told = {plain_key(key): inner for key, inner in mapping.items()}
-    status = told.get("status", told.get("code", told.get("statuscode")))
-    is_refused = any(told.get(key) is False for key in ("success", "ok", "found", "exists"))
+    values = {plain_key(key): inner for key, inner in mapping.items()}
+    status = values.get("status", values.get("code", values.get("statuscode")))
+    is_refused = any(values.get(key) is False for key in ("success", "ok", "found", "exists"))
     is_status = str(status).strip().lower() in _FAILED or (
         isinstance(status, int) and not isinstance(status, bool) and 400 <= status < 600
     )
-    return bool(told.get("error") or told.get("errors")) or is_refused or is_status
+    return bool(values.get("error") or values.get("errors")) or is_refused or is_status
 
 
 def is_sites(mapping: Mapping[str, Any]) -> bool:
@@ -188,10 +188,10 @@ def is_sites(mapping: Mapping[str, Any]) -> bool:
 
 def names_ark(mapping: Mapping[str, Any]) -> bool:
     """Return whether a structure names an ARK where things name themselves."""
-    told = _strings(
+    values = _strings(
         {key: mapping[key] for key in mapping if plain_key(key) in ("@id", "id", "identifier", "ark", "url")}
     )
-    return any("ark:" in value.lower() for value in told.values())
+    return any("ark:" in value.lower() for value in values.values())
 
 
 def _describing(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
@@ -222,8 +222,8 @@ def _segments(mapping: Mapping[str, Any]) -> Record:
         if _SEGMENT.fullmatch(name) and isinstance(inner, str) and name.lower() != "erc":
             stories.setdefault(name.lower(), []).append(Element("what", (Value(encodable(inner)),)))
         elif _SEGMENT.fullmatch(name) and isinstance(inner, Mapping):
-            told = _strings(inner)
-            stories.setdefault(name.lower(), []).extend(Element(label, (Value(told[label]),)) for label in told)
+            values = _strings(inner)
+            stories.setdefault(name.lower(), []).extend(Element(label, (Value(values[label]),)) for label in values)
         elif (dotted := _DOTTED.fullmatch(name)) and inner is not None:
             label = dotted["label"].lower()
             stories.setdefault(dotted["segment"].lower(), []).append(Element(label, (Value(_text(inner)),)))

@@ -94,12 +94,12 @@ def subject_of(record: Mapping[str, Mapping[str, str]], ark: Ark, linked: Sequen
         return Subject(names_this="the Link header")
     if _in_set_title(record, ark):
         return Subject(names_this="the title of the set")
-    told = _anchoring(record)
-    named = [(label, found) for label in _NAMES_IT if told.get(label) for found in _arks_in(told[label])]
+    elements = _anchoring(record)
+    named = [(label, found) for label in _NAMES_IT if elements.get(label) for found in _arks_in(elements[label])]
     label = next((label for label, found in named if found == ark), None)
     if label is not None:
         return Subject(names_this=f"the record's {label!r}")
-    namespace = next((value for label in _NAMES_IT if (value := _namespace(told.get(label, ""), ark))), None)
+    namespace = next((value for label in _NAMES_IT if (value := _namespace(elements.get(label, ""), ark))), None)
     if namespace is not None:
         return Subject(names_namespace=namespace)
     if any(found == ark.base for _, found in named):
@@ -112,10 +112,10 @@ def _anchoring(record: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
     """The story that a record is anchored in, or a structured record with the kernel's names added."""
     if "erc" in record:
         return record["erc"]
-    told: dict[str, str] = {}
+    elements: dict[str, str] = {}
     for kind in record:
-        told |= {**record[kind], **kernel(record[kind])}
-    return told
+        elements |= {**record[kind], **kernel(record[kind])}
+    return elements
 
 
 _parsed = lru_cache(maxsize=1024)(Ark.parse)  # pages of one site name the same ones

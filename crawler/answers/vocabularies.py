@@ -68,7 +68,7 @@ def from_turtle(text: str) -> Record | None:
 
 
 def from_xml(markup: bytes) -> Record | None:
-    """The description in RDF/XML or in an XML vocabulary, or the error that is told; None for other XML.
+    """The description in RDF/XML or in an XML vocabulary, or the error in it; None for other XML.
 
     >>> from_xml(b'<r xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>A map</dc:title></r>')
     {'rdf': {'title': 'A map'}}
@@ -103,21 +103,21 @@ def _from_rdf(text: str, form: str) -> Record | None:
     except Exception as problem:  # its parsers raise whatever they stumble over; what came before that counts
         logging.getLogger(__name__).debug("not all of the RDF was read: %r", problem)
     subjects = dict.fromkeys(subject for subject, _, _ in graph)
-    told = [mapping for subject in subjects if not is_sites(mapping := _properties_of(graph, subject))]
-    best = max(told, key=lambda mapping: (names_ark(mapping), len(kernel(mapping))), default={})
+    descriptions = [mapping for subject in subjects if not is_sites(mapping := _properties_of(graph, subject))]
+    best = max(descriptions, key=lambda mapping: (names_ark(mapping), len(kernel(mapping))), default={})
     return _described({key: value for key, value in best.items() if key != "@type"})
 
 
 def _properties_of(graph: rdflib.Graph, subject: Any) -> dict[str, str]:
     from rdflib import URIRef
 
-    told = {"@id": str(subject)} if isinstance(subject, URIRef) else {}
+    properties = {"@id": str(subject)} if isinstance(subject, URIRef) else {}
     for predicate, value in graph.predicate_objects(subject):
         if str(predicate) == f"{RDF}type":
-            told.setdefault("@type", str(value))
+            properties.setdefault("@type", str(value))
         elif _DESCRIPTIVE.match(str(predicate)):
-            told.setdefault(plain_key(predicate), encodable(_shown(graph, value))[:VALUE_CHARS])
-    return told
+            properties.setdefault(plain_key(predicate), encodable(_shown(graph, value))[:VALUE_CHARS])
+    return properties
 
 
 def _shown(graph: rdflib.Graph, value: Any) -> str:
@@ -134,7 +134,7 @@ def _shown(graph: rdflib.Graph, value: Any) -> str:
 
 
 def _statements(root: Any) -> Iterator[tuple[str, str]]:
-    """Return what is told under the names of well-known vocabularies, in the names of Dublin Core."""
+    """Return the values under the names of well-known vocabularies, in the names of Dublin Core."""
     for number, element in enumerate(root.iter("*")):
         if number > MOST_ELEMENTS or not isinstance(element.tag, str):
             continue
@@ -153,8 +153,8 @@ def _statements(root: Any) -> Iterator[tuple[str, str]]:
 
 def _unspoken(root: Any) -> Record | None:
     """The description in XML that has no namespace, but elements with plain names."""
-    told = dict(_first((_local(element), _text(element)) for element in root.iter("*") if not len(element)))
-    plain = {key: value for key, value in told.items() if key in KERNEL}
+    values = dict(_first((_local(element), _text(element)) for element in root.iter("*") if not len(element)))
+    plain = {key: value for key, value in values.items() if key in KERNEL}
     return {"rdf": plain} if len(kernel(plain)) >= ENOUGH_ANSWERS else None
 
 
@@ -185,7 +185,7 @@ def _first(statements: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
             yield name, encodable(text)
 
 
-def _described(told: Mapping[str, str]) -> Record | None:
+def _described(values: Mapping[str, str]) -> Record | None:
     """A record, when something in it answers a question besides what the subject is called."""
-    is_one = bool(told.keys() & (KERNEL.keys() | OTHER_DESCRIPTIVE) - {"@id", "url", "id", "identifier"})
-    return {"rdf": dict(told)} if is_one else None
+    is_one = bool(values.keys() & (KERNEL.keys() | OTHER_DESCRIPTIVE) - {"@id", "url", "id", "identifier"})
+    return {"rdf": dict(values)} if is_one else None

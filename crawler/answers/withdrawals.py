@@ -58,7 +58,7 @@ _BY_SOMEBODY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """What a page says of its object's withdrawal."""
+    """The statement on a page that its object was withdrawn."""
 
     words: str
     names_object: bool
@@ -68,18 +68,21 @@ class Withdrawal:
 
 
 def withdrawals_in(
-    title: str, headings: Sequence[str], text: str, *, names: Iterable[str] = (), told: Iterable[str] = ()
+    title: str, headings: Sequence[str], text: str, *, names: Iterable[str] = (), of_control: Iterable[str] = ()
 ) -> Iterator[Withdrawal]:
     """The sentences of a page that say that its object was withdrawn; *names* are what it is called by.
 
-    *told* are words by which a name that can't exist was told so as well: they say nothing.
+    *of_control* are words that stand in the answer about a name that can't exist, too: they say nothing.
 
     >>> [each.words for each in withdrawals_in("Record", (), "Datensatz wurde am 12. M\u00e4rz 2020 gel\u00f6scht.")]
     ['datensatz wurde am 12. m\u00e4rz 2020 gel\u00f6scht']
     >>> list(withdrawals_in("Album", (), "The portrait was removed in 1920 at the request of the heirs."))
     []
     """
-    known, callers = set(told), tuple(name for name in names if name and not _words().gone.search(bare(plain(name))))
+    known, callers = (
+        set(of_control),
+        tuple(name for name in names if name and not _words().gone.search(bare(plain(name)))),
+    )
     for sentence, place in _sentences(title, headings, text):
         found = _said_in(sentence, callers)
         if found is not None and found.words not in known:
@@ -105,9 +108,9 @@ def _said_in(sentence: str, names: Sequence[str]) -> _Said | None:
     """Return what a sentence says of the object's withdrawal, if it does."""
     shown = plain(_ARK.sub("@@", _named(sentence, names)))
     capitals = " ".join(_ARK.sub("@@", _named(sentence, names)).split())
-    told, words = bare(shown), _words()
-    for found in words.gone.finditer(told):
-        lead, rest = told[: found.start()], told[found.end() :]
+    plain_text, words = bare(shown), _words()
+    for found in words.gone.finditer(plain_text):
+        lead, rest = plain_text[: found.start()], plain_text[found.end() :]
         if _NO_FACT.search(lead) or is_one_of_several(rest):
             continue
         if _HAVING.search(lead) and (object_ := words.at_once.match(rest)):
@@ -124,7 +127,7 @@ def _said_in(sentence: str, names: Sequence[str]) -> _Said | None:
         if subject is None:
             continue
         start = max(0, len(lead) - _BETWEEN_CHARS - 240) + subject.start("object")
-        if not subject["it"] and _OF.search(told[:start]):
+        if not subject["it"] and _OF.search(plain_text[:start]):
             continue
         is_certain = bool(subject["this"] or subject["it"])
         if not is_certain and not subject["the"] and not _stands_alone(capitals, start):
@@ -139,9 +142,9 @@ def is_one_of_several(rest: str) -> bool:
     >>> is_one_of_several(", had its name changed, or is unavailable"), is_one_of_several(" by the author or an heir")
     (True, False)
     """
-    told = bare(plain(rest[:80]))
-    told = told if rest[:1].strip() else f" {told}"
-    return bool(_ALTERNATIVE.match(told)) and not _BY_SOMEBODY.search(told[:40])
+    following = bare(plain(rest[:80]))
+    following = following if rest[:1].strip() else f" {following}"
+    return bool(_ALTERNATIVE.match(following)) and not _BY_SOMEBODY.search(following[:40])
 
 
 def _named(sentence: str, names: Sequence[str]) -> str:
@@ -182,10 +185,10 @@ class _WithdrawalPhrases:
 
 @cache
 def _words() -> _WithdrawalPhrases:
-    told: Mapping[str, Any] = withdrawal_words()
+    sections: Mapping[str, Any] = withdrawal_words()
     ways = {
-        key: "|".join(sorted((re.escape(bare(plain(each))) for each in _flat(told[key])), key=len, reverse=True))
-        for key in told
+        key: "|".join(sorted((re.escape(bare(plain(each))) for each in _flat(sections[key])), key=len, reverse=True))
+        for key in sections
     }
     nouns = rf"(?:{ways['noun']})"
     parts = rf"(?:{ways['starter']}|\d)"
@@ -209,9 +212,9 @@ def _words() -> _WithdrawalPhrases:
         goes_on=re.compile(rf"\A\W*(?:\Z|@|\d|[.:;,(\u2013-]|(?:{behind})\b)"),
         noun_at_once=re.compile(rf"\A\s(?:{nouns}|page|notice|seite)\w{{0,3}}\s*\Z"),
         at_once=re.compile(rf"\A\s(?:{this}|{the})"),
-        some=frozenset(_flat(told["some"])),
+        some=frozenset(_flat(sections["some"])),
     )
 
 
-def _flat(told: Any) -> Iterable[str]:
-    return [each for words in told.values() for each in words] if isinstance(told, Mapping) else told
+def _flat(section: Any) -> Iterable[str]:
+    return [each for words in section.values() for each in words] if isinstance(section, Mapping) else section

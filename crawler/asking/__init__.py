@@ -1,1 +1,1 @@
-"""What is asked next, and beside which names that can't exist."""
+"""The choice of the next question, and of the names that can't exist beside it."""

@@ -1,4 +1,4 @@
-"""Pure: names that can't exist, and what each of them speaks for: what they are told is what a mere 200 is worth."""
+"""Pure: names that can't exist, and what each speaks for: the answers about them show what a mere 200 is worth."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class Shoulders:
-    """Which shoulder an ARK belongs to: a registered one, or one that several of the ARKs at hand have."""
+    """The shoulders of ARKs: registered ones, or those that several of the ARKs at hand have."""
 
     registry: Registry
     known: frozenset[tuple[str, str]] = field(default_factory=frozenset)

@@ -20,7 +20,7 @@ from extractors.normalize import LABEL
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where else an ARK may be asked for: what the written resolver doesn't know, or can't tell any more."""
+    """Other places to ask for an ARK that the written resolver doesn't know, or can't tell any more."""
 
     at_registry: str | None = None
     """The registry's target, when that is at another host than the one that was asked."""
@@ -53,7 +53,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class AskingContext:
-    """What the answers so far, and those about other ARKs of the same resolver, amount to for the next question."""
+    """The context of the next question: the answers so far, and those about other ARKs of the same resolver."""
 
     described: bool = False
     """Whether some answer describes the object."""

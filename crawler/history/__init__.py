@@ -1,1 +1,1 @@
-"""What became of ARKs over time: status and events, from the verdicts of all runs."""
+"""The life of ARKs over time: status and events, from the verdicts of all runs."""

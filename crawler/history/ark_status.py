@@ -16,7 +16,7 @@ from crawler.observations import FAMILY_OF, Family, ObjectOutcome
 
 
 class ArkState(StrEnum):
-    """What an ARK amounts to after all its checks."""
+    """The state of an ARK after all its checks."""
 
     HEALTHY = "healthy"
     FAILING = "failing"
@@ -25,7 +25,7 @@ class ArkState(StrEnum):
     FLAPPING = "flapping"
     """It has gone back and forth between working and failing too often to be called either."""
     BLOCKED = "blocked"
-    """The provider keeps programs out; whether it works for people can't be told."""
+    """The provider keeps programs out; whether it works for people is unknown."""
     SKIPPED = "skipped"
     UNDETERMINED = "undetermined"
 
@@ -41,7 +41,7 @@ GRAVITY: Final = (
 
 
 class EventKind(StrEnum):
-    """What has happened to an ARK, beside its state."""
+    """An event in the life of an ARK, beside its state."""
 
     NEW = "new"
     GONE = "gone"
@@ -54,7 +54,7 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StatusPolicy:
-    """When a failure is confirmed, and what counts as flapping and as changed."""
+    """The rules for when a failure is confirmed, and what counts as flapping and as changed."""
 
     strikes: int = 3
     days: float = 7.0
@@ -107,7 +107,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class ArkStatus:
-    """What is known of an ARK at one URL after a check; all that the next check needs."""
+    """The status of an ARK at one URL after a check; all that the next check needs."""
 
     state: ArkState
     since: datetime
@@ -198,14 +198,14 @@ def _struck(before: ArkStatus | None, check: DatedVerdict, policy: StatusPolicy)
     turns = _turns(before, check, policy, has_turned=strikes == 1 and before is not None and bool(before.worked_at))
     was_confirmed = before is not None and before.state is ArkState.CONFIRMED_BROKEN
     is_confirmed = was_confirmed or (strikes >= policy.strikes and check.at - first >= timedelta(days=policy.days))
-    told = f"{_times(strikes)} since {_day(first)}, the last with {check.object}"
+    since = f"{_times(strikes)} since {_day(first)}, the last with {check.object}"
     if is_confirmed:
-        state, reason = ArkState.CONFIRMED_BROKEN, told
+        state, reason = ArkState.CONFIRMED_BROKEN, since
     elif len(turns) >= policy.turns:
         state, reason = ArkState.FLAPPING, _flaps(turns, policy)
     else:
         state = ArkState.FAILING
-        reason = f"{told}; confirmed after {_times(policy.strikes)} over {policy.days:g} days"
+        reason = f"{since}; confirmed after {_times(policy.strikes)} over {policy.days:g} days"
     after = ArkStatus(
         state=state,
         since=check.at,
@@ -220,7 +220,7 @@ def _struck(before: ArkStatus | None, check: DatedVerdict, policy: StatusPolicy)
         known=before.known if before else Seen(),
     )
     is_news = is_confirmed and not was_confirmed
-    return after, [Event(EventKind.BROKE, check.at, told)] if is_news else []
+    return after, [Event(EventKind.BROKE, check.at, since)] if is_news else []
 
 
 def _unproved(before: ArkStatus | None, check: DatedVerdict) -> ArkStatus:

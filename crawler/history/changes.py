@@ -39,7 +39,7 @@ MetadataValues = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one check saw of an object that works; None for what it did not see."""
+    """The observed features of an object that works; None for those not observed."""
 
     landing: str | None = None
     sketch: str | None = None
@@ -62,7 +62,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What differs, and what the next check is to be held against."""
+    """The differences, and the features that the next check is compared with."""
 
     known: Seen
     differences: tuple[Difference, ...] = field(default=())
@@ -162,9 +162,9 @@ def _other_words(before: MetadataValues, now: MetadataValues) -> Iterator[str]:
 
 
 def _metadata_values(parsed: Mapping[str, Any]) -> MetadataValues:
-    told = {name: _folded(parsed[name]) for name in _TOLD if parsed.get(name)}
-    if told:
-        return told
+    values = {name: _folded(parsed[name]) for name in _TOLD if parsed.get(name)}
+    if values:
+        return values
     whole = sha256(repr(sorted((key, _folded(value)) for key, value in parsed.items())).encode("utf-8", "replace"))
     return {"record": whole.hexdigest()[:16]}
 

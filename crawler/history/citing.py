@@ -1,4 +1,4 @@
-"""Which ARKs the documents cite today: what is new in them, and what is gone from them."""
+"""The ARKs that the documents cite today: new ones, and those that are gone."""
 
 from __future__ import annotations
 

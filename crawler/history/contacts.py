@@ -1,4 +1,4 @@
-"""What each run met at each host, read from its hops: who answered, who was silent, and what that proves."""
+"""The contact of each run with each host, read from its hops: who answered, who was silent, and what that proves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SILENT = frozenset({ChainEnd.DNS, ChainEnd.TIMEOUT})
 
 @dataclass(slots=True)
 class _Met:
-    """What was met at one host so far."""
+    """The contact with one host so far."""
 
     answered: int = 0
     met: int = 0

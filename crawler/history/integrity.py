@@ -1,4 +1,4 @@
-"""What is wrong with a store: damage, and contradictions between its tables. It only reads."""
+"""Checks of a store: damage, and contradictions between its tables. It only reads."""
 
 from __future__ import annotations
 
@@ -106,8 +106,8 @@ def _history(connection: Connection) -> Iterator[str]:
     for table in DERIVED:
         missing, superfluous = (_only_in(connection, table, *order) for order in (("temp", "main"), ("main", "temp")))
         if missing or superfluous:
-            told = [*(f"lacks {row}" for row in missing), *(f"has {row}" for row in superfluous)]
-            yield f"{table.name} is not what the runs amount to: {'; '.join(told)}"
+            differences = [*(f"lacks {row}" for row in missing), *(f"has {row}" for row in superfluous)]
+            yield f"{table.name} is not what the runs amount to: {'; '.join(differences)}"
 
 
 def _only_in(connection: Connection, table: Table, one: str, other: str) -> Sequence[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""What a run has changed: the events of its ARKs, what fails since, and what was known already."""
+"""The news of a run: the events of its ARKs, new failures, and known ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class NewsItem:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What a run has changed."""
+    """The changes that a run has made known."""
 
     run_id: int
     at: str
@@ -93,7 +93,7 @@ def news_of(connection: Connection, run_id: int) -> News:
 
 
 def is_raised(kind: str, treated: Treated | None) -> bool:
-    """Return whether something that happened to an ARK is told, whatever was decided of it.
+    """Return whether something that happened to an ARK is reported, whatever was decided of it.
 
     That it works again, or was seen for the first or the last time, always is.
     """

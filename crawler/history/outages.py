@@ -18,7 +18,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """What a run met at one host."""
+    """The contact of a run with one host."""
 
     host: str
     answered: int = 0
@@ -31,7 +31,7 @@ class Contact:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """Whether the failures of a run may be held against anybody, and why not."""
+    """The assessment whether the failures of a run may be held against anybody, and why not."""
 
     is_suspect: bool
     reason: str

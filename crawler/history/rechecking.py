@@ -21,7 +21,7 @@ class Intervals:
 
     healthy: float = 30.0
     failing: float = 2.0
-    """Of flapping ones, too: both are waiting to be told apart from a bad day."""
+    """Of flapping ones, too: for both, more checks decide whether it was a bad day."""
     confirmed_broken: float = 7.0
     blocked: float = 7.0
     undetermined: float = 7.0
@@ -41,7 +41,7 @@ class Intervals:
 
 @dataclass(frozen=True, slots=True)
 class RecheckPolicy:
-    """How often what is checked: in general, by NAAN, and by the host that is asked first, which weighs most."""
+    """The intervals of checks: in general, by NAAN, and by the host that is asked first, which weighs most."""
 
     general: Intervals = Intervals()
     naan: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

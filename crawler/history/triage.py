@@ -22,7 +22,7 @@ from extractors.ark import Ark
 
 
 class TriageAction(StrEnum):
-    """What is decided."""
+    """The kind of a decision."""
 
     ACKNOWLEDGE = "acknowledge"
     IGNORE = "ignore"
@@ -32,7 +32,7 @@ class TriageAction(StrEnum):
 
 
 class TriageTarget(StrEnum):
-    """By what it is told which ARKs are meant."""
+    """The kind of pattern that selects the ARKs."""
 
     ARK = "ark"
     PATTERN = "pattern"
@@ -49,7 +49,7 @@ PARTICIPLES: Final = {TriageAction.ACKNOWLEDGE: "acknowledged", TriageAction.IGN
 
 @dataclass(frozen=True, slots=True)
 class TriageDecision:
-    """What somebody has decided of some ARKs."""
+    """A decision of somebody about some ARKs."""
 
     action: TriageAction
     kind: TriageTarget
@@ -85,7 +85,7 @@ def decision_words(decision: TriageDecision) -> str:
 
 
 class Gravity(IntEnum):
-    """How bad a check was."""
+    """The gravity of a check's result."""
 
     FINE = 0
     UNJUDGED = 1
@@ -99,7 +99,7 @@ class Gravity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class TriageCheck:
-    """What one check of an ARK at a URL has found."""
+    """The result of one check of an ARK at a URL."""
 
     at: datetime
     object: ObjectOutcome
@@ -141,7 +141,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class TriageState:
-    """What has been decided of a problem, all decisions together."""
+    """The sum of all decisions about a problem."""
 
     action: TriageAction | None = None
     """By which it is known: acknowledged or ignored; None where it is to be raised."""
@@ -178,9 +178,9 @@ def treatment(decisions: Iterable[TriageDecision], problem: Problem, today: date
         if worse is None:
             words = f"acknowledged on {decision.at:%Y-%m-%d}{_because(decision.reason)}"
             return TriageState(TriageAction.ACKNOWLEDGE, words, decision.reason, None, assignee)
-    told = [f"acknowledged on {each.at:%Y-%m-%d}, but {worse}" for each, worse in changes[:1]]
-    told += [f"ignored until {each.until}, which has passed{_because(each.reason)}" for each in ignoring[:1]]
-    return TriageState(None, "; ".join(told), assignee=assignee)
+    reasons = [f"acknowledged on {each.at:%Y-%m-%d}, but {worse}" for each, worse in changes[:1]]
+    reasons += [f"ignored until {each.until}, which has passed{_because(each.reason)}" for each in ignoring[:1]]
+    return TriageState(None, "; ".join(reasons), assignee=assignee)
 
 
 def worse_since(at: datetime, problem: Problem) -> str | None:

@@ -37,7 +37,7 @@ _AT_ONCE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Treated:
-    """What was decided of an ARK at one URL."""
+    """The decisions about an ARK at one URL."""
 
     whole: TriageState
     """Wherever it is cited."""
@@ -87,10 +87,10 @@ def keep_file(connection: Connection, decided: Iterable[TriageDecision], *, at: 
     return len(changed), len(gone)
 
 
-def _is_same(kept: TriageDecision, told: TriageDecision, at: datetime) -> bool:
+def _is_same(kept: TriageDecision, given: TriageDecision, at: datetime) -> bool:
     """Return whether a file that was read *at* a moment tells what is kept already."""
-    same = (kept.reason, kept.until, kept.assignee) == (told.reason, told.until, told.assignee)
-    return kept.from_file and same and told.at in (at, kept.at)
+    same = (kept.reason, kept.until, kept.assignee) == (given.reason, given.until, given.assignee)
+    return kept.from_file and same and given.at in (at, kept.at)
 
 
 def forget(connection: Connection, key: tuple[TriageAction, TriageTarget, str]) -> bool:
@@ -139,7 +139,7 @@ def treated(
     """Return what was decided of the ARKs of *verdicts* (their numbers), which count for a run; those with a decision
     alone.
 
-    It is told as of the day on which the run began, or the run *until* whose checks are the last that count: a report
+    It is stated as of the day on which the run began, or the run *until* whose checks are the last that count: a report
     about a run stays what it is.
     """
     made = decisions(connection)

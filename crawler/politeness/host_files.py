@@ -60,7 +60,7 @@ class Wish:
 
 
 class HostLease:
-    """Our turn to ask a host; what becomes of it is told to the others."""
+    """Our turn to ask a host; the others can read what becomes of it."""
 
     def __init__(self, descriptor: int | None, wall: Callable[[], float], started_at: float, by: str) -> None:
         self._descriptor = descriptor
@@ -137,7 +137,7 @@ class HostFiles:
         return HostLease(descriptor if is_alone else None, self._wall, now, self._name)
 
     def _wait(self, descriptor: int, now: float, seconds: float, *, is_wish: bool = False) -> HostWait:
-        """To wait for so long, which the others are told."""
+        """To wait for so long, which the others can read."""
         _write_wish(descriptor, Wish(self._name, now + seconds))
         return HostWait(seconds, is_wish)
 
@@ -192,15 +192,15 @@ def _read(descriptor: int, now: float) -> Shared:
     if not text:
         return Shared(0.0, 0.0)
     try:
-        told: Any = json.loads(text)
-        moments = [float(told[name]) for name in ("started_at", "open_again_at")]
+        fields: Any = json.loads(text)
+        moments = [float(fields[name]) for name in ("started_at", "open_again_at")]
     except (ValueError, TypeError, KeyError):
         moments = []
     if not moments or not all(map(math.isfinite, moments)):
         written_at = min(os.fstat(descriptor).st_mtime, now)
         return Shared(written_at, written_at)
     started_at, open_again_at = moments
-    return Shared(started_at, open_again_at, str(told.get("by", "")))
+    return Shared(started_at, open_again_at, str(fields.get("by", "")))
 
 
 def _write(descriptor: int, shared: Shared) -> None:
@@ -211,8 +211,8 @@ def _write(descriptor: int, shared: Shared) -> None:
 def _read_wish(descriptor: int) -> Wish:
     """Return who last wanted to ask; one that says nothing sensible was never due."""
     try:
-        told: Any = json.loads(os.pread(descriptor, _MOST_WISH_BYTES, _MOST_BYTES))
-        return Wish(str(told["by"]), float(told["looks_at"]))
+        fields: Any = json.loads(os.pread(descriptor, _MOST_WISH_BYTES, _MOST_BYTES))
+        return Wish(str(fields["by"]), float(fields["looks_at"]))
     except (ValueError, TypeError, KeyError):
         return Wish("", 0.0)
 

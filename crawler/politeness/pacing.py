@@ -62,7 +62,7 @@ def _host(origin: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """How a host may be asked, before it has said anything itself."""
+    """The allowance for a host, before it has said anything itself."""
 
     interval_s: float = LEAST_INTERVAL_S
     concurrency: int = 1
@@ -71,7 +71,7 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Allowances:
-    """How each host may be asked: faster than once a second only where it is one's own."""
+    """The allowances of all hosts: faster than once a second only where it is one's own."""
 
     interval_s: float = LEAST_INTERVAL_S
     hosts: Mapping[str, Allowance] = field(default_factory=dict)
@@ -116,7 +116,7 @@ def is_own(host: str, routes: Routes, guard: AddressGuard) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What audits tell each other of a host: moments of the machine's clock, which may be set while they run."""
+    """The state of a host that audits share: moments of the machine's clock, which may be set while they run."""
 
     started_at: float
     """When a request to it last started."""
@@ -143,7 +143,7 @@ class Shared:
 
 
 class HostState(Enum):
-    """Whether a host is asked."""
+    """The state of a host: whether it is asked."""
 
     ASKED = "asked"
     HELD = "held"
@@ -155,7 +155,7 @@ class HostState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a host is not asked any more: how a chain ends for it, and the words."""
+    """The reason why a host is not asked any more: how a chain ends for it, and the words."""
 
     end: ChainEnd
     words: str
@@ -163,7 +163,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How one host is being asked."""
+    """The pace of requests to one host."""
 
     allowance: Allowance = Allowance()
     crawl_delay_s: float = 0.0
@@ -247,12 +247,12 @@ class Pace:
         most = DEAD_AFTER_ANSWERS if self.has_answered else DEAD_AFTER
         if not is_tried and pace.failures < most and pace.unconnected < DEAD_AFTER:
             return pace
-        told = f"not asked: no answer {pace.failures} times in a row, the last time {words}"
+        description = f"not asked: no answer {pace.failures} times in a row, the last time {words}"
         if is_tried:
-            reason = Reason(end, f"{told}; that was the last try")
+            reason = Reason(end, f"{description}; that was the last try")
             return replace(pace, state=HostState.GIVEN_UP, reason=reason)
         try_from = now + min(patience.backoff(DEAD_AFTER), patience.longest_wait_s)
-        return replace(pace, state=HostState.HELD, try_from=try_from, reason=Reason(end, told))
+        return replace(pace, state=HostState.HELD, try_from=try_from, reason=Reason(end, description))
 
     def ended(self) -> Pace:
         """A request came to an end that says nothing of the host: it was stopped, or our own rules held it back."""

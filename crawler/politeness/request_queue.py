@@ -1,4 +1,4 @@
-"""Which request leaves Scrapy's queue next: the next host's whose turn may come, and no more of them than can go out.
+"""Scrapy's queue of requests: next leaves one for the next host with a free slot, and no more than can go out.
 
 Scrapy counts what it downloads by host name, and only once robots.txt is there. So a slow host, or a dead one, could
 fill all the places there are while others wait. Here each host, with its scheme and port, has a slot of its own and

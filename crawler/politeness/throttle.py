@@ -60,7 +60,7 @@ class _Host:
     failures: int = 0
     given_up: str | None = None
     told_given_up: str | None = None
-    """What was last told of that."""
+    """The last words about that."""
 
     def traffic(self) -> HostTraffic:
         """Return what went to it since this was last called."""
@@ -111,8 +111,8 @@ class HostThrottle:
     def of(cls, settings: BaseSettings, files: HostFiles | None = None) -> HostThrottle:
         """The governor that Scrapy's *settings* ask for."""
         hosts = {
-            name: Allowance(float(told["interval"]), int(told["concurrency"]))
-            for name, told in settings.getdict("ARKAUDIT_HOSTS").items()
+            name: Allowance(float(options["interval"]), int(options["concurrency"]))
+            for name, options in settings.getdict("ARKAUDIT_HOSTS").items()
         }
         routes = Routes.parse(settings.getlist("ARKAUDIT_CONNECT_TO"), only=settings.getbool("ARKAUDIT_ONLY_ROUTED"))
         guard = AddressGuard.allowing(settings.getlist("ARKAUDIT_ALLOW_ADDRESSES"))
@@ -321,7 +321,7 @@ class HostThrottle:
 
 
 class HostSlot:
-    """One request to a host, from the moment it may start to its end; what came of it must be told."""
+    """One request to a host, from the moment it may start to its end; what came of it must be reported."""
 
     def __init__(self, throttle: HostThrottle, host: _Host, url: str) -> None:
         self._throttle = throttle
@@ -371,9 +371,9 @@ class HostSlot:
     def failed(self, end: ChainEnd, words: str) -> None:
         """The request got no answer; *words* say what it ran into."""
         throttle, host = self._throttle, self._host
-        told = f"{words} ({self._url})"
+        description = f"{words} ({self._url})"
         self._after = host.pace = host.pace.failed(
-            end, told, throttle._clock(), throttle._patience, is_sent=self._is_sent
+            end, description, throttle._clock(), throttle._patience, is_sent=self._is_sent
         )
         host.failures += 1
 

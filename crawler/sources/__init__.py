@@ -1,1 +1,1 @@
-"""Where a crawl goes: what a document is as a source, what it leads to, and which of that is asked for."""
+"""Sources: what a document is as a source, what it leads to, and which of that is asked for."""

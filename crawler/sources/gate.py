@@ -58,7 +58,7 @@ _Known = tuple[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the user says of how far a crawl goes."""
+    """The user's rules for how far a crawl goes."""
 
     depth: int | None = None
     """Steps from a seed; None for the limit that keeps from traps."""
@@ -72,7 +72,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """What a document leads to, and why it doesn't lead further."""
+    """The requests that a document leads to, and why it doesn't lead further."""
 
     leads: tuple[CrawlRequest, ...] = ()
     """In order, each once; some may be known already."""

@@ -40,17 +40,17 @@ def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
     ['https://a.example/x.pdf']
     """
     try:
-        told = json.loads(decode(data).text)
+        resource = json.loads(decode(data).text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(told, dict) or "iiif.io/api/presentation/" not in str(told.get("@context", "")):
+    if not isinstance(resource, dict) or "iiif.io/api/presentation/" not in str(resource.get("@context", "")):
         return None
-    kind = _kind(told)
+    kind = _kind(resource)
     if kind not in ("Collection", "Manifest"):
         return None
-    further = dict.fromkeys(_joined(url, _members(told, "Collection"))) if kind == "Collection" else {}
-    listed = dict.fromkeys(_joined(url, _members(told, "Manifest"))) if kind == "Collection" else {}
-    about = dict.fromkeys(_joined(url, _about(told)))
+    further = dict.fromkeys(_joined(url, _members(resource, "Collection"))) if kind == "Collection" else {}
+    listed = dict.fromkeys(_joined(url, _members(resource, "Manifest"))) if kind == "Collection" else {}
+    about = dict.fromkeys(_joined(url, _about(resource)))
     items = [*listed, *(each for each in about if each not in listed)]
     findings = []
     if len(items) > MOST_ITEMS:
@@ -84,9 +84,9 @@ def _members(collection: dict[str, Any], kind: str) -> Iterator[Any]:
 _KIND_OF_KEY = {"collections": "Collection", "manifests": "Manifest"}
 
 
-def _about(told: dict[str, Any]) -> Iterator[Any]:
-    sequences = [each for each in _several(told.get("sequences")) if isinstance(each, dict)]  # version 2
-    for part in (told, *sequences):
+def _about(resource: dict[str, Any]) -> Iterator[Any]:
+    sequences = [each for each in _several(resource.get("sequences")) if isinstance(each, dict)]  # version 2
+    for part in (resource, *sequences):
         for key in _ABOUT:
             for each in _several(part.get(key)):
                 media_type = str(each.get("format", "")) if isinstance(each, dict) else ""
@@ -106,8 +106,8 @@ def _id(value: Any) -> Any:
 
 def _kind(value: dict[str, Any]) -> str:
     """The type without the prefix that it has in version 2: ``Collection``, ``Manifest`` …"""
-    told = value.get("type") or value.get("@type")
-    return told.removeprefix("sc:") if isinstance(told, str) else ""
+    type_name = value.get("type") or value.get("@type")
+    return type_name.removeprefix("sc:") if isinstance(type_name, str) else ""
 
 
 def _joined(url: str, targets: Iterator[Any]) -> Iterator[str]:

@@ -30,7 +30,7 @@ _VALUED = frozenset({"max-image-preview", "max-snippet", "max-video-preview", "u
 
 @dataclass(frozen=True, slots=True)
 class Headers:
-    """What the headers of an answer may say about where it leads, each as often as it came."""
+    """The headers of an answer that may hold links, each as often as it came."""
 
     link: Sequence[str] = ()
     x_robots_tag: Sequence[str] = ()
@@ -135,7 +135,7 @@ def _header_links(values: Sequence[str]) -> Iterator[tuple[str, frozenset[str]]]
     """The links of Link headers in order, each with its relations."""
     for value in values:
         for link in _LINK.finditer(value):
-            told = {
+            parameters = {
                 each["name"].lower(): each["quoted"] or each["token"] or "" for each in _PARAMETER.finditer(link[2])
             }
-            yield link["target"], frozenset(told.get("rel", "").lower().split())
+            yield link["target"], frozenset(parameters.get("rel", "").lower().split())

@@ -9,7 +9,7 @@ from extractors.document_model import Finding
 
 
 class SourceKind(StrEnum):
-    """What a document is as a source of further ones; before a seed (``oai:https://…``) it is an order."""
+    """The kind of a document as a source of further ones; before a seed (``oai:https://…``) it is an order."""
 
     PAGE = "page"
     SITEMAP = "sitemap"
@@ -21,7 +21,7 @@ class SourceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ListedItem:
-    """What a source lists."""
+    """One item that a source lists."""
 
     url: str
     """As it is sent."""
@@ -41,7 +41,7 @@ class ListedRecord:
 
 @dataclass(frozen=True, slots=True)
 class SourceReading:
-    """What one document is as a source."""
+    """The reading of one document as a source."""
 
     kind: SourceKind
     items: tuple[ListedItem, ...] = ()

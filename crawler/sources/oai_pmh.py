@@ -43,7 +43,7 @@ _NO_FAULT = frozenset({"noRecordsMatch"})
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which records of a repository are asked for."""
+    """The records of a repository that are asked for."""
 
     prefix: str = "oai_dc"
     set: str | None = None
@@ -65,9 +65,9 @@ def harvest_url(url: str, selection: Selection) -> str:
     """
     if _argument(url, "verb").lower() in _RECORD_VERBS:
         return url
-    told = {"metadataPrefix": selection.prefix, "set": selection.set}
-    told |= {"from": selection.since, "until": selection.until}
-    return _with_arguments(url, {"verb": "ListRecords", **{name: value for name, value in told.items() if value}})
+    arguments = {"metadataPrefix": selection.prefix, "set": selection.set}
+    arguments |= {"from": selection.since, "until": selection.until}
+    return _with_arguments(url, {"verb": "ListRecords", **{name: value for name, value in arguments.items() if value}})
 
 
 def next_url(url: str, token: str) -> str:
@@ -114,7 +114,7 @@ def _breaks_off(data: bytes) -> bool:
 
 @dataclass(slots=True)
 class _Found:
-    """What an answer holds, as far as it was read."""
+    """The content of an answer, as far as it was read."""
 
     records: list[ListedRecord] = field(default_factory=list)
     items: list[ListedItem] = field(default_factory=list)
@@ -127,8 +127,10 @@ class _Found:
     def add(self, record: Element, url: str) -> None:
         """Take one record."""
         header = record.find(_HEADER)
-        told = (text_of(child) for child in header if local_name(child) == "identifier") if header is not None else ()
-        identifier = next(iter(told), "")
+        identifiers = (
+            (text_of(child) for child in header if local_name(child) == "identifier") if header is not None else ()
+        )
+        identifier = next(iter(identifiers), "")
         self.listed.append(identifier)
         holder = record.find(_METADATA)
         metadata = next((each for each in holder if isinstance(each.tag, str)), None) if holder is not None else None
@@ -209,5 +211,5 @@ def _with_arguments(url: str, arguments: dict[str, str]) -> str:
     """*url* with these arguments of the protocol in place of those that it has; what else it says stays."""
     before, _, query = url.partition("#")[0].partition("?")
     others = [pair for pair in query.split("&") if pair and pair.partition("=")[0].lower() not in _ARGUMENTS]
-    told = [f"{name}={quote(value, safe='')}" for name, value in arguments.items()]
-    return f"{before}?{'&'.join([*others, *told])}"
+    own = [f"{name}={quote(value, safe='')}" for name, value in arguments.items()]
+    return f"{before}?{'&'.join([*others, *own])}"

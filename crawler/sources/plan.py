@@ -15,7 +15,7 @@ from crawler.sources.traps import Traps
 
 @dataclass(frozen=True, slots=True)
 class CrawlPlan:
-    """Where a crawl begins, how its seeds are to be read, and how far it goes."""
+    """The plan of a crawl: where it begins, how its seeds are to be read, and how far it goes."""
 
     year: int
     """Of the day on which it began: what a calendar's future is counted from."""

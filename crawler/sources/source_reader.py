@@ -20,7 +20,7 @@ _INLINE_BYTES = 2**16
 
 @dataclass(frozen=True, slots=True)
 class SourceReader:
-    """What is asked of each document: whether it is a source, and what it leads to."""
+    """Reads each document as a source, if it is one, and the links that it leads to."""
 
     worker: SourceWorker
     selection: Selection
@@ -28,13 +28,13 @@ class SourceReader:
 
     async def read(self, data: bytes, *, url: str, order: SourceKind | None, harvests: bool) -> SourceReading | None:
         """As `read_source`; what kills its reader is a finding."""
-        told = {"url": url, "order": order, "harvests": harvests, "selection": self.selection}
+        options = {"url": url, "order": order, "harvests": harvests, "selection": self.selection}
         if len(data) <= _INLINE_BYTES:
-            return read_source(data, **told)  # type: ignore[arg-type]
+            return read_source(data, **options)  # type: ignore[arg-type]
         if order is None and source_kind(unpacked_head(data)) is None:
             return None
         try:
-            return await asyncio.to_thread(self.worker.call, data, **told)
+            return await asyncio.to_thread(self.worker.call, data, **options)
         except WorkerError as failure:
             fault = Finding("unreadable-source", f"its reader failed: {failure}")
             return SourceReading(order or SourceKind.PAGE, findings=(fault,), is_faulty=True)
@@ -43,6 +43,6 @@ class SourceReader:
 def unpacked_head(data: bytes) -> bytes:
     """The beginning of *data* without gzip around it: enough to tell whether it is a source.
 
-    A list is told by all of its lines; of a long one the first must do here, and the reader looks at the rest.
+    A list is recognized by all of its lines; of a long one the first must do here, and the reader looks at the rest.
     """
     return unpacked(data[:_INLINE_BYTES])[:_INLINE_BYTES].rpartition(b"\n")[0] or unpacked(data[:_INLINE_BYTES])

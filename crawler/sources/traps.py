@@ -1,7 +1,7 @@
-"""Pure: URLs that a crawl could follow for ever, each told by a stated rule, and how far it goes before it refuses.
+"""Pure: URLs that a crawl could follow for ever, each known by a stated rule, and how far it goes before it refuses.
 
 The limits are wide: the lists of honest repositories (`tests/vectors/honest_urls.json`) pass through untouched. What is
-refused is counted and told; `--exclude` refuses more, and nothing here is a verdict about a site.
+refused is counted and reported; `--exclude` refuses more, and nothing here is a verdict about a site.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crawler.sources.canonical import names_session, same_document
 
 
 class Rule(StrEnum):
-    """Why a link is not followed, as the kind of the finding that tells it."""
+    """The rule by which a link is not followed, as the kind of its finding."""
 
     URL_LENGTH = "trap-url-length"
     PATH_LENGTH = "trap-path-length"

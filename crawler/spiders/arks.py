@@ -1,4 +1,4 @@
-"""Asks about every ARK: its object, its metadata, and what a name that can't exist is told. It decides nothing."""
+"""Asks about every ARK: its object, its metadata, and a name that can't exist. It decides nothing."""
 
 from __future__ import annotations
 

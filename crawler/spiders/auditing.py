@@ -1,4 +1,4 @@
-"""What both spiders have: what they ask for and record, how they wait, and how they stop at once."""
+"""The base of both spiders: what they ask for and record, how they wait, and how they stop at once."""
 
 from __future__ import annotations
 

@@ -260,11 +260,13 @@ class DocumentsSpider(AuditSpider):
     def _asks_again(self, request: Request) -> bool:
         """Return whether what *request* ran into may pass, and the document is asked for once more after a while."""
         hops, end, _ = chain_of(request)
-        told = request.cb_kwargs
-        wait_s = next_fetch(hops, end, told["attempt"], self._patience)
+        kwargs = request.cb_kwargs
+        wait_s = next_fetch(hops, end, kwargs["attempt"], self._patience)
         if wait_s is None or self.is_stopping:
             return False
-        again = self._request(told["crawl_request"], attempt=told["attempt"] + 1, earlier=(*told["earlier"], *hops))
+        again = self._request(
+            kwargs["crawl_request"], attempt=kwargs["attempt"] + 1, earlier=(*kwargs["earlier"], *hops)
+        )
         self.ask_later(again, wait_s)
         return True
 

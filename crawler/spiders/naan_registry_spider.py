@@ -23,7 +23,7 @@ from crawler.wire.middlewares import chain_of
 
 @dataclass(frozen=True, slots=True)
 class RegistryAnswer:
-    """What a chain of requests for the registry ended in."""
+    """The end of a chain of requests for the registry."""
 
     hops: tuple[Hop, ...]
     end: ChainEnd

@@ -1,4 +1,4 @@
-"""What Scrapy hands over, as the plain values that are decided on."""
+"""Responses of Scrapy as the plain values that are decided on."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is kept, and what is still to be asked for: one SQLite file."""
+"""The store: everything observed, and everything still to be asked for, in one SQLite file."""

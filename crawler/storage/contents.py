@@ -1,4 +1,4 @@
-"""What of a store's rows can't be read: each cell against its column, each row against what is made of it."""
+"""Checks for rows of a store that can't be read: each cell against its column, each row against its record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from crawler.mention_rows import mention_of, unresolved_of
 from crawler.observations import Hop
 from crawler.storage.stored_rows import observation_in, tls_result_in
 
-#: So many rows are told of each table; the first tell enough.
+#: So many rows of each table are reported; the first show enough.
 _MOST_ROWS: Final = 5
 _ROWS_AT_ONCE: Final = 500
 #: JSON that is a list; all other JSON is an object.
@@ -46,12 +46,12 @@ def unreadable_rows(connection: Connection) -> Iterator[str]:
 def _bad_cells(connection: Connection, table: Table) -> Iterator[str]:
     key = next(iter(table.primary_key)).name
     columns = list(table.columns)
-    told = ", ".join(f"typeof({each.name}), CAST({each.name} AS BLOB)" for each in columns)
+    cells_sql = ", ".join(f"typeof({each.name}), CAST({each.name} AS BLOB)" for each in columns)
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
     count = 0
     with closing(raw.cursor()) as cursor:
-        for number, *cells in cursor.execute(f"SELECT {key}, {told} FROM {table.name}"):
+        for number, *cells in cursor.execute(f"SELECT {key}, {cells_sql} FROM {table.name}"):
             for column, kind, data in zip(columns, cells[::2], cells[1::2], strict=True):
                 fault = _fault(column, kind, data)
                 if fault:
@@ -124,8 +124,8 @@ def _hops_of(row: Any) -> None:
 
 
 def _lists_of_text(row: Any) -> None:
-    for told in (row.object_evidence, row.metadata_evidence, row.commitment_evidence, row.remarks, row.rests_on):
-        if not all(isinstance(each, str) for each in told):
+    for values in (row.object_evidence, row.metadata_evidence, row.commitment_evidence, row.remarks, row.rests_on):
+        if not all(isinstance(each, str) for each in values):
             raise ValueError("a list of texts was expected")
 
 

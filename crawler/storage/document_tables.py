@@ -39,7 +39,7 @@ from extractors.ark import Ark
 from extractors.document_model import Finding
 from extractors.mentions.mention import STANDS_WHOLE
 
-#: Documents that could not be read, of which a run is told by name.
+#: The number of unreadable documents that a run names.
 _MOST_UNREAD = 100
 _NEWEST_DOCUMENT = select(func.max(schema.document.c.document_id))
 _LATER_DOCUMENTS = select(schema.document.c.document_id, schema.document.c.url).where(
@@ -54,7 +54,7 @@ _is_open = and_(
 
 
 class DocumentTables(Database):
-    """What is kept of documents, mentions and findings."""
+    """The tables of documents, mentions and findings."""
 
     def _record_documents(self, connection: Connection, run_id: int, documents: Sequence[DocumentRecord]) -> None:
         """Record those that are not there yet, with what belongs to them: a statement a table, not a row."""

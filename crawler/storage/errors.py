@@ -1,4 +1,4 @@
-"""What can be wrong with a store."""
+"""Errors of a store."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _CHECK_AFTER_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much of a run is in memory at most; the rest waits in the store."""
+    """The most of a run that is in memory; the rest waits in the store."""
 
     in_hand: int = 2000
     """Entries that were handed out and have no outcome yet."""

@@ -22,7 +22,7 @@ _PAGE = 1000
 
 
 class Frontier:
-    """What one spider of a run has still to ask for."""
+    """The requests that one spider of a run has still to send."""
 
     def __init__(self, store: Store, run_id: int, spider: str) -> None:
         self._store = store

@@ -26,7 +26,7 @@ CLAIM = timedelta(hours=1)
 
 
 class FrontierState(StrEnum):
-    """How far an entry is."""
+    """The state of an entry."""
 
     WAITING = "waiting"
     CLAIMED = "claimed"

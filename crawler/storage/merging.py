@@ -16,7 +16,7 @@ _APART = (schema.provenance, schema.ark, schema.policy, schema.triage, *DERIVED)
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What came of bringing another store in."""
+    """The result of bringing another store in."""
 
     brought: int
     """Runs that are new here."""

@@ -76,7 +76,7 @@ def plain_copy(path: Path, copy: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the first bytes of a database say it is."""
+    """The kind of a database, by its first bytes."""
 
     version: int
     application: int
@@ -141,8 +141,8 @@ def run_key(run: Mapping[str, object]) -> str:
     >>> run_key({"command": "run", "started_at": "2026-11-21T00:00:00.000+00:00", "version": "0", "seeds": ["a"]})
     '23c27bec-ffed-576d-962d-494f538149a2'
     """
-    told = [run.get(name) for name in ("started_at", "command", "version", "resolver", "user_agent", "seeds")]
-    return str(uuid5(NAMESPACE_URL, f"urn:arkaudit:run:{told!r}"))
+    values = [run.get(name) for name in ("started_at", "command", "version", "resolver", "user_agent", "seeds")]
+    return str(uuid5(NAMESPACE_URL, f"urn:arkaudit:run:{values!r}"))
 
 
 #: What leads from a version to the next.

@@ -25,7 +25,7 @@ from crawler.storage.stored_rows import observation_in, observation_values, tls_
 
 
 class ObservationTables(Database):
-    """What is kept of answers, certificates, pauses and traffic."""
+    """The tables of answers, certificates, pauses and traffic."""
 
     def _record_observations(self, connection: Connection, run_id: int, observations: Sequence[Observation]) -> None:
         """Record those that are not there yet: a statement for all."""
@@ -119,7 +119,7 @@ class ObservationTables(Database):
                 yield tls_result_in(row)
 
     def tls_result_of_day(self, host: str, port: int, *, day: str, means: str) -> TlsResult | None:
-        """Return what a handshake with a host told on a *day* (ISO 8601, UTC) in any run, by these *means*, if
+        """Return the result of a handshake with a host on a *day* (ISO 8601, UTC) in any run, by these *means*, if
         one did.
         """
         probe = schema.tls_probe.c

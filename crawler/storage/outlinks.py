@@ -1,4 +1,4 @@
-"""What documents link to, kept as keys, and which of them has found each other in the end.
+"""The links of documents, kept as keys, and which document has found which in the end.
 
 The only place that reads or writes the table `outlinks`.
 """

@@ -17,9 +17,9 @@ COMMIT_AT_ITEMS = 100
 
 
 class Recorder:
-    """Records what one spider observes, in the order in which it is told; what belongs together is never split.
+    """Records what one spider observes, in the order in which it is given; what belongs together is never split.
 
-    Used within a running event loop. When the store can't be written any more, *failed* is told, once, and nothing
+    Used within a running event loop. When the store can't be written any more, *failed* is called, once, and nothing
     further is recorded.
     """
 

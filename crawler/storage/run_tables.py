@@ -46,7 +46,7 @@ class Run:
 
 
 class RunTables(Database):
-    """What is kept of runs."""
+    """The tables of runs."""
 
     def begin_run(
         self,

@@ -1,4 +1,4 @@
-"""Folders beside a store for what is needed for a moment: they are held, so that what a kill has left can be told."""
+"""Folders beside a store for what is needed for a moment: locked, so that those of a killed process are recognized."""
 
 from __future__ import annotations
 

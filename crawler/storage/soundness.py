@@ -1,4 +1,4 @@
-"""Whether a file is a store as we make it, before anything in it is believed: cheap enough for every opening.
+"""The test whether a file is a store as we make it, before anything in it is believed: cheap enough for every opening.
 
 A store can come from somebody else, or from a failing disk. SQLite itself then runs what stands in its schema: so no
 trigger is accepted, no view in a table's place, and no function in the schema is trusted.
@@ -87,7 +87,7 @@ def require_sound(execute: Execute, path: Path | None, *, is_current: bool = Tru
 
 
 def damage_in(path: Path) -> str | None:
-    """Return what is wrong with a store, in words, told at length; None for one that can be read."""
+    """Return what is wrong with a store, in words, at length; None for one that can be read."""
     if not path.is_file() or not is_ours(path):
         return None
     try:

@@ -76,12 +76,15 @@ def observation_values(run_id: int, ark_id: int, seen: Observation) -> dict[str,
 
 
 def _facts_json(facts: PageFacts) -> dict[str, Any]:
-    return {**asdict(facts), "arks": [list(named) for named in facts.arks], "told": dict(facts.told)}
+    fields = asdict(facts)
+    return {**fields, "arks": [list(named) for named in facts.arks], "told": dict(fields.pop("kernel_values"))}
 
 
-def _facts(told: dict[str, Any]) -> PageFacts:
-    arks = tuple((ark, place) for ark, place in told.get("arks", ()))
-    return PageFacts(**{**told, "arks": arks, "headings": tuple(told.get("headings", ()))})
+def _facts(fields: dict[str, Any]) -> PageFacts:
+    kept = {name: value for name, value in fields.items() if name != "told"}
+    arks = tuple((ark, place) for ark, place in fields.get("arks", ()))
+    headings = tuple(fields.get("headings", ()))
+    return PageFacts(**{**kept, "arks": arks, "headings": headings, "kernel_values": fields.get("told", {})})
 
 
 def tls_result_in(row: Row[Any]) -> TlsResult:

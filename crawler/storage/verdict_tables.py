@@ -28,7 +28,7 @@ from crawler.storage.database import PAGE, Database
 
 
 class VerdictTables(Database):
-    """What is kept of verdicts, and of known problems."""
+    """The tables of verdicts and of known problems."""
 
     def record_verdicts(self, run_id: int, verdicts: Iterable[Verdict]) -> None:
         """Record what all observations of a run amount to, in place of what fewer of them did before.
@@ -120,5 +120,5 @@ class VerdictTables(Database):
 def _replacing_verdict() -> Insert:
     """The statement that records a verdict, in place of an earlier one about the same."""
     new = insert(schema.verdict)
-    told = {column.name: new.excluded[column.name] for column in schema.verdict.c if not column.primary_key}
-    return new.on_conflict_do_update(index_elements=["run_id", "request_url"], set_=told)
+    values = {column.name: new.excluded[column.name] for column in schema.verdict.c if not column.primary_key}
+    return new.on_conflict_do_update(index_elements=["run_id", "request_url"], set_=values)

@@ -1,1 +1,1 @@
-"""What the answers amount to: the verdict on the three services, by rules without a network."""
+"""The verdict on the three services, by rules without a network."""

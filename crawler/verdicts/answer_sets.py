@@ -23,7 +23,7 @@ SHARED = frozenset({*_CONTROLS, Question.POLICY_LINK, Question.WELL_KNOWN})
 
 @dataclass(slots=True)
 class AnswerSet:
-    """What was answered about one ARK at one URL; the last attempt at each question is the answer."""
+    """The answers about one ARK at one URL; the last attempt at each question is the answer."""
 
     last: dict[Question, AnswerFacts] = field(default_factory=dict)
     earlier: list[Observation] = field(default_factory=list)

@@ -22,7 +22,7 @@ from extractors.normalize import NotAnArk
 
 
 class FormState(StrEnum):
-    """What an answer means for the existence of one form."""
+    """The meaning of an answer for the existence of one form."""
 
     UNASKED = "unasked"
     LIVES = "lives"
@@ -77,7 +77,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Arbitration:
-    """Which form lives, if one does, and why, in words for a librarian."""
+    """The form that lives, if one does, and why, in words for a librarian."""
 
     form: Form | None
     evidence: tuple[str, ...]

@@ -37,8 +37,8 @@ class RunFindings:
     def hear(self, verdict: Verdict) -> None:
         """Take note of one more verdict."""
         if verdict.did_you_mean is not None:
-            told = "; ".join(verdict.did_you_mean.evidence)
-            self._meant.append((str(verdict.ark), Finding("did-you-mean", f"{verdict.did_you_mean.ark}: {told}")))
+            evidence = "; ".join(verdict.did_you_mean.evidence)
+            self._meant.append((str(verdict.ark), Finding("did-you-mean", f"{verdict.did_you_mean.ark}: {evidence}")))
         if FAMILY_OF[verdict.object.outcome] is not Family.WORKS:
             return
         self._of_others += _foreign(verdict)

@@ -214,8 +214,8 @@ def _everybodys(facts: MetadataFacts) -> str:
 def _too_little(facts: MetadataFacts) -> str:
     if not facts.answered:
         return f"{facts.asked} gave {_kind(facts.answer.seen)} that answers none of who, what and when"
-    told = ", ".join(facts.answered)
-    return f"{facts.asked} gave {_kind(facts.answer.seen)} that tells too little to be a description: {told}"
+    answered = ", ".join(facts.answered)
+    return f"{facts.asked} gave {_kind(facts.answer.seen)} that tells too little to be a description: {answered}"
 
 
 def _about_record(facts: MetadataFacts) -> Iterator[str]:

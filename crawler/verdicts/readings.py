@@ -48,7 +48,7 @@ class AwaitedReading:
 
 @dataclass(frozen=True, slots=True)
 class SettledReading:
-    """Which of several readings lives, if one does, and why."""
+    """The one of several readings that lives, if one does, and why."""
 
     reading: CandidateReading | None
     evidence: tuple[str, ...]
@@ -134,7 +134,7 @@ def next_reading(
     """The reading to ask about next, whether to wait for one, or None when all that helps is known.
 
     *heard* has the answer about each URL that was asked for, None while it is on its way; *controls* what a name that
-    can't exist is told beside each. What was *meant* is asked about when every reading fails.
+    can't exist is asked about beside each. What was *meant* is asked about when every reading fails.
     """
     if any(each.url in heard and heard[each.url] is None for each in readings):
         return AwaitedReading()
@@ -185,8 +185,8 @@ def meant_instead(
     if found is None or found.verdict is None:
         return None
     url = next(reading.url for reading, form in zip(meant, candidates, strict=True) if form is found)
-    told = (f"the check character of {found.ark} is right", *found.verdict.evidence)
-    return Meant(found.ark, url, told)
+    evidence = (f"the check character of {found.ark} is right", *found.verdict.evidence)
+    return Meant(found.ark, url, evidence)
 
 
 def _in_lower_case(readings: Sequence[CandidateReading], forms: Sequence[Form]) -> Meant | None:
@@ -195,11 +195,11 @@ def _in_lower_case(readings: Sequence[CandidateReading], forms: Sequence[Form]) 
     for reading, form in zip(readings[1:], forms[1:], strict=True):
         is_it = str(reading.ark) == str(first.ark).lower() and form.state is FormState.LIVES
         if is_it and form.verdict is not None and first.state is FormState.FAILS:
-            told = (
+            evidence = (
                 "it is all in capitals, and names are case-sensitive",
                 *form.verdict.evidence,
             )
-            return Meant(reading.ark, reading.url, told)
+            return Meant(reading.ark, reading.url, evidence)
     return None
 
 

@@ -68,17 +68,17 @@ def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
     """Return what is wrong with the certificates of the hosts on the way, each once; the object was reached all the
     same.
     """
-    told = set()
+    hosts = set()
     for hop in hops:
         if _scheme(hop.url) != "https":
             continue
         host = (_host(hop.url), _port(hop.url) or 443)
         result = tls.get(host)
-        if result is not None and result.trusted is None and result.reason == _LATE and host not in told:
-            told.add(host)
+        if result is not None and result.trusted is None and result.reason == _LATE and host not in hosts:
+            hosts.add(host)
             yield f"certificate not probed: that of {host[0]} was not seen in time, which says nothing of it"
-        if result is not None and result.trusted is False and host not in told:
-            told.add(host)
+        if result is not None and result.trusted is False and host not in hosts:
+            hosts.add(host)
             yield f"the certificate of {host[0]} {_TLS_WORDS.get(result.reason, 'does not hold')} ({result.reason})"
 
 
@@ -118,7 +118,7 @@ def is_resolvers(hop: Hop, following: Hop) -> bool:
 def _domain_remarks(hops: Sequence[Hop]) -> Iterator[str]:
     """That the last redirect of all led to another registered domain than the one before, as when a site has moved.
 
-    A resolver's own redirect is meant to: only what happens behind it is told, and a resolver that left for another
+    A resolver's own redirect is meant to: only what happens behind it is remarked, and a resolver that left for another
     domain before it had been asked anything.
     """
     for number, (hop, following) in enumerate(pairwise(hops)):

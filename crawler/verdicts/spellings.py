@@ -29,7 +29,7 @@ _UNKNOWN: Final = "zzqqxx"
 
 
 class SpellingTreatment(StrEnum):
-    """How another form of an ARK was answered, beside the form in which it was found."""
+    """The treatment of another form of an ARK, beside the form in which it was found."""
 
     SAME = "same"
     """With the same answer: the two forms are one ARK to this resolver."""
@@ -94,7 +94,7 @@ class SpellingAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SpellingFinding:
-    """How one form was treated, what that means for the rules, and why."""
+    """The finding about one form: its treatment, what that means for the rules, and why."""
 
     treatment: SpellingTreatment
     conforms: bool | None

@@ -48,7 +48,7 @@ from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 from extractors.ark import Ark
 from extractors.naan import RegistryEntry
 
-#: What the success of another way to ask means for the object, when the first way fails, and how it is told.
+#: What the success of another way to ask means for the object, when the first way fails, and the words for it.
 WAYS: Mapping[Question, tuple[str, str]] = {
     Question.NO_SLASH: ("without its trailing slash:", "the resolver takes a trailing slash for part of the name"),
     Question.HYPHENS: ("without its hyphens:", "the resolver takes hyphens for part of the name"),
@@ -81,7 +81,7 @@ _UNASKED_METADATA: Mapping[Family, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ObjectAccess:
-    """Which answer stands for the object, by which way it was had, and the verdict on it."""
+    """The answer that stands for the object, the way by which it came, and the verdict on it."""
 
     way: Question
     answer: AnswerFacts
@@ -135,7 +135,7 @@ def unasked(ark: Ark, request_url: str) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class VerdictContext:
-    """What else a run knows that bears on the verdict about one ARK."""
+    """The rest of a run that bears on the verdict about one ARK."""
 
     control: AnswerFacts | None = None
     """What the same resolver answers for a name that can't exist, under the same NAAN and shoulder where it can be."""
@@ -201,20 +201,20 @@ def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContex
     A way counts only while the one before it fails: what blocks a program is not mended by asking elsewhere.
     """
     first = _access(Question.OBJECT, answers[Question.OBJECT], around, answers)
-    told = [*first.verdict.evidence, *_about_attempts(first, around.earlier)]
+    evidence = [*first.verdict.evidence, *_about_attempts(first, around.earlier)]
     if first.family in (Family.WORKS, Family.NOT_JUDGED):
-        return _with_evidence(first, told)
+        return _with_evidence(first, evidence)
     for way in ACCESS[1:]:
         if way not in answers:
             continue
         other = _access(way, answers[way], around, answers)
         how, *more = other.verdict.evidence
-        told += [f"{WAYS[way][0]} {how}", *more, *_about_attempts(other, around.earlier)]
+        evidence += [f"{WAYS[way][0]} {how}", *more, *_about_attempts(other, around.earlier)]
         if other.family is Family.WORKS:
             outcome = ObjectOutcome.WORKS_ELSEWHERE if way in _ELSEWHERE else other.verdict.outcome
             found = replace(other, verdict=replace(other.verdict, outcome=outcome))
-            return _with_evidence(found, told)
-    return _with_evidence(first, told)
+            return _with_evidence(found, evidence)
+    return _with_evidence(first, evidence)
 
 
 def _access(
@@ -229,8 +229,8 @@ def _access(
     return ObjectAccess(way, answer, verdict)
 
 
-def _with_evidence(access: ObjectAccess, told: Sequence[str]) -> ObjectAccess:
-    return replace(access, verdict=replace(access.verdict, evidence=tuple(told)))
+def _with_evidence(access: ObjectAccess, evidence: Sequence[str]) -> ObjectAccess:
+    return replace(access, verdict=replace(access.verdict, evidence=tuple(evidence)))
 
 
 def _about_attempts(access: ObjectAccess, earlier: Iterable[Observation]) -> Iterator[str]:
@@ -260,7 +260,7 @@ def _span(attempts: Sequence[Observation]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What an object's answers to inflections amount to, as far as it was asked: what to ask next rests on it."""
+    """The outcomes of an object's answers to inflections, as far as it was asked: what to ask next rests on them."""
 
     by: Question | None = None
     """The inflection that was answered with a description."""
@@ -336,10 +336,10 @@ def _naan_policy(registered: RegistryEntry | None) -> Mapping[str, Any]:
     if registered is None:
         return {}
     policy = registered.policy
-    told = {"practices": list(policy.practices), "org_type": policy.org_type, "url": policy.url}
+    fields = {"practices": list(policy.practices), "org_type": policy.org_type, "url": policy.url}
     if not (policy.practices or policy.url):
         return {}
-    return {"of": registered.key, "organization": registered.organization, **told}
+    return {"of": registered.key, "organization": registered.organization, **fields}
 
 
 # -- remarks

@@ -1,1 +1,1 @@
-"""What goes over the wire, to which addresses, and what comes back."""
+"""Requests and answers on the wire, and the addresses that may be reached."""

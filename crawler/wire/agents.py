@@ -1,4 +1,4 @@
-"""What Twisted and Scrapy make of a request, put right: exact targets, guarded addresses, long headers, told timeouts.
+"""Agents of Twisted and Scrapy put right: exact targets, guarded addresses, long headers, distinct timeouts.
 
 Scrapy's own agents rebuild the target from a parsed URL and so lose a bare ``?``, which is a question of its own
 (draft-kunze-ark-10, 6). The seams used here are private to Scrapy 2.19, to which the project is pinned; tests that

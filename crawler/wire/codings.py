@@ -26,7 +26,7 @@ _CODINGS: Mapping[str, tuple[Compression, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What came out of a body."""
+    """The decoded content of a body."""
 
     data: bytes
     fault: str = ""
@@ -80,7 +80,7 @@ class _Bomb(Exception):
 
 
 class _Sips:
-    """A body in small pieces, so that it can be told how much of it made how much content."""
+    """A body in small pieces, so that the ratio of its size to the content is known."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body

@@ -152,8 +152,8 @@ def _urls_of(item: object) -> Iterator[str]:
     """The URLs of the hosts that a record is about."""
     yield from (hop.url for hop in getattr(item, "hops", ()))
     for name in ("url", "found_on", "host"):
-        if isinstance(told := getattr(item, name, None), str):
-            yield told
+        if isinstance(url := getattr(item, name, None), str):
+            yield url
 
 
 def verifying_policy(ca_file: str | None) -> Any:

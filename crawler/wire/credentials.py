@@ -55,7 +55,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What one origin is sent besides; its values are never shown."""
+    """The secret that one origin is sent; its values are never shown."""
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     cookies: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -102,9 +102,9 @@ def _in(value: str) -> Iterable[str]:
             data = base64.b64decode(token, validate=True)
         except ValueError:
             return
-        told = _text(data)
-        yield told
-        yield told.partition(":")[2]
+        text = _text(data)
+        yield text
+        yield text.partition(":")[2]
     elif ":" in token and " " not in token:  # ``ApiKey id:key``
         yield token.partition(":")[2]
 
@@ -126,8 +126,8 @@ def of_proxy(url: str) -> Credential:
     if not at:
         return Credential()
     user, _, password = userinfo.partition(":")
-    told = f"{unquote(user)}:{unquote(password)}".encode()
-    return Credential({"Proxy-Authorization": f"Basic {base64.b64encode(told).decode()}"})
+    user_and_password = f"{unquote(user)}:{unquote(password)}".encode()
+    return Credential({"Proxy-Authorization": f"Basic {base64.b64encode(user_and_password).decode()}"})
 
 
 @dataclass(frozen=True, slots=True)

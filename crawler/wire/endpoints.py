@@ -39,7 +39,7 @@ class NameNotRouted(ArkauditError):
 
 
 def refused_unasked(host: str, port: int, routes: Routes, guard: AddressGuard) -> Exception | None:
-    """Return why *host* must not be reached, as far as can be told without looking it up; a name is told when
+    """Return why *host* must not be reached, as far as is known without looking it up; a name is refused when
     connected.
     """
     if routes.target(host, port) is not None:
@@ -131,9 +131,9 @@ class _Literal:
 def _resolve_at_once(receiver: _Sieve, address: str, port: int) -> IHostResolution:
     """Tell an address as its own only address."""
     resolution: Any = _Literal(address)
-    told: Any = IPv6Address("TCP", address, port) if ":" in address else IPv4Address("TCP", address, port)
+    resolved: Any = IPv6Address("TCP", address, port) if ":" in address else IPv4Address("TCP", address, port)
     receiver.resolutionBegan(resolution)
-    receiver.addressResolved(told)
+    receiver.addressResolved(resolved)
     receiver.resolutionComplete()
     return cast("IHostResolution", resolution)
 

@@ -1,4 +1,4 @@
-"""Pure: what a failed request was, told apart and in plain words, from the exceptions that it raised."""
+"""Pure: the kind of a failed request, and plain words for it, from the exceptions that it raised."""
 
 from __future__ import annotations
 
@@ -80,5 +80,5 @@ def failure_text(kind: FailureKind, own_words: str) -> str:
     'no secure connection could be made (wrong version number)'
     """
     reasons = dict.fromkeys(found["reason"] for found in _OPENSSL.finditer(own_words))
-    told = ", ".join(reasons) or own_words.strip().rstrip(".")
-    return f"{kind.words} ({told})" if told and kind.words else kind.words or told
+    details = ", ".join(reasons) or own_words.strip().rstrip(".")
+    return f"{kind.words} ({details})" if details and kind.words else kind.words or details

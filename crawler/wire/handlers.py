@@ -121,10 +121,10 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             answer = agent.answer_so_far(request) if isinstance(failure, DownloadTimeoutError) else None
             if answer is not None:
                 return answer
-            told = failure if _is_stale(failure, sending) else _explained(failure, request)
-            if told is failure:
+            explained = failure if _is_stale(failure, sending) else _explained(failure, request)
+            if explained is failure:
                 raise
-            raise told from failure
+            raise explained from failure
 
 
 def _is_stale(failure: Exception, sending: Sending) -> bool:

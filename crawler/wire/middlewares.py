@@ -138,9 +138,9 @@ class HopRecorder:
 def _tell(hop: Hop) -> None:
     """Write a request down, for who wants to know of each."""
     if logger.isEnabledFor(logging.DEBUG):
-        told = {"url": hop.url, "status": hop.status, "elapsed_s": hop.elapsed_s, "address": hop.address}
+        fields = {"url": hop.url, "status": hop.status, "elapsed_s": hop.elapsed_s, "address": hop.address}
         words = f"{hop.status} {hop.location or ''}".strip() if hop.status is not None else hop.error
-        logger.debug("%s: %s (%s s)", hop.url, words, hop.elapsed_s, extra={**told, "error": hop.error})
+        logger.debug("%s: %s (%s s)", hop.url, words, hop.elapsed_s, extra={**fields, "error": hop.error})
 
 
 #: What belongs to one hop and not to the chain: the next host has its own slot and proxy, and counts its own bytes.
@@ -171,7 +171,7 @@ def _not_asked(exception: Exception) -> NotAsked | None:
 
 
 def exception_names(exception: BaseException) -> Iterator[str]:
-    """The class names of an exception, its causes and its reasons: what a failure is told apart by."""
+    """The class names of an exception, its causes and its reasons: these distinguish failures."""
     pending: list[BaseException | None] = [exception]
     seen: list[BaseException] = []
     while pending:

@@ -169,7 +169,7 @@ def _replaced(data: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Decoded:
-    """What bytes with escapes stand for, and where each of its bytes came from."""
+    """The bytes that escapes stand for, and where each of them came from."""
 
     data: bytes
     starts: list[int]
@@ -223,15 +223,15 @@ def _decoded(data: bytes) -> _Decoded | None:
 def _meant(escape: re.Match[bytes]) -> bytes | None:
     """Return what an escape stands for, in UTF-8; None where it is none."""
     group = cast("int", escape.lastindex)
-    told = escape[group]
+    value = escape[group]
     if group in _BYTE_GROUPS:
-        return bytes.fromhex(told.decode())
+        return bytes.fromhex(value.decode())
     if group == _SELF:
-        return told
+        return value
     if group == _NAMED:
-        named = html5.get(f"{told.decode()};") or html5.get(told.decode())
+        named = html5.get(f"{value.decode()};") or html5.get(value.decode())
         return None if named is None else named.encode()
-    number = int(told) if group == _DECIMAL else int(told, 16)
+    number = int(value) if group == _DECIMAL else int(value, 16)
     return chr(number).encode("utf-8", "surrogatepass") if number < 0x110000 else None
 
 

@@ -56,7 +56,7 @@ class RobotsUnreachable(IgnoreRequest):
 
 
 class ObeyRobots(RobotsTxtMiddleware):
-    """Scrapy's middleware, with refusals that can be told apart, and with the errors of robots.txt taken seriously.
+    """Scrapy's middleware, with a kind for each refusal, and with the errors of robots.txt taken seriously.
 
     4xx means that there are no rules. 429 and 5xx mean that all is forbidden (2.3.1.4): asked for a few more times,
     then for the rest of the run. A host that gives no answer at all is observed as just that, and is asked again.
@@ -79,7 +79,7 @@ class ObeyRobots(RobotsTxtMiddleware):
         """The rules of the host of *request*, asked for once; None when there are none.
 
         Where the host gave no answer, each request asks for itself, so that none has a failure on record that it
-        has not met; when the host isn't asked any more, they are told so.
+        has not met; when the host isn't asked any more, they fail so.
         """
         host = host_of(request.url)
         while True:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Sending:
-    """What is seen of one request on its way out."""
+    """The progress of one request on its way out."""
 
     on_sent: Callable[[], None] = field(default=lambda: None)
     """Called when it has gone out; once more when only the end of a handshake has let it go."""
@@ -34,7 +34,7 @@ class Sending:
 
 
 class WatchedPool:
-    """A pool of connections for one request: *pool*, with what happens told to *sending*."""
+    """A pool of connections for one request: *pool*, with what happens reported to *sending*."""
 
     def __init__(self, pool: HTTPConnectionPool, sending: Sending) -> None:
         self._pool = pool

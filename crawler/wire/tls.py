@@ -1,4 +1,4 @@
-"""What a verifying handshake says of a host's certificate, once a host and day, beside a crawl that does not verify."""
+"""The check of a host's certificate by a verifying handshake, once a host and day, beside an unverified crawl."""
 
 from __future__ import annotations
 

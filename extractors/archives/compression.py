@@ -27,7 +27,7 @@ _FAULTS = (zlib.error, lzma.LZMAError, zstd.ZstdError, brotli.error, OSError, EO
 
 
 class Compression(StrEnum):
-    """How the bytes of a stream are packed; the values are those of HTTP where it has one."""
+    """The compression of a stream; the values are those of HTTP where it has one."""
 
     NONE = "identity"
     GZIP = "gzip"
@@ -39,7 +39,7 @@ class Compression(StrEnum):
     BROTLI = "br"
 
 
-#: With these a stream begins; those that aren't here can't be told by their beginning.
+#: With these a stream begins; the others can't be recognized by their beginning.
 SIGNATURES: Mapping[Compression, bytes] = {
     Compression.GZIP: b"\x1f\x8b\x08",
     Compression.BZIP2: b"BZh",
@@ -49,7 +49,7 @@ SIGNATURES: Mapping[Compression, bytes] = {
 
 
 class _Decompressor(Protocol):
-    """What `bz2`, `lzma` and `zstd` have in common; the others are made alike below."""
+    """The interface that `bz2`, `lzma` and `zstd` share; the others are made alike below."""
 
     @property
     def eof(self) -> bool: ...
@@ -214,7 +214,7 @@ class _Brotli:
 
 
 class _Stored:
-    """What is not compressed at all."""
+    """A stream that is not compressed at all."""
 
     eof = False
     unused_data = b""

@@ -1,4 +1,4 @@
-"""What an archive is a collection of, and how much of it is read."""
+"""The members of an archive, and how much of it is read."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _DOCUMENT_TYPES = frozenset({"image/svg+xml"})
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is read of an archive at most. The last two grow with its size: a large one is no bomb."""
+    """The limits for reading an archive. The last two grow with its size: a large one is no bomb."""
 
     member_bytes: int = 64 * 2**20
     """Bytes of one document; the rest of it is passed over."""

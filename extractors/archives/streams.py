@@ -11,14 +11,14 @@ PIECE_BYTES = 2**16
 
 
 class Readable(Protocol):
-    """What has bytes, one after the other; fewer than asked for are no sign of its end, none are."""
+    """A stream of bytes; fewer than asked for are no sign of its end, none are."""
 
     def read(self, size: int, /) -> bytes: ...
 
 
 @dataclass(slots=True)
 class SizeBudget:
-    """What may still be spent on an archive and all that is nested in it."""
+    """The bytes that may still be spent on an archive and all that is nested in it."""
 
     bytes_left: int
     """Bytes that may come out of decompression; those that are read a second time count as well."""

@@ -31,7 +31,7 @@ _COMPRESSED_SUFFIXES = frozenset({".bz2", ".gz", ".xz", ".zst"})
 
 
 class ArchiveKind(StrEnum):
-    """What holds further documents, by the media type of each."""
+    """The kinds of archive, by media type."""
 
     ZIP = "application/zip"
     TAR = "application/x-tar"
@@ -262,7 +262,7 @@ class _Walk:
         self._first.setdefault((kind, reason), name)
 
     def _unique(self, name: str) -> str:
-        """The name, told apart from those that were given before: a page may be archived more than once."""
+        """The name, made distinct from those given before: a page may be archived more than once."""
         number = self._named[hash(name)] = self._named[hash(name)] + 1
         return name if number == 1 else f"{name} ({number})"
 

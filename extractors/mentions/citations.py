@@ -1,4 +1,4 @@
-"""Which mentions are one citation, and what is to be said of how a document cites.
+"""Citations: which mentions are one, and remarks on how a document cites.
 
 A link and its visible text are one citation with two places. Where they show different ARKs, where a compact ARK is no
 link, or one that browsers can't follow, the document's author should know (draft-kunze-ark-38, 2.2 and 5.4).

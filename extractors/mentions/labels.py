@@ -1,4 +1,4 @@
-"""Where in a text a label may stand, in any spelling: a scan that costs next to nothing where there is none.
+"""The scan for places where a label may stand, in any spelling: it costs next to nothing where there is none.
 
 Every spelling of the label holds a sign that is rare in prose, mostly the colon. The scan leaps from sign to sign, at
 the speed of `memchr`, and looks at the one or two characters beside it; whether a label stands there indeed is decided

@@ -1,4 +1,4 @@
-"""What is found in a document: mentions of ARKs, and of NAANs that stand alone."""
+"""Mentions: of ARKs, and of NAANs that stand alone."""
 
 from __future__ import annotations
 

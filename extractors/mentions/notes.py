@@ -1,4 +1,4 @@
-"""What is noted while one mention is read: decisions, repairs, and what else it might be."""
+"""Notes taken while one mention is read: decisions, repairs, and other readings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was read of an ARK so far: pieces of a tape, each with its place."""
+"""The pieces of an ARK read so far, each with its place in the offset map."""
 
 from __future__ import annotations
 

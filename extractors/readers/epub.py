@@ -52,7 +52,7 @@ def read_epub(data: bytes) -> Reading:
 
 
 class _Book:
-    """A book as far as it was read: no member twice, and the links of all chapters told apart."""
+    """A book as far as it was read: no member twice, and the links of all chapters, kept distinct."""
 
     def __init__(self, package: Package, encrypted: set[str]) -> None:
         self._package = package

@@ -97,7 +97,7 @@ _SHORTHANDS = {"-": "", '"': "", "~": "-", "=": "-"}
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """What an open brace is waiting for."""
+    """An open brace, and what closes it."""
 
     closing: str = ""
     """What the end of the group puts between it and what follows."""

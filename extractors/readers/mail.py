@@ -64,7 +64,7 @@ def _parsed(data: bytes) -> Message:
 
 
 class _Mail:
-    """What the messages hold, in order."""
+    """The content of the messages, in order."""
 
     def __init__(self, read_part: PartReader) -> None:
         self._read_part = read_part

@@ -31,7 +31,7 @@ class Decoded:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Return what a reader must be told: nothing, or that the charset is our guess."""
+        """Return what a reader must know: nothing, or that the charset is our guess."""
         if not self.is_guess:
             return ()
         return (Finding("guessed-charset", f"no declared charset fits; read as {self.charset}"),)

@@ -1,4 +1,4 @@
-"""Whether the lines of a text cut its ARKs, told by those about which there is no doubt."""
+"""The decision whether the lines of a text cut its ARKs, by those about which there is no doubt."""
 
 from __future__ import annotations
 

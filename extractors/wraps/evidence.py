@@ -1,4 +1,4 @@
-"""What is known of ARKs before a text is read: names that stand whole, and what they have in common.
+"""Evidence about ARKs before a text is read: names that stand whole, and what they have in common.
 
 Typesetters break no link target, and most names in a text touch no line's end. Those of a document, or of a whole
 audit, are the best evidence for the ones that are broken.
@@ -18,7 +18,7 @@ from extractors.wraps.shapes import Shapes
 
 
 class Cutting(Enum):
-    """Where the lines of one text cut ARKs, as far as it is sure."""
+    """The places where the lines of one text cut ARKs, as far as it is sure."""
 
     UNKNOWN = "unknown"
     NOWHERE = "nowhere"
@@ -30,7 +30,7 @@ class Cutting(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of ARKs before a text is read."""
+    """Evidence about ARKs before a text is read."""
 
     whole: tuple[str, ...] = ()
     """Normal forms, sorted, of ARKs that stand where no typesetter has broken them."""

@@ -1,4 +1,4 @@
-"""How the lines around a place in plain text end: evidence of whether a word could have been cut there.
+"""The ends of the lines around a place in plain text: evidence of whether a word could have been cut there.
 
 Whoever wraps a text leaves traces. A tool that cuts at a column makes all lines equally long; one that keeps the blank
 at which it broke lets its absence speak; and where the next word would still have fitted, nothing was wrapped at all.
@@ -17,7 +17,7 @@ import regex
 
 
 class Habit(Enum):
-    """What ends the lines around a place."""
+    """The habit of line ends around a place."""
 
     UNKNOWN = "unknown"
     AUTHOR = "author"

@@ -1,4 +1,4 @@
-"""What the names of one authority look like, learned from those that stand whole: evidence where a line breaks one."""
+"""The shapes of one authority's names, learned from those that stand whole: evidence where a line breaks one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Kind = tuple[str, str]
 
 
 class Fit(Enum):
-    """How a name stands to the shape that its kind has."""
+    """The fit of a name to the shape that its kind has."""
 
     TOO_SHORT = "too short"
     FITS = "fits"

@@ -20,7 +20,7 @@ _BREAK_BEHIND = "/.=_:~+@%&?-"
 
 
 class Confidence(IntEnum):
-    """How sure we are of a mention; the least sure of its decisions counts."""
+    """The confidence in a mention; the least sure of its decisions counts."""
 
     AMBIGUOUS = 1
     LIKELY = 2
@@ -104,7 +104,7 @@ class Wrap:
 
 @dataclass(frozen=True, slots=True)
 class WrapDecision:
-    """Whether the ARK goes on, by which rule, and how surely."""
+    """The decision whether the ARK goes on, by which rule, and how surely."""
 
     join: bool
     rule: str

@@ -1,4 +1,4 @@
-"""What every format is made from, and what a format is."""
+"""A report, from which every format is made, and the interface of a format."""
 
 from __future__ import annotations
 

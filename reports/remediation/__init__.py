@@ -1,1 +1,1 @@
-"""What somebody should do: failures by their cause, citations to fix, pairs that should be one."""
+"""Remediation: failures by their cause, citations to fix, pairs that should be one."""

@@ -21,7 +21,7 @@ __all__ = ["ADVICE", "FAULT_OF", "Cause", "CauseContext", "Diagnosis", "Failure"
 
 
 class Cause(StrEnum):
-    """Why an ARK fails, as far as one run shows; the first that fits is the cause."""
+    """The cause of an ARK's failure, as far as one run shows; the first that fits counts."""
 
     LABEL_FORM = "label-form"
     """The resolver knows only the other form of the label; both are equal for ever (2023, 3.2)."""
@@ -158,7 +158,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class CauseContext:
-    """What the other ARKs of the run say about the places where one fails."""
+    """The evidence of the run's other ARKs about the places where one fails."""
 
     works_at: str | None = None
     """Another URL at which the same ARK works."""
@@ -180,7 +180,7 @@ class CauseContext:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Why it fails, with whom a repair begins, and what would be right."""
+    """The diagnosis of a failure: its cause, with whom a repair begins, and what would be right."""
 
     cause: Cause
     fault: Fault

@@ -14,7 +14,7 @@ from reports.remediation.causes import Cause
 
 
 class Why(StrEnum):
-    """Why something should be written otherwise; what weighs most first."""
+    """The reason to write something otherwise; the weightiest first."""
 
     DID_YOU_MEAN = "did-you-mean"
     """It is not found, and the one that differs in a character, and whose check character fits, is."""
@@ -50,7 +50,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What should be written, and why."""
+    """The right spelling of a citation, and why."""
 
     correct: str
     why: Why

@@ -17,7 +17,7 @@ from crawler.resolving import sendable
 
 
 class Presence(StrEnum):
-    """Whether an ARK of the inventory has ever been met."""
+    """The presence of an ARK of the inventory: whether it has ever been met."""
 
     NEVER_SEEN = "never-seen"
     """No document cites it, and nobody has checked it."""
@@ -29,7 +29,7 @@ class Presence(StrEnum):
 
 
 class Landing(StrEnum):
-    """Where an ARK lands, beside where it should."""
+    """The landing page of an ARK, beside the one expected."""
 
     ELSEWHERE = "elsewhere"
     """At another object."""
@@ -40,7 +40,7 @@ class Landing(StrEnum):
 
 
 class ExpectedAccess(StrEnum):
-    """Whether people are let in, beside whether they should be."""
+    """The access that people have, beside the access that they should have."""
 
     WRONGLY_OPEN = "wrongly-open"
     WRONGLY_CLOSED = "wrongly-closed"

@@ -116,7 +116,7 @@ def _failure(row: Mapping[str, Any]) -> Failure:
 
 @dataclass(frozen=True, slots=True)
 class _World:
-    """What all ARKs of a run together say about the places where one fails."""
+    """The evidence of all ARKs of a run about the places where one fails."""
 
     working: Mapping[str, str]
     """A URL at which each ARK works as written."""

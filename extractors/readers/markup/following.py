@@ -1,4 +1,4 @@
-"""What of a page, beside its plain links, leads to further documents; and what it asks of those who would follow."""
+"""The parts of a page, beside plain links, that lead to further documents; and its requests to those who follow."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _comment_findings(markup: str) -> list[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """What lxml made of a page, and why it stopped if it did."""
+    """The tree that lxml made of a page, and why it stopped if it did."""
 
     root: Element | None
     is_cut_short: bool = False
@@ -147,7 +147,7 @@ def _parsed(markup: str) -> _Tree:
 
 @dataclass(slots=True)
 class _PageFacts:
-    """What a page says beside its text."""
+    """The facts of a page beside its text."""
 
     title: str = ""
     base: str | None = None

@@ -212,7 +212,7 @@ def attributes_of(written: str) -> dict[str, str]:
 
 
 def _meta_place(attributes: Mapping[str, str]) -> str:
-    """Return how a ``meta`` element is told from its neighbours.
+    """Return what distinguishes a ``meta`` element from its neighbours.
 
     >>> _meta_place({"name": "DC.identifier", "content": "ark:/12148/btv1b8"})
     'meta[name=DC.identifier]'

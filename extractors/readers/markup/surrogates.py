@@ -14,7 +14,7 @@ _REFERENCE = r"""
 """
 _IN_OCTETS = re.compile(_REFERENCE.encode("ascii"), re.VERBOSE | re.DOTALL)
 _IN_TEXT = re.compile(_REFERENCE, re.VERBOSE | re.DOTALL | re.ASCII)
-#: What is no character either, and told as a fault, but read as U+FFFD, REPLACEMENT CHARACTER.
+#: What is no character either, and reported as a fault, but read as U+FFFD, REPLACEMENT CHARACTER.
 _OUT_OF_BOUNDS = "&#x110000;"
 _UTF_16 = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
 

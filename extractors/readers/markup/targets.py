@@ -1,4 +1,4 @@
-"""What stands in attributes, and where in markup or in a value an ARK may be: wider than what will be found there."""
+"""Attributes and values of markup in which an ARK may be: wider than what will be found there."""
 
 from __future__ import annotations
 

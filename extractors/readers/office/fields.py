@@ -1,4 +1,4 @@
-"""What is computed: where the field of a text document, or the formula of a cell, links to."""
+"""Computed links: the target of a field of a text document, or of the formula of a cell."""
 
 from __future__ import annotations
 

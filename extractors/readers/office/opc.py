@@ -97,7 +97,7 @@ def add_unused_targets(text: RunningText, relations: Mapping[str, Relation], use
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """What a document says about itself."""
+    """The properties that a document states of itself."""
 
     title: str = ""
     base: str | None = None

@@ -22,7 +22,7 @@ MOST_MEMBER_BYTES = 64 * 2**20
 MOST_BYTES = 256 * 2**20
 """Of all members together, as they are read."""
 
-#: What is told of one package; the rest would say the same again.
+#: The findings that one package may have; the rest would say the same again.
 _MOST_FINDINGS = 50
 _HEAD_BYTES = 4096
 #: Small, for the output of the piece in which a stream turns out to be damaged is lost.

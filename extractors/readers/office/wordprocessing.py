@@ -17,7 +17,7 @@ from extractors.readers.running_text import RunningText
 
 #: Passed over with all that is in them: what was deleted or moved away, former formatting, tab stops, readings.
 _PASSED_OVER = frozenset({"del", "moveFrom", "pPrChange", "rPrChange", "rt", "tabLst", "tabs"})
-#: Stories within a part that are told apart by their number.
+#: Stories within a part that their number distinguishes.
 _NUMBERED = frozenset({"comment", "endnote", "footnote"})
 _NOTE_MARKS = frozenset({"endnoteRef", "endnoteReference", "footnoteRef", "footnoteReference"})
 _RUNS = frozenset({"fld", "r"})

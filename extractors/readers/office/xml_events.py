@@ -23,7 +23,7 @@ class EnoughRead(Exception):
 
 
 class EventTarget:
-    """What takes the events of a parser; this one lets all of them pass."""
+    """A target for the events of a parser; this one lets all of them pass."""
 
     __slots__ = ()
 

@@ -146,7 +146,7 @@ class _Citation:
 def _citations(page: PdfPage) -> list[_Citation]:
     """The links of a page: annotations with one URI over text that hangs together are one link.
 
-    Links that can't hold an ARK are told apart by their URI only.
+    Links that can't hold an ARK are distinguished by their URI only.
     """
     found: list[_Citation] = []
     seen: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What PDFium refuses, put in order by qpdf, or read by pypdf: slow, but neither gives up as early."""
+"""Damaged PDFs that PDFium refuses, repaired by qpdf or read by pypdf: slow, but neither gives up as early."""
 
 from __future__ import annotations
 

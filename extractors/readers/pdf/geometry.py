@@ -1,4 +1,4 @@
-"""Where the characters of a PDF page stand: its lines, how full they are, and which text lies under a rectangle."""
+"""The geometry of a PDF page: its lines, how full they are, and which text lies under a rectangle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a PDF says about itself: Info dictionary, XMP, outline; and the files that are attached to it."""
+"""The metadata of a PDF: Info dictionary, XMP, outline; and the files that are attached to it."""
 
 from __future__ import annotations
 

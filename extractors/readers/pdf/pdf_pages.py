@@ -54,7 +54,7 @@ class TooMuch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PdfPage:
-    """What is on a page; offsets are code points in its text."""
+    """The content of a page; offsets are code points in its text."""
 
     number: int
     text: str

@@ -47,7 +47,7 @@ _HANGING = frozenset("gjpqyJQ,;()[]{}/@_")
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """What is wrong with the spaces of a page's text; offsets are code points in the text as PDFium gave it."""
+    """The wrong spaces in a page's text; offsets are code points in the text as PDFium gave it."""
 
     removed: tuple[int, ...] = ()
     """The places of spaces that are none, in order."""
