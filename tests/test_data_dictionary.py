@@ -1,4 +1,4 @@
-"""The data dictionary names every column that is stored or published, and no other."""
+"""The data dictionary is made from the definitions, and describes every column that is stored or published."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Column as StoredColumn
+from sqlalchemy import Table
 
 from crawler import schema
+from reports.data_dictionary import main, page
 from reports.display import ColumnType
 from reports.tables import TABLES, TableDefinition
 
@@ -40,6 +42,19 @@ def stored_type(column: StoredColumn[object]) -> str:
 @pytest.fixture(scope="module")
 def described() -> dict[str, tuple[str, list[Row]]]:
     return dictionary(PAGE.read_text("utf-8"))
+
+
+def test_the_page_is_made_from_the_definitions(tmp_path: Path) -> None:
+    assert PAGE.read_text("utf-8") == page(), "run: python -m reports.data_dictionary docs/data-dictionary.md"
+    main([str(tmp_path / "page.md")])
+    assert (tmp_path / "page.md").read_text("utf-8") == page()
+
+
+@pytest.mark.parametrize("table", schema.tables.tables.values(), ids=str)
+def test_every_stored_table_and_column_has_its_meaning_in_the_schema(table: Table) -> None:
+    assert table.comment
+    assert all(column.comment for column in table.columns)
+    assert not any("|" in str(column.comment) for column in table.columns), "a cell of the page would end there"
 
 
 def test_the_page_describes_the_stored_and_the_published_tables_and_no_other(
