@@ -18,8 +18,7 @@ def changes(frames: Frames) -> pd.DataFrame:
     rows = raised_events(frames).merge(outcomes, on=["ark_id", "request_url"], how="left")
     rows = rows.assign(rank=rows["event"].astype("str").map(EVENT_GRAVITY.index).astype("Int64"))
     ordered = rows.sort_values(["rank", "ark", "request_url", "at", "event_id"], ignore_index=True)
-    table = ordered[[column.name for column in CHANGES.columns]]
-    return table.astype({name: "str" for name in table.columns if name != "at"})
+    return CHANGES.shaped(ordered)
 
 
 CHANGES: Final = TableDefinition(

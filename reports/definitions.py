@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,6 +16,15 @@ NAAN, ARK = ColumnType.NAAN, ColumnType.ARK
 COUNT, NUMBER, SHARE = ColumnType.COUNT, ColumnType.NUMBER, ColumnType.SHARE
 TRUTH, MOMENT = ColumnType.TRUTH, ColumnType.MOMENT
 
+#: The dtype of a column in a frame, by its type. Words of a vocabulary may be categories, too.
+DTYPES: Final[Mapping[ColumnType, str]] = {
+    **dict.fromkeys((TEXT, TOKEN, NAAN, ARK, URL), "str"),
+    COUNT: "Int64",
+    **dict.fromkeys((NUMBER, SHARE), "Float64"),
+    TRUTH: "boolean",
+    MOMENT: "datetime64[ms, UTC]",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -27,6 +36,11 @@ class Column:
     unit: str = ""
     varies: bool = False
     """Whether two audits of the same world differ in it: a time, a duration, a number of attempts."""
+
+    def dtype_of(self, cells: pd.Series) -> Any:
+        """Return the dtype that *cells* get in this column: it follows from the type; categories of words stay."""
+        is_word = self.type is TOKEN and isinstance(cells.dtype, pd.CategoricalDtype)
+        return cells.dtype if is_word else DTYPES[self.type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +54,12 @@ class TableDefinition:
     columns: tuple[Column, ...]
     is_listing: bool = False
     """Whether it lists single things rather than counts: too much for paper."""
+
+    def shaped(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns of this table out of *rows*, in their order, each with the dtype of its type."""
+        columns = rows[[column.name for column in self.columns]]
+        dtypes = {column.name: column.dtype_of(columns[column.name]) for column in self.columns}
+        return columns.astype({name: dtype for name, dtype in dtypes.items() if dtype != columns[name].dtype})
 
 
 def rows_of(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:

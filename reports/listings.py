@@ -15,28 +15,25 @@ from extractors.suggestions import suggestions
 from extractors.wraps.shapes import Shapes
 from reports.ark_statuses import ark_statuses, cited_urls
 from reports.columns import JOINT, joined
+from reports.definitions import (
+    ARK,
+    COUNT,
+    MOMENT,
+    NAAN_COLUMN,
+    NUMBER,
+    OBJECT_COLUMN,
+    REQUEST_URL_COLUMN,
+    TEXT,
+    TOKEN,
+    URL,
+    Column,
+    TableDefinition,
+)
 from reports.frames import Frames
 from reports.wording import naan_policy_words
 
 #: Who needs attention comes first.
 ATTENTION: Final = (Family.FAILS, Family.UNREACHABLE, Family.NOT_JUDGED, Family.WORKS)
-
-
-_ARKS: Final = [
-    *("ark", "naan", "request_url", "object", "family", "state", "since", "judged_at", "metadata", "commitment"),
-    *("permanence", "guarantor", "naan_policy", "final_url", "hop_count", "request_count", "rests_on", "citations"),
-    *("documents", "first_document", "check", "suggestions", "did_you_mean"),
-    *("object_evidence", "metadata_evidence", "commitment_evidence", "remarks"),
-]
-_CITATIONS: Final = [
-    *("document", "citation", "page", "place", "role", "as_written", "ark", "repaired", "repairs", "confidence"),
-    *("reason", "alternatives", "spelling", "request_url", "object"),
-]
-_FINDINGS: Final = ["subject", "kind", "detail"]
-_REQUESTS: Final = [
-    *("ark", "request_url", "question", "attempt", "hop"),
-    *("url", "status", "location", "error", "at", "elapsed_s"),
-]
 
 
 def arks(frames: Frames) -> pd.DataFrame:
@@ -58,7 +55,7 @@ def arks(frames: Frames) -> pd.DataFrame:
         attention=rows["family"].map(ATTENTION.index).astype("Int64"),
     )
     order = {"attention": True, "citations": False, "ark": True, "request_url": True}
-    return rows.sort_values(list(order), ascending=list(order.values()), ignore_index=True)[_ARKS]
+    return ARKS.shaped(rows.sort_values(list(order), ascending=list(order.values()), ignore_index=True))
 
 
 def citations(frames: Frames) -> pd.DataFrame:
@@ -66,17 +63,17 @@ def citations(frames: Frames) -> pd.DataFrame:
     outcomes = frames.verdicts[["ark_id", "request_url", "object"]]
     rows = frames.mentions.merge(outcomes, on=["ark_id", "request_url"], how="left")
     rows = rows.rename(columns={"remarks": "spelling"})
-    return rows.sort_values(["document", "ordinal"], ignore_index=True)[_CITATIONS]
+    return CITATIONS.shaped(rows.sort_values(["document", "ordinal"], ignore_index=True))
 
 
 def findings(frames: Frames) -> pd.DataFrame:
     """One row a finding; ordered by subject, kind and detail."""
-    return frames.findings[_FINDINGS].sort_values(_FINDINGS, ignore_index=True)
+    return FINDINGS.shaped(frames.findings.sort_values(["subject", "kind", "detail"], ignore_index=True))
 
 
 def requests(frames: Frames) -> pd.DataFrame:
     """One row a hop of a question about an ARK; ordered by ARK, URL, question, attempt and hop."""
-    rows = frames.hops.rename(columns={"ordinal": "hop"})[_REQUESTS]
+    rows = REQUESTS.shaped(frames.hops.rename(columns={"ordinal": "hop"}))
     return rows.sort_values(["ark", "request_url", "question", "attempt", "hop"], ignore_index=True)
 
 
@@ -121,3 +118,107 @@ def _said(promise: Any, *names: str) -> str | None:
         return None
     fields = {str(name).lower(): value for name, value in promise.items()}
     return next((joined(fields[name]) for name in names if fields.get(name)), None)
+
+
+ARKS: Final = TableDefinition(
+    "arks",
+    "Every ARK",
+    "One row an ARK and URL that was cited or asked: those that fail first, then those without an answer "
+    "today, those not judged, and those that work.",
+    arks,
+    (
+        Column("ark", ARK, "ARK in normal form"),
+        NAAN_COLUMN,
+        REQUEST_URL_COLUMN,
+        OBJECT_COLUMN,
+        Column("family", TOKEN, "what the outcome amounts to: works, fails, unreachable or not-judged"),
+        Column("state", TOKEN, "status after all checks; empty when it is not known"),
+        Column("since", MOMENT, "moment of the check that brought it to this state", "UTC", varies=True),
+        Column("judged_at", MOMENT, "beginning of the run whose verdict this is", "UTC", varies=True),
+        Column("metadata", TOKEN, "outcome of the metadata service"),
+        Column("commitment", TOKEN, "outcome of the commitment service"),
+        Column("permanence", TEXT, "what the commitment says of permanence, in the provider's words"),
+        Column("guarantor", TEXT, "who makes the commitment, in the provider's words"),
+        Column("naan_policy", TEXT, "what the NAAN registry says of the policy of whoever assigns such names"),
+        Column("final_url", URL, "URL that the object's chain of redirects ended at"),
+        Column("hop_count", COUNT, "redirects between the first request for the object and the last", "redirects"),
+        Column(
+            "request_count",
+            COUNT,
+            "requests about this ARK at this URL, each attempt and redirect",
+            "requests",
+            varies=True,
+        ),
+        Column("rests_on", TEXT, "URLs asked for others as well: controls, policies, a host's path, other readings"),
+        Column("citations", COUNT, "citations of this ARK with this URL", "citations"),
+        Column("documents", COUNT, "documents with such a citation", "documents"),
+        Column("first_document", URL, "document with the first such citation"),
+        Column("check", TOKEN, "what its check character says: passes, fails, none or unknown"),
+        Column("suggestions", TEXT, "ARKs that may have been meant where the check character fails"),
+        Column("did_you_mean", ARK, "the one of them that lives, where this ARK is not found; empty for none"),
+        Column("object_evidence", TEXT, "why the object outcome is what it is"),
+        Column("metadata_evidence", TEXT, "why the metadata outcome is what it is"),
+        Column("commitment_evidence", TEXT, "why the commitment outcome is what it is"),
+        Column("remarks", TEXT, "what else was noticed"),
+    ),
+    is_listing=True,
+)
+
+CITATIONS: Final = TableDefinition(
+    "citations",
+    "Every citation",
+    "One row a mention of an ARK, in the order of the documents: what was written, and what we made of it.",
+    citations,
+    (
+        Column("document", URL, "URL or path of the document"),
+        Column("citation", COUNT, "which citation of the document; a link and its text are one", "number from 1"),
+        Column("page", COUNT, "page of a paginated document", "page number from 1"),
+        Column("place", TEXT, "element and attribute, or rectangle on the page in points"),
+        Column("role", TOKEN, "text, link-target, metadata, link-annotation or structured-data"),
+        Column("as_written", TEXT, "what stands in the document"),
+        Column("ark", ARK, "ARK in normal form"),
+        Column("repaired", TEXT, "what was written, whole again: this is what is sent"),
+        Column("repairs", TEXT, "repairs that were made, in order; empty for none"),
+        Column("confidence", TOKEN, "certain, likely or ambiguous"),
+        Column("reason", TEXT, "rule behind the least sure decision"),
+        Column("alternatives", TEXT, "ARKs that the other decisions would have given"),
+        Column("spelling", TEXT, "how its spelling departs from the specifications"),
+        REQUEST_URL_COLUMN,
+        OBJECT_COLUMN,
+    ),
+    is_listing=True,
+)
+
+FINDINGS: Final = TableDefinition(
+    "findings",
+    "Findings",
+    "One row a remark: why a document could not be read, what stands in it besides ARKs, which reading of a doubtful "
+    "ARK lives, and what several verdicts together show.",
+    findings,
+    (
+        Column("subject", TEXT, "what the finding is about: mostly a document"),
+        Column("kind", TOKEN, "kind of finding"),
+        Column("detail", TEXT, "the finding in words"),
+    ),
+)
+
+REQUESTS: Final = TableDefinition(
+    "requests",
+    "Every request",
+    "One row a request for an ARK, redirects included: how each verdict can be traced.",
+    requests,
+    (
+        Column("ark", ARK, "ARK that was asked about"),
+        Column("request_url", URL, "URL of the object question that the request belongs to"),
+        Column("question", TOKEN, "what was asked: object, ?info, ??, ?, control, another form of the ARK …"),
+        Column("attempt", COUNT, "which attempt at this question", "number from 1"),
+        Column("hop", COUNT, "which request of the chain", "number from 1"),
+        Column("url", URL, "URL that was requested"),
+        Column("status", COUNT, "HTTP status of the answer; empty when there was none", "HTTP status"),
+        Column("location", TEXT, "Location header as received"),
+        Column("error", TEXT, "why there was no answer, in the failure's own words"),
+        Column("at", MOMENT, "moment of the answer or failure", "UTC", varies=True),
+        Column("elapsed_s", NUMBER, "time from the request to the answer", "seconds", varies=True),
+    ),
+    is_listing=True,
+)

@@ -21,6 +21,23 @@ from reports.ark_statuses import (
     family_counts,
 )
 from reports.columns import JOINT
+from reports.definitions import (
+    ARKS_COLUMN,
+    CITATIONS_COLUMN,
+    COUNT,
+    DOCUMENTS_COLUMN,
+    FAMILY_COUNT_COLUMNS,
+    NAAN_COLUMN,
+    NUMBER,
+    ORGANIZATION_COLUMN,
+    SHARE_COLUMN,
+    TEXT,
+    TOKEN,
+    TRUTH,
+    URL,
+    Column,
+    TableDefinition,
+)
 from reports.frames import Frames
 from reports.wording import naan_policy_words
 
@@ -212,3 +229,85 @@ def share(part: pd.Series, whole: pd.Series) -> pd.Series:
 def with_counts(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     """The rows with counts for which a join found nothing set to 0."""
     return rows.assign(**{column: rows[column].astype("Int64").fillna(0) for column in columns})
+
+
+SHARED_NAAN_TABLE: Final = TableDefinition(
+    "shared_naans",
+    "Shared NAANs",
+    "One row a NAAN under which anybody may assign names. 12345 and 99999 are for examples and tests: "
+    "they are counted but never requested.",
+    shared_naans,
+    (
+        NAAN_COLUMN,
+        Column("purpose", TEXT, "what the NAAN is for (draft-kunze-ark-38, table 2)"),
+        Column("expected_to_resolve", TEXT, "whether its ARKs are expected to resolve: yes or maybe"),
+        Column("long_term_reference", TRUTH, "whether its ARKs are fit for long-term reference"),
+        ARKS_COLUMN,
+        CITATIONS_COLUMN,
+        DOCUMENTS_COLUMN,
+        Column("observed", TEXT, "how often each outcome was the best of an ARK, the most frequent first"),
+    ),
+)
+
+NAANS: Final = TableDefinition(
+    "naans",
+    "By organization",
+    "One row a NAAN. Each ARK counts once, with the best outcome of all URLs that it was asked at. The share "
+    "that works is works / (works + fails): ARKs that gave no answer today, and ARKs that were not judged, "
+    "are not in the denominator; the share is empty when nothing is.",
+    naans,
+    (
+        NAAN_COLUMN,
+        ORGANIZATION_COLUMN,
+        ARKS_COLUMN,
+        CITATIONS_COLUMN,
+        DOCUMENTS_COLUMN,
+        *FAMILY_COUNT_COLUMNS,
+        Column("described", COUNT, "ARKs that were described when asked: outcome erc, structured or html", "ARKs"),
+        Column("committed", COUNT, "ARKs for which a commitment is stated", "ARKs"),
+        Column("policy", TEXT, "what the NAAN registry says of the policy of whoever assigns there"),
+        SHARE_COLUMN,
+    ),
+)
+
+RESOLVERS: Final = TableDefinition(
+    "resolvers",
+    "By resolver",
+    "One row a host that was asked first. An ARK counts once a host, with its best outcome at that host; one "
+    "that was asked at several hosts counts at each.",
+    resolvers,
+    (
+        Column("host", TEXT, "host of the first request, with its port unless that goes without saying"),
+        ARKS_COLUMN,
+        *FAMILY_COUNT_COLUMNS,
+        Column("info_answers", TEXT, "URLs by metadata outcome: how ?info is answered, the most frequent first"),
+        Column(
+            "http_only",
+            TRUTH,
+            "whether the host was spoken to, and never over HTTPS; empty when not spoken to",
+        ),
+        Column("tls", TEXT, "what its certificate is worth: ok, or the reason why not; empty when not looked at"),
+        Column("mean_redirects", NUMBER, "mean number of redirects that followed the first request", "redirects"),
+        Column("landing_hosts", TEXT, "the three hosts where most chains ended, with their number of URLs"),
+    ),
+)
+
+DOCUMENTS: Final = TableDefinition(
+    "documents",
+    "By document",
+    "One row a document, those with failing ARKs first. An ARK is judged by the URLs cited there.",
+    documents,
+    (
+        Column("document", URL, "URL or path of the document"),
+        Column("title", TEXT, "title that the document gives itself"),
+        Column("found_on", URL, "document that led here; empty for a starting point"),
+        Column("outcome", TOKEN, "what became of the request for the document"),
+        Column("led_to", URL, "where it is redirected to; that document has a row of its own. Else empty"),
+        Column("media_type", TEXT, "media type of the document"),
+        Column("citations", COUNT, "citations of ARKs in the document", "citations"),
+        ARKS_COLUMN,
+        *FAMILY_COUNT_COLUMNS,
+        Column("repaired", COUNT, "citations that typesetting or markup had broken", "citations"),
+        Column("findings", COUNT, "remarks about the document", "findings"),
+    ),
+)

@@ -54,7 +54,7 @@ def shoulders(frames: Frames) -> pd.DataFrame:
     )
     rows = rows.astype({"registered": "boolean"})
     ordered = rows.sort_values(["arks", *by], ascending=[False, True, True], ignore_index=True)
-    return ordered[[column.name for column in SHOULDERS.columns]]
+    return SHOULDERS.shaped(ordered)
 
 
 def landing_hosts(frames: Frames) -> pd.DataFrame:
@@ -77,7 +77,7 @@ def landing_hosts(frames: Frames) -> pd.DataFrame:
     rows = rows.assign(share_works=share(rows["works"], rows["works"] + rows["fails"]))
     rows = rows.astype({"resolvers": "str", "naans": "str"})
     ordered = rows.sort_values(["arks", "host"], ascending=[False, True], ignore_index=True)
-    return ordered[[column.name for column in LANDING_HOSTS.columns]]
+    return LANDING_HOSTS.shaped(ordered)
 
 
 def sections(frames: Frames) -> pd.DataFrame:
@@ -97,7 +97,7 @@ def sections(frames: Frames) -> pd.DataFrame:
     rows = with_counts(rows, ["citations", "citing_documents", "arks", *_FAMILIES])
     rows = rows.assign(share_works=share(rows["works"], rows["works"] + rows["fails"]))
     ordered = rows.sort_values(["fails", "section"], ascending=[False, True], ignore_index=True)
-    return ordered[[column.name for column in SECTIONS.columns]]
+    return SECTIONS.shaped(ordered)
 
 
 def section(document: str) -> str:

@@ -73,8 +73,7 @@ def hosts(frames: Frames) -> pd.DataFrame:
     # Stores of before 0.1 counted nothing else, and a kill may have cost what was counted in the last moment.
     rows = rows.assign(all_requests=rows[["all_requests", "requests"]].astype("Int64").max(axis=1))
     ordered = rows.sort_values(["requests", "host"], ascending=[False, True], ignore_index=True)
-    counts = {column.name: "Int64" for column in HOSTS.columns if column.type is COUNT}
-    return ordered[[column.name for column in HOSTS.columns]].astype({"host": "str", "given_up": "str", **counts})
+    return HOSTS.shaped(ordered)
 
 
 def _kept_pauses(frames: Frames) -> pd.DataFrame:
@@ -121,8 +120,7 @@ def left_out(frames: Frames) -> pd.DataFrame:
     ordered = rows.sort_values(
         ["reason", "what", "number", "place"], ascending=[True, True, False, True], ignore_index=True
     )
-    counts = {column.name: "Int64" if column.type is COUNT else "str" for column in LEFT_OUT.columns}
-    return ordered[list(counts)].astype(counts)
+    return LEFT_OUT.shaped(ordered)
 
 
 _LEFT_OUT: Final = ["reason", "what", "place", "example", "note"]

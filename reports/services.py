@@ -38,14 +38,8 @@ def levels(frames: Frames) -> pd.DataFrame:
     """One row a level, from 3 down to 0 and then unknown, all five always."""
     found = level(ark_statuses(frames))
     counts = [int((found.isna() if number is None else found.eq(number)).sum()) for number in LEVELS]
-    return pd.DataFrame(
-        {
-            "level": pd.array(list(LEVELS), dtype="Int64"),
-            "arks": pd.array(counts, dtype="Int64"),
-            "share": share(pd.Series(counts, dtype="Int64"), pd.Series([sum(counts)] * len(counts), dtype="Int64")),
-            "meaning": pd.Series(list(LEVELS.values()), dtype="str"),
-        }
-    )
+    table = pd.DataFrame({"level": list(LEVELS), "arks": counts, "meaning": list(LEVELS.values())})
+    return LEVEL_TABLE.shaped(table.assign(share=share(table["arks"], pd.Series(sum(counts), index=table.index))))
 
 
 def level(ark_states: pd.DataFrame) -> pd.Series:
@@ -83,15 +77,9 @@ def info_answers(frames: Frames) -> pd.DataFrame:
         answered_by=("by", lambda hosts: tally(hosts, most=3)),
         example=("asked_url", "first"),
     ).reset_index()
-    table = table.assign(given=table["metadata"].isin(DESCRIBED)).astype(
-        {
-            "arks": "Int64",
-            "given": "boolean",
-            **dict.fromkeys(("statuses", "media_types", "answered_by", "example"), "str"),
-        }
-    )
+    table = table.assign(given=table["metadata"].isin(DESCRIBED))
     ordered = table.sort_values(by, ignore_index=True)
-    return ordered[[column.name for column in INFO_ANSWERS.columns]]
+    return INFO_ANSWERS.shaped(ordered)
 
 
 def permanence(frames: Frames) -> pd.DataFrame:
@@ -115,9 +103,8 @@ def permanence(frames: Frames) -> pd.DataFrame:
     table = rows.groupby(by, dropna=False).agg(
         arks=("ark_id", "nunique"), since=("since", lambda moments: tally(moments.dropna(), most=3))
     )
-    table = table.reset_index().astype({"arks": "Int64", "since": "str"})
-    ordered = table.sort_values(["arks", *by], ascending=[False, *(True for _ in by)], ignore_index=True)
-    return ordered[[column.name for column in PERMANENCE.columns]]
+    ordered = table.reset_index().sort_values(["arks", *by], ascending=[False, *(True for _ in by)], ignore_index=True)
+    return PERMANENCE.shaped(ordered)
 
 
 def _field(promise: Any, *names: str) -> str | None:

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 
 from crawler.observations import CONFORMANCE, ChainEnd, Question
 from crawler.resolving import resolver_of
 from crawler.verdicts.spellings import FORMS, MOST_QUESTIONS, SpellingAnswer, judge_form
+from reports.definitions import (
+    COUNT,
+    NAAN_COLUMN,
+    TEXT,
+    TOKEN,
+    TRUTH,
+    URL,
+    Column,
+    TableDefinition,
+)
 from reports.frames import Frames
 
-__all__ = ["COLUMNS", "MOST_QUESTIONS", "conformance"]
+__all__ = ["MOST_QUESTIONS", "SPELLING_TABLE", "conformance"]
 
-COLUMNS = {
-    "resolver": "str",
-    "naan": "str",
-    "shoulder": "str",
-    "form": "str",
-    "asked_url": "str",
-    "status": "Int64",
-    "final_url": "str",
-    "treatment": "str",
-    "conforms": "boolean",
-    "reason": "str",
-}
 #: What `Reply` is made of, and what the rows are ordered and joined by.
 _REPLY = ["asked_url", "chain_end", "status", "final_url", "media_type", "title", "body_bytes"]
 _SAMPLE = ["ark_id", "request_url"]
@@ -41,10 +39,11 @@ def conformance(frames: Frames) -> pd.DataFrame:
     pairs = forms.merge(plain[[*_SAMPLE, *_REPLY]], on=_SAMPLE, suffixes=("", "_plain"))
     pairs = pairs.merge(frames.arks[["ark_id", "naan", "shoulder"]], on="ark_id")
     rows = [row for pair in pairs.to_dict("records") if (row := _row(pair)) is not None]
-    table = pd.DataFrame(rows, columns=[*COLUMNS, "rank"]).astype(COLUMNS)
+    names = [column.name for column in SPELLING_TABLE.columns]
+    table = pd.DataFrame(rows, columns=[*names, "rank"])
     ordered = table.sort_values(["resolver", "naan", "shoulder", "rank", "asked_url"], ignore_index=True)
     once = ordered.drop_duplicates(["resolver", "naan", "shoulder", "rank"], ignore_index=True)
-    return once[list(COLUMNS)]
+    return SPELLING_TABLE.shaped(once)
 
 
 def _last_attempts(frames: Frames) -> pd.DataFrame:
@@ -82,3 +81,24 @@ def _reply(pair: dict[Any, Any], suffix: str) -> SpellingAnswer:
 
 def _known(value: Any) -> Any:
     return None if pd.isna(value) else value
+
+
+SPELLING_TABLE: Final = TableDefinition(
+    "conformance",
+    "Other spellings",
+    "One row a resolver, shoulder and form. Equal spellings of an ARK are one ARK, and a resolver must treat "
+    f"them alike: asked about one ARK that resolves, {MOST_QUESTIONS}.",
+    conformance,
+    (
+        Column("resolver", URL, "resolver that was asked: the address before the ARK"),
+        NAAN_COLUMN,
+        Column("shoulder", TEXT, "shoulder of the ARK that was asked about; empty when it has none"),
+        Column("form", TEXT, "form in which the ARK was asked for"),
+        Column("asked_url", URL, "URL that was asked"),
+        Column("status", COUNT, "HTTP status of the last answer; empty when there was none", "HTTP status"),
+        Column("final_url", URL, "URL that the chain of redirects ended at"),
+        Column("treatment", TOKEN, "same, other, refused or undetermined, beside the form as found"),
+        Column("conforms", TRUTH, "whether the specifications ask for this; empty where they leave it open"),
+        Column("reason", TEXT, "what was seen"),
+    ),
+)

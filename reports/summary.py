@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import pandas as pd
 
 from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Family, ObjectOutcome
 from reports.ark_statuses import WORKING, ark_states, ark_statuses, families
+from reports.definitions import (
+    ARKS_COLUMN,
+    COUNT,
+    TEXT,
+    TOKEN,
+    TRUTH,
+    Column,
+    TableDefinition,
+)
 from reports.frames import Frames
 from reports.overviews import own
 from reports.remediation.inventory import inventory_measures, inventory_sentence
@@ -44,17 +53,13 @@ def summary(frames: Frames) -> pd.DataFrame:
             for column, measures in zip(("value", "previous", "since"), runs, strict=True)
         }
     )
-    return pd.DataFrame(
-        {
-            "measure": pd.Series(list(notes), dtype="str"),
-            "value": values["value"],
-            "previous": values["previous"],
-            "change": values["value"] - values["previous"],
-            "since": values["since"],
-            "since_change": values["value"] - values["since"],
-            "note": pd.Series(list(notes.values()), dtype="str"),
-        }
+    table = values.assign(
+        measure=list(notes),
+        note=list(notes.values()),
+        change=values["value"] - values["previous"],
+        since_change=values["value"] - values["since"],
     )
+    return SUMMARY.shaped(table)
 
 
 def _value(measures: Mapping[str, tuple[int, str]] | None, name: str) -> int | None:
@@ -175,8 +180,7 @@ def services(frames: Frames) -> pd.DataFrame:
         )
         for outcome, meaning in meanings.items()
     ]
-    dtypes = {"service": "str", "outcome": "str", "given": "boolean", "arks": "Int64", "meaning": "str"}
-    table = pd.DataFrame(rows, columns=list(dtypes)).astype(dtypes)
+    table = SERVICE_TABLE.shaped(pd.DataFrame(rows, columns=[column.name for column in SERVICE_TABLE.columns]))
     return table[table["arks"] > 0].reset_index(drop=True)
 
 
@@ -221,3 +225,46 @@ def _each(questions: int, arks: int) -> str:
     (', 2.11 each', '')
     """
     return f", {questions / arks:.2f} each" if arks else ""
+
+
+SUMMARY: Final = TableDefinition(
+    "summary",
+    "Summary",
+    "One row a measure. ARKs count once each, with the best outcome of all URLs that they were asked at; "
+    "citations count with the outcome of the very URL that is cited.",
+    summary,
+    (
+        Column("measure", TEXT, "what was counted"),
+        Column("value", COUNT, "how many there are", "as the measure says"),
+        Column(
+            "previous",
+            COUNT,
+            "how many there were in the run before that did the same; empty for the first",
+            "as the measure says",
+        ),
+        Column("change", COUNT, "value - previous", "as the measure says"),
+        Column(
+            "since",
+            COUNT,
+            "how many there were in the run that was chosen to compare with; empty without one",
+            "as the measure says",
+        ),
+        Column("since_change", COUNT, "value - since", "as the measure says"),
+        Column("note", TEXT, "how the measure is to be read"),
+    ),
+)
+
+SERVICE_TABLE: Final = TableDefinition(
+    "services",
+    "The three services",
+    "One row an answer that occurred. An ARK gives access to its object, to a description of the object, and "
+    "to a statement of commitment. Each ARK that was asked counts once a service, with its best answer.",
+    services,
+    (
+        Column("service", TOKEN, "object, metadata or commitment"),
+        Column("outcome", TOKEN, "outcome of that service"),
+        Column("given", TRUTH, "whether this outcome means that the service is given"),
+        ARKS_COLUMN,
+        Column("meaning", TEXT, "the outcome in words"),
+    ),
+)

@@ -17,7 +17,7 @@ from crawler.observations import ObjectOutcome
 from crawler.storage.store import Store
 from reports import persistence
 from reports.frames import load_frames
-from reports.over_time import OVER_TIME
+from reports.persistence import OVER_TIME
 from reports.survival import kaplan_meier, median_days
 from reports.tables import tables_of
 from reports.timelines import CHECKS, CONTACTS, RUNS, STANDINGS, Timeline, no_timeline

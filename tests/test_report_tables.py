@@ -24,6 +24,8 @@ from crawler.observations import (
 )
 from reports import overviews
 from reports.ark_statuses import BEST_FIRST
+from reports.definitions import DTYPES
+from reports.display import ColumnType
 from reports.frames import Frames, load_frames
 from reports.listings import ATTENTION
 from reports.tables import TABLES, TableDefinition, rows_of, tables_of
@@ -93,6 +95,17 @@ def test_every_token_has_words() -> None:
 
 
 # -- the tables
+
+
+def test_the_dtype_of_every_column_follows_from_its_type(tables: Mapping[str, pd.DataFrame], tmp_path: Path) -> None:
+    empty = tables_of(load_frames(write_store(tmp_path / "empty.sqlite", {})))
+    for definition in TABLES:
+        for table in (tables[definition.name], empty[definition.name]):
+            assert list(table.columns) == [column.name for column in definition.columns]
+            for column in definition.columns:
+                cells = table[column.name]
+                assert cells.dtype == column.dtype_of(cells), f"{definition.name}.{column.name}"
+    assert {column.type for definition in TABLES for column in definition.columns} == set(DTYPES) == set(ColumnType)
 
 
 def test_the_summary_counts_citations_by_their_own_url_and_arks_by_their_best(

@@ -16,7 +16,7 @@ from extractors.ark import Ark
 from extractors.find import find_arks
 from extractors.normalize import LABEL
 from reports.frames import load_frames
-from reports.spelling_tables import COLUMNS, conformance
+from reports.spelling_tables import SPELLING_TABLE, conformance
 from reports.tables import rows_of
 from tests.report_world import RUN, ark_row, observation_row, write_store
 from tests.vectors import vectors
@@ -123,7 +123,7 @@ def test_the_table_has_a_row_a_form_of_what_resolves(tmp_path: Path) -> None:
         },
     )
     table = conformance(load_frames(store, run_id=2))
-    assert list(table.columns) == list(COLUMNS)
+    assert list(table.columns) == [column.name for column in SPELLING_TABLE.columns]
     told = [(row[0], row[1], row[2], row[5], row[7], row[8]) for row in rows_of(table)]
     assert told == [
         ("https://r.example/", "12148", "btv1", 404, "refused", False),

@@ -55,15 +55,12 @@ def causes(frames: Frames) -> pd.DataFrame:
         contact=table["naan"].map(lambda naans: _contact(contacts, naans)).astype("str"),
         naans=table["naan"].map(lambda naans: ", ".join(naans)).astype("str"),
     )
-    columns = {column.name: _DTYPES.get(column.name, "str") for column in CAUSES.columns}
-    return table.sort_values("number", ignore_index=True)[list(columns)].astype(columns)
+    return CAUSES.shaped(table.sort_values("number", ignore_index=True))
 
 
 def failures(frames: Frames) -> pd.DataFrame:
     """One row a place that cites an ARK not reached as cited; ordered by cause, base, ARK and place."""
-    rows = _placed(frames)
-    columns = {column.name: _DTYPES.get(column.name, "str") for column in FAILURES.columns}
-    return rows[list(columns)].astype(columns)
+    return FAILURES.shaped(_placed(frames))
 
 
 @lru_cache(maxsize=2)
@@ -180,8 +177,3 @@ FAILURES: Final = TableDefinition(
     ),
     is_listing=True,
 )
-
-_DTYPES: Final = {
-    "last_good_at": "datetime64[ms, UTC]",
-    **{each.name: "Int64" for table in (CAUSES, FAILURES) for each in table.columns if each.type is COUNT},
-}

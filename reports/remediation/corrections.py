@@ -48,7 +48,7 @@ def corrections(frames: Frames) -> pd.DataFrame:
     shown = pd.DataFrame(fixes, columns=columns, index=rows.index).astype("str")
     rows = rows.drop(columns="why").assign(**{name: shown[name] for name in columns})
     ordered = rows[rows["why"].notna()].sort_values(["document", "ordinal", "request_url"], ignore_index=True)
-    return _shaped(ordered, CORRECTIONS)
+    return CORRECTIONS.shaped(ordered)
 
 
 def _place(row: dict[str, Any]) -> Place:
@@ -85,15 +85,7 @@ def targets(frames: Frames) -> pd.DataFrame:
         good_at=rows["good_at"].mask(works, rows["judged_at"]),
         expected_url=rows["ark"].map(expected).astype("str"),
     )
-    return _shaped(rows.sort_values(["works", "ark", "request_url"], ignore_index=True), TARGETS)
-
-
-def _shaped(rows: pd.DataFrame, definition: TableDefinition) -> pd.DataFrame:
-    """The columns of a definition, in its order, with their dtypes."""
-    dtypes = {COUNT: "Int64", MOMENT: "datetime64[ms, UTC]"}
-    return rows[[column.name for column in definition.columns]].astype(
-        {column.name: dtypes.get(column.type, "str") for column in definition.columns}
-    )
+    return TARGETS.shaped(rows.sort_values(["works", "ark", "request_url"], ignore_index=True))
 
 
 CORRECTIONS: Final = TableDefinition(

@@ -59,7 +59,7 @@ def inventory(frames: Frames) -> pd.DataFrame:
     ordered = rows.assign(order=[_rank(each) for each in kept["findings"]]).sort_values(
         ["order", "ark", "request_url"], ignore_index=True
     )
-    return _shaped(ordered, INVENTORY)
+    return INVENTORY.shaped(ordered)
 
 
 def _rank(findings: object) -> int:
@@ -89,7 +89,7 @@ def extra(frames: Frames) -> pd.DataFrame:
     named = first[["ark_id", "document"]].rename(columns={"document": "first_document"})
     rows = rows.merge(named, on="ark_id", how="left").merge(ark_states(frames), on="ark_id", how="left")
     rows = rows.assign(**{name: rows[name].fillna(0) for name in ("citations", "documents")})
-    return _shaped(rows.sort_values(["citations", "ark"], ascending=[False, True], ignore_index=True), EXTRA)
+    return EXTRA.shaped(rows.sort_values(["citations", "ark"], ascending=[False, True], ignore_index=True))
 
 
 def _is_listed(name: str, listed: set[str]) -> bool:
@@ -112,7 +112,7 @@ def collections(frames: Frames) -> pd.DataFrame:
     table = counted.groupby(["source", "collection"], as_index=False)[[*columns]].sum()
     table = table.assign(worst=table["broken"] + table["failing"])
     ordered = table.sort_values(["source", "worst", "collection"], ascending=[True, False, True], ignore_index=True)
-    return _shaped(ordered, COLLECTIONS)
+    return COLLECTIONS.shaped(ordered)
 
 
 def _status(standings: pd.DataFrame) -> pd.Series:
@@ -160,14 +160,6 @@ def inventory_sentence(count: Mapping[str, int]) -> str:
         return ""
     amiss = [f"{count[f'inventory: {each}']:,} {each}" for each in (*FINDINGS, "extra") if count[f"inventory: {each}"]]
     return f"Of {counted(count['inventory'], 'ARK')} of the inventory: {', '.join(amiss) or 'all as expected'}."
-
-
-def _shaped(rows: pd.DataFrame, definition: TableDefinition) -> pd.DataFrame:
-    """The columns of a definition, in its order, with their dtypes."""
-    dtypes = {COUNT: "Int64", TRUTH: "boolean", MOMENT: "datetime64[ms, UTC]"}
-    return rows[[column.name for column in definition.columns]].astype(
-        {column.name: dtypes.get(column.type, "str") for column in definition.columns}
-    )
 
 
 _NOTES: Final = {

@@ -94,8 +94,7 @@ def known(frames: Frames) -> pd.DataFrame:
     causes = diagnosed_failures(frames)[[*_PAIR, "cause", "fault", "host", "should_be", "because"]]
     rows = rows.merge(causes, on=_PAIR, how="left").merge(frames.latest[[*_PAIR, "state"]], on=_PAIR, how="left")
     ordered = rows.sort_values(["treatment", "until", "ark", "request_url", "document", "ordinal"], ignore_index=True)
-    dtypes = {column.name: "Int64" if column.type is COUNT else "str" for column in KNOWN_PROBLEMS.columns}
-    return ordered[list(dtypes)].astype(dtypes)
+    return KNOWN_PROBLEMS.shaped(ordered)
 
 
 def known_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:

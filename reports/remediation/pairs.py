@@ -25,9 +25,10 @@ def duplicates(frames: Frames) -> pd.DataFrame:
     rows = [*_one_object(frames), *_two_objects(frames), *_equal_elsewhere(frames)]
     table = pd.DataFrame(rows, columns=["kind", "shared", "members"]).astype({"members": "object"})
     named = table["members"].map(lambda members: JOINT.join(members[:MOST_NAMED]))
-    table = table.assign(size=table["members"].map(len).astype("Int64"), members=named)
-    ordered = table.sort_values(["kind", "size", "shared"], ascending=[True, False, True], ignore_index=True)
-    return ordered[["kind", "shared", "size", "members"]].astype({"kind": "str", "shared": "str", "members": "str"})
+    table = table.assign(size=table["members"].map(len), members=named)
+    return DUPLICATES.shaped(
+        table.sort_values(["kind", "size", "shared"], ascending=[True, False, True], ignore_index=True)
+    )
 
 
 Group = tuple[str, str, list[str]]
@@ -92,7 +93,7 @@ def containers(frames: Frames) -> pd.DataFrame:
         for whole, members in parts.items()
     ]
     names = [column.name for column in CONTAINERS.columns]
-    table = pd.DataFrame(rows, columns=names).astype(_CONTAINER_DTYPES)
+    table = CONTAINERS.shaped(pd.DataFrame(rows, columns=names))
     amiss = table["whole"].map(family).ne(Family.FAILS.value)
     ordered = table.assign(amiss=amiss).sort_values(
         ["amiss", "parts", "whole"], ascending=[True, False, True], ignore_index=True
@@ -136,7 +137,3 @@ CONTAINERS: Final = TableDefinition(
         Column("members", TEXT, f"the parts; {MOST_NAMED} at most"),
     ),
 )
-_CONTAINER_DTYPES: Final = {
-    **{column.name: "Int64" if column.type is COUNT else "str" for column in CONTAINERS.columns},
-    "is_cited": "boolean",
-}

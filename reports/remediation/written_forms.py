@@ -57,7 +57,7 @@ def repairs(frames: Frames) -> pd.DataFrame:
         document=("document", "first"),
     )
     ordered = table.sort_values(["places", "repair"], ascending=[False, True], ignore_index=True)
-    return _shaped(ordered, REPAIRS)
+    return REPAIRS.shaped(ordered)
 
 
 def joins(frames: Frames) -> pd.DataFrame:
@@ -68,7 +68,7 @@ def joins(frames: Frames) -> pd.DataFrame:
     ).rename(columns={"repairs": "repaired_by"})
     rows = rows.assign(again=rows["decided"].gt(1))
     ordered = rows.sort_values(["confidence", "document", "ordinal"], ignore_index=True)
-    return _shaped(ordered, JOINS)
+    return JOINS.shaped(ordered)
 
 
 def check_failures(frames: Frames) -> pd.DataFrame:
@@ -86,7 +86,7 @@ def check_failures(frames: Frames) -> pd.DataFrame:
     )
     rows = rows.assign(**{name: rows[name].fillna(0) for name in ("citations", "documents")})
     ordered = rows.sort_values(["citations", "ark"], ascending=[False, True], ignore_index=True)
-    return _shaped(ordered, CHECK_FAILURES)
+    return CHECK_FAILURES.shaped(ordered)
 
 
 def unfit(frames: Frames) -> pd.DataFrame:
@@ -107,7 +107,7 @@ def unfit(frames: Frames) -> pd.DataFrame:
         purpose=rows["naan"].map({naan: shared.purpose for naan, shared in SHARED_NAANS.items()}),
     )
     ordered = rows.sort_values(["is_example", "document", "ordinal"], ignore_index=True)
-    return _shaped(ordered, UNFIT)
+    return UNFIT.shaped(ordered)
 
 
 def example_sign(texts: Iterable[str | None]) -> str | None:
@@ -120,14 +120,6 @@ def example_sign(texts: Iterable[str | None]) -> str | None:
     """
     found = (_EXAMPLE.search(text) for text in texts if isinstance(text, str))
     return next((sign[0].lower() for sign in found if sign), None)
-
-
-def _shaped(rows: pd.DataFrame, definition: TableDefinition) -> pd.DataFrame:
-    """The columns of a definition, in its order, with their dtypes."""
-    dtypes = {COUNT: "Int64", TRUTH: "boolean"}
-    return rows[[column.name for column in definition.columns]].astype(
-        {column.name: dtypes.get(column.type, "str") for column in definition.columns}
-    )
 
 
 _DOCUMENT: Final = Column("document", URL, "URL or path of the document")
