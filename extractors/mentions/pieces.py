@@ -64,10 +64,12 @@ class Pieces:
         return bool(self.found) and self.found[-1][0].endswith(char)
 
     def cut(self, count: int) -> None:
-        """Give back the last *count* characters of the last piece."""
-        last, start, end = self.found.pop()
-        if len(last) > count:
-            self.found.append((last[:-count], start, end - count))
+        """Give back the last *count* characters, of as many pieces as have them."""
+        while count > 0:
+            last, start, end = self.found.pop()
+            if len(last) > count:
+                self.found.append((last[:-count], start, end - count))
+            count -= len(last)
 
     def strip(self, tail: str) -> None:
         """Give back final characters of *tail*, and blanks that were written as escapes."""
