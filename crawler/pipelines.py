@@ -42,7 +42,7 @@ class StorePipeline:
         spider = cast("AuditSpider", self._crawler.spider)
         item = spider.withheld(item)
         if not isinstance(item, Observation):  # the spider has recorded it, in the order of its decisions
-            spider.record(item)
+            spider.recorder.add(item)
         return item
 
     def spider_closed(self) -> None:
@@ -80,7 +80,7 @@ class TlsProbePipeline:
             seen_by = means(host, port, routes=self._routes, ca_file=self._ca_file)
             today = datetime.now(UTC).date().isoformat()
             known = spider.store.tls_result_of_day(host, port, day=today, means=seen_by)
-            spider.record(known or await self._seen(host, port))
+            spider.recorder.add(known or await self._seen(host, port))
         return item
 
     async def _seen(self, host: str, port: int) -> TlsResult:

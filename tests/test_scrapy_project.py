@@ -5,10 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import shlex
+import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +160,67 @@ def test_a_check_gives_its_verdicts_to_a_feed(project: Path, site: RawServer, tm
         ("ark:12x45/x5", "resolved"), ("ark:12x45/b7", "broken"), ("ark:12345/x5", "skipped"),
     ]  # fmt: skip
     assert [target.partition("?")[1:] for target in site.targets if target.endswith("x5?")] == [("?", "")]
+
+
+def test_ctrl_c_gives_the_verdicts_that_have_all_their_answers(foreign: Path, tmp_path: Path) -> None:
+    released = threading.Event()
+
+    def after_the_signal(_: str) -> bytes:
+        released.wait(60)
+        return reply(body="<p>It came late.")
+
+    answered = [f"http://a.example/ark:/12x45/x{number}" for number in (5, 6)]
+    waiting = [f"http://b.example/ark:/12x45/b{number}" for number in (1, 2, 3)]
+    feed, store = tmp_path / "verdicts.jsonl", tmp_path / "audit.db"
+
+    def at_once(target: str) -> bytes:
+        is_there = target.partition("?")[0].endswith(("/x5", "/x6"))
+        return reply(body=f"<p>{target}: forty leaves, with drawings") if is_there else reply("404 Not Found")
+
+    with RawServer(at_once) as quick, RawServer(after_the_signal) as slow:
+        routes = f"a.example:80=127.0.0.1:{quick.port},b.example:80=127.0.0.1:{slow.port}"
+        settings = {"ARKAUDIT_CONNECT_TO": routes, "ARKAUDIT_ONLY_ROUTED": 1, "ARKAUDIT_STORE": store}
+        options = [each for name, value in settings.items() for each in ("-s", f"{name}={value}")]
+        arks = f"arks={' '.join((*answered, *waiting))} ark:/12345/x5"
+        command = [sys.executable, "-m", "scrapy", "crawl", "arks", "-a", arks, "-O", str(feed), *options]
+        log = tmp_path / "log"
+        with (
+            log.open("wb") as errors,
+            subprocess.Popen(command, cwd=foreign, env=clean_environment(), stderr=errors) as running,
+        ):
+            try:
+                for _ in range(1200):
+                    if slow.targets and settled(store) == set(answered):
+                        break
+                    assert running.poll() is None, log.read_text("utf-8")
+                    time.sleep(0.05)
+                running.send_signal(signal.SIGINT)
+                for _ in range(1200):
+                    if "shutting down gracefully" in log.read_text("utf-8"):
+                        break
+                    time.sleep(0.05)
+                released.set()
+                running.wait(60)
+            finally:
+                running.kill()
+        assert len(slow.targets) == 1, "what waited for its turn is not asked any more"
+    assert "Traceback" not in log.read_text("utf-8")
+    rows = [json.loads(line) for line in feed.read_text("utf-8").splitlines()]
+    assert [(row["request_url"], row["object"]) for row in rows] == [
+        *((url, "resolved") for url in answered), ("https://n2t.net/ark:/12345/x5", "skipped"),
+    ]  # fmt: skip
+    with sqlite3.connect(store) as raw:
+        assert raw.execute("select state from run").fetchall() == [("interrupted",)]
+        assert raw.execute("select count(*) from verdict").fetchone() == (3,)
+
+
+def settled(store: Path) -> set[str]:
+    """Return the URLs in a store whose questions have all been answered."""
+    if not store.exists():
+        return set()
+    with closing(sqlite3.connect(store)) as raw, suppress(sqlite3.OperationalError):  # not made yet
+        return {url for (url,) in raw.execute("select url from frontier where state = 'done'")}
+    return set()
 
 
 @pytest.mark.parametrize("project", ["ours", "with the add-on"], indirect=True)

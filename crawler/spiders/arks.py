@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from scrapy import Request
-from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.conversation import Ask, AskingRules, Conversation, Finished, Outgoing, Target
 from crawler.crawl_requests import CrawlRequest
-from crawler.items import CheckedArk, checked_ark
-from crawler.judging import Background, judge_run
-from crawler.named_arks import targets_in, words_of
-from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
-from crawler.registry import cache_folder
-from crawler.registry import load as load_registry
-from crawler.resolving import sendable
+from crawler.items import CheckedArk
+from crawler.observations import Observation
 from crawler.spiders.auditing import AuditSpider
-from crawler.spiders.observing import observe
-from crawler.spiders.own_run import OwnRun
+from crawler.spiders.observing import observations_of, observe, request_of
+from crawler.spiders.own_run import ArksRun
 from crawler.spiders.replaying import Replay
 from crawler.storage.feeding import Bounds
 from crawler.storage.frontier_rows import SettledEntry
 from crawler.verdicts.readings import CandidateReading
-from crawler.wire.middlewares import chain_of
-
-logger = logging.getLogger(__name__)
 
 #: So many ARKs are open at a host at a time: enough that it is asked without a break while some wait for others.
 ARKS_A_HOST = 100
-_PRIORITY = {Question.OBJECT: 0, **dict.fromkeys(set(CONFORMANCE) - set(ACCESS), -1)}
 
 
 class ArksSpider(AuditSpider):
@@ -59,52 +47,12 @@ class ArksSpider(AuditSpider):
         """One answer is read at a time, and between two the event loop comes round: hosts are asked when it is time."""
 
     exported = CheckedArk
-
-    @classmethod
-    def run_of_its_own(cls, crawler: Crawler, arguments: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
-        """Return a run and what the spider needs for it.
-
-        The arguments are *arks*, ARKs and URLs between blanks or commas, or *arks_from*, a file with one a line.
-        """
-        given = dict(arguments)
-        named = words_of(str(given.pop("arks", "")))
-        if "arks_from" in given:
-            named += Path(str(given.pop("arks_from"))).read_text("utf-8").splitlines()
-        resolver = crawler.settings.get("ARKAUDIT_RESOLVER")
-        targets, faults = targets_in(filter(None, map(str.strip, named)), resolver=resolver)
-        for fault in faults:
-            logger.warning(fault)
-        if not targets:
-            logger.warning("there is nothing to check: give -a arks=ARK")
-        own = OwnRun(crawler, command="check", seeds=named)
-        own.targets = targets
-        return own, given | {
-            "store": own.store,
-            "run_id": own.run_id,
-            "targets": targets,
-            "rules": AskingRules(registry=load_registry(cache_folder()), resolver=own.resolver, patience=own.patience),
-        }
+    run_type = ArksRun
 
     async def parse(self, response: Response) -> AsyncIterator[Observation]:
         """Yield what *response* says for the object of the ARK in its URL: for ``scrapy parse``."""
-        request = response.request
-        assert request is not None
-        hops, _, _ = chain_of(request)
-        url = hops[0].url if hops else request.url
-        for ark, asked in targets_in([url], resolver=url)[0]:
-            yield observe(Ask(ark, asked, Question.OBJECT, url), request, response)
-
-    def concluded(self, own_run: OwnRun) -> Iterable[CheckedArk]:
-        """Judge what was answered, in the order of the targets, and return the verdicts."""
-        verdicts: list[CheckedArk] = []
-        judge_run(
-            own_run.store,
-            own_run.run_id,
-            own_run.targets,
-            Background(load_registry(cache_folder())),
-            heard=lambda verdict: verdicts.append(checked_ark(verdict)),
-        )
-        return verdicts
+        for seen in observations_of(response):
+            yield seen
 
     def _targets(self) -> Iterator[Target]:
         return ((each.ark, each.url) for each in self.frontier.requests() if each.ark is not None)
@@ -129,7 +77,7 @@ class ArksSpider(AuditSpider):
         """The questions that go out; what is finished is recorded in its turn."""
         for each in outgoing:
             if isinstance(each, Finished):
-                self.record(SettledEntry(self.name, each.request_url))
+                self.recorder.add(SettledEntry(self.name, each.request_url))
             else:
                 yield each
 
@@ -142,19 +90,7 @@ class ArksSpider(AuditSpider):
                 yield self._request(ask)
 
     def _request(self, ask: Ask) -> Request:
-        return Request(
-            sendable(ask.url),
-            callback=self.answered,
-            errback=self.failed,
-            cb_kwargs={"ask": ask},
-            dont_filter=True,  # two ARKs may land on one page, and a loop comes by twice
-            priority=_PRIORITY.get(ask.question, 1),  # finish what was begun
-            meta={
-                "verbatim_url": True,
-                "text_only": True,
-                "body_limit": self.settings.getint("ARKAUDIT_BODY_LIMIT"),
-            },
-        )
+        return request_of(ask, self.answered, self.failed, body_limit=self.settings.getint("ARKAUDIT_BODY_LIMIT"))
 
     async def answered(self, response: Response, ask: Ask) -> AsyncIterator[Observation | Request]:
         request = response.request
@@ -174,7 +110,7 @@ class ArksSpider(AuditSpider):
         seen = observe(ask, request, response)
         if ask.after is not None and not any(hop.sent for hop in seen.hops):  # nothing was asked again
             return [*self._requests(self._conversation.hear(ask.after, is_last=True))]
-        self.record(seen)
+        self.recorder.add(seen)
         return [seen, *self._requests(self._conversation.hear(seen))]
 
     # -- what was observed before the run was interrupted

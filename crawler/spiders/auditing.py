@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, ClassVar, Self
 
 import scrapy
@@ -16,7 +16,7 @@ from scrapy.settings import BaseSettings
 from crawler.addon import bring_settings
 from crawler.observations import DocumentRecord
 from crawler.politeness.throttle import throttle_of
-from crawler.spiders.own_run import OwnRun
+from crawler.spiders.own_run import ArksRun, DocumentsRun, OwnRun
 from crawler.storage.errors import StoreUnwritable
 from crawler.storage.feeding import Bounds, Feed
 from crawler.storage.frontier import Frontier
@@ -53,7 +53,8 @@ class AuditSpider(scrapy.Spider):
         self.probed_hosts = probed_hosts if probed_hosts is not None else set()
         """Hosts whose certificate was looked at in this run, by either spider."""
         self.frontier = Frontier(store, run_id, self.name)
-        self.recorder = Recorder(store, run_id, failed=self._store_failed)
+        self.recorder = Recorder(store, run_id, failed=self._store_failed, withheld=lambda item: self.withheld(item))
+        self.recorder.on_add = self.recorded
         self.feed = Feed(self.frontier, self.recorder, bounds or Bounds(), is_idle=self._is_idle, lost=self.lost)
         self.own_run: OwnRun | None = None
         """What Scrapy's commands run it in; None within a run that it was given."""
@@ -65,6 +66,8 @@ class AuditSpider(scrapy.Spider):
 
     exported: ClassVar[type]
     """The class of the items that feeds have, unless ``item_classes`` says otherwise."""
+    run_type: ClassVar[type[ArksRun | DocumentsRun]]
+    """The kind of run that ``scrapy crawl`` begins."""
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -83,17 +86,15 @@ class AuditSpider(scrapy.Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         own_run = None
         if "store" not in kwargs:
-            own_run, kwargs = cls.run_of_its_own(crawler, kwargs)
+            own_run = cls.run_type(crawler, kwargs)
+            kwargs = own_run.arguments
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.own_run = own_run
+        if own_run is not None:  # before the extensions are made, so that feeds are still open then
+            crawler.signals.connect(spider._give_what_is_left, signal=signals.spider_closed)
         crawler.signals.connect(spider._stay_for_what_waits, signal=signals.spider_idle)
         spider.withheld = Withholding.from_crawler(crawler)
         return spider
-
-    @classmethod
-    def run_of_its_own(cls, crawler: Crawler, arguments: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
-        """Begin a run by the settings and the *arguments* of ``scrapy crawl``; return what the spider is made of."""
-        raise NotImplementedError
 
     # -- what is asked for, and recorded
 
@@ -105,14 +106,24 @@ class AuditSpider(scrapy.Spider):
                 while not self._is_idle() and not self.is_stopping:
                     await self.pause(_LOOK_S)
                 self.recorder.commit()
-                for item in self.concluded(self.own_run) if not self.is_stopping else ():
-                    yield item
+                if not self.is_stopping:
+                    self.own_run.conclude()
+                    for item in self.own_run.items():
+                        yield item
+        except asyncio.CancelledError:  # Ctrl-C, where Scrapy itself runs the spider
+            self.drop_what_is_queued()
+            raise
         except StoreUnwritable as failure:
             self._store_failed(failure)
 
-    def concluded(self, own_run: OwnRun) -> Iterable[Any]:
-        """Conclude a run of its own, when all has its outcome; return the items that come of it."""
-        return ()
+    def _give_what_is_left(self) -> None:
+        """Give to feeds what the run has come to, if it ended before `start` could; pipelines are closed by now."""
+        if self.own_run is None or self.store_failure is not None:
+            return
+        self.recorder.commit()
+        self.own_run.break_off()
+        for item in self.own_run.items():
+            self.crawler.signals.send_catch_log(signals.item_scraped, item=item, response=None, spider=self)
 
     def begin(self) -> AsyncIterator[Any]:
         """The first requests and records, as the entries of `feed` come."""
@@ -121,15 +132,14 @@ class AuditSpider(scrapy.Spider):
     def lost(self, entry: FrontierEntry) -> None:
         """Settle an entry that has no outcome although nothing is under way any more: that is a fault of ours."""
         self.logger.error("%s was asked for, and nothing came of it", entry.crawl_request.url)
-        self.record(self.outcome_of_lost(entry))
+        self.recorder.add(self.outcome_of_lost(entry))
 
     def outcome_of_lost(self, entry: FrontierEntry) -> Recordable:
         """Return what is recorded of an entry that was lost on the way."""
         return SettledEntry(self.name, entry.crawl_request.canonical)
 
-    def record(self, *items: Recordable) -> None:
-        """Record *items* in one transaction, in a moment at the latest."""
-        self.recorder.add(*map(self.withheld, items))
+    def recorded(self, items: Sequence[Recordable]) -> None:
+        """Settle on the frontier what has its outcome by *items*, which the recorder was given."""
         for item in items:
             if isinstance(item, SettledEntry):
                 self.feed.settled(item.canonical)

@@ -6,9 +6,8 @@ import asyncio
 import io
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
 from typing import Any, Self
@@ -22,23 +21,17 @@ from twisted.python.failure import Failure
 from crawler.answers.statuses import OUTCOME_OF_END, status_outcome
 from crawler.attempts import Patience, next_fetch
 from crawler.crawl_requests import CrawlRequest, Outlinks, RequestKind, outlinks_of
-from crawler.deciding import decide_unresolved, record_registry_findings
 from crawler.document_reading import DocumentReader, DocumentSource, Row, now, source_record
 from crawler.items import Citation, citations
 from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
-from crawler.registry import cache_folder
-from crawler.registry import load as load_registry
-from crawler.resolving import SUCCESSES, sendable
-from crawler.scope import Extent
-from crawler.seeds import Seeds
+from crawler.resolving import SUCCESSES
 from crawler.sources.canonical import same_document
-from crawler.sources.gate import Passed, Rules
+from crawler.sources.gate import Passed
 from crawler.sources.listing import SourceKind, SourceReading
-from crawler.sources.patterns import LinkPatterns
 from crawler.sources.plan import CrawlPlan
 from crawler.sources.source_reader import SourceReader, SourceWorker
 from crawler.spiders.auditing import AuditSpider
-from crawler.spiders.own_run import OwnRun
+from crawler.spiders.own_run import DocumentsRun
 from crawler.spiders.responses import headers_of, source_of, whole_lines
 from crawler.storage.errors import StoreUnwritable
 from crawler.storage.feeding import Bounds
@@ -113,45 +106,7 @@ class DocumentsSpider(AuditSpider):
         """Documents of a host are read in the order in which they came, so that the same is found first every time."""
 
     exported = Citation
-
-    @classmethod
-    def run_of_its_own(cls, crawler: Crawler, arguments: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
-        """Return a run and what the spider needs for it.
-
-        The arguments are *seeds* (between blanks), *scope*, *include* and *exclude* as the options of the command.
-        """
-        given = dict(arguments)
-        seeds = Seeds.of(str(given.pop("seeds", "")).split())
-        if not seeds.urls and not seeds.files:
-            logger.warning("there is nothing to crawl: give -a seeds=URL")
-        depth = crawler.settings.getint("DEPTH_LIMIT")
-        include, exclude = (LinkPatterns(str(given.pop(name, "")).split()) for name in ("include", "exclude"))
-        plan = CrawlPlan(
-            year=datetime.now(UTC).year,
-            urls=tuple(map(sendable, seeds.urls)),
-            orders={sendable(name) if "://" in name else name: order for name, order in seeds.orders.items()},
-            rules=Rules(depth=depth or None, include=include, exclude=exclude),
-            extent=Extent(given.pop("scope", Extent.SITE)),
-        )
-        own = OwnRun(crawler, command="crawl", seeds=[*seeds.urls, *map(document_name, seeds.files)])
-        return own, given | {
-            "store": own.store,
-            "run_id": own.run_id,
-            "plan": plan,
-            "files": seeds.files,
-            "source_files": seeds.named_files,
-            "resolver": own.resolver,
-            "worker": own.worker,
-            "source_worker": own.source_worker,
-            "patience": own.patience,
-        }
-
-    def concluded(self, own_run: OwnRun) -> Iterable[Citation]:
-        """Settle who found what, and what was doubtful, as `arkaudit crawl` does at its end."""
-        own_run.store.note_finders(own_run.run_id)
-        decide_unresolved(own_run.store, own_run.run_id, resolver=own_run.resolver)
-        record_registry_findings(own_run.store, own_run.run_id, load_registry(cache_folder()))
-        return ()
+    run_type = DocumentsRun
 
     async def parse(self, response: Response) -> AsyncIterator[Citation]:
         """Yield the citations in any response: for ``scrapy parse``, and as a callback of other spiders."""
@@ -199,8 +154,8 @@ class DocumentsSpider(AuditSpider):
             settles=crawl_request.canonical,
         )
 
-    def record(self, *items: Recordable) -> None:
-        super().record(*items)
+    def recorded(self, items: Sequence[Recordable]) -> None:
+        super().recorded(items)
         for item in items:
             if isinstance(item, DocumentRecord):
                 self._gate.let_through(item.leads)

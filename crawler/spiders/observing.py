@@ -1,22 +1,42 @@
-"""From the end of a chain to an observation."""
+"""From a question to its request, and from the end of the chain to an observation."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
 
 from crawler.answers.answer import read_answer
 from crawler.conversation import Ask
-from crawler.observations import Observation
+from crawler.named_arks import targets_in
+from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
+from crawler.resolving import sendable
 from crawler.wire.flags import INCOMPLETE, STOPPED, incomplete
 from crawler.wire.middlewares import chain_of
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
 
 if TYPE_CHECKING:
-    from scrapy import Request
     from scrapy.http import Response
+
+
+#: What is less waits longer: what was begun is finished first, and conformance is looked at last.
+_PRIORITY = {Question.OBJECT: 0, **dict.fromkeys(set(CONFORMANCE) - set(ACCESS), -1)}
+
+
+def request_of(ask: Ask, callback: Callable[..., Any], errback: Callable[..., Any], *, body_limit: int) -> Request:
+    """Return the request that puts a question; *callback* gets it as ``ask`` beside the answer."""
+    return Request(
+        sendable(ask.url),
+        callback=callback,
+        errback=errback,
+        cb_kwargs={"ask": ask},
+        dont_filter=True,  # two ARKs may land on one page, and a loop comes by twice
+        priority=_PRIORITY.get(ask.question, 1),
+        meta={"verbatim_url": True, "text_only": True, "body_limit": body_limit},
+    )
 
 
 def observe(ask: Ask, request: Request, response: Response | None) -> Observation:
@@ -45,6 +65,16 @@ def observe(ask: Ask, request: Request, response: Response | None) -> Observatio
         facts=answer.facts,
         remarks=() if response is None else _not_whole(response.flags, len(body)),
     )
+
+
+def observations_of(response: Response) -> Iterator[Observation]:
+    """Return what *response* says for the object of each ARK in the URL that it was asked for by."""
+    request = response.request
+    assert request is not None
+    hops, _, _ = chain_of(request)
+    url = hops[0].url if hops else request.url
+    for ark, asked in targets_in([url], resolver=url)[0]:
+        yield observe(Ask(ark, asked, Question.OBJECT, url), request, response)
 
 
 def _asked_about(ark: Ark, asked: str) -> Ark:

@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 
 from crawler.addon import share_pace
 from crawler.attempts import Patience
+from crawler.conversation import AskingRules, Target
+from crawler.deciding import decide_unresolved, record_registry_findings
+from crawler.items import CheckedArk, checked_ark
+from crawler.judging import Background, judge_run
+from crawler.named_arks import targets_in, words_of
+from crawler.observations import Verdict
 from crawler.parsers import source_worker
+from crawler.registry import cache_folder
+from crawler.registry import load as load_registry
+from crawler.resolving import sendable
+from crawler.scope import Extent
+from crawler.seeds import Seeds
+from crawler.sources.gate import Rules
+from crawler.sources.patterns import LinkPatterns
+from crawler.sources.plan import CrawlPlan
 from crawler.sources.source_reader import SourceWorker
 from crawler.storage.errors import StoreUnwritable
+from crawler.storage.frontier import Frontier
 from crawler.storage.store import FINISHED, Store
-from extractors.ark import Ark
+from extractors.documents import document_name
 from extractors.isolated import DocumentWorker, document_worker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
@@ -53,12 +68,32 @@ class OwnRun:
             settings.getfloat("ARKAUDIT_BACKOFF"),
             settings.getfloat("ARKAUDIT_LONGEST_WAIT"),
         )
-        self.targets: list[tuple[Ark, str]] = []
-        """What is checked, also examples, which are never asked for."""
+        self._items: deque[Any] | None = None
+        """The items that come of the run at its end, and are not given away yet; None before."""
         self._reason = ""
         share_pace(crawler, settings)
         crawler.signals.connect(self._closed, signal=signals.spider_closed)
         crawler.signals.connect(self._stopped, signal=signals.engine_stopped)
+
+    def conclude(self) -> None:
+        """Conclude the run, now that all has its outcome."""
+        self._items = deque(self._concluded())
+
+    def break_off(self) -> None:
+        """Keep what a run has come to that ended too early, unless it was concluded."""
+        if self._items is None:
+            self._items = deque(self._broken_off())
+
+    def items(self) -> Iterator[Any]:
+        """Give away the items that came of the end of the run, each once."""
+        while self._items:
+            yield self._items.popleft()
+
+    def _concluded(self) -> Iterable[Any]:
+        return ()
+
+    def _broken_off(self) -> Iterable[Any]:
+        return ()
 
     def _closed(self, reason: str) -> None:
         self._reason = reason
@@ -71,6 +106,82 @@ class OwnRun:
         except StoreUnwritable as failure:
             logger.error("%s", failure)
         self.store.close()
+
+
+class ArksRun(OwnRun):
+    """A check of the ARKs and URLs in *arks*, between blanks or commas, or in the file *arks_from*, one a line."""
+
+    def __init__(self, crawler: Crawler, given: Mapping[str, Any]) -> None:
+        others = dict(given)
+        named = words_of(str(others.pop("arks", "")))
+        if "arks_from" in others:
+            named += Path(str(others.pop("arks_from"))).read_text("utf-8").splitlines()
+        resolver = crawler.settings.get("ARKAUDIT_RESOLVER")
+        self._targets, faults = targets_in(filter(None, map(str.strip, named)), resolver=resolver)
+        for fault in faults:
+            logger.warning(fault)
+        if not self._targets:
+            logger.warning("there is nothing to check: give -a arks=ARK")
+        super().__init__(crawler, command="check", seeds=named)
+        self._registry = load_registry(cache_folder())
+        self.arguments: dict[str, Any] = others | {
+            "store": self.store,
+            "run_id": self.run_id,
+            "targets": self._targets,
+            "rules": AskingRules(registry=self._registry, resolver=self.resolver, patience=self.patience),
+        }
+
+    def _concluded(self) -> list[CheckedArk]:
+        return self._judged(self._targets, is_whole=True)
+
+    def _broken_off(self) -> list[CheckedArk]:
+        asked = Frontier(self.store, self.run_id, "arks").settled()
+        return self._judged([each for each in self._targets if each[1] in asked or each[0].is_skipped], is_whole=False)
+
+    def _judged(self, targets: Sequence[Target], *, is_whole: bool) -> list[CheckedArk]:
+        """Judge what was answered, in the order of the targets."""
+        verdicts: list[Verdict] = []
+        background = Background(self._registry)
+        judge_run(self.store, self.run_id, targets, background, is_whole=is_whole, heard=verdicts.append)
+        return list(map(checked_ark, verdicts))
+
+
+class DocumentsRun(OwnRun):
+    """A crawl of *seeds*, between blanks, with *scope*, *include* and *exclude* as the options of the command."""
+
+    def __init__(self, crawler: Crawler, given: Mapping[str, Any]) -> None:
+        others = dict(given)
+        seeds = Seeds.of(str(others.pop("seeds", "")).split())
+        if not seeds.urls and not seeds.files:
+            logger.warning("there is nothing to crawl: give -a seeds=URL")
+        depth = crawler.settings.getint("DEPTH_LIMIT")
+        include, exclude = (LinkPatterns(str(others.pop(name, "")).split()) for name in ("include", "exclude"))
+        plan = CrawlPlan(
+            year=datetime.now(UTC).year,
+            urls=tuple(map(sendable, seeds.urls)),
+            orders={sendable(name) if "://" in name else name: order for name, order in seeds.orders.items()},
+            rules=Rules(depth=depth or None, include=include, exclude=exclude),
+            extent=Extent(others.pop("scope", Extent.SITE)),
+        )
+        super().__init__(crawler, command="crawl", seeds=[*seeds.urls, *map(document_name, seeds.files)])
+        self.arguments: dict[str, Any] = others | {
+            "store": self.store,
+            "run_id": self.run_id,
+            "plan": plan,
+            "files": seeds.files,
+            "source_files": seeds.named_files,
+            "resolver": self.resolver,
+            "worker": self.worker,
+            "source_worker": self.source_worker,
+            "patience": self.patience,
+        }
+
+    def _concluded(self) -> Iterable[Any]:
+        """Settle who found what, and what was doubtful, as `arkaudit crawl` does at its end."""
+        self.store.note_finders(self.run_id)
+        decide_unresolved(self.store, self.run_id, resolver=self.resolver)
+        record_registry_findings(self.store, self.run_id, load_registry(cache_folder()))
+        return ()
 
 
 def _version() -> str:

@@ -23,13 +23,24 @@ class Recorder:
     further is recorded.
     """
 
-    def __init__(self, store: Store, run_id: int, *, failed: Callable[[StoreUnwritable], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        run_id: int,
+        *,
+        failed: Callable[[StoreUnwritable], None],
+        withheld: Callable[[Recordable], Recordable] = lambda item: item,
+    ) -> None:
         self._store = store
         self._run_id = run_id
         self._failed = failed
+        self._withheld = withheld
+        """Takes secrets out of what is recorded."""
         self._has_failed = False
         self._pending: list[Recordable] = []
         self._timer: asyncio.TimerHandle | None = None
+        self.on_add: Callable[[Sequence[Recordable]], None] = lambda items: None
+        """Called with what is to be recorded, as it was given."""
         self.on_commit: Callable[[Sequence[Recordable]], None] = lambda items: None
         """Told what a transaction has just recorded."""
         self.beside: Callable[[], Sequence[Recordable]] = tuple
@@ -37,11 +48,12 @@ class Recorder:
 
     def add(self, *items: Recordable) -> None:
         """Record *items* in one transaction, at once or in a moment; and with none, what is `beside` in a moment."""
-        self._pending += items
+        self._pending += map(self._withheld, items)
         if len(self._pending) >= COMMIT_AT_ITEMS:
             self.commit()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(COMMIT_AFTER_S, self.commit)
+        self.on_add(items)
 
     def commit(self) -> bool:
         """Record what is pending now; whether anything was."""
