@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -146,14 +147,19 @@ def run_command(
     )
 
 
-#: A cache that begins empty, without a copy of the registry.
-_CACHE = tempfile.TemporaryDirectory(prefix="arkaudit-cache-")
+@cache
+def cache_folder() -> tempfile.TemporaryDirectory[str]:
+    """A cache that begins empty, without a copy of the registry.
+
+    Made when it is first asked for: a process that only imports this, and is killed, leaves none behind.
+    """
+    return tempfile.TemporaryDirectory(prefix="arkaudit-cache-")
 
 
 def clean_environment() -> dict[str, str]:
     """The environment of a command: no proxy, and no copy of the registry."""
     inherited = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    return {**inherited, "ARKAUDIT_CACHE": _CACHE.name}
+    return {**inherited, "ARKAUDIT_CACHE": cache_folder().name}
 
 
 #: What every test that sends requests adds: nothing leaves loopback, and nobody waits.
