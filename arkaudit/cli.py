@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -717,6 +718,10 @@ def schedule_run(config_file: Path) -> None:
     """
     from arkaudit.schedules.scheduler import Runs, planned_in, serve
 
+    if find_spec("apscheduler") is None:
+        raise UserMistake(
+            "`schedule run` needs apscheduler: pip install 'arkaudit[scheduler]'; `schedule due` does not"
+        )
     serve(planned_in(config_file), Runs(config_file))
 
 

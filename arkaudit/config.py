@@ -6,6 +6,7 @@ import os
 import re
 from copy import deepcopy
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -133,6 +134,12 @@ def _beginning(text: str) -> str:
     except NotAnArk:
         raise ValueError(f"neither a NAAN nor the beginning of ARKs: {text!r}") from None
     return text
+
+
+def _looked_up(is_wanted: bool) -> bool:
+    if is_wanted and find_spec("dns") is None:
+        raise ValueError("needs dnspython: pip install 'arkaudit[dns]'")
+    return is_wanted
 
 
 Header = Annotated[str, AfterValidator(_printable)]
@@ -307,7 +314,7 @@ class Resolve(_Section):
     """Whether a resolver is asked for one ARK of a shoulder in other forms, which it must treat alike."""
     conformance_from: int = Field(ENOUGH_NAMES, ge=1)
     """How many ARKs of a shoulder it takes for that; it costs at most ten questions, of four shoulders a resolver."""
-    maptr: bool = False
+    maptr: Annotated[bool, AfterValidator(_looked_up)] = False
     """Whether resolvers that the registry doesn't know are looked up in the DNS (NAPTR records under ark.arpa)."""
     direct: bool = False
     """Whether what would be asked of the global resolver, compact ARKs above all, is asked of the registry's target."""

@@ -95,13 +95,42 @@ def test_a_foreign_project_around_it_does_not_mislead_it(site: Path, tmp_path: P
     assert (tmp_path / "report" / "index.html").is_file()
 
 
-def test_the_demo_says_what_it_needs_when_it_is_not_there(site: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("missing", "arguments", "words"),
+    [
+        ("trustme", ["demo"], "the demo needs trustme: pip install 'arkaudit[demo]'"),
+        ("apscheduler", ["schedule", "run"], "`schedule run` needs apscheduler: pip install 'arkaudit[scheduler]'"),
+        ("dns", ["check", "-c", "arkaudit.toml", "ark:12345/x5"], "resolve.maptr: needs dnspython: pip install"),
+    ],
+)
+def test_an_extra_that_is_not_there_is_named_in_one_line(
+    missing: str, arguments: list[str], words: str, site: Path, tmp_path: Path
+) -> None:
+    audits = '[audits.a]\nseeds = ["http://site.example/"]\nschedule = "0 3 * * *"\n'
+    (tmp_path / "arkaudit.toml").write_text(audits if missing == "apscheduler" else "[resolve]\nmaptr = true\n")
     start = (
-        f"import sys; sys.path.insert(0, {str(site)!r}); sys.modules['trustme'] = None;"
-        " from arkaudit.cli import main; main(['demo'])"
+        f"import sys; sys.path.insert(0, {str(site)!r}); sys.modules[{missing!r}] = None;"
+        f" from arkaudit.cli import main; main({arguments!r})"
     )
     done = subprocess.run(
         [sys.executable, "-P", "-c", start], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 2
-    assert "pip install 'arkaudit[demo]'" in done.stderr
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+
+
+def test_extras_that_are_not_there_are_missed_by_nothing_else(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "arkaudit.toml").write_text(
+        '[resolve]\nmaptr = false\n[audits.a]\nseeds = ["http://site.example/"]\nschedule = "0 3 * * *"\n'
+    )
+    for arguments in (["check", "-c", "arkaudit.toml", "ark:12345/x5"], ["schedule", "due", "--dry-run"]):
+        start = (
+            f"import sys; sys.path.insert(0, {str(site)!r});"
+            " sys.modules |= dict.fromkeys(['trustme', 'django', 'arklet', 'apscheduler', 'dns']);"
+            f" from arkaudit.cli import main; main({arguments!r})"
+        )
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", start], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
