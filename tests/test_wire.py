@@ -7,13 +7,16 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
 
-from tests.loopback import RawServer, check_rows, outcomes, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
+from tests.vectors import vectors
 
 PAGE = reply(body="<title>An object</title>")
 
@@ -71,6 +74,45 @@ def test_a_location_is_followed_byte_for_byte() -> None:
         assert [hop["location"] for hop in row["hops"]] == ["/land/./x%7d", None]
         landed = [target for target in server.targets if target.startswith("/land/./x%7d")]
         assert {"/land/./x%7d?info", "/land/./x%7d??", "/land/./x%7d?"} <= set(landed)
+
+
+HEADS = vectors("damaged_heads")
+
+
+@pytest.fixture(scope="module", params=["http", "https"])
+def heads_read(
+    request: pytest.FixtureRequest, authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, tuple[Any, ...]]:
+    """Outcome, status of the last hop and ARKs of a page behind each head, by the number of the head."""
+
+    def respond(target: str) -> bytes:
+        body = b"<title>An object</title><p>ark:/12148/bpt6k107371t"
+        [odd] = HEADS[int(target[1:])].values
+        status, *lines = odd["head"]
+        text, times = odd.get("bulk", ("", 0))
+        more = [f"X-Bulk: {text * times}"] if times else []
+        text = "\r\n".join([status, *more, *lines, "Connection: close", "", ""])
+        return text.replace("{length}", str(len(body))).encode("latin-1") + body
+
+    store = tmp_path_factory.mktemp("heads") / "a.db"
+    tls = authority.issue_cert("127.0.0.1") if request.param == "https" else None
+    with RawServer(respond, tls=tls) as server:
+        urls = [f"{server.url}/{number}" for number in range(len(HEADS))]
+        done = run_command("crawl", *ON_LOOPBACK, "--no-sitemaps", *urls, "--store", store)
+        assert done.returncode == 0, done.stderr
+    with closing(sqlite3.connect(store)) as raw:
+        rows = raw.execute(
+            "select url, outcome, status, (select count(*) from mention m where m.document_id = d.document_id)"
+            " from document d"
+        ).fetchall()
+    return {url.rpartition("/")[2]: tuple(rest) for url, *rest in rows}
+
+
+@pytest.mark.parametrize("number", [pytest.param(n, id=each.id) for n, each in enumerate(HEADS)])
+def test_a_damaged_head_costs_neither_the_status_nor_the_page(
+    number: int, heads_read: dict[str, tuple[Any, ...]]
+) -> None:
+    assert heads_read[str(number)] == ("read", 200, 1)
 
 
 def test_a_proxy_is_given_the_whole_url_with_its_question_mark() -> None:

@@ -8,6 +8,7 @@ read request lines from raw sockets guard them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -27,7 +28,8 @@ from twisted.internet.endpoints import wrapClientTLS
 from twisted.internet.error import ConnectingCancelledError, DNSLookupError
 from twisted.internet.interfaces import IHandshakeListener
 from twisted.python.failure import Failure
-from twisted.web._newclient import _contentLength
+from twisted.web._newclient import STATUS, _contentLength
+from twisted.web.http_headers import InvalidHeaderName
 from zope.interface import implementer
 
 from crawler.addresses import AddressGuard, Routes
@@ -64,16 +66,30 @@ class NoAnswerInTime(DownloadTimeoutError):
 
 
 class _BoundedParser(_LenientHTTPClientParser):
-    """Takes headers of any length up to `HEAD_LIMIT`, all together; Twisted hangs up on a line over 16 KiB."""
+    """Takes heads as browsers do: of any length up to `HEAD_LIMIT`, and without the lines of which nothing can be made.
+
+    Twisted hangs up on a line over 16 KiB, and gives up an answer for a header's name: that of a PHP warning, say.
+    """
 
     MAX_LENGTH = HEAD_LIMIT
     _head_bytes = 0
 
     def lineReceived(self, line: bytes) -> None:
-        self._head_bytes += len(line)
+        self._head_bytes += len(line) + 1
         if self._head_bytes > HEAD_LIMIT:
             raise HeadTooLong(f"more than {HEAD_LIMIT} bytes of headers")
+        if self.state == STATUS:
+            line = b" ".join(line.split(None, 2))  # "HTTP/1.1  200 OK"
+            if not line:
+                return
+        elif self._partialHeader is None and line.startswith((b" ", b"\t")):  # goes on with nothing (RFC 9112, 2.2)
+            return
         super().lineReceived(line)
+
+    def headerReceived(self, name: bytes, value: bytes) -> None:
+        """Pass over what is no header; a blank before the colon is none of the name (RFC 9112, 5.1)."""
+        with suppress(InvalidHeaderName):
+            super().headerReceived(name.rstrip(), value)  # type: ignore[no-untyped-call]
 
     def allHeadersReceived(self) -> None:
         """A length or coding of the body that makes no sense is passed over: the status counts all the same."""
