@@ -7,7 +7,7 @@ pointed out (`extractors.mentions.labels`); from there the ARK is read forward a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import regex
@@ -15,7 +15,9 @@ import regex
 from extractors.ark import Ark
 from extractors.columns import TextColumn, columns_of
 from extractors.document_model import Block, Role
+from extractors.frozen import quickly_made
 from extractors.gutters import masked
+from extractors.mentions.clean import clean_mention, clean_value, has_hints, is_no_label, may_hide_label
 from extractors.mentions.forward import Reader
 from extractors.mentions.labels import label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
@@ -53,6 +55,7 @@ _LABEL = regex.compile(
 )
 #: Where a label may begin: wider than `_LABEL`, at the speed of `re`, which leaps from one first letter to the next.
 _LETTERS = re.compile(r"[aA%](?:(?<=%)(?:25)*[46]1)?(?:-?\n)?(?:[rR]|%(?:25)*[57]2)(?:-?\n)?(?:[kK]|%(?:25)*[46][bB])")
+_PLAIN_LABELS = ("ark:/", "ark:")
 _BEFORE_CHARS = 100
 _LONG_BEFORE_CHARS = 700
 _BEHIND_CHARS = 120
@@ -79,13 +82,13 @@ def scan(
     *linked* gives the ARK in the target of each of the document's links.
     """
     if block.role is not Role.TEXT:
-        yield from _scan(block, evidence, linked or {})
+        yield from read_block(block, evidence, linked or {})
         return
     text = masked(block.text)
     columns = [] if block.page is not None or block.anchors else columns_of(text)
     seen = block if text == block.text else replace(block, text=text)
     if not columns:
-        found = _scan(seen, evidence, linked or {})
+        found = read_block(seen, evidence, linked or {})
     else:
         found = iter(_once(sorted(_scan_columns(seen, columns, evidence), key=_start)))
     if text == block.text:
@@ -100,13 +103,13 @@ def _scan_columns(
     block: Block, columns: Sequence[TextColumn], evidence: Evidence
 ) -> Iterator[Mention | NamespaceMention]:
     """Yield what stands in each of *columns* of a block, read by itself, and what stands elsewhere."""
-    for found in _scan(block, evidence, {}):
+    for found in read_block(block, evidence, {}):
         if not any(column.holds(_start(found)) for column in columns):
             yield found
     for column in columns:
         alone = replace(block, text=column.alone(), line_slack=column.line_slack())
-        first = (found for found in _scan(alone, evidence, {}) if isinstance(found, Mention))
-        for found in _scan(alone, replace(evidence, cutting=cutting_of(alone, first)), {}):
+        first = (found for found in read_block(alone, evidence, {}) if isinstance(found, Mention))
+        for found in read_block(alone, replace(evidence, cutting=cutting_of(alone, first)), {}):
             as_written = _AROUND_BREAK.sub("\n", found.as_written)
             if isinstance(found, Mention):
                 spans = tuple(span for start, end in found.spans for span in column.lines(alone.text, start, end))
@@ -129,28 +132,89 @@ def _start(found: Mention | NamespaceMention) -> int:
     return found.spans[0][0] if isinstance(found, Mention) else found.span[0]
 
 
-def _scan(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> Iterator[Mention | NamespaceMention]:
+def read_block(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> Iterator[Mention | NamespaceMention]:
+    """Yield what stands in *block*: clean ARKs read by one pattern, and all else step by step."""
+    value = clean_value(block, evidence.zones)
+    if value is not None:
+        yield value
+        return
+    text = block.text
+    may_hide = None
+    read_up_to = 0
+    for region in _regions(text):
+        if may_hide is None:
+            may_hide = has_hints(text)
+        clean = None
+        if not may_hide or not may_hide_label(text, region.start, region.end):
+            clean = _clean_in(block, region, read_up_to, evidence)
+        if clean is not None:
+            yield from clean
+        else:
+            read_up_to = yield from _read(block, region, read_up_to, evidence, linked)
+        read_up_to = max(read_up_to, region.signs[-1])
+
+
+def read_fully(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> Iterator[Mention | NamespaceMention]:
+    """Yield what stands in *block*, all of it read step by step: what `read_block` gives, and is held against."""
     read_up_to = 0
     for region in _regions(block.text):
-        while True:
-            offsets = offset_map(block.text, region.start, region.end)
-            ran_out_at = None
-            for label in _labels(offsets.text):
-                at = offsets.source_offset(label.start())
-                if at < read_up_to:
+        read_up_to = yield from _read(block, region, read_up_to, evidence, linked, patterns=False)
+        read_up_to = max(read_up_to, region.signs[-1])
+
+
+def _clean_in(block: Block, region: _Region, read_up_to: int, evidence: Evidence) -> list[Mention] | None:
+    """Return the mentions in a region all of whose signs are clean ARKs or none at all; None if one is neither."""
+    mentions = []
+    for sign in region.signs:
+        if block.text[sign] != ":":
+            return None
+        if is_no_label(block.text, sign):
+            continue
+        first = sign - len("ark")
+        mention = clean_mention(block, first, region.start, region.end, evidence.zones) if first >= 0 else None
+        if mention is None:
+            return None
+        if first >= read_up_to:
+            mentions.append(mention)
+    return mentions
+
+
+def _read(
+    block: Block,
+    region: _Region,
+    read_up_to: int,
+    evidence: Evidence,
+    linked: Mapping[int, Ark],
+    *,
+    patterns: bool = True,
+) -> Generator[Mention | NamespaceMention, None, int]:
+    """Yield what stands in *region* behind *read_up_to*; return how far it was read."""
+    text = block.text
+    while True:
+        is_on_one_page = text.find("\f", region.start, region.end) < 0
+        offsets = offset_map(text, region.start, region.end)
+        ran_out_at = None
+        for label in _labels(offsets.text):
+            at = offsets.source_offset(label.start())
+            if at < read_up_to:
+                continue
+            if patterns and is_on_one_page and label[0] in _PLAIN_LABELS:
+                mention = clean_mention(block, at, region.start, region.end, evidence.zones)
+                if mention is not None:
+                    read_up_to = at + 1
+                    yield mention
                     continue
-                reader = Reader(block, offsets, label, evidence, linked)
-                found = reader.read()
-                if reader.ran_out and region.end < len(block.text):
-                    ran_out_at = at
-                    break
-                read_up_to = at + 1
-                if found is not None:
-                    yield found
-            if ran_out_at is None:
+            reader = Reader(block, offsets, label, evidence, linked)
+            found = reader.read()
+            if reader.ran_out and region.end < len(text):
+                ran_out_at = at
                 break
-            region = region.longer(ran_out_at)
-        read_up_to = max(read_up_to, region.last_sign)
+            read_up_to = at + 1
+            if found is not None:
+                yield found
+        if ran_out_at is None:
+            return read_up_to
+        region = region.longer(ran_out_at)
 
 
 def _labels(text: str) -> Iterator[regex.Match[str]]:
@@ -164,32 +228,35 @@ def _labels(text: str) -> Iterator[regex.Match[str]]:
                 yield label
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class _Region:
     """A stretch of the text around signs of labels, with room for what belongs to them."""
 
     start: int
     end: int
-    last_sign: int
+    signs: Sequence[int]
 
     def longer(self, label_at: int) -> _Region:
         """A region that gives the label at *label_at* at least twice the room."""
         room = max(_BEHIND_CHARS, self.end - label_at)
-        return _Region(max(0, label_at - _LONG_BEFORE_CHARS), label_at + 2 * room, self.last_sign)
+        return _Region(max(0, label_at - _LONG_BEFORE_CHARS), label_at + 2 * room, self.signs)
 
 
 def _regions(text: str) -> Iterator[_Region]:
     """The stretches in which labels may stand, in order; they may overlap."""
     start = last = -1
+    signs: list[int] = []
     for sign in label_signs(text):
         if start >= 0 and sign - last < _BEHIND_CHARS and sign - start < _MOST_REGION_CHARS:
             last = sign
+            signs.append(sign)
             continue
         if start >= 0:
-            yield _Region(start, min(len(text), last + _BEHIND_CHARS), last)
-        start, last = _region_start(text, sign), sign
+            yield _Region(start, min(len(text), last + _BEHIND_CHARS), signs)
+        start, last, signs = _region_start(text, sign), sign, [sign]
     if start >= 0:
-        yield _Region(start, min(len(text), last + _BEHIND_CHARS), last)
+        yield _Region(start, min(len(text), last + _BEHIND_CHARS), signs)
 
 
 def _region_start(text: str, sign: int) -> int:

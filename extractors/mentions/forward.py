@@ -283,7 +283,7 @@ class Reader:
             return True
         if opened or len(chars) > _LONGEST_PLACEHOLDER:
             return opened
-        return bool(_PLACEHOLDER.search(chars) or _DIRECTIVE.match(self._pieces.name))
+        return is_placeholder(chars) or _DIRECTIVE.match(self._pieces.name) is not None
 
     def _is_pattern(self) -> bool:
         """Return whether a star behind a few letters stands for all names that begin so: ``ark:/53355/cl*``.
@@ -409,6 +409,15 @@ class Reader:
     def _context(self, start: int, end: int) -> str:
         around = self._block.text[max(0, start - _CONTEXT_CHARS) : end + _CONTEXT_CHARS]
         return " ".join(around.split())
+
+
+def is_placeholder(chars: str) -> bool:
+    """Return whether *chars*, NAAN and name, end in a word that stands for a name.
+
+    >>> is_placeholder("12148/xxxxx"), is_placeholder("12148/btv1b84")
+    (True, False)
+    """
+    return len(chars) <= _LONGEST_PLACEHOLDER and _PLACEHOLDER.search(chars) is not None
 
 
 def _slashes(written: str) -> int:

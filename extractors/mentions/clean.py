@@ -1,0 +1,238 @@
+"""Clean ARKs: those that stand whole among plain characters, read by one pattern instead of step by step.
+
+Most ARKs of most documents are such. What comes out is, field for field, what the full reader
+(`extractors.mentions.forward`) makes of them; whatever is not surely so simple is left to it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from extractors.ark import Ark
+from extractors.checkchar import Zones
+from extractors.document_model import Block, Role
+from extractors.mentions.forward import is_placeholder
+from extractors.mentions.mention import STANDS_WHOLE, Mention
+from extractors.wraps.by_names import ANOTHER_BEGINS
+from extractors.wraps.wrap import Confidence
+
+_CHAR = "[0-9A-Za-z=~+_]"
+#: The label, and an ARK in normal form but for single hyphens in its name; it ends in a letter or digit.
+_ARK = rf"""
+    ark:/?
+    (?P<chars>
+        (?P<naan> [0-9]{{5}} )
+        / (?P<name> {_CHAR}++ (?: (?<=[0-9A-Za-z]) - (?=[0-9A-Za-z]) {_CHAR}++ )*+ )
+        (?P<qualifier> (?: / {_CHAR}++ )*+ (?: \. {_CHAR}++ )*+ )
+        (?<= [0-9A-Za-z] )
+    )
+    """
+_RESOLVER = r"https?://[0-9A-Za-z.-]++/(?:[0-9A-Za-z.~-]++/)*+"
+#: A value that is an ARK, alone or in its URL, and nothing else: ``https://n2t.net/ark:/12148/btv1b84``.
+_VALUE = re.compile(rf"(?P<resolver> {_RESOLVER} )? {_ARK} \Z", re.VERBOSE)
+_LONGEST_VALUE = 300
+
+#: But for ``%``, ``&`` and the backslash, with which escapes begin, and for what nobody sees.
+_VISIBLE = r"[!-$'-\[\]-~\xa1-\xac\xae-\u02ff\u0370-\u058f\u2010-\u2027\u4e00-\u9fff]"
+#: What surely ends an ARK, behind the period of a sentence: brackets, quotes, blanks, a comma that no digit follows, an
+#: empty line; or another ARK or URL in the next line.
+_END = rf"""
+    \.?
+    (?: [ ]{{1,40}} (?= {_VISIBLE} )
+      | [)\]}}>"'<|;`]
+      | , (?= [ \r\n] | [!-$'-/:-\[\]-~] | \Z )
+      | [:!] (?: \Z | [ ]{{1,40}} (?= {_VISIBLE} ) )
+      | [ ]{{0,40}} \r?\n [ ]{{0,40}} (?: \r?\n [ ]{{0,40}} ){{1,4}} (?= {_VISIBLE} )
+      | [ ]{{0,40}} \r?\n [ ]{{0,40}} (?P<another> https?: | ark: )
+      | \Z
+    )
+    """
+_CLEAN = re.compile(_ARK + _END, re.VERBOSE)
+_BEFORE_LABEL = re.compile(rf"{_RESOLVER}\Z")
+_LONGEST_RESOLVER = 300
+#: What parts a resolver from the text before it.
+_BEFORE_RESOLVER = frozenset(" \n\"<>'")
+#: The same with something in between that is neither URL nor label: ``(see=https://…``, cells of a row.
+_APART = re.compile(r"(?:\A|[ \n\"<>'])[0-9B-Zb-z.,;()\[\]=|]{1,40}\Z")
+_APART_CHARS = 42
+#: What parts a label from the text before it, and is no mark of a quoted line.
+_BEFORE_COMPACT = frozenset("\"'(<[=,`")
+#: Behind these a blank parts it, too. (Behind a hyphen or slash, a line may go on; ``>`` and ``#`` may be its mark.)
+_BEFORE_BLANK = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz.,:()'\"]")
+_MOST_BLANKS = 40
+_CONTEXT_CHARS = 60
+
+#: Characters before a colon that are no k, nor what may stand between a k and its colon, nor the mark of a quoted line.
+_NOT_K = frozenset("\"'()[]{}<,.!?=~@$^`+:_")
+_LETTERS_AND_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+_NOT_R = _LETTERS_AND_DIGITS - frozenset("rR")
+_NOT_A = _LETTERS_AND_DIGITS - frozenset("aA")
+_NOT_K_BEFORE_BLANK = (_LETTERS_AND_DIGITS - frozenset("kK")) | frozenset(".,)")
+#: Of mark, park and bookmark, behind which stands no NAAN. (Behind another ark, a label may: ``ARKark:/12148/x5``.)
+_LAST_OF_WORDS = frozenset(("ar", "AR"))
+_BEHIND_LABEL = frozenset("/0123456789")
+_BLANKS = frozenset(" \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}")
+#: Of ASCII: what escapes begin with, the names of files that stand for an ARK, and a form feed.
+_ASCII_HINTS = ("%", "&", "\\", "_", "+", "\f")
+#: What repairing decodes or takes away, so that letters come into being or together, and what stands for the colon in
+#: names of files. Listed is what it leaves alone: ASCII, and what holds neither characters that nobody sees nor ASCII
+#: of another width.
+_MAY_HIDE = re.compile(
+    "[^\t\n\r -$'-\\[\\]-~\xa0-\xac\xae-\u02ff\u0370-\u058f\u1e00-\u1fff\u2010-\u2027\u202f-\u205e\u20a0-\u20bf"
+    "\u2190-\u22ff\u3001-\u303f\u3041-\u30ff\u4e00-\u9fff]|[kK](?:/?\\+|_)"
+)
+
+
+def clean_value(block: Block, zones: Zones) -> Mention | None:
+    """The mention in a *block* that is an ARK and nothing else, such as a link target; None if it isn't surely that.
+
+    >>> clean_value(Block("https://n2t.net/ark:/12148/btv1b84", Role.LINK_TARGET), Zones())
+    <Mention ark:12148/btv1b84, certain>
+    >>> clean_value(Block("ark:/12148/btv1b84?info", Role.LINK_TARGET), Zones())
+    """
+    text = block.text
+    if len(text) > _LONGEST_VALUE or (found := _VALUE.match(text)) is None:
+        return None
+    if block.seams or block.page_breaks or (block.page is not None and block.role is Role.TEXT):
+        return None
+    ark = _ark(found, zones)
+    if ark is None:
+        return None
+    resolver = found["resolver"]
+    return Mention(
+        ark, text, ((0, len(text)),), text, resolver, "", block.role, block.page, block.place, text, (),
+        Confidence.CERTAIN, STANDS_WHOLE, (), "", _link_at(block, len(resolver or "")),
+    )  # fmt: skip
+
+
+def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) -> Mention | None:
+    """The mention whose label begins at *first*, if it is clean as far as the text between *start* and *end* shows.
+
+    >>> text = "see https://n2t.net/ark:/12148/btv1b84, a scan"
+    >>> clean_mention(Block(text), 20, 0, len(text), Zones())
+    <Mention ark:12148/btv1b84, certain>
+    >>> clean_mention(Block("ark:/12148/btv1b84-\\n49691v"), 0, 0, 26, Zones())
+    """
+    text = block.text
+    if not text.startswith("ark:", first):
+        return None
+    found = _CLEAN.match(text, first, end)
+    if found is None or (found.end() + 2 > end and end < len(text)):
+        return None
+    if first and text[first - 1] == "/":
+        at = _resolver_start(text, first)
+        if at < 0:
+            return None
+        resolver = text[at:first]
+    elif _stands_apart(text, first):
+        at, resolver = first, None
+    else:
+        return None
+    last = found.end("chars")
+    if (at - 2 < start and start) or (block.page is not None and not _may_be_on_page(block, found)):
+        return None
+    if block.seams or (block.page_breaks and any(at < place < last for place in block.page_breaks)):
+        return None
+    ark = _ark(found, zones)
+    if ark is None:
+        return None
+    written = text[at:last]
+    page = block.page
+    if page is not None:
+        page += bisect_right(block.page_breaks, at)
+    return Mention(
+        ark, written, ((at, last),), written, resolver, "", block.role, page, block.place,
+        " ".join(text[max(0, at - _CONTEXT_CHARS) : last + _CONTEXT_CHARS].split()), (), Confidence.CERTAIN,
+        STANDS_WHOLE if found["another"] is None else ANOTHER_BEGINS, (), "", _link_at(block, first),
+    )  # fmt: skip
+
+
+def is_no_label(text: str, sign: int) -> bool:
+    """Return whether the colon at *sign*, one of `label_signs`, is surely none of a label.
+
+    Only for a text that hides nothing (`may_hide_label`).
+
+    >>> from extractors.mentions.labels import label_signs
+    >>> text = "A (list): link: a mark: an ark : that ark: now"
+    >>> [is_no_label(text, at) for at in label_signs(text)]
+    [True, True, True, False, False]
+    """
+    before = text[sign - 1]
+    if before in _NOT_K:
+        return True
+    if before in "kK":
+        word = text[max(0, sign - 4) : sign - 1]
+        if len(word) < 3:
+            return False
+        if word[2] in _NOT_R or (word[2] in "rR" and word[1] in _NOT_A):
+            return True
+        is_another_word = word[1:] in _LAST_OF_WORDS and word[0] in _NOT_K_BEFORE_BLANK and word[0].isalpha()
+        return is_another_word and text[sign + 1 : sign + 2] not in _BEHIND_LABEL
+    if before in _BLANKS:
+        second = text[sign - 2] if sign > 1 else ""
+        return second in _NOT_K_BEFORE_BLANK or (second > "\x7f" and second.isalpha())
+    return before > "\x7f" and before.isalpha()
+
+
+def has_hints(text: str) -> bool:
+    """Return whether there is anything in *text* at all that `may_hide_label` looks for."""
+    return not text.isascii() or any(hint in text for hint in _ASCII_HINTS)
+
+
+def may_hide_label(text: str, start: int, end: int) -> bool:
+    """Return whether repairing the text between *start* and *end* might show labels that have no sign there.
+
+    >>> may_hide_label("an ARK", 0, 6), may_hide_label("ar%6B:/12148/x5", 0, 15), may_hide_label("ark_ab123_x5", 0, 12)
+    (False, True, True)
+    """
+    return _MAY_HIDE.search(text, start, end) is not None
+
+
+def _ark(found: re.Match[str], zones: Zones) -> Ark | None:
+    """Return the ARK that was *found*; None for what has another label in it, a placeholder, or a shoulder alone."""
+    chars, naan, name, qualifier = found.group("chars", "naan", "name", "qualifier")
+    if "ark" in chars.lower() or is_placeholder(chars):
+        return None
+    ark = Ark(naan, name.replace("-", ""), qualifier)
+    return None if zones.names_shoulder(ark) else ark
+
+
+def _resolver_start(text: str, first: int) -> int:
+    """Return where the resolver begins that ends at *first*; -1 if that isn't sure."""
+    at = text.rfind("http", max(0, first - _LONGEST_RESOLVER), first)
+    if at < 0 or _BEFORE_LABEL.match(text, at, first) is None:
+        return -1
+    if at == 0 or text[at - 1] in _BEFORE_RESOLVER or _APART.search(text[max(0, at - _APART_CHARS) : at]):
+        return at
+    return -1
+
+
+def _stands_apart(text: str, first: int) -> bool:
+    """Return whether the label at *first* is surely no part of a URL, in its own line or from the one before."""
+    if not first:
+        return True
+    before = text[first - 1]
+    if before in _BEFORE_COMPACT:
+        return True
+    if before not in " \n":
+        return False
+    if text[first - 2 : first - 1] in _BEFORE_BLANK and before == " ":
+        return True
+    behind = text[max(0, first - _MOST_BLANKS) : first].rstrip(" \r\n")
+    return behind[-1:] in _BEFORE_BLANK and behind[-2:] not in ("2f", "2F")  # no escape of a slash
+
+
+def _may_be_on_page(block: Block, found: re.Match[str]) -> bool:
+    """Return whether nothing is doubtful about what was *found* for standing on a page: at its end, before a line."""
+    if found["another"] is not None:
+        return False
+    return block.role is not Role.TEXT or found.end("chars") < len(block.text)
+
+
+def _link_at(block: Block, first: int) -> int | None:
+    """Return the link whose target the block is, or whose visible text stands at *first*."""
+    if block.link is not None or not block.anchors:
+        return block.link
+    index = bisect_right(block.anchors, first, key=lambda anchor: anchor.start) - 1
+    return block.anchors[index].link if index >= 0 and first < block.anchors[index].end else None

@@ -1,0 +1,204 @@
+"""Clean ARKs are read by one pattern: what comes out is, field for field, what the full reader makes of any text."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterator
+from dataclasses import FrozenInstanceError, dataclass, replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from extractors.ark import Ark
+from extractors.document_model import Anchor, Block, Role
+from extractors.find import find_arks, read_block, read_fully
+from extractors.frozen import quickly_made
+from extractors.mentions import forward
+from extractors.wraps.evidence import Evidence
+from tests.test_find import cases
+from tests.vectors import FOLDER
+
+#: Names of one shoulder with check characters, so that a zone is learned and "x6" alone is a shoulder.
+LEARNED = Evidence.of(
+    [Ark("12345", name) for name in (f"x6{number:03}" for number in range(30))]
+    + [Ark("12148", "bpt6k107371t"), Ark("67531", "metadc107835")]
+)
+EVIDENCE = (Evidence(), LEARNED)
+
+
+def assert_same(block: Block, evidence: Evidence = EVIDENCE[0]) -> None:
+    linked = {4: Ark("12148", "bpt6k107371t")}
+    assert list(read_block(block, evidence, linked)) == list(read_fully(block, evidence, linked))
+
+
+# -- any text
+
+NAMES = (
+    "btv1b8449691v", "x5", "x6", "c7", "xxx", "NAME", "name", "6H6-N49F7FRR-Q", "a--b", "b12345ark", "ark_12148_btv1b8",
+    "a.b.c", "x/y.z", "x.a/y", "bpt6k1/f2.item", "_x", "x_", "a=", "a$", "a*", "$id", "@id", "x" * 130, "1:1:ABC",
+    "foohttp", "x/ark", "é", "bpt6k10", "7371t", "5",
+)  # fmt: skip
+RESOLVERS = (
+    "https://n2t.net/", "http://ark.bnf.fr/", "https://a.org:80/x/", "https://ark:8080/", "http://", "n2t.net/",
+    "HTTP://n2t.net/", "https://w.org/https://n2t.net/", "https://a.org/?u=", "https://a.org/ark_12345_x/",
+    "http://a.org/%2F", "https://http.org/",
+)  # fmt: skip
+BETWEEN = (
+    " ", "  ", "\n", " \n", "\n ", "\n\n", "\r\n", "\r\n\r\n", ". ", ".\n", ", ", ",", ",\n", ",5", ": ", ":\n", "; ",
+    "(", ")", "[", "]", "{", "}", "<", ">", '"', "'", "`", "|", "\\", "/", "-", "--", "...", "…", "\xad", "\u200b",
+    "\xa0", "\u2013", "\u2019", "&nbsp;", "&#107;", "&", "%20", "%0A", "%6B:", "\t", "\n> ", "\n>", "> ", "\n# ",
+    "=", "+", "*", "_", "?", "??", "?info", "#a", "!", "\ufffe", "\x02", "\x0b", "\f", "\n\n12\n\f", "\u2028", "é",
+    "é:", "漢", "k:", "k :", "k\n:", "ark", "ark ", "ARK:", "rk:", "dark: ", "mark:", "r", "k", "info:", "info:ark/",
+    "ark+=", "ark_", "ark_ab123_x5", "http://", "https:", "www.", "12148", "2f", "%2f\n", "@", ":", ".pdf", "word ",
+    "Note: ", "a b " * 40, "x" * 130, "\uff41rk:", "", "",
+)  # fmt: skip
+LABELS = ("ark:", "ark:/", "ark:/", "ark:/", "Ark:", "ark://", "ark:\n")
+NAANS = ("12148", "13030", "99999", "12345", "b5060", "1234", "123456")
+
+resolvers = st.sampled_from(("", "", *RESOLVERS))
+arks = st.tuples(
+    resolvers, st.sampled_from(LABELS), st.sampled_from(NAANS), st.just("/"), st.sampled_from(NAMES)
+).map("".join)  # fmt: skip
+texts = st.lists(
+    st.one_of(arks, arks, st.sampled_from(BETWEEN), st.text(st.characters(exclude_categories=()), max_size=3)),
+    max_size=9,
+).map("".join)
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> Block:
+    text = draw(texts)
+    places = st.integers(0, len(text))
+    anchors = draw(st.lists(st.tuples(places, places), max_size=2))
+    return Block(
+        text,
+        draw(st.sampled_from(Role)),
+        draw(st.sampled_from((None, None, 3))),
+        "p",
+        draw(st.sampled_from((None, None, 4))),
+        tuple(Anchor(start, end, 7) for start, end in sorted(anchors) if start < end),
+        seams=tuple(sorted(draw(st.lists(places, max_size=1)))),
+        page_breaks=tuple(sorted(draw(st.lists(places, max_size=1)))),
+    )
+
+
+@settings(max_examples=1000)
+@given(blocks(), st.sampled_from(EVIDENCE))
+def test_any_text_gives_the_same(block: Block, evidence: Evidence) -> None:
+    assert_same(block, evidence)
+
+
+@settings(max_examples=300)
+@given(st.lists(blocks(), min_size=5, max_size=40))
+def test_a_long_text_gives_the_same(several: list[Block]) -> None:
+    assert_same(Block(" ".join(block.text for block in several)))
+
+
+@settings(max_examples=500)
+@given(arks, st.sampled_from(Role), st.sampled_from((None, 2)), st.integers(0, 20), st.sampled_from(EVIDENCE))
+def test_a_value_gives_the_same(value: str, role: Role, page: int | None, linked_to: int, evidence: Evidence) -> None:
+    assert_same(Block(value, role, page, "a/@href", 4), evidence)
+    assert_same(Block(value, role, page, "p", None, (Anchor(0, linked_to + 1, 4),)), evidence)
+
+
+# -- texts that were met
+
+
+def met() -> Iterator[str]:
+    """All strings in the vectors, and the marked-up texts."""
+
+    def strings(value: Any) -> Iterator[str]:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from strings([*value, *value.values()])
+        elif isinstance(value, list):
+            for each in value:
+                yield from strings(each)
+
+    for file in sorted(FOLDER.rglob("*.json")):
+        yield from strings(json.loads(file.read_text("utf-8")))
+    for case in cases():
+        yield case.text
+
+
+def test_all_vectors_give_the_same() -> None:
+    for text in dict.fromkeys(met()):
+        for role in (Role.TEXT, Role.LINK_TARGET, Role.METADATA):
+            assert_same(Block(text, role))
+        assert_same(Block(text, page=1, page_breaks=(len(text) // 2,)), LEARNED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://n2t.net/\nark:/12148/x5 here",
+        "https%3A%2F%2Fn2t.net%2F\nark:/12148/x5 here",
+        "https://n2t.net/a-\nark:/12148/x5 here",
+        "12148/bpt6kmark:/67531/x5 and ark:/12148/x6 here",
+        "info:a\xadrk/12148/x5 and ark:/12148/x6 here",
+        "ar%6B:/12148/x5 and ark:/12148/x6 here",
+        "> see ark\n>:/12148/x5 and (ark:/12148/x6) here",
+        "ark:/53355/cl([0-9]+) and ark:/12148/x6 here",
+        "ark:/12148/x5,&#49; and ark:/12148/x6 here",
+    ],
+)
+def test_what_only_looks_clean_gives_the_same(text: str) -> None:
+    for role in Role:
+        assert_same(Block(text, role))
+
+
+# -- what is clean is read so
+
+CLEAN = {
+    "among words": "see ark:/12148/btv1b8449691v here",
+    "at the end of a sentence": "It is https://n2t.net/ark:12148/btv1b84/f29.item.",
+    "in quotes": "'ark:/12148/btv1b84', \"ark:/12148/btv1b85\"",
+    "before a bracket and a break": "(see=https://n2t.net/ark:/12148/btv1b84), (ark:/12148/btv1b85)\nand",
+    "in a row of a table": "1,https://n2t.net/ark:/12148/btv1b84,Title\n",
+    "before another identifier": "Links: ark:/12148/btv1b84\nark:/12148/btv1b85 \nhttps://a.org/ here",
+    "in a line of its own": "The map:\n  ark:/12148/btv1b84\n\nA paragraph",
+    "with hyphens": "the ark:/67375/6H6-N49F7FRR-Q of it",
+    "among letters with accents": "À la page: « voir ark:/12148/btv1b84 » et après",
+}
+
+
+@pytest.mark.parametrize("text", CLEAN.values(), ids=CLEAN)
+def test_no_clean_ark_goes_to_the_full_reader(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = list(read_fully(Block(text), Evidence(), {}))
+    assert expected
+    monkeypatch.setattr(forward.Reader, "__init__", None)
+    assert list(read_block(Block(text), Evidence(), {})) == expected
+
+
+# -- values
+
+
+@pytest.mark.parametrize("value", [Ark("12148", "x5"), *find_arks("see ark:/12148/x5"), Block("x"), Anchor(1, 2, 3)])
+def test_values_are_frozen_and_survive_pickling(value: Any) -> None:
+    name = type(value).__slots__[0]
+    with pytest.raises(FrozenInstanceError):
+        setattr(value, name, None)
+    with pytest.raises(FrozenInstanceError):
+        delattr(value, name)
+    again = pickle.loads(pickle.dumps(value))
+    assert again == value == replace(value)
+    assert type(again) is type(value)
+    with pytest.raises(FrozenInstanceError):
+        setattr(again, name, None)
+
+
+def test_only_plain_dataclasses_are_quickly_made() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Checked:
+        first: int
+        second: int
+
+        def __post_init__(self) -> None:
+            raise ValueError(self.first)
+
+    with pytest.raises(TypeError, match="Checked has more to it"):
+        quickly_made(Checked)
