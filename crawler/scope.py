@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from urllib.parse import SplitResult, urlsplit
 
-import tldextract
+from publicsuffixlist import PublicSuffixList
 
 from crawler.addresses import is_literal
 
-#: The list of public suffixes that comes with the package; nothing is fetched.
-_SUFFIXES = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    """The list of public suffixes that comes with the package; nothing is fetched."""
+    return PublicSuffixList(accept_unknown=False, only_icann=True)
 
 
 class Extent(StrEnum):
@@ -43,11 +46,16 @@ def site_of(url: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _site(host: str, authority: str) -> str:
-    found = None if is_literal(host) else _SUFFIXES(host)
-    if found is not None and not found.suffix and "." in host:
-        return ".".join(host.rsplit(".", 2)[-2:])
-    domain = found.top_domain_under_public_suffix if found is not None else ""
+    domain = None if is_literal(host) else _registered_domain(host)
     return domain or authority.lower().rpartition("@")[2]
+
+
+def _registered_domain(host: str) -> str | None:
+    """The registered domain of a *host*; None for one without a dot, and for a public suffix."""
+    if "." in host and _suffixes().publicsuffix(host) is None:
+        return ".".join(host.rsplit(".", 2)[-2:])
+    domain: str | None = _suffixes().privatesuffix(host)
+    return domain
 
 
 def is_public_suffix(domain: str) -> bool:
@@ -57,8 +65,8 @@ def is_public_suffix(domain: str) -> bool:
     >>> is_public_suffix(".co.uk"), is_public_suffix("bnf.fr"), is_public_suffix("localhost")
     (True, False, False)
     """
-    found = _SUFFIXES(domain.lower().strip("."))
-    return bool(found.suffix) and not found.domain
+    name = domain.lower().strip(".")
+    return bool(name) and _suffixes().publicsuffix(name) == name
 
 
 @dataclass(frozen=True, slots=True)
