@@ -11,7 +11,7 @@ from crawler.answers.facts import AnswerFacts
 from crawler.asking.paths import resolver_path
 from crawler.observations import ChainEnd, Hop, Observation, Question
 from crawler.resolving import INFLECTED, REDIRECTS, SUCCESSES
-from reports.wording import counted
+from reports.display import counted
 
 CONTROLS: Final = (Question.CONTROL, Question.CONTROL_INFO)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -14,33 +14,28 @@ from scrapy.crawler import Crawler
 
 from arkaudit import __version__
 from arkaudit.config import Config
-from arkaudit.crawling import crawl_plan
 from arkaudit.exits import say
 from arkaudit.progress import JUDGING, RunProgress
 from arkaudit.resuming import ResumeDecision
 from crawler.asking.maptr import dns_look_up, with_resolvers
 from crawler.conversation import AskingRules
-from crawler.deciding import decide_unresolved, record_registry_findings
 from crawler.judging import Background, judge_run
 from crawler.observations import Verdict
-from crawler.parsers import source_worker
 from crawler.politeness.pacing import host_of
-from crawler.process import RunInterrupted, SpiderStage, run_stages
+from crawler.process import SpiderStage, run_stages
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.seeds import Seeds
 from crawler.settling import settle_readings
-from crawler.sources.source_reader import SourceWorker
 from crawler.spiders.arks import ArksSpider
-from crawler.spiders.documents import DocumentsSpider
 from crawler.storage.errors import StoreUnwritable
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import ARKS, FrontierState
 from crawler.storage.store import FINISHED, Store
 from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.ark import Ark
-from extractors.documents import document_name
-from extractors.isolated import DocumentWorker, document_worker
+from extractors.errors import RunInterrupted
+from extractors.folders import document_name
 from extractors.naan import Registry
 
 Target = tuple[Ark, str]
@@ -121,8 +116,9 @@ class AuditRun:
     def live(self, console: Console, *, on_start: Callable[[Crawler], None] | None = None) -> None:
         """Crawl and judge; the run has ended then, well or badly. Raises as `audit` does."""
         try:
-            with document_worker() as worker, source_worker() as sources, RunProgress(console) as progress:
-                self._crawl(worker, sources, progress, on_start)
+            with ExitStack() as stack:
+                progress = stack.enter_context(RunProgress(console))
+                self._crawl(stack, progress, on_start)
                 self._judge(progress)
             self._store.end_run(self._run_id, at=_now(), state=FINISHED)
         except (KeyboardInterrupt, RunInterrupted) as interrupt:
@@ -135,13 +131,7 @@ class AuditRun:
 
     # -- its spiders
 
-    def _crawl(
-        self,
-        worker: DocumentWorker,
-        sources: SourceWorker,
-        progress: RunProgress,
-        on_start: Callable[[Crawler], None] | None,
-    ) -> None:
+    def _crawl(self, stack: ExitStack, progress: RunProgress, on_start: Callable[[Crawler], None] | None) -> None:
         def started(crawler: Crawler) -> None:
             progress.watch(crawler)
             if on_start is not None:
@@ -149,28 +139,18 @@ class AuditRun:
 
         stages = []
         if self._seeds is not None:
-            stages.append(
-                SpiderStage(DocumentsSpider, partial(self._documents, self._seeds, worker, sources, progress))
-            )
+            from arkaudit.crawling import documents_stage
+
+            documents = documents_stage(self._config, self._seeds, partial(self._documents, progress))
+            stages.append(stack.enter_context(documents))
         if self._resolve:
             stages.append(SpiderStage(ArksSpider, partial(self._arks, progress)))
         run_stages(stages, self._config.settings(), on_start=started)
 
-    def _documents(
-        self, seeds: Seeds, worker: DocumentWorker, sources: SourceWorker, progress: RunProgress
-    ) -> dict[str, Any]:
-        """The arguments of the documents spider."""
+    def _documents(self, progress: RunProgress) -> dict[str, Any]:
+        """The arguments of the documents spider that are those of any spider of the run."""
         progress.stage("documents", None, done=self._store.counts(self._run_id)["documents"])
-        return {
-            **self._of_run,
-            "plan": crawl_plan(self._config, seeds, today=datetime.now(UTC).date()),
-            "files": seeds.files,
-            "source_files": seeds.named_files,
-            "resolver": self._config.resolver,
-            "worker": worker,
-            "source_worker": sources,
-            "patience": self._config.patience,
-        }
+        return self._of_run
 
     def _arks(self, progress: RunProgress) -> dict[str, Any]:
         """The arguments of the arks spider, when all documents are there."""
@@ -200,6 +180,8 @@ class AuditRun:
         if self._targets is not None:
             return list(self._targets)
         if not self._is_read:
+            from crawler.deciding import decide_unresolved, record_registry_findings
+
             self._store.note_finders(self._run_id)
             decide_unresolved(self._store, self._run_id, resolver=self._config.resolver)
             record_registry_findings(self._store, self._run_id, self._registry)

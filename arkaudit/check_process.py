@@ -114,12 +114,12 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     from rich.console import Console
 
     from arkaudit.checking import judged_lines
-    from arkaudit.config import ConfigError, load
+    from arkaudit.config import load
     from arkaudit.logs import start
     from crawler.named_arks import mention_in
     from crawler.observations import Verdict
-    from crawler.seeds import UserMistake
     from crawler.storage.errors import StoreError
+    from extractors.errors import UserMistake
     from extractors.mentions.mention import Mention
 
     asked: Sequence[str] = request["asked"]
@@ -130,9 +130,9 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     try:
         config = load(path and Path(path), request["settings"])
         console = Console(stderr=True, quiet=not request["progress"])
-        start(config, Console(stderr=True))
+        start(config, lambda: Console(stderr=True))
         judged = judged_lines(asked, config, store and Path(store), console=console)
-    except (ConfigError, StoreError, UserMistake) as problem:
+    except (StoreError, UserMistake) as problem:
         return type(problem)(str(problem))
     if judged.was_interrupted:
         return KeyboardInterrupt()

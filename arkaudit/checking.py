@@ -25,10 +25,10 @@ from crawler.observations import Verdict
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.resolving import request_url
-from crawler.seeds import UserMistake
 from crawler.verdicts.readings import CandidateReading, readings_of_mentions
 from crawler.verdicts.verdict import unasked
 from extractors.ark import Ark
+from extractors.errors import UserMistake
 from extractors.mentions.mention import Mention
 
 #: Of how many lines without an ARK it is said one by one, and how much of each is repeated.
@@ -60,7 +60,7 @@ def checked(
     """Resolve the ARKs in the lines *asked*; with *explain* each row explains its verdict.
 
     A check of the same lines that did not finish is gone on with. Raises `crawler.storage.errors.StoreError`, and
-    `crawler.seeds.UserMistake` for a command that contradicts the check that it is to go on with, or that names no
+    `extractors.errors.UserMistake` for a command that contradicts the check that it is to go on with, or that names no
     ARK at all.
     """
     judged = judged_lines(asked, config, store_file, explain=explain, resume=resume, console=console)

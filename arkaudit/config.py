@@ -40,7 +40,7 @@ from crawler.sources.oai_pmh import Selection
 from crawler.sources.patterns import LinkPatterns
 from crawler.verdicts.closed import ClosedCollection
 from crawler.wire.credentials import Credential, Credentials, Origin, names_user, of_proxy
-from extractors.errors import ArkauditError
+from extractors.errors import UserMistake
 from extractors.normalize import NotAnArk
 
 HOME = "https://pypi.org/project/arkaudit/"
@@ -54,7 +54,7 @@ _NOT_OURS = frozenset({"connection", "content-length", "cookie", "host", "proxy-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
-class ConfigError(ArkauditError):
+class ConfigError(UserMistake):
     """Raised for a configuration that can't be used: one line that says what is wrong, and where."""
 
 

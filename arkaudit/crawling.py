@@ -1,14 +1,44 @@
-"""From seeds and configuration to the plan of a crawl."""
+"""The documents of a run: from seeds and configuration to the stage that crawls them."""
 
 from __future__ import annotations
 
-from datetime import date
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from typing import Any
 
 from arkaudit.config import Config
+from crawler.parsers import source_worker
+from crawler.process import SpiderStage
 from crawler.resolving import sendable
 from crawler.seeds import Seeds
 from crawler.sources.gate import Rules
 from crawler.sources.plan import CrawlPlan
+from crawler.spiders.documents import DocumentsSpider
+from extractors.isolated import document_worker
+
+
+@contextmanager
+def documents_stage(config: Config, seeds: Seeds, of_run: Callable[[], Mapping[str, Any]]) -> Iterator[SpiderStage]:
+    """Give the stage that crawls *seeds*, with the processes that parse documents and sources.
+
+    *of_run* gives the arguments that all spiders of the run have; it is called when the stage begins.
+    """
+    with document_worker() as worker, source_worker() as sources:
+
+        def arguments() -> dict[str, Any]:
+            return {
+                **of_run(),
+                "plan": crawl_plan(config, seeds, today=datetime.now(UTC).date()),
+                "files": seeds.files,
+                "source_files": seeds.named_files,
+                "resolver": config.resolver,
+                "worker": worker,
+                "source_worker": sources,
+                "patience": config.patience,
+            }
+
+        yield SpiderStage(DocumentsSpider, arguments)
 
 
 def crawl_plan(config: Config, seeds: Seeds, *, today: date) -> CrawlPlan:

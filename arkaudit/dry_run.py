@@ -39,7 +39,7 @@ def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
     """
     from arkaudit.forecast import plan_of_crawl, tell
     from crawler.past import last_run
-    from extractors.documents import document_name
+    from extractors.folders import document_name
 
     named = [*seeds.urls, *map(document_name, seeds.files)]
     tell(plan_of_crawl(seeds.urls, last_run(store_file, named), config.allowance), Console())

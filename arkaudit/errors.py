@@ -6,9 +6,9 @@ ArkauditError
 │   └── MisplacedSuffix         a component stands behind a variant
 ├── SourceUnreadable, OSError   `extract`: a path names nothing, or it is a URL
 ├── UserMistake                 a seed, an option or a file that the user can put right
+│   ├── ConfigError             a configuration that can't be used; it names the key, and the line
 │   ├── TomlUnreadable          a file that is no TOML
 │   └── Running                 a named audit runs already
-├── ConfigError                 a configuration that can't be used; it names the key, and the line
 ├── BadSchedule, ValueError     a schedule that no calendar knows
 ├── CheckFailed                 `check`: its process died
 ├── RunInterrupted              a signal has ended a run; what was observed is kept
@@ -65,10 +65,8 @@ from arkaudit.schedules.moments import BadSchedule
 from arkaudit.toml_files import TomlUnreadable
 from crawler.addresses import BadRoute
 from crawler.politeness.throttle import NotAsked
-from crawler.process import RunInterrupted
 from crawler.registry_update import CacheUnwritable, RegistryRefused
 from crawler.resolving import BadLocation
-from crawler.seeds import UserMistake
 from crawler.sources.patterns import TooSlow
 from crawler.storage.errors import (
     NewerStore,
@@ -83,7 +81,7 @@ from crawler.storage.errors import (
 from crawler.wire.endpoints import AddressRefused, NameNotRouted
 from crawler.wire.handlers import ProxyFailed
 from crawler.wire.names import LookUpNotBegun, NameFailure, NameNotFound, NameServerFailed, NameServerSilent
-from extractors.errors import ArkauditError, SourceUnreadable
+from extractors.errors import ArkauditError, RunInterrupted, SourceUnreadable, UserMistake
 from extractors.naan_records import NotARegistry
 from extractors.normalize import MisplacedSuffix, NamespaceOnly, NotAnArk
 from extractors.worker import WorkerDied, WorkerError, WorkerFailed, WorkerOutOfMemory, WorkerTimeout

@@ -9,15 +9,16 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import NoReturn, TextIO
-
-from rich.console import Console
+from functools import cache
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from arkaudit.interrupts import EXIT_INTERRUPTED as EXIT_INTERRUPTED
 from arkaudit.interrupts import INTERRUPTED as INTERRUPTED
 from arkaudit.interrupts import interrupted
 from reports.display import escaped
-from reports.gravity import is_reached
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())  # before it is known where the log goes, a line is said once all the same
@@ -33,11 +34,16 @@ _OF_DISKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 #: What is wrong with a path that a user has named, likewise.
 _OF_PATHS = frozenset({errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP})
 
-errors = Console(stderr=True, soft_wrap=True)
-"""Everything but results goes here."""
-
 withheld: Callable[[str], str] = str
 """Takes secrets out of a line, once they are known (`arkaudit.logs.start`)."""
+
+
+@cache
+def errors() -> Console:
+    """The console on standard error, where everything but results goes."""
+    from rich.console import Console
+
+    return Console(stderr=True, soft_wrap=True)
 
 
 class Aside(io.TextIOWrapper):
@@ -91,6 +97,8 @@ def _hung_up(*_: object) -> None:
 
 def exit_on(fail_on: Sequence[str], found: Iterable[str]) -> None:
     """End with 1 when something *found* is as grave as one of *fail_on*, or graver (`reports.gravity`)."""
+    from reports.gravity import is_reached
+
     if is_reached((token for token in fail_on if token != NEVER), found):
         sys.exit(EXIT_FINDING)
 
@@ -105,7 +113,7 @@ def end_unread(what: str, reasons: Sequence[str]) -> NoReturn:
 def say(text: str, *, level: int = logging.INFO) -> None:
     """A line for people, on standard error, and in the log; nothing in it that a terminal would obey."""
     logger.log(level, "%s", text, extra={"is_shown": True})
-    errors.print(withheld(escaped(f"arkaudit: {text}")), highlight=False, markup=False)
+    sys.stderr.write(withheld(escaped(f"arkaudit: {text}")) + "\n")
 
 
 def end(code: int, text: str) -> NoReturn:
@@ -118,11 +126,9 @@ def code_of(ending: BaseException) -> int:
     """The exit code of a command that ends with *ending*; 1, as Python has it, for a bug."""
     import click
 
-    from arkaudit.config import ConfigError
     from arkaudit.output_rows import OutputClosed, OutputUnwritable
-    from crawler.process import RunInterrupted
-    from crawler.seeds import UserMistake
     from crawler.storage.errors import StoreDamaged, StoreUnopenable, StoreUnwritable
+    from extractors.errors import RunInterrupted, UserMistake
     from reports.exports import ReportUnwritable
     from reports.frames import StoreUnreadable
 
@@ -131,7 +137,7 @@ def code_of(ending: BaseException) -> int:
             return code
         case OutputClosed() | SystemExit(code=None):
             return 0
-        case UserMistake() | ConfigError() | StoreUnopenable() | StoreUnreadable() | ReportUnwritable():
+        case UserMistake() | StoreUnopenable() | StoreUnreadable() | ReportUnwritable():
             return EXIT_MISTAKE
         case click.ClickException():
             return EXIT_MISTAKE

@@ -23,13 +23,12 @@ from crawler.observations import (
 )
 from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.spellings import FORMS, SpellingAnswer, judge_form
-from reports.display import escaped
+from reports.display import counted, escaped
 from reports.wording import (
     COMMITMENT_MEANINGS,
     FAMILY_NAMES,
     METADATA_MEANINGS,
     OBJECT_MEANINGS,
-    counted,
     naan_policy_words,
 )
 

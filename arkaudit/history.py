@@ -13,9 +13,9 @@ from rich.console import Console
 
 from arkaudit.exits import EXIT_FINDING, say
 from arkaudit.output_rows import whole, write
-from crawler.seeds import UserMistake
 from crawler.storage.store import bring_up_to_date
 from extractors.ark import Ark
+from extractors.errors import UserMistake
 from extractors.normalize import NotAnArk
 from reports.display import escaped
 from reports.life import SPARKS, Checked, Life, LifeAtUrl, life

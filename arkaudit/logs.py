@@ -12,17 +12,18 @@ import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
-
-from pythonjsonlogger.core import RESERVED_ATTRS
-from pythonjsonlogger.json import JsonFormatter
-from rich.console import Console
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from arkaudit import __version__, exits
-from arkaudit.config import Config, ConfigError, Log
 from crawler.wire.credentials import masked
 from crawler.wire.redaction import Redactor
-from reports.display import escaped, escaped_json
+from reports.display import escaped
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from arkaudit.config import Config, Log
 
 logger = logging.getLogger(__name__)
 
@@ -32,28 +33,30 @@ _OURS = ("arkaudit", "crawler", "extractors", "reports")
 _TOLD = ("scrapy", "twisted", "lxml", "beautifulsoup4", "pypdfium2", "pikepdf", "sqlalchemy", "pandas", "pyopenssl")
 
 
-def start(config: Config, console: Console) -> None:
-    """Write down what happens from now on, where and how *config* wants it; warnings at least on *console*.
+def start(config: Config | None, console: Callable[[], Console]) -> None:
+    """Write down what happens from now on, where and how *config* wants it; warnings at least on the *console*.
+
+    Without a configuration, only warnings are.
 
     Raises `ConfigError` when the file of the log can't be written.
     """
-    log = config.log
-    level = logging.getLevelNamesMapping()[(log.level or ("info" if log.file else "warning")).upper()]
-    quiet = _RedactingFilter(config.secrets)
+    log = config.log if config is not None else None
+    file, level = (log.file, _level(log)) if log is not None else (None, logging.WARNING)
+    quiet = _RedactingFilter(config.secrets if config is not None else ())
     exits.withheld = quiet
     sys.excepthook = _quiet_hook(quiet)
     beside = _ConsoleHandler(console)
-    beside.setLevel(max(level, logging.WARNING) if log.file else level)
+    beside.setLevel(max(level, logging.WARNING) if file else level)
     handlers: list[logging.Handler] = [beside]
-    if log.file:
-        handlers.append(_file(log))
+    if file:
+        handlers.append(_file(file))
         handlers[-1].setLevel(level)
     for handler in handlers:
-        handler.setFormatter(_JsonLine(quiet) if log.format == "json" else _TextLine(quiet))
+        handler.setFormatter(_json_line(quiet) if log is not None and log.format == "json" else _TextLine(quiet))
     logging.basicConfig(handlers=handlers, level=logging.WARNING, force=True)
     for name in _OURS:
         logging.getLogger(name).setLevel(level)
-    if logger.isEnabledFor(logging.INFO):
+    if config is not None and logger.isEnabledFor(logging.INFO):
         extra = {"versions": versions(), "settings": config.model_dump(mode="json", exclude_defaults=True)}
         words = "arkaudit %s begins: %s; %s; %s"
         logger.info(words, __version__, " ".join(sys.argv[1:]), extra["settings"], extra["versions"], extra=extra)
@@ -77,12 +80,17 @@ def versions() -> dict[str, str]:
     return known
 
 
-def _file(log: Log) -> logging.Handler:
-    assert log.file is not None
+def _level(log: Log) -> int:
+    return logging.getLevelNamesMapping()[(log.level or ("info" if log.file else "warning")).upper()]
+
+
+def _file(path: Path) -> logging.Handler:
     try:
-        return _LogFileHandler(log.file, encoding="utf-8", errors="backslashreplace")
+        return _LogFileHandler(path, encoding="utf-8", errors="backslashreplace")
     except OSError as problem:
-        raise ConfigError(f"the log can't be written to {log.file}: {problem.strerror or problem}") from None
+        from arkaudit.config import ConfigError
+
+        raise ConfigError(f"the log can't be written to {path}: {problem.strerror or problem}") from None
 
 
 class _LogFileHandler(logging.FileHandler):
@@ -102,13 +110,13 @@ class _LogFileHandler(logging.FileHandler):
 class _ConsoleHandler(logging.Handler):
     """Prints lines on the console that also shows progress, above it; what was said already is not repeated."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Callable[[], Console]) -> None:
         super().__init__()
         self._console = console
 
     def emit(self, record: logging.LogRecord) -> None:
         if not getattr(record, "is_shown", False):
-            self._console.print(self.format(record), markup=False, highlight=False, soft_wrap=True)
+            self._console().print(self.format(record), markup=False, highlight=False, soft_wrap=True)
 
 
 class _RedactingFilter:
@@ -142,22 +150,7 @@ class _TextLine(logging.Formatter):
         return self._quiet(escaped(super().format(record).replace("\n", " | ")))
 
 
-class _JsonLine(JsonFormatter):
-    """One object an event: ``at``, ``level``, ``logger``, ``message``, and what belongs to the event."""
+def _json_line(quiet: _RedactingFilter) -> logging.Formatter:
+    from arkaudit.json_log import JsonLine
 
-    def __init__(self, quiet: _RedactingFilter) -> None:
-        super().__init__(
-            "%(asctime)s%(levelname)s%(name)s%(message)s",
-            "%Y-%m-%dT%H:%M:%S",
-            rename_fields={"asctime": "at", "levelname": "level", "name": "logger"},
-            reserved_attrs=[*RESERVED_ATTRS, "spider", "is_shown"],
-            json_ensure_ascii=False,
-        )
-        self.converter = time.gmtime
-        self._quiet = quiet
-
-    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
-        return f"{super().formatTime(record, datefmt)}.{record.msecs:03.0f}Z"
-
-    def format(self, record: logging.LogRecord) -> str:
-        return self._quiet(escaped_json(super().format(record)))
+    return JsonLine(quiet)

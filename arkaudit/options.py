@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from arkaudit import logs
-from arkaudit.config import Config, load
 from arkaudit.exits import NEVER, errors
-from crawler.scope import Extent
-from reports.gravity import GRAVITY, TOKENS
-from reports.vocabulary import DEFAULT_FORMATS, FORMATS, ONLY
+
+if TYPE_CHECKING:
+    from arkaudit.config import Config
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -70,57 +68,6 @@ _REQUESTS = (
     ),
     click.option("--log-format", type=click.Choice(["text", "json"]), help="One line an event.  [default: text]"),
 )
-_CRAWL = (
-    click.option("--depth", type=int, help="Links to follow from a seed.  [default: no limit]"),
-    click.option("--max-pages", type=int, help="Documents to fetch at most.  [default: no limit]"),
-    click.option("--max-time", metavar="DURATION", help="End the crawl after so long: 90m, 2h.  [default: no limit]"),
-    click.option(
-        "--scope",
-        type=click.Choice([extent.value for extent in Extent]),
-        help="Follow links within a seed's registered domain, its host, or its path.  [default: site]",
-    ),
-    click.option(
-        "--include", multiple=True, metavar="REGEX", help="Follow only links whose URL holds this. Repeatable."
-    ),
-    click.option("--exclude", multiple=True, metavar="REGEX", help="Follow no link whose URL holds this. Repeatable."),
-    click.option(
-        "--content-host",
-        "content_hosts",
-        multiple=True,
-        metavar="HOST",
-        help="Fetch documents of the site from this host as well; pages there lead nowhere. Repeatable.",
-    ),
-    click.option(
-        "--ignore-nofollow", is_flag=True, default=None, help="Follow what asks not to be: on one's own site."
-    ),
-    click.option(
-        "--sitemaps/--no-sitemaps",
-        default=None,
-        help="Read the sitemaps that a site's robots.txt names.  [default: yes]",
-    ),
-    click.option("--oai-prefix", metavar="PREFIX", help="Metadata format to harvest by OAI-PMH.  [default: oai_dc]"),
-    click.option("--oai-set", metavar="SET", help="Harvest this set only."),
-    click.option("--oai-from", metavar="DATE", help="Harvest records that changed since then."),
-    click.option("--oai-until", metavar="DATE", help="Harvest records that changed until then."),
-)
-
-_CHOICE = (
-    click.option("--naan", "naans", multiple=True, help="Only ARKs under this NAAN. Repeatable."),
-    click.option(
-        "--document",
-        "documents",
-        multiple=True,
-        metavar="URL|PATTERN",
-        help="Only documents whose address begins so, or fits a pattern with *. Repeatable.",
-    ),
-    click.option(
-        "--only",
-        type=click.Choice(ONLY),
-        multiple=True,
-        metavar="TOKEN",
-        help="Only ARKs with this outcome, family, state, event or cause. Repeatable.",
-    ),
-)
 #: The word of --format for all of them.
 EVERY = "all"
 
@@ -162,21 +109,62 @@ _NAMES = {
 
 
 def request_options(command: Command) -> Command:
-    """Return how and whom to ask: for every verb that sends requests."""
+    """Add the options for how and whom to ask: for every command that sends requests."""
     for option in reversed((_CONFIG, *_REQUESTS)):
         command = option(command)
     return command
 
 
 def crawl_options(command: Command) -> Command:
-    """Return how far to go: for verbs that follow links."""
-    for option in reversed(_CRAWL):
+    """Add the options for how far to go: for commands that follow links."""
+    from crawler.scope import Extent
+
+    options = (
+        click.option("--depth", type=int, help="Links to follow from a seed.  [default: no limit]"),
+        click.option("--max-pages", type=int, help="Documents to fetch at most.  [default: no limit]"),
+        click.option(
+            "--max-time", metavar="DURATION", help="End the crawl after so long: 90m, 2h.  [default: no limit]"
+        ),
+        click.option(
+            "--scope",
+            type=click.Choice([extent.value for extent in Extent]),
+            help="Follow links within a seed's registered domain, its host, or its path.  [default: site]",
+        ),
+        click.option(
+            "--include", multiple=True, metavar="REGEX", help="Follow only links whose URL holds this. Repeatable."
+        ),
+        click.option(
+            "--exclude", multiple=True, metavar="REGEX", help="Follow no link whose URL holds this. Repeatable."
+        ),
+        click.option(
+            "--content-host",
+            "content_hosts",
+            multiple=True,
+            metavar="HOST",
+            help="Fetch documents of the site from this host as well; pages there lead nowhere. Repeatable.",
+        ),
+        click.option(
+            "--ignore-nofollow", is_flag=True, default=None, help="Follow what asks not to be: on one's own site."
+        ),
+        click.option(
+            "--sitemaps/--no-sitemaps",
+            default=None,
+            help="Read the sitemaps that a site's robots.txt names.  [default: yes]",
+        ),
+        click.option(
+            "--oai-prefix", metavar="PREFIX", help="Metadata format to harvest by OAI-PMH.  [default: oai_dc]"
+        ),
+        click.option("--oai-set", metavar="SET", help="Harvest this set only."),
+        click.option("--oai-from", metavar="DATE", help="Harvest records that changed since then."),
+        click.option("--oai-until", metavar="DATE", help="Harvest records that changed until then."),
+    )
+    for option in reversed(options):
         command = option(command)
     return command
 
 
 def resume_option(command: Command) -> Command:
-    """Return whether to go on with a run that did not finish."""
+    """Add the option to go on with a run that did not finish."""
     return click.option(
         "--resume/--no-resume",
         default=None,
@@ -185,13 +173,15 @@ def resume_option(command: Command) -> Command:
 
 
 def dry_run_option(command: Command) -> Command:
-    """Return whether just to tell what would be done."""
+    """Add the option to print only what would be done."""
     words = "Tell which hosts would be asked, how much and for how long, and send nothing."
     return click.option("--dry-run", is_flag=True, help=words)(command)
 
 
 def fail_on_option(command: Command) -> Command:
-    """Return when to end with exit code 1."""
+    """Add the option for when to end with exit code 1."""
+    from reports.gravity import GRAVITY, TOKENS
+
     orders = "; ".join(f"{kind}: {', '.join(tokens)}" for kind, tokens in GRAVITY.items())
     return click.option(
         "--fail-on",
@@ -204,7 +194,9 @@ def fail_on_option(command: Command) -> Command:
 
 
 def format_option(command: Command) -> Command:
-    """Return which files a report is made of."""
+    """Add the option for which files a report is made of."""
+    from reports.vocabulary import DEFAULT_FORMATS, FORMATS
+
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in FORMATS.items())
     return click.option(
         "--format",
@@ -218,21 +210,46 @@ def format_option(command: Command) -> Command:
 
 
 def inventory_option(command: Command) -> Command:
-    """The institution's own list of its ARKs."""
+    """Add the option for the institution's own list of its ARKs."""
     words = "Your own ARKs, as CSV: columns ark, expected_url, title, collection, closed; only ark is needed."
     return click.option("--inventory", type=click.Path(path_type=Path), metavar="FILE", help=words)(command)
 
 
 def choice_options(command: Command) -> Command:
-    """Return which part of a run to report."""
-    for option in reversed(_CHOICE):
+    """Add the options for which part of a run to report."""
+    from reports.vocabulary import ONLY
+
+    options = (
+        click.option("--naan", "naans", multiple=True, help="Only ARKs under this NAAN. Repeatable."),
+        click.option(
+            "--document",
+            "documents",
+            multiple=True,
+            metavar="URL|PATTERN",
+            help="Only documents whose address begins so, or fits a pattern with *. Repeatable.",
+        ),
+        click.option(
+            "--only",
+            type=click.Choice(ONLY),
+            multiple=True,
+            metavar="TOKEN",
+            help="Only ARKs with this outcome, family, state, event or cause. Repeatable.",
+        ),
+    )
+    for option in reversed(options):
         command = option(command)
     return command
 
 
 def audit_option(command: Command) -> Command:
-    """Return which of the configuration's named audits is meant."""
+    """Add the option for one of the configuration's named audits."""
     return click.option("--audit", metavar="NAME", help="The audit of this name in the configuration.")(command)
+
+
+store_option = click.option(
+    "--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True
+)
+"""The option for the store that a command reads."""
 
 
 def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str | None = None) -> Config:
@@ -240,6 +257,9 @@ def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str |
 
     What happens is written down as it says, from now on. Raises `arkaudit.config.ConfigError`.
     """
+    from arkaudit import logs
+    from arkaudit.config import load
+
     given = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in options.items()

@@ -8,16 +8,17 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
 from extractors.errors import ArkauditError
 from extractors.mentions.mention import Mention
 from reports.display import defused, escaped, escaped_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from crawler.observations import ServiceVerdict, Verdict
 
 Row = Mapping[str, Any]
 
@@ -74,6 +75,8 @@ def verdict_row(asked: str, verdict: Verdict) -> dict[str, Any]:
 
 def invalid_row(asked: str, reason: str) -> dict[str, Any]:
     """A line of input that holds no ARK."""
+    from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome, ServiceVerdict
+
     return {
         "asked": asked,
         "ark": None,
@@ -167,6 +170,8 @@ def _cell(value: Any) -> str:
 
 def print_mentions(rows: Iterable[Row], console: Console) -> None:
     """The mentions as a table for people; nothing is cut off."""
+    from rich.text import Text
+
     table = _table("document", "where", "ARK", "as written", "repairs", "confidence")
     for row in rows:
         where = f"p. {row['page']}" if row["page"] else row["place"] or row["role"]
@@ -178,6 +183,8 @@ def print_mentions(rows: Iterable[Row], console: Console) -> None:
 
 def print_verdicts(rows: Sequence[Row], console: Console) -> None:
     """The verdicts as a table for people, with the reasons for the first; nothing is cut off."""
+    from rich.text import Text
+
     table = _table("asked", "object", "metadata", "commitment", "why")
     for row in rows:
         outcomes = (row[service]["outcome"] for service in ("object", "metadata", "commitment"))
@@ -189,6 +196,8 @@ def print_verdicts(rows: Sequence[Row], console: Console) -> None:
 
 
 def _table(*headings: str) -> Table:
+    from rich.table import Table
+
     table = Table(highlight=False)
     for heading in headings:
         table.add_column(heading, overflow="fold")

@@ -20,7 +20,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 
 from crawler.observations import DocumentRecord, Observation, Question
-from reports.wording import counted
+from reports.display import counted
 
 #: Seconds between two lines where there is no terminal.
 LINE_EVERY_S = 10.0
@@ -112,35 +112,3 @@ class RunProgress:
         more = {"documents": counted(self._citations, "citation"), JUDGING: ""}
         rest = more.get(self._stage, counted(self._requests, "request"))
         return f"{self._stage}: {self._done}{of}{f', {rest}' if rest else ''}"
-
-
-class ReadingProgress:
-    """The number of documents read, and of mentions of ARKs in them."""
-
-    def __init__(self, console: Console) -> None:
-        self.documents = 0
-        self._mentions = 0
-        self._console = console
-        self._is_live = console.is_terminal
-        self._status = console.status("reading")
-        self._last_line = time.monotonic()
-
-    def __enter__(self) -> Self:
-        if self._is_live:
-            self._status.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._status.stop()
-
-    def read(self, mentions: int) -> None:
-        """One more document was read."""
-        self.documents += 1
-        self._mentions += mentions
-        found = counted(self._mentions, "mention of an ARK", "mentions of ARKs")
-        line = f"{counted(self.documents, 'document')} read, {found}"
-        if self._is_live:
-            self._status.update(line)
-        elif time.monotonic() - self._last_line >= LINE_EVERY_S:
-            self._last_line = time.monotonic()
-            self._console.print(line, highlight=False)

@@ -15,8 +15,8 @@ from arkaudit.output_rows import OutputClosed, whole, write
 from crawler.observations import DocumentOutcome
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
-from crawler.seeds import UserMistake
 from crawler.storage.store import bring_up_to_date
+from extractors.errors import UserMistake
 from reports.choosing import Choice, chosen
 from reports.exports import text_of, write_report
 from reports.formats.every import FORMATS

@@ -11,9 +11,10 @@ from typing import Any
 
 from arkaudit.config import Config
 from arkaudit.exits import say
-from crawler.seeds import Seeds, UserMistake
+from crawler.seeds import Seeds
 from crawler.storage.errors import StoreError
 from crawler.storage.store import Run, Store
+from extractors.errors import UserMistake
 
 #: The parts of the configuration that decide what is asked. How politely it is asked is no part of it.
 _SECTIONS = ("crawl", "resolve")

@@ -10,16 +10,15 @@ from sqlalchemy import Connection
 
 from arkaudit.exits import EXIT_FINDING, say
 from crawler.history.integrity import problems, unknown_words
-from crawler.seeds import UserMistake
 from crawler.storage.contents import unreadable_rows
 from crawler.storage.errors import StoreDamaged
 from crawler.storage.migrations import NotCopied, plain_copy
 from crawler.storage.scratch import scratch_beside
 from crawler.storage.soundness import is_damage, is_ours
 from crawler.storage.store import Store, bring_up_to_date
-from reports.display import escaped
+from extractors.errors import UserMistake
+from reports.display import counted, escaped
 from reports.frames import read
-from reports.wording import counted
 
 
 def check_store(store_file: Path) -> None:

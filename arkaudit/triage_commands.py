@@ -23,11 +23,10 @@ from arkaudit.triage_file import TriageFile, load_triage, triage_text
 from crawler.history import triaging
 from crawler.history.ark_status import ArkState
 from crawler.history.triage import TriageAction, TriageDecision, TriageTarget, target_of
-from crawler.seeds import UserMistake
 from crawler.storage.store import Store, bring_up_to_date
-from reports.display import escaped
+from extractors.errors import UserMistake
+from reports.display import counted, escaped
 from reports.frames import read
-from reports.wording import counted
 
 Found = TypeVar("Found")
 

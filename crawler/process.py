@@ -21,7 +21,7 @@ from crawler.politeness.throttle import HostThrottle, install_throttle
 from crawler.registry import cache_folder
 from crawler.spiders.auditing import AuditSpider
 from crawler.storage.errors import StoreUnwritable
-from extractors.errors import ArkauditError
+from extractors.errors import RunInterrupted
 
 #: Settings of the command, which reports and keeps by itself what Scrapy's extensions would.
 _OF_COMMAND = {
@@ -50,17 +50,6 @@ class SpiderStage:
 
     spider: type[Spider]
     arguments: Callable[[], Mapping[str, Any]]
-
-
-class RunInterrupted(ArkauditError):
-    """Raised when the run was stopped by a signal; what was in flight has been recorded, unless it was stopped at once.
-
-    A second signal stops it at once.
-    """
-
-    def __init__(self, *, at_once: bool = False) -> None:
-        super().__init__("at once" if at_once else "in good order")
-        self.at_once = at_once
 
 
 class _Process(AsyncCrawlerProcess):

@@ -48,7 +48,7 @@ def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping
     """Replace the copy in *folder* by what *source* has, a URL or a file, if that is a registry and another one.
 
     *settings* are Scrapy's for the request. Raises `RegistryRefused` and `CacheUnwritable`, and for a URL
-    `crawler.process.RunInterrupted`; a process can ask a URL only once.
+    `extractors.errors.RunInterrupted`; a process can ask a URL only once.
     """
     if isinstance(source, Path):
         name = str(source.absolute()).encode("utf-8", "backslashreplace").decode()  # file names hold what no text can

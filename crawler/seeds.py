@@ -10,12 +10,8 @@ from urllib.parse import urlsplit
 from crawler.sources.listing import SourceKind
 from crawler.wire.credentials import masked, names_user
 from extractors.document_model import Finding
-from extractors.documents import files_in, hidden_finding
-from extractors.errors import ArkauditError, SourceUnreadable
-
-
-class UserMistake(ArkauditError):
-    """Raised for what the user can put right: one clear line."""
+from extractors.errors import SourceUnreadable, UserMistake
+from extractors.folders import files_in, hidden_finding
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""The base of every error that this program raises on purpose; `arkaudit.errors` draws the tree."""
+"""The base of every error that this program raises on purpose, and those that all packages share.
+
+`arkaudit.errors` draws the tree.
+"""
 
 from __future__ import annotations
 
@@ -9,3 +12,18 @@ class ArkauditError(Exception):
 
 class SourceUnreadable(ArkauditError, OSError):
     """Raised by `extractors.extract` for a path that names nothing that can be read, and for a URL."""
+
+
+class UserMistake(ArkauditError):
+    """Raised for what the user can put right: one clear line."""
+
+
+class RunInterrupted(ArkauditError):
+    """Raised when the run was stopped by a signal; what was in flight has been recorded, unless it was stopped at once.
+
+    A second signal stops it at once.
+    """
+
+    def __init__(self, *, at_once: bool = False) -> None:
+        super().__init__("at once" if at_once else "in good order")
+        self.at_once = at_once

@@ -9,9 +9,8 @@ from typing import Any, Final
 import pandas as pd
 
 from reports.definitions import MOMENT, rows_of
-from reports.display import shown
+from reports.display import counted, shown
 from reports.frames import Frames
-from reports.wording import counted
 
 #: Seeds that are named one by one; the JSON has them all.
 MOST_SEEDS: Final = 3

@@ -19,6 +19,7 @@ from reports.definitions import (
     Column,
     TableDefinition,
 )
+from reports.display import counted
 from reports.frames import Frames
 from reports.overviews import own
 from reports.remediation.inventory import inventory_measures, inventory_sentence
@@ -29,7 +30,6 @@ from reports.wording import (
     METADATA_MEANINGS,
     OBJECT_MEANINGS,
     STATE_MEANINGS,
-    counted,
 )
 
 Measure: TypeAlias = tuple[str, int, str]

@@ -138,12 +138,3 @@ FAULT_NAMES: Final[Mapping[Fault, str]] = {
     Fault.LANDING_HOST: "the landing host",
     Fault.NOBODY: "nobody yet",
 }
-
-
-def counted(number: int, singular: str, plural: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "ARK"), counted(2, "ARK"), counted(0, "reply", "replies"), counted(12345, "ARK")
-    ('1 ARK', '2 ARKs', '0 replies', '12,345 ARKs')
-    """
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

@@ -95,7 +95,7 @@ def test_secrets_of_proxies_and_of_the_mail_server_are_shown_nowhere(
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     shown_on_console = io.StringIO()
     console = Console(file=shown_on_console)
-    logs.start(config, console)
+    logs.start(config, lambda: console)
     try:
         plain = base64.b64encode(b"\0me\0m4il/open+sesame").decode()
         for told in ("m4il/open+sesame", plain, "m4il%2Fopen%2Bsesame", "pr0xy/sesame", "pr0xy%2Fsesame"):
@@ -103,7 +103,7 @@ def test_secrets_of_proxies_and_of_the_mail_server_are_shown_nowhere(
             logging.getLogger("crawler.test").warning("535 %s is wrong", told)
         sys.excepthook(ValueError, ValueError("m4il/open+sesame"), None)
     finally:
-        logs.start(load(None, {}), Console(file=io.StringIO()))
+        logs.start(load(None, {}), lambda: Console(file=io.StringIO()))
     shown = capsys.readouterr().err + (tmp_path / "a.log").read_text() + shown_on_console.getvalue()
     assert shown.count("[secret]") >= 16
     assert not re.search("sesame|" + re.escape(plain[8:20]), shown)

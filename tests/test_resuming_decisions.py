@@ -8,8 +8,8 @@ import pytest
 
 from arkaudit.config import Config, load
 from arkaudit.resuming import RunPlan, decide, with_settings_of
-from crawler.seeds import UserMistake
 from crawler.storage.store import Run
+from extractors.errors import UserMistake
 
 SEEDS = ["https://www.library.example/"]
 

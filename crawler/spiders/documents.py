@@ -39,7 +39,7 @@ from crawler.storage.frontier_rows import FrontierEntry, FrontierState
 from crawler.storage.store import Recordable
 from crawler.wire.middlewares import chain_of
 from extractors.document_model import Finding
-from extractors.documents import document_name
+from extractors.folders import document_name
 from extractors.isolated import DocumentWorker
 
 logger = logging.getLogger(__name__)

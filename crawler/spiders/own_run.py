@@ -33,7 +33,7 @@ from crawler.sources.source_reader import SourceWorker
 from crawler.storage.errors import StoreUnwritable
 from crawler.storage.frontier import Frontier
 from crawler.storage.store import FINISHED, Store
-from extractors.documents import document_name
+from extractors.folders import document_name
 from extractors.isolated import DocumentWorker, document_worker
 
 if TYPE_CHECKING:

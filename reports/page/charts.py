@@ -14,9 +14,9 @@ import pandas as pd
 
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.ark_statuses import FAMILY_COLUMNS
-from reports.display import escaped
+from reports.display import counted, escaped
 from reports.overviews import host
-from reports.wording import FAMILY_NAMES, counted
+from reports.wording import FAMILY_NAMES
 
 _MOST_NAANS: Final = 14
 _MOST_NODES: Final = 8

@@ -19,7 +19,7 @@ from crawler.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family
 from reports.ark_statuses import families
 from reports.audited import audited
 from reports.definitions import COUNT, MOMENT, TEXT, TOKEN, URL, Column, TableDefinition, rows_of
-from reports.display import ColumnType, escaped, heading, link, shown
+from reports.display import ColumnType, counted, escaped, heading, link, shown
 from reports.frames import Frames
 from reports.page.charts import Chart, charts_of
 from reports.page.payload import described, most_embedded, packed
@@ -27,7 +27,7 @@ from reports.remediation.causes import ADVICE, Cause, Fault
 from reports.remediation.known import known_sentence
 from reports.summary import REQUESTS_SENT, sentences
 from reports.tables import TABLES
-from reports.wording import CAUSE_NAMES, FAMILY_MEANINGS, FAMILY_NAMES, FAULT_NAMES, counted
+from reports.wording import CAUSE_NAMES, FAMILY_MEANINGS, FAMILY_NAMES, FAULT_NAMES
 
 #: Rows of a table that stand in the page as HTML, for readers without scripts and for paper; the data has them all.
 MOST_ROWS: Final = 60

@@ -26,11 +26,11 @@ from reports.definitions import (
     TableDefinition,
     rows_of,
 )
+from reports.display import counted
 from reports.frames import Frames
 from reports.places import section
 from reports.remediation.expectations import ExpectedAccess, Landing, Presence, access, landing, presence
 from reports.services import LEVELS, level
-from reports.wording import counted
 
 #: What is amiss with an ARK of the inventory, what matters most first; nothing is last.
 FINDINGS: Final = (

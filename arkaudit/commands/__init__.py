@@ -1,0 +1,1 @@
+"""The commands of `arkaudit`, a module each, imported when it is called. They decide nothing."""

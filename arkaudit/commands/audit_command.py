@@ -1,0 +1,200 @@
+"""Crawl documents, with or without resolving what they cite: `crawl` and `run`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arkaudit.exits import end_unread, errors, exit_on, say
+from arkaudit.options import (
+    audit_option,
+    config_of,
+    crawl_options,
+    dry_run_option,
+    fail_on_option,
+    format_option,
+    request_options,
+    resume_option,
+    store_option,
+)
+from extractors.errors import UserMistake
+
+if TYPE_CHECKING:
+    from arkaudit.config import Config
+    from crawler.seeds import Seeds
+
+
+@click.command()
+@click.argument("seeds", metavar="[SEED…]", nargs=-1)
+@store_option
+@resume_option
+@crawl_options
+@request_options
+def crawl(
+    seeds: tuple[str, ...], store_file: Path, resume: bool | None, config_file: Path | None, **options: Any
+) -> None:
+    """Crawl documents and record the ARKs that they cite, without resolving any.
+
+    A seed is a URL, crawled within its site; a source, which is a list of documents: a sitemap, an OAI-PMH repository,
+    an Atom or RSS feed, a IIIF collection or manifest, a list of URLs; or a file, a folder or a WARC. Its content shows
+    what it is; page:, sitemap:, oai:, feed:, iiif: or list: before it orders how it is read. A crawl that did not
+    finish is gone on with by the same command, or by --resume.
+
+    \b
+    arkaudit crawl https://www.example.org/ --store audit.db
+    arkaudit crawl oai:https://repository.example.org/oai --oai-set maps
+    arkaudit crawl list:urls.txt --max-time 2h
+    """
+    from arkaudit import audits
+    from arkaudit.resuming import opened
+    from reports.display import counted
+
+    config = config_of(config_file, options)
+    seeds = seeds or tuple(config.seeds)
+    named = _seeds(seeds, resume=resume)
+    with opened("crawl", seeds, config, store_file, resume=resume) as begun:
+        run_id = begun.finished
+        if run_id is None:
+            run_id = audits.audit(
+                begun.config,
+                begun.store,
+                command="crawl",
+                seeds=begun.seeds(named),
+                resolve=False,
+                decision=begun.decision,
+                on_start=_watch_findings,
+                console=errors(),
+            )
+        counts = begun.store.counts(run_id)
+        unread = begun.store.unread(run_id)
+        is_read = begun.store.has_read_seed(run_id)
+    read = f"{counts['read']} read" + (f", {counts['redirected']} redirected" if counts["redirected"] else "")
+    documents, citations = counted(counts["documents"], "document"), counted(counts["mentions"], "citation")
+    say(f"{documents}, {read}, {citations}, in {store_file}")
+    if not is_read:
+        end_unread("no seed", unread)
+
+
+@click.command()
+@click.argument("seeds", metavar="[SEED…]", nargs=-1)
+@click.option(
+    "--store",
+    "store_file",
+    type=click.Path(path_type=Path),
+    help="Where everything is kept.  [default: audit.db]",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Write the report into this folder.")
+@resume_option
+@dry_run_option
+@format_option
+@audit_option
+@click.option("--scheduled", type=click.DateTime(["%Y-%m-%dT%H:%M:%S%z"]), hidden=True)
+@fail_on_option
+@crawl_options
+@request_options
+def run(
+    seeds: tuple[str, ...],
+    store_file: Path | None,
+    out: Path | None,
+    resume: bool | None,
+    dry_run: bool,
+    formats: tuple[str, ...],
+    audit: str | None,
+    scheduled: datetime | None,
+    fail_on: tuple[str, ...],
+    config_file: Path | None,
+    **options: Any,
+) -> None:
+    """The whole audit: crawl documents, resolve every ARK that they cite, report.
+
+    An audit that did not finish, whatever ended it, is gone on with by the same command, or by --resume.
+
+    \b
+    arkaudit run https://www.example.org/ --contact you@example.org --out report
+    arkaudit run -c arkaudit.toml
+    arkaudit run -c arkaudit.toml --audit theses
+    """
+    from arkaudit import audits
+    from arkaudit.notify.delivery import tell
+    from arkaudit.reporting import listed_in, report_on
+    from arkaudit.resuming import note_reported, opened
+    from arkaudit.triage_commands import apply_to, triage_of
+    from crawler.outcomes import DocumentOutcome
+    from reports.exports import check_out
+
+    config = config_of(config_file, options, audit=audit)
+    decided = triage_of(config, now=datetime.now(UTC))
+    listed_in(config.inventory)
+    seeds = seeds or tuple(config.seeds)
+    named = _seeds(seeds, resume=resume)
+    store_file = store_file or config.store or Path("audit.db")
+    if dry_run:
+        from arkaudit.dry_run import tell_of_run
+
+        tell_of_run(named, config, store_file)
+        return
+    out = out or config.out
+    if out:
+        check_out(out, formats)
+    with _turn(config, config_file, scheduled):
+        with opened("run", seeds, config, store_file, resume=resume) as begun:
+            if decided is not None:
+                apply_to(begun.store, decided)
+            run_id = begun.finished
+            if run_id is None:
+                run_id = audits.audit(
+                    begun.config,
+                    begun.store,
+                    command="run",
+                    seeds=begun.seeds(named),
+                    decision=begun.decision,
+                    on_start=_watch_findings,
+                    console=errors(),
+                )
+            is_read = begun.store.has_read_seed(run_id)
+            unread = begun.store.unread(run_id)
+            dead_sources = begun.store.dead_sources(run_id)
+        outcomes = report_on(store_file, out, formats=formats, run_id=run_id, inventory=config.inventory)
+        if config.notify.is_wanted:
+            tell(config.model_copy(update={"out": out}), store_file, run_id)
+        note_reported(store_file, run_id)
+        if not is_read:
+            end_unread("no seed", unread)
+        exit_on(fail_on, [*outcomes, *(DocumentOutcome.UNREADABLE.value for _ in dead_sources)])
+
+
+def _turn(config: Config, config_file: Path | None, scheduled: datetime | None) -> AbstractContextManager[None]:
+    """The turn of a named audit, which its ledger knows; other runs have none."""
+    if config.name is None or config_file is None:
+        return nullcontext()
+    from arkaudit.schedules.ledger import FOLDER, Ledger
+
+    return Ledger(config_file.parent / FOLDER, config.name).turn(due=scheduled)
+
+
+def _watch_findings(crawler: Any) -> None:
+    """Say at once what went wrong with a document; the store has it too."""
+    from scrapy import signals
+
+    from arkaudit.document_findings import report_findings
+    from crawler.observations import DocumentRecord
+
+    def said(item: object) -> None:
+        if isinstance(item, DocumentRecord):
+            report_findings(item.url, item.findings, None)
+
+    crawler.signals.connect(said, signal=signals.item_scraped, weak=False)
+
+
+def _seeds(texts: Sequence[str], *, resume: bool | None) -> Seeds:
+    """The seeds that *texts* name; none at all only where a run is gone on with, which has its own."""
+    if not texts and not resume:
+        raise UserMistake("nothing to crawl: give a SEED, or seeds in the configuration")
+    from crawler.seeds import Seeds
+
+    return Seeds.of(texts)

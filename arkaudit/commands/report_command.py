@@ -1,0 +1,93 @@
+"""Report from a store: `report` and `history`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
+
+from arkaudit.exits import exit_on
+from arkaudit.options import (
+    audit_option,
+    choice_options,
+    config_of,
+    fail_on_option,
+    format_option,
+    inventory_option,
+    store_option,
+)
+
+
+@click.command()
+@store_option
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the report into this folder; - for standard output."
+)
+@click.option("--run", "run_id", type=int, help="One run alone.  [default: the audit as it stands now]")
+@click.option("--since", type=int, metavar="RUN", help="A run to compare with.  [default: the one before]")
+@choice_options
+@inventory_option
+@format_option
+@fail_on_option
+@click.option(
+    "-c", "--config", "config_file", type=click.Path(path_type=Path), help="Take store and inventory from it."
+)
+@audit_option
+@click.pass_context
+def report(
+    context: click.Context,
+    store_file: Path,
+    out: Path | None,
+    run_id: int | None,
+    since: int | None,
+    naans: tuple[str, ...],
+    documents: tuple[str, ...],
+    only: tuple[str, ...],
+    inventory: Path | None,
+    formats: tuple[str, ...],
+    fail_on: tuple[str, ...],
+    config_file: Path | None,
+    audit: str | None,
+) -> None:
+    """Tables and a page from a store: what to act on, by NAAN, by host, by document, every ARK and its evidence.
+
+    It is about the audit as it stands now: the newest finished run that has read documents, with every later check of
+    its ARKs; --run shows one run alone.
+
+    \b
+    arkaudit report --store audit.db --out report
+    arkaudit report --since 3 --only broke --format md --out -
+    arkaudit report --naan 12148 --fail-on confirmed-broken
+    arkaudit report --inventory ours.csv --out report
+    """
+    from arkaudit.reporting import report_on
+    from reports.choosing import Choice
+
+    if config_file is not None or audit is not None:
+        config = config_of(config_file, {}, audit=audit)
+        is_given = context.get_parameter_source("store_file") is not ParameterSource.DEFAULT
+        store_file = store_file if is_given else config.store or store_file
+        inventory = inventory or config.inventory
+    choice = Choice(naans=naans, documents=documents, only=only)
+    found = report_on(store_file, out, formats=formats, run_id=run_id, since=since, choice=choice, inventory=inventory)
+    exit_on(fail_on, found)
+
+
+@click.command()
+@click.argument("ark", metavar="ARK|URL")
+@store_option
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def history(ark: str, store_file: Path, form: str) -> None:
+    """Show where an ARK is cited, what each check found, what happened to it, and its status.
+
+    Exits with 1 when the store has never seen it.
+
+    \b
+    arkaudit history ark:12148/btv1b8449691v --store audit.db
+    """
+    from rich.console import Console
+
+    from arkaudit.history import show
+
+    show(ark, store_file, form, Console())

@@ -1,0 +1,61 @@
+"""Look after a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from arkaudit.options import store_option
+
+
+@click.group()
+def store() -> None:
+    """Look after a store: is it whole, may others read it, what do two of them know together.
+
+    \b
+    arkaudit store check --store audit.db
+    arkaudit store export --store audit.db --out parquet/
+    arkaudit store import other.db --store audit.db
+    """
+
+
+@store.command("check", short_help="Whether a store is whole.")
+@store_option
+def store_check(store_file: Path) -> None:
+    """Look through a store for damage and contradictions, and report each; exits with 1 if there is any.
+
+    \b
+    arkaudit store check --store audit.db
+    """
+    from arkaudit.storing import check_store
+
+    check_store(store_file)
+
+
+@store.command("export", short_help="Each run as Parquet, for other tools.")
+@store_option
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder for the files.")
+def store_export(store_file: Path, out: Path) -> None:
+    """Write each run as Parquet files, TABLE/run=KEY/part.parquet, sorted by NAAN and ARK; what is there stays.
+
+    \b
+    arkaudit store export --store audit.db --out parquet/
+    """
+    from arkaudit.storing import export_store
+
+    export_store(store_file, out)
+
+
+@store.command("import", short_help="Bring the runs of another store in.")
+@click.argument("other", metavar="OTHER", type=click.Path(path_type=Path))
+@store_option
+def store_import(other: Path, store_file: Path) -> None:
+    """Bring in the runs of another store that are not there yet; twice does no harm.
+
+    \b
+    arkaudit store import other.db --store audit.db
+    """
+    from arkaudit.storing import import_store
+
+    import_store(other, store_file)

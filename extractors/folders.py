@@ -1,0 +1,59 @@
+"""The files of a folder, and the names that they have as documents."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from extractors.document_model import Finding
+from extractors.errors import SourceUnreadable
+
+#: Hidden files of a folder that are named one by one.
+_MOST_NAMES = 5
+
+
+def document_name(path: Path) -> str:
+    """Return the name of a file as a document; what no text can hold is spelled out.
+
+    >>> document_name(Path("caf\\udce9.txt"))
+    'caf\\\\udce9.txt'
+    """
+    return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
+    """Return the files in *folder* and below it; a folder below that can't be read stands for its own.
+
+    Those whose names begin with a dot, and what is in such folders, are not among them, but go to *hidden*.
+
+    Raises `SourceUnreadable` when *folder* itself can't be read.
+    """
+    unreadable: list[OSError] = []
+    for place, folders, names in os.walk(folder, onerror=unreadable.append):
+        hidden += [os.path.relpath(Path(place, name), folder) for name in (*folders, *names) if name.startswith(".")]
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (path for name in names if not name.startswith(".") and _may_be_file(path := Path(place, name)))
+    for problem in unreadable:
+        if Path(problem.filename) == folder:
+            raise SourceUnreadable(f"{folder} can't be read: {problem.strerror}")
+        yield Path(problem.filename)
+
+
+def hidden_finding(names: Sequence[str]) -> Finding:
+    """Return the finding about hidden files and folders.
+
+    >>> hidden_finding([".git", ".a", ".b", ".c", ".d", ".e"]).detail
+    'hidden, and not read unless they are named: .a, .b, .c, .d, .e and 1 more'
+    """
+    first = sorted(names)[:_MOST_NAMES]
+    more = f" and {len(names) - len(first)} more" if len(names) > len(first) else ""
+    return Finding("members-skipped", f"hidden, and not read unless they are named: {', '.join(first)}{more}")
+
+
+def _may_be_file(path: Path) -> bool:
+    """Return whether it is a file; where we may not know, the row about it will say."""
+    try:
+        return path.is_file()
+    except PermissionError:
+        return True
