@@ -85,10 +85,10 @@ from extractors.errors import ArkauditError, RunInterrupted, SourceUnreadable, U
 from extractors.naan_records import NotARegistry
 from extractors.normalize import MisplacedSuffix, NamespaceOnly, NotAnArk
 from extractors.worker import WorkerDied, WorkerError, WorkerFailed, WorkerOutOfMemory, WorkerTimeout
-from reports.columns import UnknownWord
 from reports.exports import ReportUnwritable
 from reports.frames import StoreUnreadable, UnknownTable
 from reports.inventory_file import InventoryUnreadable
+from reports.typed_columns import UnknownWord
 
 __all__ = [
     "AddressRefused",

@@ -124,7 +124,7 @@ def _frame(connection: Any, table: str, names: list[str]) -> Any:
     from sqlalchemy import JSON, Boolean, Integer, Text, select, type_coerce
 
     from crawler import schema
-    from reports.columns import INTEGER, MOMENT, TEXT, TRUTH, Columns, fetched
+    from reports.typed_columns import INTEGER, MOMENT, TEXT, TRUTH, Columns, fetched
 
     source = schema.tables.tables[table]
     columns = [source.c[name] if name in source.c else schema.ark.c[name] for name in names]

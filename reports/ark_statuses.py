@@ -9,8 +9,9 @@ import pandas as pd
 
 from crawler.history.ark_status import ArkState
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome
-from reports.columns import vocabulary
-from reports.frames import OBJECT, Frames
+from reports.frames import Frames
+from reports.selections import OBJECT
+from reports.typed_columns import vocabulary
 
 FAMILY = vocabulary(Family)
 

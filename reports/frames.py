@@ -1,42 +1,22 @@
-"""The store as typed DataFrames: the only place that opens it for reading.
+"""One run of the store as typed DataFrames, or an audit as it stands after all later checks.
 
 Everything is read in one transaction, so that a report made beside a running audit shows one moment of it.
 """
 
 from __future__ import annotations
 
-import gc
-import json
-import shutil
-import sqlite3
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any
 
-import numpy as np
 import pandas as pd
-from sqlalchemy import JSON, ColumnElement, Connection, Select, Text, create_engine, func, select, type_coerce
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool
+from sqlalchemy import Select, select
 
-from crawler.history.ark_status import ArkState, EventKind
 from crawler.history.triage import PARTICIPLES, TriageState
 from crawler.history.triaging import Pair, Treated, treated
-from crawler.observations import (
-    ChainEnd,
-    CommitmentOutcome,
-    DocumentOutcome,
-    MetadataOutcome,
-    ObjectOutcome,
-    Question,
-)
 from crawler.schema import (
-    APPLICATION_ID,
-    SCHEMA_VERSION,
     ark,
     assessment,
     document,
@@ -44,7 +24,6 @@ from crawler.schema import (
     finding,
     host_traffic,
     is_current_mention,
-    latest,
     mention,
     observation,
     pause,
@@ -52,27 +31,9 @@ from crawler.schema import (
     tls_probe,
     verdict,
 )
-from crawler.storage.errors import StoreDamaged
-from crawler.storage.soundness import damage_in, distrust, is_damage, is_ours, not_a_file, require_sound
-from extractors.document_model import Role
 from extractors.errors import ArkauditError
 from extractors.naan import Registry
-from extractors.wraps.wrap import Confidence
-from reports.columns import (
-    INTEGER,
-    MOMENT,
-    PARSED,
-    REAL,
-    TEXT,
-    TRUTH,
-    Columns,
-    Dtype,
-    UnknownWord,
-    content,
-    fetched,
-    frame_of,
-    vocabulary,
-)
+from reports.hops import FETCH_OF, FETCHES, HOP_OF, no_hops, with_hops
 from reports.inventory_file import no_inventory
 from reports.run_queries import (
     NO_RUN,
@@ -86,7 +47,6 @@ from reports.run_queries import (
     happened_since,
     has_later_run,
     has_run,
-    kept,
     last_good_of,
     later_runs,
     life_of,
@@ -95,20 +55,42 @@ from reports.run_queries import (
     run_before,
     status_in,
 )
+from reports.selections import (
+    ARKS,
+    DOCUMENTS,
+    EVENTS,
+    FINDINGS,
+    HISTORY,
+    LAST_GOOD,
+    LATEST,
+    MENTIONS,
+    OBSERVATIONS,
+    PAUSES,
+    REGISTERED,
+    RUN,
+    RUNS,
+    TLS,
+    TRAFFIC,
+    TRIAGE,
+    VERDICTS,
+    Selection,
+    dtypes_of,
+    growing,
+    json_columns_of,
+    query_of,
+)
 from reports.stock import no_stock, stock, with_citations
+from reports.store_reading import StoreReader, StoreUnreadable, read, read_at_length
 from reports.timelines import Timeline, no_timeline, timeline
+from reports.typed_columns import frame_of
 
-Found = TypeVar("Found")
+__all__ = ["Frames", "StoreUnreadable", "UnknownTable", "load_frames", "read"]
 
 
 class UnknownTable(ArkauditError, KeyError):
     """Raised by `Frames.table` for a name that no table of the report has."""
 
     __str__ = Exception.__str__  # a KeyError shows its text in quotes
-
-
-class StoreUnreadable(ArkauditError):
-    """Raised by `load_frames` and `read` for a file that is missing, no store of ours, too new, or without the run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,9 +138,9 @@ class Frames:
     whether the part of the run that is reported is about it."""
     stock: pd.DataFrame = field(default_factory=no_stock, repr=False)
     """One row an ARK of the inventory and URL: its last check in this run or before it."""
-    later: pd.DataFrame = field(default_factory=lambda: _no_rows(RUN), repr=False)
+    later: pd.DataFrame = field(default_factory=lambda: _noquery_of(RUN), repr=False)
     """Runs that began later and have checked ARKs of this one again: their verdicts stand in the place of its own."""
-    passed_over: pd.DataFrame = field(default_factory=lambda: _no_rows(RUN), repr=False)
+    passed_over: pd.DataFrame = field(default_factory=lambda: _noquery_of(RUN), repr=False)
     """Runs that began later to read documents, and did not finish or read none."""
     is_alone: bool = False
     """Whether there are later runs, and the run is reported as if there were none."""
@@ -195,257 +177,6 @@ class Frames:
         return f"<Frames {of_store}, {runs}: {counts}>"
 
 
-#: What a frame holds: an expression of the store, and the dtype that it gets.
-Selection: TypeAlias = Mapping[ColumnElement[Any], Dtype]
-
-ROLE = vocabulary(Role)
-#: The least sure first.
-CONFIDENCE = pd.CategoricalDtype([confidence.token for confidence in sorted(Confidence)], ordered=True)
-QUESTION = vocabulary(Question)
-CHAIN_END = vocabulary(ChainEnd)
-DOCUMENT = vocabulary(DocumentOutcome, ObjectOutcome)
-OBJECT = vocabulary(ObjectOutcome)
-METADATA = vocabulary(MetadataOutcome)
-COMMITMENT = vocabulary(CommitmentOutcome)
-STATE = vocabulary(ArkState)
-EVENT = vocabulary(EventKind)
-
-RUN: Selection = {
-    run.c.run_id: INTEGER,
-    run.c.command: TEXT,
-    run.c.started_at: MOMENT,
-    run.c.ended_at: MOMENT,
-    run.c.state: TEXT,
-    run.c.version: TEXT,
-    run.c.resolver: TEXT,
-    run.c.user_agent: TEXT,
-    run.c.seeds: TEXT,
-    run.c.seeds.label("seed_list"): PARSED,
-    run.c.plan: PARSED,
-    assessment.c.is_suspect: TRUTH,
-    assessment.c.reason.label("suspicion"): TEXT,
-}
-_hop = func.json_each(document.c.hops).table_valued("value").alias("hop")
-#: How many hops of a document went out.
-_SENT_HOPS = (
-    select(func.count())
-    .select_from(_hop)
-    .where(func.coalesce(func.json_extract(_hop.c.value, "$.sent"), 1) == 1)
-    .correlate(document)
-    .scalar_subquery()
-)
-DOCUMENTS: Selection = {
-    document.c.document_id: INTEGER,
-    document.c.url: TEXT,
-    document.c.found_on: TEXT,
-    document.c.fetched_at: MOMENT,
-    document.c.outcome: DOCUMENT,
-    document.c.status: INTEGER,
-    document.c.final_url: TEXT,
-    document.c.media_type: TEXT,
-    document.c.title: TEXT,
-    document.c.body_bytes: INTEGER,
-    _SENT_HOPS.label("request_count"): INTEGER,
-}
-FINDINGS: Selection = {
-    finding.c.finding_id: INTEGER,
-    finding.c.document_id: INTEGER,
-    finding.c.subject: TEXT,
-    finding.c.kind: TEXT,
-    finding.c.detail: TEXT,
-}
-ARKS: Selection = {
-    ark.c.ark_id: INTEGER,
-    ark.c.ark: TEXT,
-    ark.c.naan: TEXT,
-    ark.c.shoulder: TEXT,
-    ark.c.name: TEXT,
-    ark.c.qualifier: TEXT,
-}
-MENTIONS: Selection = {
-    mention.c.mention_id: INTEGER,
-    mention.c.document_id: INTEGER,
-    document.c.url.label("document"): TEXT,
-    mention.c.ordinal: INTEGER,
-    mention.c.decided: INTEGER,
-    mention.c.citation: INTEGER,
-    mention.c.ark_id: INTEGER,
-    ark.c.ark: TEXT,
-    ark.c.naan: TEXT,
-    mention.c.as_written: TEXT,
-    mention.c.repaired: TEXT,
-    mention.c.request_url: TEXT,
-    mention.c.resolver: TEXT,
-    mention.c.role: ROLE,
-    mention.c.page: INTEGER,
-    mention.c.place: TEXT,
-    func.json_extract(mention.c.spans, "$[0][0]").label("offset"): INTEGER,
-    mention.c.context: TEXT,
-    mention.c.repairs: TEXT,
-    mention.c.confidence: CONFIDENCE,
-    mention.c.reason: TEXT,
-    mention.c.alternatives: TEXT,
-    mention.c.remarks: TEXT,
-}
-OBSERVATIONS: Selection = {
-    observation.c.observation_id: INTEGER,
-    observation.c.run_id: INTEGER,
-    observation.c.ark_id: INTEGER,
-    ark.c.ark: TEXT,
-    observation.c.request_url: TEXT,
-    observation.c.question: QUESTION,
-    observation.c.attempt: INTEGER,
-    observation.c.asked_url: TEXT,
-    observation.c.at: MOMENT,
-    observation.c.chain_end: CHAIN_END,
-    observation.c.status: INTEGER,
-    observation.c.final_url: TEXT,
-    observation.c.hop_count: INTEGER,
-    func.json_array_length(observation.c.hops).label("request_count"): INTEGER,
-    observation.c.media_type: TEXT,
-    observation.c.title: TEXT,
-    observation.c.body_bytes: INTEGER,
-    observation.c.body_complete: TRUTH,
-    observation.c.remarks: TEXT,
-    observation.c.hops: PARSED,
-}
-TLS: Selection = {
-    tls_probe.c.host: TEXT,
-    tls_probe.c.port: INTEGER,
-    tls_probe.c.at: MOMENT,
-    tls_probe.c.trusted: TRUTH,
-    tls_probe.c.reason: TEXT,
-}
-PAUSES: Selection = {
-    pause.c.pause_id: INTEGER,
-    pause.c.host: TEXT,
-    pause.c.asked_s: REAL,
-    pause.c.is_kept: TRUTH,
-}
-TRAFFIC: Selection = {
-    host_traffic.c.host_traffic_id: INTEGER,
-    host_traffic.c.host: TEXT,
-    host_traffic.c.requests: INTEGER,
-    host_traffic.c.interval_s: REAL,
-    host_traffic.c.crawl_delay_s: REAL,
-    host_traffic.c.given_up: TEXT,
-}
-VERDICTS: Selection = {
-    verdict.c.verdict_id: INTEGER,
-    verdict.c.run_id: INTEGER,
-    run.c.started_at.label("judged_at"): MOMENT,
-    verdict.c.ark_id: INTEGER,
-    ark.c.ark: TEXT,
-    ark.c.naan: TEXT,
-    verdict.c.request_url: TEXT,
-    verdict.c.object: OBJECT,
-    verdict.c.object_evidence: TEXT,
-    verdict.c.metadata: METADATA,
-    verdict.c.metadata_evidence: TEXT,
-    verdict.c.commitment: COMMITMENT,
-    verdict.c.commitment_evidence: TEXT,
-    verdict.c.commitment_parsed: PARSED,
-    verdict.c.final_url: TEXT,
-    verdict.c.hop_count: INTEGER,
-    verdict.c.request_count: INTEGER,
-    verdict.c.rests_on: TEXT,
-    verdict.c.did_you_mean: PARSED,
-    verdict.c.naan_policy: PARSED,
-    verdict.c.remarks: TEXT,
-}
-
-#: Runs that came before the one that is reported, their verdicts about the same ARKs, and the last good ones.
-HISTORY: Selection = {
-    verdict.c.run_id: INTEGER,
-    verdict.c.ark_id: INTEGER,
-    verdict.c.object: OBJECT,
-}
-RUNS: Selection = {run.c.run_id: INTEGER, run.c.started_at: MOMENT}
-LAST_GOOD: Selection = {
-    verdict.c.verdict_id: INTEGER,
-    verdict.c.ark_id: INTEGER,
-    run.c.started_at.label("good_at"): MOMENT,
-    verdict.c.final_url.label("good_url"): TEXT,
-}
-LATEST: Selection = {
-    latest.c.latest_id: INTEGER,
-    latest.c.ark_id: INTEGER,
-    latest.c.request_url: TEXT,
-    latest.c.state: STATE,
-    latest.c.since: MOMENT,
-    latest.c.checked_at: MOMENT,
-    latest.c.reason: TEXT,
-    latest.c.strikes: INTEGER,
-    latest.c.worked_at: MOMENT,
-}
-EVENTS: Selection = {
-    event.c.event_id: INTEGER,
-    event.c.run_id: INTEGER,
-    event.c.ark_id: INTEGER,
-    ark.c.ark: TEXT,
-    ark.c.naan: TEXT,
-    event.c.request_url: TEXT,
-    event.c.at: MOMENT,
-    event.c.event: EVENT,
-    event.c.detail: TEXT,
-}
-#: What is shown of a NAAN or shoulder of the registry.
-REGISTERED: Mapping[str, Dtype] = {
-    "naan": TEXT,
-    "shoulder": TEXT,
-    "organization": TEXT,
-    "contact": TEXT,
-    "target": TEXT,
-}
-
-#: What was decided of an ARK at a URL, and in one document.
-TRIAGE: Mapping[str, Dtype] = {
-    "ark_id": INTEGER,
-    "request_url": TEXT,
-    "document": TEXT,
-    "treatment": TEXT,
-    "decision": TEXT,
-    "why": TEXT,
-    "until": TEXT,
-    "assignee": TEXT,
-    "is_problem": TRUTH,
-    "is_silent": TRUTH,
-}
-
-#: What a hop repeats of the observation that it belongs to.
-HOP_OF: Mapping[str, Dtype] = {
-    "observation_id": INTEGER,
-    "run_id": INTEGER,
-    "ark": TEXT,
-    "question": QUESTION,
-    "attempt": INTEGER,
-    "request_url": TEXT,
-    "chain_end": CHAIN_END,
-}
-#: What a hop repeats of the document that it was made for.
-FETCH_OF: Mapping[str, Dtype] = {"document_id": INTEGER, "document": TEXT, "outcome": DOCUMENT}
-FETCHES: Selection = {
-    document.c.document_id: INTEGER,
-    document.c.url.label("document"): TEXT,
-    document.c.outcome: DOCUMENT,
-    document.c.hops: PARSED,
-}
-#: The fields of `crawler.observations.Hop` that are reported, apart from its headers.
-HOP: Mapping[str, Dtype] = {
-    "url": TEXT,
-    "method": TEXT,
-    "status": INTEGER,
-    "location": TEXT,
-    "address": TEXT,
-    "elapsed_s": REAL,
-    "at": MOMENT,
-    "error": TEXT,
-    "sent": TRUTH,
-}
-#: The headers of a hop that are reported, and the columns that they get.
-HOP_HEADERS = {"content-type": "content_type", "retry-after": "retry_after", "server": "server"}
-
-
 def load_frames(
     store: Path,
     *,
@@ -466,84 +197,18 @@ def load_frames(
     """
     known = registry or Registry.builtin()
     listed = no_inventory() if inventory is None else inventory
-    return read(store, lambda connection: _chosen(connection, store, run_id, since, known, listed))
-
-
-def read(store: Path, work: Callable[[Connection], Found]) -> Found:
-    """Return what *work* makes of one moment of *store*; nothing is written, neither to it nor beside it.
-
-    Raises `StoreUnreadable`, and `crawler.storage.errors.StoreDamaged`.
-    """
-    with _without_collection():
-        return _moment_of(store, work)
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Nobody looks for circles of garbage meanwhile: in millions of rows there are none, and looking takes long."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _moment_of(store: Path, work: Callable[[Connection], Found]) -> Found:
-    before = _stamp(store)
-    if before is not None:
-        try:
-            found = _read(store, work, access="mode=ro&immutable=1")
-        except (StoreUnreadable, StoreDamaged):
-            if _stamp(store) == before:
-                raise
-        else:
-            if _stamp(store) == before:
-                return found
-    try:
-        return _read(store, work, access="mode=ro")
-    except StoreUnreadable as failure:
-        if not _is_unopenable(failure.__cause__):
-            raise
-    # SQLite can't make its files beside a log that a killed run has left in a folder which nobody may write to.
-    with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
-        copy = Path(folder) / store.name
-        for suffix in ("", "-wal"):
-            shutil.copyfile(f"{store}{suffix}", f"{copy}{suffix}")
-        return _read(copy, work, access="mode=ro", shown_store=store)
-
-
-def _is_unopenable(problem: BaseException | None) -> bool:
-    code = getattr(getattr(problem, "orig", None), "sqlite_errorcode", 0)
-    return code & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-
-
-def _stamp(store: Path) -> tuple[int, int] | None:
-    """Return what changes when a store at rest is written to; none while somebody may be writing.
-
-    SQLite makes two files beside a store in WAL mode, even to read it, unless it knows that the store can't
-    change. We claim so while nobody writes, look afterwards whether that was true, and else read once more.
-    """
-    if any(Path(f"{store}{suffix}").exists() for suffix in ("-wal", "-journal")) or not store.is_file():
-        return None
-    status = store.stat()
-    return status.st_mtime_ns, status.st_size
-
-
-def _read(store: Path, work: Callable[[Connection], Found], *, access: str, shown_store: Path | None = None) -> Found:
-    with _reading(store, access, shown_store or store) as connection:
-        return work(connection)
+    return read_at_length(store, lambda reader: _chosen(reader, store, run_id, since, known, listed))
 
 
 def _chosen(
-    connection: Connection,
+    reader: StoreReader,
     store: Path,
     run_id: int | None,
     since: int | None,
     registry: Registry,
     inventory: pd.DataFrame,
 ) -> Frames:
+    connection = reader.connection
     for asked in (run_id, since):
         if asked is not None and not has_run(connection, asked):
             raise StoreUnreadable(f"{store}: has no run {asked}")
@@ -553,84 +218,30 @@ def _chosen(
     reported = reported or run_alone(NO_RUN)
     earlier = None if until is None else run_before(connection, reported.run_id)
     return replace(
-        _frames(connection, reported, registered, since=since),
+        _frames(reader, reported, registered, since=since),
         store=store.name,
         is_alone=run_id is not None and has_later_run(connection, run_id),
-        previous=None if earlier is None else _compared(connection, earlier, registered, is_all=reported.is_all),
-        since=None if since is None else _compared(connection, since, registered, is_all=reported.is_all),
-        timeline=timeline(connection, until),
+        previous=None if earlier is None else _compared(reader, earlier, registered, is_all=reported.is_all),
+        since=None if since is None else _compared(reader, since, registered, is_all=reported.is_all),
+        timeline=timeline(reader, until),
         inventory=with_citations(connection, inventory, until),
         stock=stock(connection, inventory, until),
     )
 
 
-def _compared(connection: Connection, run_id: int, registered: pd.DataFrame, *, is_all: bool) -> Frames:
+def _compared(reader: StoreReader, run_id: int, registered: pd.DataFrame, *, is_all: bool) -> Frames:
     """A run that another is compared with, as it stood then."""
-    return _frames(connection, Reported(run_id, run_id, is_all=is_all), registered, is_whole=False)
+    return _frames(reader, Reported(run_id, run_id, is_all=is_all), registered, is_whole=False)
 
 
-def _no_rows(selection: Selection) -> pd.DataFrame:
-    return _columns(selection).frame()
+def _noquery_of(selection: Selection) -> pd.DataFrame:
+    return growing(selection).frame()
 
 
 def _unlisted() -> pd.DataFrame:
     """An inventory without a line, as a report holds one."""
     nothing = pd.array([], dtype="boolean")
     return no_inventory().assign(is_cited=nothing, is_chosen=nothing)
-
-
-@contextmanager
-def _reading(store: Path, access: str, name: Path) -> Iterator[Connection]:
-    """A connection that can't write, in one transaction; whatever fails in it becomes `StoreUnreadable`.
-
-    Or `crawler.storage.errors.StoreDamaged`, when the store is ours. Messages call it by its *name*.
-    """
-    instead = not_a_file(store)
-    if instead or not store.is_file():
-        raise StoreUnreadable(f"{name}: {f'is {instead}, not a store' if instead else 'there is no such file'}")
-    address = f"{store.resolve().as_uri()}?{access}"
-    engine = create_engine(
-        "sqlite://",
-        creator=lambda: _connected(address),
-        poolclass=NullPool,
-    )
-    try:
-        with engine.connect() as connection:
-            connection.exec_driver_sql("BEGIN")
-            _check_format(connection, name)
-            require_sound(connection.exec_driver_sql, store)
-            yield connection
-    except DBAPIError as error:
-        if is_ours(store) and is_damage(error.orig):
-            if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR and damage_in(store) is None:
-                raise  # the store is sound, so that it was asked wrongly
-            raise StoreDamaged(f"{name}: can't be read: {error.orig}") from error
-        raise StoreUnreadable(f"{name}: can't be read as a store of arkaudit: {error.orig}") from error
-    except (UnknownWord, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise StoreDamaged(f"{name}: holds what this arkaudit can't read: {error}") from error
-    finally:
-        engine.dispose()
-
-
-def _connected(address: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(address, uri=True, isolation_level=None)
-    distrust(connection)
-    connection.execute("PRAGMA temp_store=MEMORY")
-    return connection
-
-
-def _check_format(connection: Connection, store: Path) -> None:
-    if connection.exec_driver_sql("PRAGMA application_id").scalar_one() != APPLICATION_ID:
-        raise StoreUnreadable(f"{store}: is not a store of arkaudit")
-    version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-    if version > SCHEMA_VERSION:
-        raise StoreUnreadable(
-            f"{store}: was written by a newer arkaudit (its schema is {version}, ours {SCHEMA_VERSION})"
-        )
-    if version < SCHEMA_VERSION:
-        raise StoreUnreadable(
-            f"{store}: was written by an older arkaudit (its schema is {version}, ours {SCHEMA_VERSION})"
-        )
 
 
 def _with_citations(mentions: pd.DataFrame) -> pd.DataFrame:
@@ -649,7 +260,7 @@ _COMPARED = frozenset(
 
 
 def _frames(
-    connection: Connection,
+    reader: StoreReader,
     reported: Reported,
     registered: pd.DataFrame,
     *,
@@ -660,10 +271,10 @@ def _frames(
     run_id = reported.run_id
 
     def load(selection: Selection, query: Select[Any]) -> pd.DataFrame:
-        return _frame(connection, selection, query)
+        return reader.frame(dtypes_of(selection), query, json_columns_of(selection))
 
-    counting = kept(connection, "counting", counting_verdicts(reported))
-    judged = kept(connection, "judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
+    counting = reader.kept("counting", counting_verdicts(reported))
+    judged = reader.kept("judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
     requests_run = run_id if is_whole else NO_RUN
     until = reported.until if is_whole else NO_RUN
     asking, citing = (
@@ -671,43 +282,41 @@ def _frames(
         for selection in (OBSERVATIONS, MENTIONS)
     )
     asked = observation.c.run_id == run_id if not is_whole else behind(counting, run_id)
-    asks = _rows(asking).join_from(observation, ark).where(asked)
-    observations, hops = (
-        _with_hops(connection, asking, asks, HOP_OF) if is_whole else (load(asking, asks), _no_hops(HOP_OF))
-    )
-    _, fetches = _with_hops(connection, FETCHES, _rows(FETCHES).where(document.c.run_id == requests_run), FETCH_OF)
-    cited = _rows(citing).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
-    verdicts = _rows(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
-    lives = _rows(HISTORY).join_from(verdict, run).where(life_of(judged, until))
-    good = _rows(LAST_GOOD).join_from(verdict, run).where(last_good_of(counting, until))
+    asks = query_of(asking).join_from(observation, ark).where(asked)
+    observations, hops = with_hops(reader, asking, asks, HOP_OF) if is_whole else (load(asking, asks), no_hops(HOP_OF))
+    _, fetches = with_hops(reader, FETCHES, query_of(FETCHES).where(document.c.run_id == requests_run), FETCH_OF)
+    cited = query_of(citing).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
+    verdicts = query_of(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
+    lives = query_of(HISTORY).order_by(verdict.c.verdict_id).join_from(verdict, run).where(life_of(judged, until))
+    good = query_of(LAST_GOOD).join_from(verdict, run).where(last_good_of(counting, until))
     events = (
-        _rows(EVENTS)
+        query_of(EVENTS)
         .join_from(event, ark)
         .where(happened_since(reported, since) if is_whole else event.c.run_id == NO_RUN)
     )
-    runs = _rows(RUN).outerjoin_from(run, assessment)
+    runs = query_of(RUN).outerjoin_from(run, assessment)
     return Frames(
         run=load(RUN, runs.where(run.c.run_id == run_id)),
         later=load(RUN, runs.where(later_runs(reported, counting))),
         passed_over=load(RUN, runs.where(passed_over(reported))),
         is_all=reported.is_all,
-        documents=load(DOCUMENTS, _rows(DOCUMENTS).where(document.c.run_id == run_id)),
-        findings=load(FINDINGS, _rows(FINDINGS).where(finding.c.run_id == run_id)),
-        arks=load(ARKS, _rows(ARKS).where(arks_of([cited_arks(run_id), judged, asked_arks(run_id)]))),
+        documents=load(DOCUMENTS, query_of(DOCUMENTS).where(document.c.run_id == run_id)),
+        findings=load(FINDINGS, query_of(FINDINGS).where(finding.c.run_id == run_id)),
+        arks=load(ARKS, query_of(ARKS).where(arks_of([cited_arks(run_id), judged, asked_arks(run_id)]))),
         mentions=_with_citations(load(citing, cited.where(is_current_mention))),
         observations=observations,
         hops=hops,
         fetches=fetches,
-        tls=load(TLS, _rows(TLS).where(tls_probe.c.run_id == run_id)),
-        pauses=load(PAUSES, _rows(PAUSES).where(pause.c.run_id == requests_run)),
-        traffic=load(TRAFFIC, _rows(TRAFFIC).where(host_traffic.c.run_id == requests_run)),
+        tls=load(TLS, query_of(TLS).where(tls_probe.c.run_id == run_id)),
+        pauses=load(PAUSES, query_of(PAUSES).where(pause.c.run_id == requests_run)),
+        traffic=load(TRAFFIC, query_of(TRAFFIC).where(host_traffic.c.run_id == requests_run)),
         verdicts=load(VERDICTS, verdicts.where(verdict.c.verdict_id.in_(counting))),
-        latest=load(LATEST, _rows(LATEST).where(status_in(counting))),
+        latest=load(LATEST, query_of(LATEST).where(status_in(counting))),
         events=load(EVENTS, events),
-        history=load(HISTORY, lives).merge(load(RUNS, _rows(RUNS)), on="run_id", how="left"),
+        history=load(HISTORY, lives).merge(load(RUNS, query_of(RUNS)), on="run_id", how="left"),
         last_good=_last_good(load(LAST_GOOD, good)),
         registered=registered,
-        triage=_triage(treated(connection, counting, run_id, until=reported.until)),
+        triage=_triage(treated(reader.connection, counting, run_id, until=reported.until)),
     )
 
 
@@ -746,73 +355,3 @@ def _registered(registry: Registry) -> pd.DataFrame:
         if entry.naan
     }
     return frame_of(REGISTERED, [(*key, *values) for key, values in sorted(rows.items())])
-
-
-def _rows(selection: Selection) -> Select[Any]:
-    """The query for a selection, ordered by its first column: the order in which the store got its rows.
-
-    JSON is left as the text that it is in the store: most of it is the same few texts over and over.
-    """
-    columns = (type_coerce(column, Text).label(column.name) if _is_json(column) else column for column in selection)
-    return select(*columns).order_by(next(iter(selection)))
-
-
-def _is_json(column: ColumnElement[Any]) -> bool:
-    return isinstance(column.type, JSON)
-
-
-def _frame(connection: Connection, selection: Selection, query: Select[Any]) -> pd.DataFrame:
-    columns = _columns(selection)
-    for rows in fetched(connection, query):
-        columns.add(rows)
-    return columns.frame()
-
-
-def _columns(selection: Selection) -> Columns:
-    dtypes = {column.name: dtype for column, dtype in selection.items()}
-    return Columns(dtypes, frozenset(column.name for column in selection if _is_json(column)))
-
-
-def _with_hops(
-    connection: Connection, selection: Selection, query: Select[Any], repeated: Mapping[str, Dtype]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return what a selection gives that ends with hops, and one row a hop, with what it repeats of its owner.
-
-    The hops are taken apart as they come: together they would be the greatest part of all that is in memory.
-    """
-    owners = _columns({column: dtype for column, dtype in selection.items() if column.name != "hops"})
-    hops = Columns(_HOP_DTYPES)
-    counts: list[int] = []
-    for rows in fetched(connection, query):
-        *columns, texts = zip(*rows, strict=True)
-        owners.add_columns(columns)
-        chains = [content(text) or () for text in texts]
-        counts += map(len, chains)
-        hops.add_columns(_hop_columns(chains))
-    return (found := owners.frame()), _of_owners(found[list(repeated)], hops.frame(), counts)
-
-
-def _of_owners(owners: pd.DataFrame, hops: pd.DataFrame, counts: Sequence[int]) -> pd.DataFrame:
-    """The hops beside their owners, each of which has so many of them."""
-    places = np.repeat(np.arange(len(owners)), counts)
-    return pd.concat([owners.take(places).reset_index(drop=True), hops], axis="columns")
-
-
-def _hop_columns(chains: Sequence[Sequence[Mapping[str, Any]]]) -> list[Sequence[Any]]:
-    flat = [hop for chain in chains for hop in chain]
-    headers = list(zip(*map(_headers, flat), strict=True)) if flat else [()] * len(HOP_HEADERS)
-    ordinals = [ordinal for chain in chains for ordinal in range(1, len(chain) + 1)]
-    return [ordinals, *([hop.get(name) for hop in flat] for name in HOP), *headers]
-
-
-_HOP_DTYPES: Mapping[str, Dtype] = {"ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), TEXT)}
-
-
-def _no_hops(repeated: Mapping[str, Dtype]) -> pd.DataFrame:
-    return Columns({**repeated, **_HOP_DTYPES}).frame()
-
-
-def _headers(hop: Mapping[str, Any]) -> tuple[str | None, ...]:
-    """The values of `HOP_HEADERS` in a hop, whatever the case of their names."""
-    headers = {name.lower(): value for name, value in (hop.get("headers") or {}).items()}
-    return tuple(headers.get(name) for name in HOP_HEADERS)

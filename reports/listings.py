@@ -14,7 +14,6 @@ from extractors.checkchar import CheckCharacter, Zones
 from extractors.suggestions import suggestions
 from extractors.wraps.shapes import Shapes
 from reports.ark_statuses import ark_statuses, cited_urls
-from reports.columns import JOINT, joined
 from reports.definitions import (
     ARK,
     COUNT,
@@ -30,6 +29,7 @@ from reports.definitions import (
     TableDefinition,
 )
 from reports.frames import Frames
+from reports.typed_columns import JOINT, joined
 from reports.wording import naan_policy_words
 
 #: Who needs attention comes first.

@@ -20,7 +20,6 @@ from reports.ark_statuses import (
     citation_counts,
     family_counts,
 )
-from reports.columns import JOINT
 from reports.definitions import (
     ARKS_COLUMN,
     CITATIONS_COLUMN,
@@ -39,6 +38,7 @@ from reports.definitions import (
     TableDefinition,
 )
 from reports.frames import Frames
+from reports.typed_columns import JOINT
 from reports.wording import naan_policy_words
 
 _FAMILIES = list(FAMILY_COLUMNS.values())

@@ -129,7 +129,8 @@ def counting_verdicts(reported: Reported) -> Select[Any]:
         return select(each.c.verdict_id).where(each.c.age == 1)
     earlier = (
         aged_by(*by_run)
-        .where(run.c.started_at < last, verdict.c.request_url.in_(cited), verdict.c.request_url.not_in(judged))
+        .where(verdict.c.run_id.in_(select(run.c.run_id).where(run.c.started_at < last)))
+        .where(verdict.c.request_url.in_(cited), verdict.c.request_url.not_in(judged))
         .subquery()
     )
     own = select(verdict.c.verdict_id).where(verdict.c.run_id == run_id)
@@ -151,16 +152,10 @@ def _started(run_id: int) -> Any:
 
 def behind(verdicts: Select[Any], run_id: int) -> ColumnElement[bool]:
     """Return whether an observation was made in a run, or stands behind one of *verdicts* of an earlier run."""
-    earlier = (
-        select(verdict.c.verdict_id)
-        .where(
-            verdict.c.verdict_id.in_(verdicts),
-            verdict.c.run_id == observation.c.run_id,
-            verdict.c.request_url == observation.c.request_url,
-        )
-        .exists()
-    )
-    return or_(observation.c.run_id == run_id, earlier)
+    together = (verdict.c.run_id == observation.c.run_id) & (verdict.c.request_url == observation.c.request_url)
+    earlier = select(observation.c.observation_id).join_from(verdict, observation, together)
+    own = select(observation.c.observation_id).where(observation.c.run_id == run_id)
+    return observation.c.observation_id.in_(own.union(earlier.where(verdict.c.verdict_id.in_(verdicts))))
 
 
 def life_of(arks: Select[Any], until: int) -> ColumnElement[bool]:

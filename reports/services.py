@@ -8,7 +8,6 @@ import pandas as pd
 
 from crawler.observations import DESCRIBED, CommitmentOutcome, Family, Question
 from reports.ark_statuses import ark_statuses
-from reports.columns import joined
 from reports.definitions import (
     ARKS_COLUMN,
     COUNT,
@@ -23,6 +22,7 @@ from reports.definitions import (
 )
 from reports.frames import Frames
 from reports.overviews import host, share, tally
+from reports.typed_columns import joined
 
 #: What each level means; without one where nobody can say today whether the object is there.
 LEVELS: Final = {

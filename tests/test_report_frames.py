@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sqlalchemy import create_engine
 
@@ -32,8 +34,9 @@ from crawler.storage.store import Store
 from crawler.verdicts.verdict import judge
 from extractors.document_model import Finding
 from extractors.find import find_arks
-from reports import frames
+from reports import hops, store_reading
 from reports.frames import Frames, StoreUnreadable, load_frames
+from reports.hops import hop_arrays
 from tests.read_only import read_only
 from tests.report_world import (
     BTV_AT_N2T,
@@ -198,18 +201,97 @@ def test_a_store_that_is_written_to_while_it_is_read_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_world(tmp_path / "world.sqlite")
-    hop_columns = frames._hop_columns
     writers: list[sqlite3.Connection] = []
 
-    def written_meanwhile(chains: Sequence[Sequence[Mapping[str, Any]]]) -> list[Sequence[Any]]:
+    def written_meanwhile(texts: pa.Array) -> tuple[Any, list[pa.Array]]:
         if not writers:
             writers.append(in_wal_mode(path))
             writers[0].execute("DELETE FROM verdict")
-        return hop_columns(chains)
+        return hop_arrays(texts)
 
-    monkeypatch.setattr(frames, "_hop_columns", written_meanwhile)
+    monkeypatch.setattr(hops, "hop_arrays", written_meanwhile)
     assert load_frames(path).verdicts.empty
     writers[0].close()
+
+
+# -- by Arrow and by rows
+
+
+def by_rows(path: Path, copy: Path) -> Frames:
+    """The frames of a store, read as one that somebody may be writing."""
+    shutil.copy(path, copy)
+    writer = in_wal_mode(copy)
+    try:
+        writer.execute("BEGIN IMMEDIATE")
+        return load_frames(copy)
+    finally:
+        writer.close()
+
+
+def assert_equal_frames(one: Frames, other: Frames) -> None:
+    for field in fields(Frames):
+        first, second = getattr(one, field.name), getattr(other, field.name)
+        if isinstance(first, pd.DataFrame):
+            pd.testing.assert_frame_equal(first, second, obj=field.name, check_freq=False)
+        elif isinstance(first, Frames):
+            assert_equal_frames(first, second)
+    for name in ("runs", "checks", "standings", "contacts"):
+        pd.testing.assert_frame_equal(getattr(one.timeline, name), getattr(other.timeline, name), obj=name)
+
+
+HOPS_IN_A_STORE = {
+    "as we write them": json.dumps([hop(GUIDE, headers={"Content-Type": "text/html", "Vary": "*"}, sent=False)]),
+    "no hop": "[]",
+    "names of headers in capitals": json.dumps([hop(GUIDE, headers={"CONTENT-TYPE": "text/html"})]),
+    "a header twice": json.dumps([hop(GUIDE, headers={"Server": "a", "server": "b"})]),
+    "no headers": json.dumps([{"url": GUIDE, "headers": None}, {"url": LANDING}]),
+    "half a character": json.dumps([hop(GUIDE, location="\ud83d")]),
+    "a character of two halves, and NUL": json.dumps([hop(GUIDE, location="\U0001f600\x00")]),
+    "a number in another form": json.dumps([hop(GUIDE, elapsed_s=1) | {"status": 404.0}]),
+    "a number of many digits": json.dumps([hop(GUIDE, elapsed_s=0.1 + 0.2)]),
+    "broken into lines": json.dumps([hop(GUIDE), hop(LANDING)], indent=1),
+    "fields of a later version": json.dumps([hop(GUIDE, protocol={"name": "h3"}), hop(GUIDE, protocol="h2")]),
+    "a moment of another zone": json.dumps([hop(GUIDE, at="2026-11-20T12:00:00+02:00"), hop(GUIDE, at="soon")]),
+}
+
+
+@pytest.mark.parametrize("texts", [*([text] for text in HOPS_IN_A_STORE.values()), HOPS_IN_A_STORE.values()],
+                         ids=[*HOPS_IN_A_STORE, "all of them"])  # fmt: skip
+def test_columns_of_arrow_and_rows_of_python_give_equal_frames(tmp_path: Path, texts: Sequence[str]) -> None:
+    path = write_world(tmp_path / "world.sqlite")
+    with closing(sqlite3.connect(path)) as store, store:
+        for place, text in enumerate(texts, start=1):
+            store.execute("UPDATE observation SET hops = ? WHERE observation_id = ?", (text, place))
+        store.execute("""UPDATE verdict SET remarks = '["\\ud83d", null, "asked twice"]'""")
+        store.execute("UPDATE document SET title = 'ein 日本', fetched_at = 'never'")
+    assert_equal_frames(load_frames(path), by_rows(path, tmp_path / "copy.sqlite"))
+
+
+def test_a_store_at_rest_is_read_by_arrow_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def not_by_rows(*_: object) -> None:
+        raise AssertionError("read by rows")
+
+    path = write_world(tmp_path / "world.sqlite")
+    monkeypatch.setattr(store_reading, "fetched", not_by_rows)
+    found = load_frames(path, run_id=3, since=1)
+    assert len(found.run) == 1
+    assert len(load_frames(write_store(tmp_path / "empty.sqlite", {})).verdicts) == 0
+
+
+def test_what_does_not_keep_to_the_type_of_its_column_is_read_by_rows(tmp_path: Path) -> None:
+    path = write_world(tmp_path / "world.sqlite")
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute("UPDATE observation SET final_url = 7, title = 7.5 WHERE observation_id = 1")
+        store.execute("UPDATE document SET status = 404.0")
+    assert_equal_frames(load_frames(path), by_rows(path, tmp_path / "copy.sqlite"))
+
+
+def test_text_that_is_not_utf_8_is_damage(tmp_path: Path) -> None:
+    path = write_world(tmp_path / "world.sqlite")
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute("UPDATE document SET title = CAST(x'ff41' AS TEXT)")
+    with pytest.raises(StoreDamaged):
+        load_frames(path)
 
 
 def test_a_store_in_wal_mode_is_read_from_a_medium_that_cannot_be_written(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pandas as pd
 from crawler.observations import Family, ObjectOutcome, Question
 from extractors.document_model import Role
 from reports.ark_statuses import families
-from reports.columns import JOINT
 from reports.definitions import (
     ARK,
     COUNT,
@@ -29,6 +28,7 @@ from reports.remediation.causes import Cause
 from reports.remediation.correcting import Place, correction
 from reports.remediation.failing import diagnosed_failures
 from reports.remediation.known import with_decisions
+from reports.typed_columns import JOINT
 
 _PAIR: Final = ["ark_id", "request_url"]
 

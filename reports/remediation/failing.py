@@ -16,11 +16,11 @@ from crawler.observations import Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import WAYS
 from extractors.ark import Ark
 from reports.ark_statuses import families
-from reports.columns import JOINT
 from reports.definitions import rows_of
 from reports.frames import Frames
 from reports.listings import checks_of
 from reports.remediation.causes import CauseContext, Diagnosis, Failure, diagnosed, pattern
+from reports.typed_columns import JOINT
 
 _DIAGNOSIS: Final = ["cause", "fault", "host", "pattern", "should_be", "because"]
 _LAST_GOOD: Final = ["last_good_url", "last_good_at"]

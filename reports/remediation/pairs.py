@@ -11,9 +11,9 @@ from crawler.observations import Family
 from extractors.ark import Ark
 from extractors.normalize import Profile
 from reports.ark_statuses import ark_statuses, families
-from reports.columns import JOINT
 from reports.definitions import ARK, COUNT, OBJECT_COLUMN, TEXT, TOKEN, TRUTH, Column, TableDefinition, rows_of
 from reports.frames import Frames
+from reports.typed_columns import JOINT
 
 #: ARKs or URLs that a row names; the other tables have them all.
 MOST_NAMED: Final = 10

@@ -12,7 +12,6 @@ from extractors.ark import SKIPPED_NAANS
 from extractors.checkchar import CheckCharacter
 from extractors.naan import SHARED_NAANS
 from reports.ark_statuses import FAMILY_COLUMNS, ark_statuses, citation_counts, families
-from reports.columns import JOINT
 from reports.definitions import (
     ARK,
     CITATIONS_COLUMN,
@@ -29,6 +28,7 @@ from reports.definitions import (
 )
 from reports.frames import Frames
 from reports.listings import checks_of
+from reports.typed_columns import JOINT
 
 _EXAMPLE: Final = re.compile(
     r"\b(?:e\.g\.|for example|examples?|sample|placeholder|dummy|documentation|tutorial|handbook|manual|how[- ]?to"

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlalchemy import Connection, Select
 
 from extractors.errors import ArkauditError
@@ -52,11 +53,25 @@ class UnknownWord(ArkauditError, ValueError):
     """Raised for a word that is not in the vocabulary of its column."""
 
 
-def fetched(connection: Connection, query: Select[Any]) -> Iterator[Sequence[Sequence[Any]]]:
+#: Rows as SQLite gives them.
+Rows: TypeAlias = Sequence[Sequence[Any]]
+
+
+def fetched(connection: Connection, query: Select[Any]) -> Iterator[Rows]:
     """Return what a query gives, some thousands of rows at a time, as SQLite gives them."""
     cursor = connection.execute(query).cursor
     while cursor is not None and (rows := cursor.fetchmany(_AT_ONCE)):
         yield rows
+
+
+def sample_of(dtype: Dtype) -> str:
+    """Return a value in SQL that has the type of a column of *dtype*.
+
+    >>> sample_of(TEXT), sample_of(INTEGER), sample_of(REAL)
+    ("''", '0', '0.0')
+    """
+    kind = _ARROW.get(dtype, pa.large_string())
+    return "0.0" if pa.types.is_floating(kind) else "''" if pa.types.is_large_string(kind) else "0"
 
 
 class Columns:
@@ -76,6 +91,18 @@ class Columns:
         for column, values, (is_json, is_text) in zip(self._columns.values(), columns, self._parsers, strict=True):
             column.add(_parsed(values, as_text=is_text) if is_json else values)
 
+    def add_batch(self, batch: pa.RecordBatch) -> None:
+        """More rows, as columns of Arrow. Raises ValueError for those that only `add` can make something of."""
+        self.add_arrays(batch.columns)
+
+    def add_arrays(self, arrays: Sequence[pa.Array]) -> None:
+        """The same, array by array."""
+        for column, values, (is_json, is_text) in zip(self._columns.values(), arrays, self._parsers, strict=True):
+            if is_json and not is_text:
+                column.add(_parsed(values.to_pylist(), as_text=False))
+            else:
+                column.add_array(_joined_texts(values) if is_json else values)
+
     def frame(self) -> pd.DataFrame:
         """All rows so far."""
         return pd.DataFrame({name: column.series() for name, column in self._columns.items()})
@@ -93,6 +120,9 @@ class _Column(ABC):
 
     @abstractmethod
     def add(self, values: Sequence[Any]) -> None: ...
+
+    @abstractmethod
+    def add_array(self, values: pa.Array) -> None: ...
 
     @abstractmethod
     def series(self) -> pd.Series: ...
@@ -116,6 +146,10 @@ class _Plain(_Column):
 
     def add(self, values: Sequence[Any]) -> None:
         self._chunks.append(_array(values, self._type))
+
+    def add_array(self, values: pa.Array) -> None:
+        is_number = pa.types.is_boolean(self._type) and not pa.types.is_boolean(values.type)
+        self._chunks.append(pc.not_equal(values, 0) if is_number else values.cast(self._type))
 
     def arrow(self) -> pa.Array:
         return pa.chunked_array(self._chunks, self._type).combine_chunks()
@@ -145,8 +179,15 @@ class _TimestampColumn(_Plain):
         super().__init__(TEXT)
 
     def series(self) -> pd.Series:
-        moments = pd.to_datetime(super().series(), utc=True, format="ISO8601", errors="coerce")
-        return moments.dt.as_unit("ms")
+        try:
+            moments = self.arrow().cast(_MOMENT_TYPE)
+        except pa.ArrowInvalid:  # not as we write them: pandas reads every form, and makes nothing of the others
+            found = pd.to_datetime(super().series(), utc=True, format="ISO8601", errors="coerce")
+            return found.dt.as_unit("ms")
+        return pd.Series(moments.to_pandas())
+
+
+_MOMENT_TYPE: Final = pa.timestamp("ms", "UTC")
 
 
 class _CategoryColumn(_Column):
@@ -164,6 +205,12 @@ class _CategoryColumn(_Column):
         except KeyError as error:
             raise UnknownWord(f"{self._name} {error.args[0]!r}") from error
 
+    def add_array(self, values: pa.Array) -> None:
+        words = values.dictionary_encode()
+        self.add(words.dictionary.to_pylist())
+        places = np.append(self._codes.pop(), np.int8(-1))
+        self._codes.append(places[words.indices.fill_null(len(words.dictionary)).to_numpy()])
+
     def series(self) -> pd.Series:
         codes = np.concatenate([np.empty(0, np.int8), *self._codes])
         return pd.Series(pd.Categorical.from_codes(codes, dtype=self._dtype))
@@ -175,6 +222,9 @@ class _Objects(_Column):
 
     def add(self, values: Sequence[Any]) -> None:
         self._values.extend(values)
+
+    def add_array(self, values: pa.Array) -> None:
+        self._values.extend(values.to_pylist())
 
     def series(self) -> pd.Series:
         return pd.Series(self._values, dtype="object")
@@ -196,6 +246,13 @@ def _parsed(values: Sequence[str | None], *, as_text: bool) -> list[Any]:
     contents = {value: content(value) for value in set(values)}
     known = {value: joined(found) for value, found in contents.items()} if as_text else contents
     return [known[value] for value in values]
+
+
+def _joined_texts(texts: pa.Array) -> pa.Array:
+    """Return what JSON texts hold as text, each different one parsed once."""
+    each = texts.dictionary_encode()
+    contents = pa.array(_parsed(each.dictionary.to_pylist(), as_text=True), pa.large_string())
+    return contents.take(each.indices)
 
 
 def joined(value: Any) -> str | None:
