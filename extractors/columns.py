@@ -6,13 +6,15 @@ A name that is broken in a cell goes on in the next line of the same cell, whate
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import islice
 
-#: Labels as they are written nearly always; patterns that ignore case take ten times as long.
-_LABELS = ("ark:", "ARK:", "Ark:")
+from extractors.mentions.labels import label_colons
+
+#: Labels as they are written nearly always.
+_LABELS = frozenset(("ark:", "ARK:", "Ark:"))
+_LETTERS = len("ark")
 _WORD_END = re.compile(r"[\s|]|\Z")
 _GAP_BEFORE = re.compile(r"(?:\S[ ]{2,}|\|[ ]*)(?=\S)")
 _GAP_BEHIND = re.compile(r"[ ]{2,}(?=\S)|[ ]*\|")
@@ -80,9 +82,6 @@ class TextColumn:
 
 def columns_of(text: str) -> list[TextColumn]:
     """Return the columns of *text* in which an ARK may go on, in order; none where it runs over its whole width."""
-    if "  " not in text and "|" not in text:
-        return []
-    lines: _TextLines | None = None
     failed = 0
     found: list[TextColumn] = []
     floors: dict[tuple[int, int | None], int] = {}  # a column that goes on begins where it was left
@@ -97,13 +96,12 @@ def columns_of(text: str) -> list[TextColumn]:
             text, start + len(line) + 1, line, label, word_end, left, right
         ):
             continue
-        lines = lines or _TextLines(text)
         if any(other.holds(start + label) for other in found[-_MOST_BESIDE:]):
             continue
         failed += 1
         if failed > _MOST_FAILURES:
             return found
-        column = lines.column(start, left, right, floors.get((left, right), 0))
+        column = _column(text, start, left, right, floors.get((left, right), 0))
         if column is not None:
             found.append(column)
             floors[left, right] = column.end
@@ -112,23 +110,24 @@ def columns_of(text: str) -> list[TextColumn]:
 
 
 def _labelled_lines(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield for each label in a line of usual length where the line begins, the line, and where in it the label is."""
-    start = end = -1
-    for at in sorted(at for label in _LABELS for at in _places(text, label)):
+    """Yield for each label in a line of usual length where the line begins, the line, and where in it the label is.
+
+    Only lines that may have columns: with two blanks or a bar, without tabulators.
+    """
+    start, end, may_have_columns = 0, -1, False
+    line = ""
+    for colon in label_colons(text):
+        at = colon - _LETTERS
+        if text[at : colon + 1] not in _LABELS:
+            continue
         if at >= end:
             start = text.rfind("\n", max(end, 0), at) + 1 or max(end + 1, 0)
             end = text.find("\n", at)
             end = end if end >= 0 else len(text)
             line = text[start:end] if end - start <= _LONGEST_LINE else ""
-        if ("  " in line or "|" in line) and "\t" not in line:
+            may_have_columns = ("  " in line or "|" in line) and "\t" not in line
+        if may_have_columns:
             yield start, line, at - start
-
-
-def _places(text: str, label: str) -> Iterator[int]:
-    at = text.find(label)
-    while at >= 0:
-        yield at
-        at = text.find(label, at + 1)
 
 
 def _may_go_on(text: str, next_start: int, line: str, label: int, word_end: int, left: int, right: int | None) -> bool:
@@ -169,46 +168,60 @@ def _cell(line: str, start: int, end: int) -> tuple[int, int | None]:
     return left, behind.end() if behind else None
 
 
-class _TextLines:
-    """The lines of a text by their offsets."""
+def _column(text: str, line_start: int, left: int, right: int | None, floor: int) -> TextColumn | None:
+    """Return the column around the line that begins at *line_start*, from *floor* on, if anything parts it."""
+    above = list(_alike(islice(_lines_above(text, line_start, floor), _MOST_LINES_ABOVE - 1), left, right))
+    following = _lines_from(text, line_start)
+    here = next(following)
+    below = list(_alike(islice(following, _MOST_LINES_BELOW - 1), left, right))
+    rows = [line for _, line in (*reversed(above), here, *below) if not _is_rule(line)]
+    boundaries = [each for each in (left, right) if each and not _is_margin(rows, each)]
+    if not boundaries or not all(_is_parted(rows, each) for each in boundaries):
+        return None
+    first, last = above[-1] if above else here, below[-1] if below else here
+    end = text.find("\n", last[0])
+    return TextColumn(text, first[0], end + 1 if end >= 0 else len(text), left, right)
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1])]
 
-    def column(self, line_start: int, left: int, right: int | None, floor: int) -> TextColumn | None:
-        """Return the column around the line that begins at *line_start*, from *floor* on, if anything parts it."""
-        at = bisect_right(self._starts, line_start) - 1
-        top = max(-1, at - _MOST_LINES_ABOVE, bisect_left(self._starts, floor) - 1)
-        first = at - sum(1 for _ in self._alike(range(at - 1, top, -1), left, right))
-        bottom = min(len(self._starts), at + _MOST_LINES_BELOW)
-        last = at + sum(1 for _ in self._alike(range(at + 1, bottom), left, right))
-        lines = [self._line(index) for index in range(first, last + 1)]
-        boundaries = [each for each in (left, right) if each and not _is_margin(lines, each)]
-        if not boundaries or not all(_is_parted(lines, each) for each in boundaries):
-            return None
-        end = self._starts[last + 1] if last + 1 < len(self._starts) else len(self._text)
-        return TextColumn(self._text, self._starts[first], end, left, right)
+_PlacedLine = tuple[int, str]
+"""Where a line begins, and the line without its break."""
 
-    def _alike(self, indexes: range, left: int, right: int | None) -> Iterator[int]:
-        """Yield *indexes* as long as their lines leave blanks or bars where the columns are parted."""
-        is_empty = False
-        for index in indexes:
-            line = self._line(index)
-            if not line.strip():
-                if is_empty:
-                    return
-                is_empty = True
-                yield index
-                continue
-            is_empty = False
-            if "\t" in line or not (_is_rule(line) or all(_is_clear(line, each) for each in (left, right) if each)):
+
+def _lines_above(text: str, start: int, floor: int) -> Iterator[_PlacedLine]:
+    """Yield the lines before that which begins at *start*, from there up, none that begins before *floor*."""
+    while start > 0:
+        end = start - 1
+        start = text.rfind("\n", 0, end) + 1
+        if start < floor:
+            return
+        yield start, text[start:end].rstrip("\r")
+
+
+def _lines_from(text: str, start: int) -> Iterator[_PlacedLine]:
+    """Yield the lines from that which begins at *start*."""
+    while True:
+        end = text.find("\n", start)
+        yield start, text[start : end if end >= 0 else len(text)].rstrip("\r")
+        if end < 0:
+            return
+        start = end + 1
+
+
+def _alike(placed: Iterable[_PlacedLine], left: int, right: int | None) -> Iterator[_PlacedLine]:
+    """Yield lines as long as they leave blanks or bars where the columns are parted, or only part the rows."""
+    is_empty = False
+    for start, line in placed:
+        if not line or line.isspace():
+            if is_empty:
                 return
-            yield index
-
-    def _line(self, index: int) -> str:
-        end = self._starts[index + 1] - 1 if index + 1 < len(self._starts) else len(self._text)
-        return self._text[self._starts[index] : end].rstrip("\r")
+            is_empty = True
+            yield start, line
+            continue
+        is_empty = False
+        is_clear = (not left or _is_clear(line, left)) and (not right or _is_clear(line, right))
+        if "\t" in line or not (is_clear or _is_rule(line)):
+            return
+        yield start, line
 
 
 def _is_rule(line: str) -> bool:
@@ -221,18 +234,16 @@ def _is_clear(line: str, boundary: int) -> bool:
     return not line[max(0, boundary - 2) : boundary].strip(" |")
 
 
-def _is_margin(lines: list[str], boundary: int) -> bool:
-    """Return whether *lines* have no text on one side of *boundary*."""
-    rows = [line for line in lines if not _is_rule(line)]
-    return not any(line[:boundary].strip(" |") for line in rows) or not any(
-        line[boundary:].strip(" |") for line in rows
+def _is_margin(rows: list[str], boundary: int) -> bool:
+    """Return whether *rows* have no text on one side of *boundary*."""
+    return not any(len(line) > boundary and line[boundary:].strip(" |") for line in rows) or not any(
+        line[:boundary].strip(" |") for line in rows
     )
 
 
-def _is_parted(lines: list[str], boundary: int) -> bool:
-    """Return whether *lines* have text on both sides of *boundary* often enough, and begin behind it alike."""
-    rows = [line for line in lines if not _is_rule(line)]
-    both = [line for line in rows if line[:boundary].strip(" |") and line[boundary:].strip(" |")]
+def _is_parted(rows: list[str], boundary: int) -> bool:
+    """Return whether *rows* have text on both sides of *boundary* often enough, and begin behind it alike."""
+    both = [line for line in rows if line[boundary:].strip(" |") and line[:boundary].strip(" |")]
     bars = sum("|" in line[max(0, boundary - 2) : boundary] for line in both)
     if bars == len(both):
         return len(both) >= _FEWEST_ROWS - 1

@@ -36,11 +36,14 @@ def label_signs(text: str) -> Iterator[int]:
     >>> list(label_signs("Note: at 12:30 the ark:/12148/btv1b8 and ark%3A/12148/btv1b9"))
     [22, 44]
     """
-    found = [signs for signs in (_colons(text), *(_signs(text, *sign) for sign in _RARE_SIGNS)) if signs is not None]
+    found = [
+        signs for signs in (label_colons(text), *(_signs(text, *sign) for sign in _RARE_SIGNS)) if signs is not None
+    ]
     return found[0] if len(found) == 1 else merge(*found)
 
 
-def _colons(text: str) -> Iterator[int]:
+def label_colons(text: str) -> Iterator[int]:
+    """Offsets in *text*, in order, of those of its `label_signs` that are colons."""
     is_dense = text.count(":", 0, _SAMPLE_CHARS) > _DENSE
     places = (found.start() for found in _COLON.finditer(text)) if is_dense else _sparse_colons(text)
     return (at for at in places if text[at - 1] not in "oO" or text[at + 1 : at + 5].lower() == "ark/")
