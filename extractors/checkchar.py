@@ -255,7 +255,7 @@ class Zones:
         CheckCharacterRule(zone=<Zone.NAAN_AND_NAME: 'naan-and-name'>, seen=36, passed=35)
         """
         learned = self.learned.get((naan, shoulder_of(name))) if self.learned else None
-        known = next((claim for start in (name[:2], None) if (claim := self.known.get((naan, start)))), None)
+        known = self.known.get((naan, name[:2])) or self.known.get((naan, None))
         if learned is None or known is None:
             return learned or known
         return known if known.seen > learned.seen else learned
@@ -271,8 +271,10 @@ class Zones:
         >>> Zones().names_shoulder(Ark.parse("ark:/13030/c7")), Zones().names_shoulder(Ark.parse("ark:/13030/c7x5"))
         (True, False)
         """
+        if ark.qualifier:
+            return False
         key = ark.naan, ark.name
-        return not ark.qualifier and (key in SHOULDERS or key in self.known or key in self.learned)
+        return key in SHOULDERS or key in self.known or key in self.learned
 
     def check(self, ark: Ark) -> CheckCharacter:
         """Return whether the base name's last character is its check character, where a claim allows to tell."""

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from extractors.ark import BETANUMERIC, Ark, shoulder_of
+from extractors.frozen import quickly_made
 from extractors.naan import SHARED_NAANS
 from extractors.normalization_steps import with_clean_structure, with_suffixes_last, without_hyphens
 from extractors.normalize import Profile
@@ -100,8 +101,20 @@ _CAPITAL = re.compile(r"[A-Z]")
 _VOWEL = re.compile(r"[aeiou]")
 _OUTSIDE_BETANUMERIC = re.compile(rf"[^{BETANUMERIC}aeiou]")
 _NAAN_CHARS = 5
+_PART = "[0-9A-Za-z=+_]++"
+#: Most ARKs: with nothing about them that most remarks speak of. A hyphen stands between letters or digits.
+_CLEAN = re.compile(
+    rf"""
+    (?P<resolver> (?: https?://[0-9A-Za-z.-]++/ (?: [0-9A-Za-z.~_-]++/ )*+ )? )
+    (?P<label> ark:/? )
+    (?P<body> (?P<naan> [0-9]{{5}} ) / {_PART} (?: (?<=[0-9A-Za-z]) - (?=[0-9A-Za-z]) {_PART} )*+
+        (?: / {_PART} )*+ (?: \. {_PART} )*+ )
+    """,
+    re.VERBOSE,
+)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class _RemarkInput:
     """The values that a remark is decided on."""
@@ -140,6 +153,12 @@ def remarks(
     >>> [remark.value for remark in remarks(written, Ark.parse(written))]
     ['plain-http', 'classic-label', 'outside-repertoire', 'hyphen']
     """
+    clean = _CLEAN.fullmatch(written)
+    if clean is not None and clean["naan"] == ark.naan:
+        case = _RemarkInput(
+            Written(clean["resolver"], clean["label"], clean["body"]), ark, registry, profile, url_goes_on
+        )
+        return tuple([remark for remark, applies in RULES_OF_CLEAN if applies(case)])
     parts = Written.of(written) or Written.of(str(ark))
     assert parts is not None, "an ARK in normal form begins with its label"
     case = _RemarkInput(parts, ark, registry, profile, url_goes_on)
@@ -214,6 +233,24 @@ RULES: Mapping[Remark, Callable[[_RemarkInput], bool]] = {
     Remark.OVER_LONG: _is_over_long,
     Remark.URL_GOES_ON: lambda case: case.url_goes_on,
 }
+
+
+#: Those that may be due where the form is `_CLEAN`.
+RULES_OF_CLEAN = tuple(
+    (remark, RULES[remark])
+    for remark in (
+        Remark.PLAIN_HTTP,
+        Remark.CLASSIC_LABEL,
+        Remark.UNREGISTERED_NAAN,
+        Remark.UNFIT_FOR_REFERENCE,
+        Remark.TEST_SHOULDER,
+        Remark.SLASH_AFTER_SHOULDER,
+        Remark.HYPHEN,
+        Remark.RESERVED_EXTENSION,
+        Remark.OVER_LONG,
+        Remark.URL_GOES_ON,
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from extractors.find import scan
 from extractors.formats import read_document
 from extractors.mentions.citations import (
     citation_findings,
+    citation_numbers,
     completed,
     linked_arks,
     malformed_findings,
-    numbered,
 )
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
 from extractors.mentions.unresolved import UnresolvedMention, decided_again, unresolved_mentions
@@ -105,22 +105,31 @@ def with_evidence(
 def _finished(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention, ...]:
     """*mentions* with all that is to be said of each, and of how they belong together."""
     known: dict[Ark, tuple[str, ...]] = {}
-    finished = (described(mention, evidence, known) for mention in completed(mentions, linked_arks(mentions)))
-    return numbered(tuple(finished))
+    whole = list(completed(mentions, linked_arks(mentions)))
+    return tuple(
+        described(mention, evidence, known, citation=number)
+        for mention, number in zip(whole, citation_numbers(whole), strict=True)
+    )
 
 
-def described(mention: Mention, evidence: Evidence, known: dict[Ark, tuple[str, ...]] | None = None) -> Mention:
+def described(
+    mention: Mention,
+    evidence: Evidence,
+    known: dict[Ark, tuple[str, ...]] | None = None,
+    *,
+    citation: int | None = None,
+) -> Mention:
     """*mention* with what its check character and its spelling say; *known* are the suggestions made so far."""
     ark, known = mention.ark, {} if known is None else known
     check = evidence.zones.check(ark)
     if check is CheckCharacter.FAILS and ark not in known and _has_time_for_suggestions():
         meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
         known[ark] = tuple(str(suggestion.ark) for suggestion in meant)
-    return replace(
-        mention,
-        check=check,
-        suggestions=known.get(ark, ()),
-        remarks=remarks(mention.repaired, ark, url_goes_on=Remark.URL_GOES_ON in mention.remarks),
+    return mention.described(
+        check,
+        known.get(ark, ()),
+        remarks(mention.repaired, ark, url_goes_on=Remark.URL_GOES_ON in mention.remarks),
+        mention.citation if citation is None else citation,
     )
 
 

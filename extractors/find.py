@@ -207,6 +207,9 @@ def _read(
             reader = Reader(block, offsets, label, evidence, linked)
             found = reader.read()
             if reader.ran_out and region.end < len(text):
+                is_of_next = region.signs[-1] < at and region.next_sign < offsets.source_end(label.end())
+                if is_of_next:  # which has it whole
+                    return read_up_to
                 ran_out_at = at
                 break
             read_up_to = at + 1
@@ -236,11 +239,13 @@ class _Region:
     start: int
     end: int
     signs: Sequence[int]
+    next_sign: int
+    """That with which the next region begins, or the end of the text."""
 
     def longer(self, label_at: int) -> _Region:
         """A region that gives the label at *label_at* at least twice the room."""
         room = max(_BEHIND_CHARS, self.end - label_at)
-        return _Region(max(0, label_at - _LONG_BEFORE_CHARS), label_at + 2 * room, self.signs)
+        return _Region(max(0, label_at - _LONG_BEFORE_CHARS), label_at + 2 * room, self.signs, self.next_sign)
 
 
 def _regions(text: str) -> Iterator[_Region]:
@@ -253,10 +258,10 @@ def _regions(text: str) -> Iterator[_Region]:
             signs.append(sign)
             continue
         if start >= 0:
-            yield _Region(start, min(len(text), last + _BEHIND_CHARS), signs)
+            yield _Region(start, min(len(text), last + _BEHIND_CHARS), signs, sign)
         start, last, signs = _region_start(text, sign), sign, [sign]
     if start >= 0:
-        yield _Region(start, min(len(text), last + _BEHIND_CHARS), signs)
+        yield _Region(start, min(len(text), last + _BEHIND_CHARS), signs, len(text))
 
 
 def _region_start(text: str, sign: int) -> int:

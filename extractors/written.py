@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from extractors.frozen import quickly_made
 from extractors.normalization_steps import LABEL, without_resolver
 
 #: The queries that ask about an object instead of for it; an inflection is the whole query (2020 scheme, 3.4).
 _INFLECTIONS = frozenset({"", "?", "info"})
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Written:
     """An ARK's parts, character for character: together they are the text again (draft-kunze-ark-38, 2).
@@ -23,9 +25,9 @@ class Written:
     label: str
     body: str
     """NAAN, name and qualifier."""
-    query: str | None
+    query: str | None = None
     """What stands behind the first question mark; an empty query is a question too, none is None."""
-    fragment: str | None
+    fragment: str | None = None
     """What stands behind the first ``#``; kept, never sent."""
 
     @classmethod

@@ -10,7 +10,7 @@ from extractors.ark import Ark
 from extractors.document_model import Anchor, Block, Finding, Role
 from extractors.extraction import Extraction, extraction_of
 from extractors.find import Mention, scan
-from extractors.mentions.citations import citation_findings, completed, linked_arks, numbered
+from extractors.mentions.citations import citation_findings, citation_numbers, completed, linked_arks
 from extractors.wraps.evidence import Evidence
 
 
@@ -194,7 +194,7 @@ def test_a_text_that_was_cut_off_at_the_edge_of_a_page_shows_what_its_link_has()
     assert (str(whole.ark), whole.repairs, whole.confidence.token) == ("ark:76543/pf5qqqq", ("cut off",), "likely")
     assert whole.alternatives == ("ark:76543/pf5",)
     assert (whole.as_written, whole.spans) == (shown.as_written, shown.spans)
-    assert [mention.citation for mention in numbered([whole, same])] == [1, 1]
+    assert list(citation_numbers([whole, same])) == [1, 1]
 
 
 def test_findings_say_nothing_of_links_without_text() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, dataclass, replace
 from typing import Any
@@ -12,11 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from extractors import conformance
 from extractors.ark import Ark
+from extractors.conformance import remarks
 from extractors.document_model import Anchor, Block, Role
 from extractors.find import find_arks, read_block, read_fully
 from extractors.frozen import quickly_made
 from extractors.mentions import forward
+from extractors.naan import Registry
+from extractors.normalize import NotAnArk, Profile
 from extractors.wraps.evidence import Evidence
 from tests.test_find import cases
 from tests.vectors import FOLDER
@@ -137,6 +142,7 @@ def test_all_vectors_give_the_same() -> None:
     [
         "https://n2t.net/\nark:/12148/x5 here",
         "https%3A%2F%2Fn2t.net%2F\nark:/12148/x5 here",
+        "https%253A%252F%252Fn2t.net%252F\nark:/12148/x5 here",
         "https://n2t.net/a-\nark:/12148/x5 here",
         "12148/bpt6kmark:/67531/x5 and ark:/12148/x6 here",
         "info:a\xadrk/12148/x5 and ark:/12148/x6 here",
@@ -160,6 +166,7 @@ CLEAN = {
     "before a bracket and a break": "(see=https://n2t.net/ark:/12148/btv1b84), (ark:/12148/btv1b85)\nand",
     "in a row of a table": "1,https://n2t.net/ark:/12148/btv1b84,Title\n",
     "before another identifier": "Links: ark:/12148/btv1b84\nark:/12148/btv1b85 \nhttps://a.org/ here",
+    "behind a name that ends as an escaped slash does": "Link: ark:/12148/btv12f\nark:/12148/btv1b84 here",
     "in a line of its own": "The map:\n  ark:/12148/btv1b84\n\nA paragraph",
     "with hyphens": "the ark:/67375/6H6-N49F7FRR-Q of it",
     "among letters with accents": "À la page: « voir ark:/12148/btv1b84 » et après",
@@ -202,3 +209,26 @@ def test_only_plain_dataclasses_are_quickly_made() -> None:
 
     with pytest.raises(TypeError, match="Checked has more to it"):
         quickly_made(Checked)
+
+
+# -- remarks
+
+NOTHING = re.compile(r"(?!)")
+
+
+@settings(max_examples=500)
+@given(arks, st.sampled_from((None, "12345", "67531")), st.sampled_from(Profile), st.booleans())
+def test_remarks_on_clean_forms_are_those_of_all_rules(
+    written: str, naan: str | None, profile: Profile, is_followed: bool
+) -> None:
+    try:
+        ark = Ark.parse(written)
+    except NotAnArk:
+        return
+    if naan is not None:  # as where a link's target stands for a text that is cut off
+        ark = Ark(naan, ark.name, ark.qualifier)
+    registry = Registry((), "none")
+    given = remarks(written, ark, registry, profile=profile, url_goes_on=is_followed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conformance, "_CLEAN", NOTHING)
+        assert given == remarks(written, ark, registry, profile=profile, url_goes_on=is_followed)

@@ -66,20 +66,18 @@ def completed(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> Iterato
         )
 
 
-def numbered(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
-    """*mentions* with the numbers of their citations, from 1: a link's target and text that show one ARK share it."""
+def citation_numbers(mentions: Iterable[Mention]) -> Iterator[int]:
+    """The numbers of their citations, from 1: a link's target and text that show one ARK share it."""
     numbers: dict[tuple[int, Ark], int] = {}
     following = count(1)
-    result = []
     for mention in mentions:
-        key = None if mention.link is None else (mention.link, mention.ark)
-        number = numbers.get(key) if key else None
-        if number is None:
-            number = next(following)
-            if key:
-                numbers[key] = number
-        result.append(replace(mention, citation=number))
-    return tuple(result)
+        if mention.link is None:
+            yield next(following)
+            continue
+        key = (mention.link, mention.ark)
+        if key not in numbers:
+            numbers[key] = next(following)
+        yield numbers[key]
 
 
 def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> tuple[Finding, ...]:

@@ -220,7 +220,8 @@ def _stands_apart(text: str, first: int) -> bool:
     if text[first - 2 : first - 1] in _BEFORE_BLANK and before == " ":
         return True
     behind = text[max(0, first - _MOST_BLANKS) : first].rstrip(" \r\n")
-    return behind[-1:] in _BEFORE_BLANK and behind[-2:] not in ("2f", "2F")  # no escape of a slash
+    is_slash = behind[-2:] in ("2f", "2F") and behind[:-1].rstrip("25")[-1:] in ("%", "")  # escaped, perhaps again
+    return behind[-1:] in _BEFORE_BLANK and not is_slash
 
 
 def _may_be_on_page(block: Block, found: re.Match[str]) -> bool:

@@ -66,6 +66,8 @@ _SLASH = re.compile(r"/[.:,!]*")
 _INVISIBLE = " \r\n\N{ZERO WIDTH SPACE}\N{WORD JOINER}"
 _CONTEXT_CHARS = 60
 _LONGEST_BLANK = 1000
+#: So many characters behind an ARK may bear on where it ends: ``ark:/12345/``, ``?info``, ``https:``.
+_LOOK_AHEAD = 16
 
 
 class Reader:
@@ -90,6 +92,7 @@ class Reader:
         self._notes = Notes()
         self._inflection = ""
         self._fragment = ""
+        self._fragment_end = 0
         self._url_goes_on = False
         self._slash = ""
         """That of a URL at its end, which is sent with it."""
@@ -110,7 +113,9 @@ class Reader:
     def read(self) -> Mention | NamespaceMention | None:
         """The mention at this label, a NAAN alone, or nothing when the label is a false friend."""
         end = self._read_mapped() if self._mapped else self._read_forward(self._label.end())
-        self._is_at_end = not self._text[end : end + _LONGEST_BLANK].strip(" ")  # a line may end behind blanks
+        seen = max(end, self._fragment_end)
+        is_cut = len(self._text) - seen < _LOOK_AHEAD
+        self._is_at_end = is_cut or not self._text[seen : seen + _LONGEST_BLANK].strip(" ")  # a line may end so
         self._url_goes_on = self._is_encoded and re.match(r"/\w", self._text[end : end + 2]) is not None
         self._drop_tail()
         naan, slash, name = self._pieces.chars.partition("/")
@@ -239,6 +244,7 @@ class Reader:
         fragment = _FRAGMENT.match(self._text, pos)
         if fragment:
             self._fragment = fragment["fragment"].rstrip(".,;:!?)]'")
+            self._fragment_end = fragment.end()
 
     def _read_mapped(self) -> int:
         """The ARK in a form that file systems take; returns where it ends."""
