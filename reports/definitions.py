@@ -9,6 +9,7 @@ from typing import Any, Final
 import pandas as pd
 
 from reports.display import ColumnType
+from reports.distinct import values_of
 from reports.frames import Frames
 
 TEXT, TOKEN, URL = ColumnType.TEXT, ColumnType.TOKEN, ColumnType.URL
@@ -64,8 +65,7 @@ class TableDefinition:
 
 def rows_of(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     """The rows of a table as plain values, None for what is missing."""
-    values = (table.iloc[:, place] for place in range(table.shape[1]))
-    return zip(*(column.astype("object").where(column.notna(), None).tolist() for column in values), strict=True)
+    return zip(*(values_of(table.iloc[:, place]) for place in range(table.shape[1])), strict=True)
 
 
 NAAN_COLUMN: Final = Column("naan", NAAN, "Name Assigning Authority Number, as it stands in the normal form")

@@ -28,6 +28,7 @@ from reports.definitions import (
     Column,
     TableDefinition,
 )
+from reports.distinct import by_identity, values_of
 from reports.frames import Frames
 from reports.typed_columns import JOINT, joined
 from reports.wording import naan_policy_words
@@ -44,14 +45,14 @@ def arks(frames: Frames) -> pd.DataFrame:
     standing = frames.latest[["ark_id", "request_url", "state", "since"]]
     rows = cited_urls(frames).merge(standing, on=["ark_id", "request_url"], how="left")
     promises = rows["commitment_parsed"]
-    checks = checks_of(frames)
+    check, meant = checks_at(frames, rows["ark_id"])
     rows = rows.assign(
-        check=rows["ark"].map(lambda ark: checks[ark][0]).astype("str"),
-        suggestions=rows["ark"].map(lambda ark: checks[ark][1]).astype("str"),
-        permanence=promises.map(_permanence).astype("str"),
-        guarantor=promises.map(_guarantor).astype("str"),
-        naan_policy=rows["naan_policy"].map(_naan_policy).astype("str"),
-        did_you_mean=rows["did_you_mean"].map(_meant).astype("str"),
+        check=check,
+        suggestions=meant,
+        permanence=by_identity(promises, _permanence),
+        guarantor=by_identity(promises, _guarantor),
+        naan_policy=by_identity(rows["naan_policy"], _naan_policy),
+        did_you_mean=by_identity(rows["did_you_mean"], _meant),
         attention=rows["family"].map(ATTENTION.index).astype("Int64"),
     )
     order = {"attention": True, "citations": False, "ark": True, "request_url": True}
@@ -80,7 +81,7 @@ def requests(frames: Frames) -> pd.DataFrame:
 @lru_cache(maxsize=2)
 def checks_of(frames: Frames) -> Mapping[str, tuple[str, str]]:
     """Return what the check character of each ARK says in the light of all of them, and what may have been meant."""
-    parsed = {form: Ark.parse(form) for form in sorted(ark_statuses(frames)["ark"])}
+    parsed = {form: Ark.parse(form) for form in sorted(values_of(ark_statuses(frames)["ark"]))}
     zones = Zones.of(parsed.values())
     checks = {form: zones.check(ark) for form, ark in parsed.items()}
     shapes = Shapes.learned(parsed.values()) if CheckCharacter.FAILS in checks.values() else Shapes()
@@ -92,6 +93,26 @@ def checks_of(frames: Frames) -> Mapping[str, tuple[str, str]]:
     return {
         form: (check.value, meant_by(form) if check is CheckCharacter.FAILS else "") for form, check in checks.items()
     }
+
+
+def checks_at(frames: Frames, ark_ids: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Return for each of *ark_ids* what the check character says, and what may have been meant: `checks_of` as text."""
+    of_ark = _check_columns(frames)
+    places = of_ark.index.get_indexer(pd.Index(ark_ids))
+    check, suggestions = (of_ark[name].take(places) for name in ("check", "suggestions"))
+    return check.set_axis(ark_ids.index), suggestions.set_axis(ark_ids.index)
+
+
+@lru_cache(maxsize=2)
+def _check_columns(frames: Frames) -> pd.DataFrame:
+    checks = checks_of(frames)
+    states = ark_statuses(frames)
+    each = [checks[ark] for ark in values_of(states["ark"])]
+    columns = {
+        name: pd.Series([found[place] for found in each], dtype="str")
+        for place, name in enumerate(("check", "suggestions"))
+    }
+    return pd.DataFrame(columns).set_axis(pd.Index(states["ark_id"]), axis="index")
 
 
 def _permanence(promise: Any) -> str | None:

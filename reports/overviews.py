@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final
-from urllib.parse import urlsplit
 
 import pandas as pd
 
@@ -37,6 +34,7 @@ from reports.definitions import (
     Column,
     TableDefinition,
 )
+from reports.distinct import host, hosts_of, tallied
 from reports.frames import Frames
 from reports.typed_columns import JOINT
 from reports.wording import naan_policy_words
@@ -54,7 +52,9 @@ def shared_naans(frames: Frames) -> pd.DataFrame:
     ).astype({"long_term_reference": "boolean"})
     ark_states = ark_statuses(frames)
     ark_states = ark_states.assign(outcome=ark_states["object"].astype("str").fillna("not asked"))
-    observed = ark_states.groupby("naan").agg(arks=("ark_id", "size"), observed=("outcome", tally)).reset_index()
+    observed = pd.DataFrame(
+        {"arks": ark_states.groupby("naan").size(), "observed": tallied(ark_states, ["naan"], "outcome")}
+    ).reset_index()
     rows = shared.merge(observed, on="naan", how="left").merge(citation_counts(frames, "naan"), on="naan", how="left")
     rows = with_counts(rows, ["arks", "citations", "documents"]).sort_values("naan", ignore_index=True)
     rows = rows.assign(observed=rows["observed"].astype("str").fillna("none found"))
@@ -86,12 +86,19 @@ def naans(frames: Frames) -> pd.DataFrame:
 
 def resolvers(frames: Frames) -> pd.DataFrame:
     """One row a host that was asked first; ordered by number of ARKs, the greatest first, then by host."""
-    asked = frames.verdicts.assign(host=frames.verdicts["request_url"].map(host).astype("str"))
+    asked = frames.verdicts.assign(host=hosts_of(frames.verdicts["request_url"]))
     answers = asked.assign(
         metadata=asked["metadata"].astype("str"),
-        landing=asked["final_url"].map(host, na_action="ignore").astype("str"),
+        landing=hosts_of(asked["final_url"]),
     )
-    texts = answers.groupby("host").agg(info_answers=("metadata", tally), landing_hosts=("landing", _landing_hosts))
+    landed = answers[answers["landing"].fillna("").ne("")]
+    texts = pd.DataFrame(
+        {
+            "info_answers": tallied(answers, ["host"], "metadata"),
+            "landing_hosts": tallied(landed, ["host"], "landing", most=_MOST_LANDING_HOSTS),
+        }
+    ).rename_axis("host")
+    texts = texts.fillna({"landing_hosts": ""})
     rows = (
         family_counts(best(asked, ["host", "ark_id"]), "host")
         .merge(texts.reset_index(), on="host")
@@ -146,30 +153,6 @@ def own(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["run_id"].isin(frames.run["run_id"])]
 
 
-def host(url: str) -> str:
-    """The host that *url* names, with its port unless that goes without saying; empty when it names none.
-
-    >>> host("https://N2T.net/ark:12148/x5"), host("http://example.org:8080/"), host("https://[broken/")
-    ('n2t.net', 'example.org:8080', '')
-    """
-    plain = _PLAIN.match(url)
-    return _host(plain[0] if plain else url)
-
-
-#: The beginning of a URL that says which host it names, with nothing in it that a reader of URLs would look at twice.
-_PLAIN: Final = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?=/)", re.ASCII)
-
-
-@lru_cache(maxsize=10_000)
-def _host(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        name, port = parts.hostname or "", parts.port
-    except ValueError:
-        return ""
-    return name if port in (None, {"http": 80, "https": 443}.get(parts.scheme)) else f"{name}:{port}"
-
-
 def tally(values: Iterable[str], *, most: int | None = None) -> str:
     """Return how often each value occurs, the most frequent first, equals in alphabetical order.
 
@@ -180,16 +163,12 @@ def tally(values: Iterable[str], *, most: int | None = None) -> str:
     return ", ".join(f"{count} {value}" for value, count in counts[:most])
 
 
-def _landing_hosts(hosts: pd.Series) -> str:
-    return tally(hosts[hosts.fillna("").ne("")], most=_MOST_LANDING_HOSTS)
-
-
 def _schemes(frames: Frames) -> pd.DataFrame:
     """One row a host that was spoken to: whether never over HTTPS."""
     urls = sent_hops(frames)["url"]
     spoken = pd.DataFrame(
         {
-            "host": urls.map(host).astype("str"),
+            "host": hosts_of(urls),
             "http_only": ~urls.str.match("https:", case=False).astype("boolean"),
         }
     )
@@ -207,7 +186,7 @@ def _mean_redirects(frames: Frames) -> pd.DataFrame:
     """One row a host that was asked for an object: how many redirects followed, on average."""
     asked = frames.observations[frames.observations["question"].eq(Question.OBJECT)]
     redirects = asked["hop_count"].astype("Float64")
-    by_host = asked.assign(host=asked["request_url"].map(host).astype("str"), mean_redirects=redirects)
+    by_host = asked.assign(host=hosts_of(asked["request_url"]), mean_redirects=redirects)
     return by_host.groupby("host")["mean_redirects"].mean().round(2).reset_index()
 
 

@@ -5,6 +5,7 @@ A subject is an ARK at one URL, a *pair*. Checks that prove nothing (blocked, ou
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -25,6 +26,7 @@ from reports.definitions import (
     Column,
     TableDefinition,
 )
+from reports.distinct import mapped
 from reports.frames import Frames
 from reports.survival import kaplan_meier, median_days
 from reports.timelines import Timeline
@@ -47,6 +49,7 @@ _JUDGED: Final = (ArkState.HEALTHY, ArkState.FLAPPING, ArkState.FAILING, ArkStat
 # -- checks and spells
 
 
+@lru_cache(maxsize=2)
 def proofs(timeline: Timeline) -> pd.DataFrame:
     """The checks that prove something: `works` or a strike; with `at` and the `spell` since it worked last."""
     family = timeline.checks["object"].cat.rename_categories(str).astype("str").map(_FAMILY)
@@ -65,6 +68,7 @@ def _of_run(timeline: Timeline, rows: pd.DataFrame, column: str) -> pd.Series:
 _FAMILY: Final = {str(outcome): family for outcome, family in FAMILY_OF.items()}
 
 
+@lru_cache(maxsize=2)
 def spells(timeline: Timeline) -> pd.DataFrame:
     """One row a spell of failures: pair, first and last strike, strikes, when it worked again, whether confirmed."""
     checks = proofs(timeline)
@@ -77,6 +81,7 @@ def spells(timeline: Timeline) -> pd.DataFrame:
     return rows.assign(confirmed=long_enough & rows["strikes"].ge(timeline.policy.strikes))
 
 
+@lru_cache(maxsize=2)
 def lives(timeline: Timeline) -> pd.DataFrame:
     """One row a pair that ever worked: days from its first good check to its death, or to its last good check.
 
@@ -250,7 +255,7 @@ def persistence(frames: Frames) -> pd.DataFrame:
     """One row a set of ARKs: all of them, each NAAN, each section of the documents; with the statement in words."""
     best = _best(frames.timeline)
     sections = frames.mentions[["ark_id", "document"]].drop_duplicates()
-    sections = sections.assign(group=sections["document"].map(section))[["ark_id", "group"]].drop_duplicates()
+    sections = sections.assign(group=mapped(sections["document"], section))[["ark_id", "group"]].drop_duplicates()
     cited = best.merge(sections, on="ark_id", how="inner")
     sets = pd.concat(
         [

@@ -24,8 +24,9 @@ from reports.definitions import (
     Column,
     TableDefinition,
 )
+from reports.distinct import host, hosts_of, mapped, tallied
 from reports.frames import Frames
-from reports.overviews import host, organizations, share, tally, with_counts
+from reports.overviews import organizations, share, with_counts
 
 _FAMILIES = list(FAMILY_COLUMNS.values())
 _MOST = 3
@@ -63,14 +64,9 @@ def landing_hosts(frames: Frames) -> pd.DataFrame:
     An ARK counts once a host, with its best outcome there; one that ends at two hosts counts at each.
     """
     landed = frames.verdicts[frames.verdicts["final_url"].notna()]
-    landed = landed.assign(
-        host=landed["final_url"].map(host).astype("str"), resolver=landed["request_url"].map(host).astype("str")
-    )
-    groups = landed.groupby("host")
-    texts = groups.agg(
-        resolvers=("resolver", lambda hosts: tally(hosts, most=_MOST)),
-        naans=("naan", lambda naans: tally(naans, most=_MOST)),
-    ).reset_index()
+    landed = landed.assign(host=hosts_of(landed["final_url"]), resolver=hosts_of(landed["request_url"]))
+    texts = pd.DataFrame({of: tallied(landed, ["host"], of[:-1], most=_MOST) for of in ("resolvers", "naans")})
+    texts = texts.rename_axis("host").reset_index()
     means = landed.assign(mean_redirects=landed["hop_count"].astype("Float64")).groupby("host")["mean_redirects"]
     rows = family_counts(best(landed, ["host", "ark_id"]), "host").merge(texts, on="host")
     rows = rows.merge(means.mean().round(2).reset_index(), on="host")
@@ -85,7 +81,7 @@ def sections(frames: Frames) -> pd.DataFrame:
 
     An ARK counts once a section, with the best outcome of the URLs that are cited there.
     """
-    documents = frames.documents.assign(section=frames.documents["url"].map(section).astype("str"))
+    documents = frames.documents.assign(section=mapped(frames.documents["url"], section))
     cited = frames.mentions.merge(documents[["document_id", "section"]], on="document_id")
     judged = cited.merge(frames.verdicts, on=["ark_id", "request_url"], how="left")
     read = documents.groupby("section").agg(documents=("document_id", "size")).astype("Int64").reset_index()

@@ -9,8 +9,9 @@ import pandas as pd
 from crawler.observations import ChainEnd, ObjectOutcome, Question
 from crawler.sources.traps import WORDS, Rule, refused
 from reports.definitions import COUNT, MOMENT, NUMBER, TEXT, TOKEN, Column, TableDefinition, rows_of
+from reports.distinct import host, hosts_of
 from reports.frames import Frames
-from reports.overviews import host, own, sent_hops
+from reports.overviews import own, sent_hops
 
 #: Findings that say that something was not read, or not to its end, or that the crawl ended before it was done.
 LIMITS: Final = (
@@ -47,7 +48,7 @@ def hosts(frames: Frames) -> pd.DataFrame:
             _sent_fetches(frames.fetches).assign(purpose="documents"),
         ]
     )
-    sent = sent.assign(host=sent["url"].map(host).astype("str"), answered=sent["status"].notna())
+    sent = sent.assign(host=hosts_of(sent["url"]), answered=sent["status"].notna())
     status = sent["status"].fillna(0)
     sent = sent.assign(
         **{name: sent["purpose"].eq(name) for name in ("documents", "objects", "descriptions", "controls")},
@@ -79,18 +80,14 @@ def hosts(frames: Frames) -> pd.DataFrame:
 def _kept_pauses(frames: Frames) -> pd.DataFrame:
     """One row a host that asked to be left alone: how often, and how long in all, that was kept."""
     kept = frames.pauses[frames.pauses["is_kept"].fillna(False)]
-    rows = kept.assign(host=kept["host"].map(host).astype("str")).groupby("host", as_index=False)
+    rows = kept.assign(host=hosts_of(kept["host"])).groupby("host", as_index=False)
     return rows.agg(pauses_kept=("asked_s", "size"), paused_s=("asked_s", "sum"))
 
 
 def _treatment(frames: Frames) -> pd.DataFrame:
     """One row a host: everything that went there, the intervals that were kept, and why it was given up, if it was."""
     was_asked = frames.traffic["requests"].fillna(0).gt(0) | frames.traffic["given_up"].notna()
-    rows = (
-        frames.traffic[was_asked]
-        .assign(host=frames.traffic["host"].map(host).astype("str"))
-        .groupby("host", as_index=False)
-    )
+    rows = frames.traffic[was_asked].assign(host=hosts_of(frames.traffic["host"])).groupby("host", as_index=False)
     return rows.agg(
         all_requests=("requests", "sum"),
         interval_s=("interval_s", "max"),
@@ -131,7 +128,7 @@ def _skipped_arks(frames: Frames) -> pd.DataFrame:
     rows = own(frames, frames.verdicts)
     rows = rows[rows["object"].isin(list(_HELD_BACK))]
     is_example = rows["object"].eq(ObjectOutcome.SKIPPED)
-    by_host = rows["request_url"].map(host).astype("str")
+    by_host = hosts_of(rows["request_url"])
     return _left_out_rows(
         rows["object"].astype("str"), "ARK", ("NAAN " + rows["naan"]).where(is_example, by_host), rows["request_url"]
     )
@@ -139,7 +136,7 @@ def _skipped_arks(frames: Frames) -> pd.DataFrame:
 
 def _skipped_documents(frames: Frames) -> pd.DataFrame:
     rows = frames.documents[frames.documents["outcome"].isin(list(_HELD_BACK))]
-    return _left_out_rows(rows["outcome"].astype("str"), "document", rows["url"].map(host).astype("str"), rows["url"])
+    return _left_out_rows(rows["outcome"].astype("str"), "document", hosts_of(rows["url"]), rows["url"])
 
 
 def _left_out_rows(reasons: pd.Series, what: str, places: pd.Series, examples: pd.Series) -> pd.DataFrame:
@@ -155,7 +152,7 @@ def _limits(frames: Frames) -> pd.DataFrame:
         {
             "reason": found["kind"],
             "what": "document",
-            "place": found["subject"].map(host),
+            "place": hosts_of(found["subject"]),
             "example": found["subject"],
             "note": "see findings.csv",
         },
@@ -174,7 +171,7 @@ def _limits(frames: Frames) -> pd.DataFrame:
                 {
                     "reason": reason,
                     "what": "answer",
-                    "place": rows["final_url"].map(host),
+                    "place": hosts_of(rows["final_url"]),
                     "example": rows["asked_url"],
                     "note": note,
                 },
@@ -191,7 +188,7 @@ def _not_asked(frames: Frames) -> pd.DataFrame:
     columns = {
         "reason": "not-asked",
         "what": "question",
-        "place": unsent["url"].map(host),
+        "place": hosts_of(unsent["url"]),
         "example": unsent["url"],
         "note": _NOT_ASKED,
     }

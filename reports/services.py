@@ -20,8 +20,9 @@ from reports.definitions import (
     Column,
     TableDefinition,
 )
+from reports.distinct import by_identity, hosts_of, tallied
 from reports.frames import Frames
-from reports.overviews import host, share, tally
+from reports.overviews import share, tally
 from reports.typed_columns import joined
 
 #: What each level means; without one where nobody can say today whether the object is there.
@@ -63,19 +64,18 @@ def info_answers(frames: Frames) -> pd.DataFrame:
     )
     rows = asked.merge(frames.verdicts[["ark_id", "request_url", "metadata"]], on=["ark_id", "request_url"])
     rows = rows.assign(
-        resolver=rows["asked_url"].map(host).astype("str"),
+        resolver=hosts_of(rows["asked_url"]),
         answered=rows["status"].astype("str").fillna(rows["chain_end"].astype("str")),
         media=rows["media_type"].fillna("none"),
-        by=rows["final_url"].map(host).astype("str"),
+        by=hosts_of(rows["final_url"]),
     )
     by = ["resolver", "question", "metadata"]
     groups = rows.sort_values(["ark", "asked_url"]).groupby(by, observed=True)
-    table = groups.agg(
-        arks=("ark_id", "nunique"),
-        statuses=("answered", tally),
-        media_types=("media", tally),
-        answered_by=("by", lambda hosts: tally(hosts, most=3)),
-        example=("asked_url", "first"),
+    table = groups.agg(arks=("ark_id", "nunique"), example=("asked_url", "first"))
+    table = table.assign(
+        statuses=tallied(rows, by, "answered"),
+        media_types=tallied(rows, by, "media"),
+        answered_by=tallied(rows, by, "by", most=3),
     ).reset_index()
     table = table.assign(given=table["metadata"].isin(DESCRIBED))
     ordered = table.sort_values(by, ignore_index=True)
@@ -92,10 +92,10 @@ def permanence(frames: Frames) -> pd.DataFrame:
         {
             "naan": stated["naan"],
             "outcome": stated["commitment"].astype("str"),
-            "guarantor": statements.map(lambda promise: _field(promise, "who", "guarantor")).astype("str"),
-            "level": statements.map(lambda promise: _field(promise, "level")).astype("str"),
-            "words": statements.map(lambda promise: _field(promise, "permanence", "what")).astype("str"),
-            "since": statements.map(lambda promise: _field(promise, "since", "when")).astype("str"),
+            "guarantor": by_identity(statements, lambda promise: _field(promise, "who", "guarantor")),
+            "level": by_identity(statements, lambda promise: _field(promise, "level")),
+            "words": by_identity(statements, lambda promise: _field(promise, "permanence", "what")),
+            "since": by_identity(statements, lambda promise: _field(promise, "since", "when")),
             "ark_id": stated["ark_id"],
         }
     )

@@ -17,9 +17,12 @@ from reports.store_reading import StoreReader
 from reports.typed_columns import MOMENT, TEXT, WORD, frame_of, vocabulary
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
-    """All runs up to the one that is reported. An ARK at one URL is a *pair*, known by a number."""
+    """All runs up to the one that is reported. An ARK at one URL is a *pair*, known by a number.
+
+    Two are never equal, so that what several tables are made from can be computed once for each.
+    """
 
     policy: StatusPolicy
     runs: pd.DataFrame

@@ -15,7 +15,7 @@ import pandas as pd
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.ark_statuses import FAMILY_COLUMNS
 from reports.display import counted, escaped
-from reports.overviews import host
+from reports.distinct import hosts_of
 from reports.wording import FAMILY_NAMES
 
 _MOST_NAANS: Final = 14
@@ -260,9 +260,9 @@ def flow_of(arks: pd.DataFrame) -> Chart | None:
     if asked.empty:
         return None
     first = _grouped(
-        [f"asked at {escaped(name) or 'no host'}" for name in asked["request_url"].map(host)], "asked at others"
+        [f"asked at {escaped(name) or 'no host'}" for name in hosts_of(asked["request_url"])], "asked at others"
     )
-    landed = asked["final_url"].map(host, na_action="ignore").fillna("")
+    landed = hosts_of(asked["final_url"]).fillna("")
     second = _grouped([escaped(name) or "no answer" for name in landed], "other hosts")
     third = [FAMILY_NAMES[Family(str(family))] for family in asked["family"]]
     links = Counter((*zip(first, second, strict=True), *zip(second, third, strict=True)))

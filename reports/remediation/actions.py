@@ -8,7 +8,6 @@ from typing import Final
 
 import pandas as pd
 
-from extractors.ark import Ark
 from reports.definitions import (
     ARK,
     ARKS_COLUMN,
@@ -23,8 +22,8 @@ from reports.definitions import (
     TableDefinition,
     rows_of,
 )
+from reports.distinct import bases_of, tallied
 from reports.frames import Frames
-from reports.overviews import tally
 from reports.remediation.causes import ADVICE, Cause
 from reports.remediation.failing import diagnosed_failures
 from reports.remediation.known import raised
@@ -35,21 +34,25 @@ _GROUP: Final = ["cause", "fault", "host", "pattern"]
 def causes(frames: Frames) -> pd.DataFrame:
     """One row a cause at one host and pattern; ordered by citations, then ARKs, the greatest first, then by cause."""
     rows, contacts = _placed(frames), _contacts(frames)
-    table = rows.groupby(_GROUP, as_index=False).agg(
+    table = rows.groupby(_GROUP).agg(
         number=("number", "first"),
         citations=("citation_id", "nunique"),
         documents=("document_id", "nunique"),
         arks=("ark_id", "nunique"),
-        outcomes=("object", lambda outcomes: tally(outcomes.astype("str"), most=3)),
         example_ark=("ark", "first"),
         example_url=("request_url", "first"),
         example_document=("document", "first"),
         should_be=("should_be", "first"),
         because=("because", "first"),
         evidence=("object_evidence", "first"),
-        naan=("naan", lambda naans: sorted(set(naans))),
-        assignees=("assignee", lambda names: ", ".join(sorted(set(names.dropna()))) or None),
     )
+    naans = rows[[*_GROUP, "naan"]].drop_duplicates().groupby(_GROUP)["naan"].agg(sorted)
+    names = rows[[*_GROUP, "assignee"]].dropna(subset="assignee").drop_duplicates().sort_values("assignee")
+    table = table.assign(
+        outcomes=tallied(rows, _GROUP, "object", most=3),
+        naan=naans,
+        assignees=names.groupby(_GROUP)["assignee"].agg(", ".join),
+    ).reset_index()
     table = table.assign(
         advice=table["cause"].map(lambda cause: ADVICE[Cause(cause)]).astype("str"),
         contact=table["naan"].map(lambda naans: _contact(contacts, naans)).astype("str"),
@@ -75,7 +78,7 @@ def _placed(frames: Frames) -> pd.DataFrame:
     sizes = sizes.assign(number=pd.array(range(1, len(sizes) + 1), dtype="Int64"))
     placed = placed.merge(sizes[[*_GROUP, "number"]], on=_GROUP)
     placed = placed.assign(
-        base=placed["ark"].map(lambda ark: str(Ark.parse(ark).base)).astype("str"),
+        base=bases_of(placed["ark"]),
         contact=placed["naan"].map(_contacts(frames)).astype("str"),
     )
     return placed.sort_values(["number", "base", "ark", "document", "ordinal", "request_url"], ignore_index=True)

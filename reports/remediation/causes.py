@@ -302,6 +302,10 @@ def pattern(url: str, ark: str) -> str:
     'https://gallica.example/view/*'
     """
     address = url.partition("#")[0]
+    rest = ark.partition("/")[2] if ark.startswith("ark:") else ""  # in the normal form: the name with its qualifier
+    if rest and rest in address:
+        before, _, behind = address.partition(rest)
+        return f"{before}{{name}}{behind}"
     try:
         parsed = Ark.parse(ark)
     except NotAnArk:

@@ -31,6 +31,10 @@ from reports.remediation.known import with_decisions
 from reports.typed_columns import JOINT
 
 _PAIR: Final = ["ark_id", "request_url"]
+_OF_PLACE: Final = [
+    *("as_written", "repaired", "role", "repairs", "confidence", "resolver", "family", "cause", "should_be"),
+    "did_you_mean",
+]
 
 
 def corrections(frames: Frames) -> pd.DataFrame:
@@ -42,7 +46,7 @@ def corrections(frames: Frames) -> pd.DataFrame:
     rows = with_decisions(frames, rows)
     rows = rows[rows["treatment"].isna()]
     rows = rows.assign(family=families(rows["object"]))
-    found = [correction(_place(dict(zip(rows.columns, row, strict=True)))) for row in rows_of(rows)]
+    found = [correction(_place(dict(zip(_OF_PLACE, row, strict=True)))) for row in rows_of(rows[_OF_PLACE])]
     fixes = [(each.correct, each.why.value, each.because) if each else (None, None, None) for each in found]
     columns = ["correct", "why", "because"]
     shown = pd.DataFrame(fixes, columns=columns, index=rows.index).astype("str")

@@ -17,12 +17,17 @@ from crawler.verdicts.verdict import WAYS
 from extractors.ark import Ark
 from reports.ark_statuses import families
 from reports.definitions import rows_of
+from reports.distinct import mapped, netloc, netlocs_of
 from reports.frames import Frames
-from reports.listings import checks_of
+from reports.listings import checks_at
 from reports.remediation.causes import CauseContext, Diagnosis, Failure, diagnosed, pattern
 from reports.typed_columns import JOINT
 
 _DIAGNOSIS: Final = ["cause", "fault", "host", "pattern", "should_be", "because"]
+_OF_FAILURE: Final = [
+    *("ark", "request_url", "object", "last_url", "last_status", "way", "way_url", "check", "suggestions"),
+    *("last_good_url", "has_lasted"),
+]
 _LAST_GOOD: Final = ["last_good_url", "last_good_at"]
 _KNOWN: Final = ["ark_id", "ark", "naan", "request_url", "object", "family", "object_evidence", *_LAST_GOOD]
 
@@ -36,7 +41,7 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
     judged = _judged(frames)
     amiss = judged[~judged["family"].isin([Family.WORKS, Family.NOT_JUDGED]) | judged["way"].notna()]
     world = _World.of(frames, judged)
-    failures = [_failure(row) for row in _records(amiss)]
+    failures = [_failure(row) for row in _records(amiss[_OF_FAILURE])]
     diagnoses = [diagnosed(failure, world.around(failure)) for failure in failures]
     causes = pd.DataFrame(
         [_diagnosis_columns(each) for each in diagnoses], columns=_DIAGNOSIS, index=amiss.index
@@ -60,29 +65,29 @@ def _judged(frames: Frames) -> pd.DataFrame:
     attempts = frames.observations.sort_values("attempt", kind="stable")
     answers = attempts.drop_duplicates(["ark_id", "request_url", "question"], keep="last")
     chain = answers.loc[answers["question"].eq(Question.OBJECT), ["ark_id", "request_url", "final_url", "status"]]
-    rows = frames.verdicts.assign(
+    rows = frames.verdicts[["ark_id", "ark", "naan", "request_url", "object", "object_evidence"]].assign(
         family=families(frames.verdicts["object"]),
-        way=frames.verdicts["remarks"].map(_way).astype("str"),
+        way=mapped(frames.verdicts["remarks"], _way),
     )
     chain = chain.rename(columns={"final_url": "last_url", "status": "last_status"})
     rows = rows.merge(chain, on=["ark_id", "request_url"], how="left")
     ways = answers.loc[answers["question"].isin(list(WAYS)), ["ark_id", "request_url", "question", "asked_url"]]
     ways = ways.assign(way=ways["question"].astype("str")).rename(columns={"asked_url": "way_url"})
     rows = rows.merge(ways.drop(columns="question"), on=["ark_id", "request_url", "way"], how="left")
-    checks = checks_of(frames)
+    check, suggestions = checks_at(frames, rows["ark_id"])
     good = frames.last_good.rename(columns={"good_url": "last_good_url", "good_at": "last_good_at"})
     good = good[["ark_id", *_LAST_GOOD]]
     return rows.merge(good, on="ark_id", how="left").assign(
         last_url=rows["last_url"].fillna(rows["request_url"]),
-        check=rows["ark"].map(lambda ark: checks[ark][0]).astype("str"),
-        suggestions=rows["ark"].map(lambda ark: checks[ark][1]).astype("str"),
+        check=check,
+        suggestions=suggestions,
         has_lasted=_has_lasted(frames, rows),
     )
 
 
 def _way(remarks: str) -> str | None:
     """The way by which an ARK was reached although the way as written failed, as its verdict says; or none."""
-    remarked = remarks.split(JOINT) if isinstance(remarks, str) else []
+    remarked = remarks.split(JOINT)
     return next((way.value for way, (_, remark) in WAYS.items() if remark in remarked), None)
 
 
@@ -132,18 +137,20 @@ class _World:
     def of(cls, frames: Frames, judged: pd.DataFrame) -> _World:
         fine = judged[judged["family"].eq(Family.WORKS) & judged["way"].isna()].sort_values(["ark", "request_url"])
         answered = frames.hops.loc[frames.hops["status"].lt(500).fillna(False), "url"]
-        led_on = judged[judged["request_url"].map(_netloc).ne(judged["last_url"].map(_netloc))]
+        led_on = judged[netlocs_of(judged["request_url"]).ne(netlocs_of(judged["last_url"]))]
         patterns: dict[bool, list[str]] = defaultdict(list)
-        for ark, url, family in rows_of(led_on[["ark", "last_url", "family"]]):
-            if family in (Family.WORKS, Family.FAILS):
-                patterns[family == Family.WORKS].append(pattern(url, ark))
+        for family in (Family.WORKS, Family.FAILS):
+            of_family = led_on[led_on["family"].eq(family)]
+            patterns[family is Family.WORKS] = [
+                pattern(url, ark) for ark, url in rows_of(of_family[["ark", "last_url"]])
+            ]
         working = dict(rows_of(fine[["ark", "request_url"]]))
         return cls(
             working=working,
             sorted_arks=sorted(working),
-            answering_hosts=frozenset(answered.map(_netloc)),
+            answering_hosts=frozenset(netlocs_of(answered).unique()),
             known_naans=frozenset(
-                rows_of(fine[["naan"]].assign(host=fine["request_url"].map(_netloc))[["host", "naan"]])
+                rows_of(fine[["naan"]].assign(host=netlocs_of(fine["request_url"]))[["host", "naan"]].drop_duplicates())
             ),
             working_patterns=frozenset(patterns[True]),
             failing_patterns=Counter(patterns[False]),
@@ -158,8 +165,8 @@ class _World:
             longer=self._longer(failure.ark),
             shorter=self._shorter(ark),
             whole=next((str(whole) for whole in ark.implied if str(whole) in self.working), None),
-            host_answers=_netloc(failure.last_url) in self.answering_hosts,
-            naan_known=(_netloc(failure.request_url), ark.naan) in self.known_naans,
+            host_answers=netloc(failure.last_url) in self.answering_hosts,
+            naan_known=(netloc(failure.request_url), ark.naan) in self.known_naans,
             pattern_works=led_to in self.working_patterns,
             pattern_count=self.failing_patterns.get(led_to, 0),
         )
@@ -181,8 +188,3 @@ class _World:
         lengths = range(len(ark.name) - 1, 0, -1)
         candidates = (f"{beginning}{ark.name[:length]}" for length in lengths)
         return next((candidate for candidate in candidates if candidate in self.working), None)
-
-
-def _netloc(url: str) -> str:
-    """Host and port of a URL as they stand there: this is called for every request of a run, and splits no more."""
-    return url.partition("://")[2].partition("/")[0].partition("?")[0].partition("#")[0].lower()

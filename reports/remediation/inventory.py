@@ -27,6 +27,7 @@ from reports.definitions import (
     rows_of,
 )
 from reports.display import counted
+from reports.distinct import mapped
 from reports.frames import Frames
 from reports.places import section
 from reports.remediation.expectations import ExpectedAccess, Landing, Presence, access, landing, presence
@@ -132,8 +133,7 @@ def _placed(frames: Frames) -> pd.DataFrame:
         source="inventory", is_listed=True, collection=listed["collection"].fillna(_NO_COLLECTION).astype("str")
     )
     cited = frames.mentions[["ark", "document"]].drop_duplicates()
-    sections = {document: section(document) for document in cited["document"].unique()}
-    cited = cited.assign(collection=cited["document"].map(sections).astype("str"))
+    cited = cited.assign(collection=mapped(cited["document"], section))
     alone = ark_statuses(frames)[["ark"]]
     alone = alone[~alone["ark"].isin(cited["ark"])].assign(collection=_NO_COLLECTION)
     others = pd.concat([cited[["ark", "collection"]], alone]).drop_duplicates()

@@ -12,6 +12,7 @@ from extractors.ark import Ark
 from extractors.normalize import Profile
 from reports.ark_statuses import ark_statuses, families
 from reports.definitions import ARK, COUNT, OBJECT_COLUMN, TEXT, TOKEN, TRUTH, Column, TableDefinition, rows_of
+from reports.distinct import bases_of
 from reports.frames import Frames
 from reports.typed_columns import JOINT
 
@@ -38,7 +39,7 @@ def _landed(frames: Frames) -> pd.DataFrame:
     """The verdicts that led by a redirect to an object, with the whole that each ARK is part of."""
     works = families(frames.verdicts["object"]).eq(Family.WORKS)
     landed = frames.verdicts[works & frames.verdicts["final_url"].notna() & frames.verdicts["hop_count"].gt(0)]
-    return landed.assign(base=landed["ark"].map(lambda ark: str(Ark.parse(ark).base)).astype("str"))
+    return landed.assign(base=bases_of(landed["ark"]))
 
 
 def _one_object(frames: Frames) -> Iterator[Group]:

@@ -1,0 +1,83 @@
+"""Columns that are worked out once for each different value equal those that are worked out cell by cell."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractors.ark import Ark
+from reports.distinct import bases_of, by_identity, host, hosts_of, mapped, netloc, netlocs_of, tallied, values_of
+from reports.overviews import tally
+
+URLS = [
+    "https://n2t.net/ark:12148/x5",
+    "https://N2T.net:443/ark:/12148/x5?info",
+    "http://example.org:8080/a/b",
+    "http://example.org:8080",
+    "https://example.org?x=http://other.example/",
+    "https://user:secret@example.org/x",
+    "https://[2001:db8::1]:444/x",
+    "https://[broken/",
+    "https://bücher.example/x",
+    "https://İstanbul.example/x",
+    "https://host.example:99999/x",
+    "https://host.example\n/x/",
+    "HTTPS://EXAMPLE.ORG/x",
+    "mailto:someone@example.org",
+    "ark:12148/x5",
+    "x://y//z",
+    "//example.org/x",
+    "",
+]
+ARKS = ["ark:12148/btv1b84", "ark:12148/btv1b84/f29.item", "ark:12148/x5.v2", "ark:13960/t5:8d.x", "ark:99999/fk4"]
+_TEXTS = st.one_of(st.sampled_from(URLS), st.text("htps:/[]@?#.-azAZ09é\n", max_size=24))
+
+
+def series(values: list[str | None]) -> pd.Series:
+    return pd.Series(values, index=range(10, 10 + len(values)), dtype="str")
+
+
+@given(st.lists(_TEXTS, max_size=12))
+def test_hosts_are_those_of_each_url(urls: list[str]) -> None:
+    expected = [host(url) for url in urls]
+    assert values_of(hosts_of(series(urls))) == expected
+    assert values_of(netlocs_of(series(urls))) == [netloc(url) for url in urls]
+
+
+def test_the_hosts_of_all_urls_and_of_none() -> None:
+    found = hosts_of(series([*URLS, None]))
+    assert found.tolist()[:-1] == [host(url) for url in URLS]
+    assert pd.isna(found.iloc[-1])
+    assert list(found.index) == list(range(10, 11 + len(URLS)))
+    assert hosts_of(series([])).dtype == "str"
+
+
+def test_the_base_of_an_ark_is_that_of_its_parsed_form() -> None:
+    assert values_of(bases_of(series(ARKS))) == [str(Ark.parse(ark).base) for ark in ARKS]
+
+
+def test_a_function_is_asked_once_for_each_different_value() -> None:
+    asked: list[str] = []
+    found = mapped(series(["a", None, "b", "a"]), lambda value: asked.append(value) or value.upper())
+    assert values_of(found) == ["A", None, "B", "A"]
+    assert asked == ["a", "b"]
+    one, other = {"x": 1}, {"x": 1}
+    made = by_identity(pd.Series([one, None, other, one]), lambda each: None if each is None else str(each["x"]))
+    assert values_of(made) == ["1", None, "1", "1"]
+
+
+@pytest.mark.parametrize("dtype", ["str", "category"])
+@given(rows=st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyzé")), min_size=1, max_size=30))
+def test_tallies_of_groups_are_those_of_each_group(dtype: str, rows: list[tuple[str, str]]) -> None:
+    frame = pd.DataFrame(rows, columns=["group", "word"]).astype({"group": "str", "word": dtype})
+    for most in (None, 2):
+        expected = {name: tally(words.astype("str"), most=most) for name, words in frame.groupby("group")["word"]}
+        assert tallied(frame, ["group"], "word", most=most).to_dict() == expected
+
+
+@pytest.mark.parametrize("dtype", ["str", "category", "Int64", "boolean", "Float64", "object"])
+def test_values_are_plain_and_what_is_missing_is_none(dtype: str) -> None:
+    values = {"str": ["a", None], "category": ["a", None], "object": [{"a": 1}, None]}.get(dtype, [1, None])
+    assert values_of(pd.Series(values, dtype=dtype)) == values
