@@ -60,11 +60,12 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
             with _dressed(request, credential):
                 return await super()._exchange(request, *rest)
         except Exception as failure:
-            if not _is_distrust(failure):
+            why = _distrust(failure)
+            if why is None:
                 raise
             # Nothing has been sent, for the handshake failed; whatever connects there now, is asked as a stranger.
             self._distrusted.add(origin)
-            logger.warning("%s: its certificate can't be trusted, so no credentials are sent there", origin)
+            logger.warning("%s: %s, so no credentials are sent there", origin, why)
             return await super()._exchange(request, *rest)
 
 
@@ -185,5 +186,11 @@ def _dressed(request: Request, credential: Credential) -> Iterator[None]:
                 del headers[name]
 
 
-def _is_distrust(failure: Exception) -> bool:
-    return "certificate verify failed" in failure_words(failure) or not _DISTRUST.isdisjoint(exception_names(failure))
+def _distrust(failure: Exception) -> str | None:
+    """Return why a host is not trusted with credentials, if that is what a request failed by."""
+    words = failure_words(failure)
+    if "certificate verify failed" in words or not _DISTRUST.isdisjoint(exception_names(failure)):
+        return "its certificate can't be trusted"
+    if "unsafe legacy renegotiation" in words:  # whoever is on the way could put words of his own before ours
+        return "its TLS is older than RFC 5746"
+    return None

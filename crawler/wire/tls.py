@@ -28,6 +28,10 @@ REASONS = {
 }
 
 
+#: Servers that don't know RFC 5746 are asked, as by browsers and by the crawl: their certificates are seen, too. Python
+#: 3.12 has a name for it.
+_LEGACY_SERVER_CONNECT = 0x4
+
 #: Why a certificate was not seen, where it was a question of time: asked again, it may be seen.
 NOT_IN_TIME = "not in time"
 
@@ -96,6 +100,7 @@ async def _handshake(
     if route is None and routes.only and not is_literal(host):
         return None, "not probed: the name has no route"
     context = ssl.create_default_context(cafile=ca_file)
+    context.options |= _LEGACY_SERVER_CONNECT
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(*(route or (host.strip("[]"), port)), type=socket.SOCK_STREAM)
     refusals = [None if route else guard.refusal(str(address[0])) for *_, address in found]
