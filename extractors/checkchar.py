@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import count, repeat
+from itertools import count
 from operator import mul
 
 from extractors.ark import BETANUMERIC, Ark, shoulder_of
@@ -125,7 +125,10 @@ SHOULDERS = frozenset(
     }
 )
 
-_ORDINALS = {alphabet: {char: at for at, char in enumerate(alphabet)} for alphabet in (BETANUMERIC, UPPER_CASE)}
+#: The ordinal of each octet: of characters that don't count, and of what is no ASCII, 0.
+_ORDINALS = {
+    alphabet: bytes(max(0, alphabet.find(chr(octet))) for octet in range(256)) for alphabet in (BETANUMERIC, UPPER_CASE)
+}
 
 
 def check_character(covered: str, alphabet: str = BETANUMERIC) -> str:
@@ -134,7 +137,7 @@ def check_character(covered: str, alphabet: str = BETANUMERIC) -> str:
     >>> check_character("13030/xf93gt2")
     'q'
     """
-    ordinals = map(_ORDINALS[alphabet].get, covered, repeat(0))
+    ordinals = covered.encode("ascii", "replace").translate(_ORDINALS[alphabet])
     return alphabet[sum(map(mul, ordinals, count(1))) % len(alphabet)]
 
 

@@ -174,11 +174,9 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence, l
     What stands whole is read first, for it is evidence: link targets and metadata, where no line breaks, and then
     those names in the text that touch no line's end. Only a text with a wrap inside an ARK is read a second time.
     """
-    progress = _Progress()
+    progress, nothing = _Progress(), Evidence()
     targets = {
-        index: progress.scanned(block, Evidence(), {})
-        for index, block in enumerate(blocks)
-        if block.role is not Role.TEXT
+        index: progress.scanned(block, nothing, {}) for index, block in enumerate(blocks) if block.role is not Role.TEXT
     }
     in_targets = [mention for found in targets.values() for mention in _mentions(found)]
     linked = linked_arks(in_targets)

@@ -36,34 +36,32 @@ def label_signs(text: str) -> Iterator[int]:
     >>> list(label_signs("Note: at 12:30 the ark:/12148/btv1b8 and ark%3A/12148/btv1b9"))
     [22, 44]
     """
-    found = [
-        signs for signs in (label_colons(text), *(_signs(text, *sign) for sign in _RARE_SIGNS)) if signs is not None
-    ]
-    return found[0] if len(found) == 1 else merge(*found)
+    rare = [_found(text, sign, pattern) for sign, pattern in _RARE_SIGNS if sign in text]
+    return merge(label_colons(text), *rare) if rare else label_colons(text)
 
 
 def label_colons(text: str) -> Iterator[int]:
     """Offsets in *text*, in order, of those of its `label_signs` that are colons."""
-    is_dense = text.count(":", 0, _SAMPLE_CHARS) > _DENSE
-    places = (found.start() for found in _COLON.finditer(text)) if is_dense else _sparse_colons(text)
-    return (at for at in places if text[at - 1] not in "oO" or text[at + 1 : at + 5].lower() == "ark/")
+    if text.count(":", 0, _SAMPLE_CHARS) > _DENSE:
+        return (found.start() for found in _COLON.finditer(text) if _may_end_label(text, found.start()))
+    return _sparse_colons(text)
+
+
+def _may_end_label(text: str, at: int) -> bool:
+    return text[at - 1] not in "oO" or text[at + 1 : at + 5].lower() == "ark/"
 
 
 def _sparse_colons(text: str) -> Iterator[int]:
     at = text.find(":", 1)
     while at >= 0:
-        if text[at - 1] not in _NOT_BEFORE:
+        if text[at - 1] not in _NOT_BEFORE and _may_end_label(text, at):
             yield at
         at = text.find(":", at + 1)
 
 
-def _signs(text: str, sign: str, pattern: re.Pattern[str]) -> Iterator[int] | None:
-    """Offsets of a rare sign where its pattern matches; None where the sign doesn't occur at all."""
-    first = text.find(sign)
-    return _found(text, sign, pattern, first) if first >= 0 else None
-
-
-def _found(text: str, sign: str, pattern: re.Pattern[str], at: int) -> Iterator[int]:
+def _found(text: str, sign: str, pattern: re.Pattern[str]) -> Iterator[int]:
+    """Offsets of a rare sign where its pattern matches."""
+    at = text.find(sign)
     while at >= 0:
         if pattern.match(text, at):
             yield at

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from operator import attrgetter
 
 from extractors.ark import Ark
 from extractors.checkchar import KNOWN, Zones
@@ -50,7 +51,7 @@ class Evidence:
         >>> Evidence.of([Ark.parse("ark:12148/btv1b84/f1.item"), Ark.parse("ark:12148/btv1b84")]).whole
         ('ark:12148/btv1b84', 'ark:12148/btv1b84/f1.item')
         """
-        distinct = sorted(set(arks))
+        distinct = sorted(set(arks), key=attrgetter("naan", "name", "qualifier"))  # their order, without comparing ARKs
         whole = tuple(sorted(map(str, distinct)))
         return cls(whole, Shapes.learned(distinct), qualifier_words(distinct), zones=Zones.of(distinct))
 

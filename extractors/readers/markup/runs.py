@@ -77,6 +77,8 @@ class TextRun:
         stripped = parted.strip()
         if not anchors:
             return Block(stripped, role, place=place)
+        if not breaks and len(stripped) == len(text):
+            return Block(stripped, role, place=place, anchors=tuple(anchors))
         moved = _moved(anchors, breaks, len(parted) - len(parted.lstrip()), len(stripped))
         return Block(stripped, role, place=place, anchors=tuple(moved))
 
