@@ -6,48 +6,50 @@ import io
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from arkaudit.reading_progress import ReadingProgress
 from crawler.seeds import Seeds
 from extractors.archives.members import ArchiveMember, Limits
 from extractors.archives.walk import archive_kind
-from extractors.documents import Document, LocalDocuments, decided_together
+from extractors.documents import Document, LocalDocuments
 from extractors.errors import RunInterrupted
 from extractors.folders import document_name
-from extractors.isolated import document_worker, read_member
+from extractors.two_passes import Rendered, TwoPasses
 
 if TYPE_CHECKING:
     from arkaudit.config import Config
+
+R = TypeVar("R")
 
 #: What is read of a document; an archive on standard input goes into a file first.
 _INPUT_BYTES = Limits().member_bytes
 
 
-def documents(seeds: Seeds, *, standard_input: bool, config: Config | None = None) -> Iterator[Document]:
+def documents(
+    seeds: Seeds,
+    render: Callable[[Document], R],
+    *,
+    standard_input: bool,
+    jobs: int,
+    config: Config | None = None,
+) -> Iterator[Rendered[R]]:
     """Return every document: standard input first, then files, then URLs; none before all of them have been read.
 
-    What is doubtful in one is decided on what stands whole in any of them, so that their order changes nothing. An
-    interrupt ends the reading: what was read until then is given, and then the interrupt. URLs need a *config*.
+    *render*, a function of a module, makes of each what is wanted of it, in one of so many processes (*jobs*). What is
+    doubtful in one is decided on what stands whole in any of them, so that their order changes nothing. An interrupt
+    ends the reading: what was read until then is given, and then the interrupt. URLs need a *config*.
     """
-
-    def as_read() -> Iterator[Document]:
-        with ReadingProgress() as progress:
-            for document in _read(seeds, standard_input=standard_input, config=config):
-                yield document
-                progress.read(len(document.mentions))
-
-    yield from decided_together(as_read(), ends_at=(KeyboardInterrupt, RunInterrupted))
+    with TwoPasses(render, jobs=jobs) as passes, ReadingProgress() as progress:
+        parts = _parts(seeds, standard_input=standard_input, config=config)
+        yield from passes.of(
+            parts, ends_at=(KeyboardInterrupt, RunInterrupted), on_read=lambda read: progress.read(read.mentions)
+        )
 
 
-def _read(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iterator[Document]:
-    with document_worker() as worker:
-        for document in LocalDocuments(seeds.files, seekable_input() if standard_input else None):
-            if isinstance(document, ArchiveMember):
-                yield Document.of(document.name, read_member(worker, document))
-            else:
-                yield document
+def _parts(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iterator[ArchiveMember | Document]:
+    yield from LocalDocuments(seeds.files, seekable_input() if standard_input else None)
     for folder, finding in seeds.folder_findings.items():
         yield Document(document_name(folder), (), (finding,), is_folder=True)
     if seeds.urls:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -161,6 +162,17 @@ def crawl_options(command: Command) -> Command:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def jobs_option(command: Command) -> Command:
+    """Add the option for the number of processes that read documents."""
+    words = "Processes that read local documents; the results are the same.  [default: as many as there are cores]"
+    return click.option("--jobs", type=click.IntRange(min=1, max=256), metavar="N", help=words)(command)
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def resume_option(command: Command) -> Command:

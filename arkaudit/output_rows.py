@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
+from extractors.documents import Document
 from extractors.errors import ArkauditError
 from extractors.mentions.mention import Mention
 from reports.display import defused, escaped, escaped_json
@@ -53,6 +54,25 @@ def mention_row(document: str, mention: Mention) -> dict[str, Any]:
         "spelling": [remark.value for remark in mention.remarks],
         "citation": mention.citation,
     }
+
+
+def mention_rows(document: Document) -> list[dict[str, Any]]:
+    """The mentions of a document, as `arkaudit extract` gives them."""
+    return [mention_row(document.name, mention) for mention in document.mentions]
+
+
+def mention_lines(document: Document, *, is_utf8: bool) -> str:
+    """The same as JSON Lines."""
+    return "".join(_json_line(row, is_utf8=is_utf8) for row in mention_rows(document))
+
+
+def mention_csv_lines(document: Document, *, is_terminal: bool) -> str:
+    """The same as lines of CSV: lists are joined, and cells that a spreadsheet would run are defused.
+
+    On a terminal, what it would obey is spelled out; a file has every character.
+    """
+    cells = ([defused(_cell(row[column])) for column in MENTION_COLUMNS] for row in mention_rows(document))
+    return "".join(csv_line([escaped(cell) for cell in line] if is_terminal else line) for line in cells)
 
 
 def verdict_row(asked: str, verdict: Verdict) -> dict[str, Any]:
@@ -110,9 +130,17 @@ def write_jsonl(rows: Iterable[Row], to: TextIO) -> None:
 
     Characters that a terminal obeys, or that show nothing, are escaped. Raises `OutputClosed` and `OutputUnwritable`.
     """
-    is_utf8 = (to.encoding or "utf-8").lower().replace("-", "") in ("utf8", "utf8sig")
     for row in rows:
-        write(escaped_json(json.dumps(row, ensure_ascii=not is_utf8)) + "\n", to)
+        write(_json_line(row, is_utf8=is_utf8(to)), to)
+
+
+def is_utf8(to: TextIO) -> bool:
+    """Return whether *to* takes every character as it is."""
+    return (to.encoding or "utf-8").lower().replace("-", "") in ("utf8", "utf8sig")
+
+
+def _json_line(row: Row, *, is_utf8: bool) -> str:
+    return escaped_json(json.dumps(row, ensure_ascii=not is_utf8)) + "\n"
 
 
 def write(text: str, to: TextIO) -> None:
@@ -124,6 +152,13 @@ def write(text: str, to: TextIO) -> None:
         raise OutputClosed from None
     except OSError as problem:
         raise OutputUnwritable(f"the results can't be written: {problem.strerror or problem}") from None
+
+
+def write_all(texts: Iterable[str], to: TextIO) -> None:
+    """Write each of *texts* as it comes. Raises `OutputClosed` and `OutputUnwritable`."""
+    for text in texts:
+        if text:
+            write(text, to)
 
 
 @contextmanager
@@ -141,20 +176,8 @@ def whole(console: Console) -> Iterator[None]:
     write(page.getvalue(), to)  # type: ignore[arg-type]
 
 
-def write_mentions_csv(rows: Iterable[Row], to: TextIO) -> None:
-    """A header and one line a mention; lists are joined, and cells that a spreadsheet would run are defused.
-
-    On a terminal, what it would obey is spelled out; a file has every character.
-    Raises `OutputClosed` and `OutputUnwritable`.
-    """
-    write(_csv_line(MENTION_COLUMNS), to)
-    is_terminal = to.isatty()
-    for row in rows:
-        cells = (defused(_cell(row[column])) for column in MENTION_COLUMNS)
-        write(_csv_line([escaped(cell) if is_terminal else cell for cell in cells]), to)
-
-
-def _csv_line(cells: Sequence[str]) -> str:
+def csv_line(cells: Sequence[str]) -> str:
+    """One line of CSV."""
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(cells)
     return line.getvalue()

@@ -47,6 +47,11 @@ def read_member(worker: DocumentWorker, member: ArchiveMember) -> Extraction:
     extraction = extract_isolated(
         worker, member.data, media_type=member.media_type, name=member.path, charset=member.charset
     )
+    return extraction_of_member(extraction, member)
+
+
+def extraction_of_member(extraction: Extraction, member: ArchiveMember) -> Extraction:
+    """Return *extraction* with the findings that its archive has about *member*."""
     if not member.findings:
         return extraction
     findings = (*extraction.reading.findings, *member.findings)
@@ -65,12 +70,26 @@ def extract_isolated(
 
     That the worker died, or took too much time or memory, is a finding about the document.
     """
-    its_format = format_of(data, media_type=media_type, name=name, charset=charset)
-    if len(data) <= _INLINE_BYTES and its_format not in _MAY_CRASH:
+    if _may_stay_inline(data, format_of(data, media_type=media_type, name=name, charset=charset)):
         return extraction_of(data, media_type=media_type, name=name, charset=charset)
     try:
         return worker.call(data, media_type=media_type, name=name, charset=charset)
     except WorkerError as failure:
-        kind = next(kind for failed, kind in _FAILURES if isinstance(failure, failed))
-        reading = Reading(media_type or "", findings=(Finding(kind, str(failure)),))
-        return Extraction(reading, ())
+        return failed_extraction(failure, media_type)
+
+
+def may_stay_inline(member: ArchiveMember) -> bool:
+    """Return whether *member* is so small, and of such a format, that it can be parsed without a process of its own."""
+    its_format = format_of(member.data, media_type=member.media_type, name=member.path, charset=member.charset)
+    return _may_stay_inline(member.data, its_format)
+
+
+def _may_stay_inline(data: bytes, its_format: Format) -> bool:
+    return len(data) <= _INLINE_BYTES and its_format not in _MAY_CRASH
+
+
+def failed_extraction(failure: WorkerError, media_type: str | None) -> Extraction:
+    """Return the extraction of a document whose process ended: nothing, and a finding that says how."""
+    kind = next(kind for failed, kind in _FAILURES if isinstance(failure, failed))
+    reading = Reading(media_type or "", findings=(Finding(kind, str(failure)),))
+    return Extraction(reading, ())

@@ -105,6 +105,8 @@ class Worker(Generic[P, R]):
         self._memory_bytes = memory_bytes
         self._cpu_s = cpu_s
         self._child: _Child | None = None
+        self.started = 0
+        """How many processes were started so far; the last of them is the one at work."""
         self._is_closed = False
         self._turn = threading.Lock()
 
@@ -143,6 +145,7 @@ class Worker(Generic[P, R]):
 
     def _start_child(self) -> None:
         self._child = _Child(self._memory_bytes, self._cpu_s)
+        self.started += 1
         if self._is_closed:  # looked at after the child is there for `close` to see
             self._bury_child()
             raise RuntimeError("the worker is closed")

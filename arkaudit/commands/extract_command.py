@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
 from arkaudit import logs
 from arkaudit.document_findings import report_findings
 from arkaudit.exits import NEVER, end_unread, errors, exit_on
-from arkaudit.options import config_of, request_options
+from arkaudit.options import config_of, cores, jobs_option, request_options
 from crawler.outcomes import DocumentOutcome
 from extractors.errors import UserMistake
+
+if TYPE_CHECKING:
+    from extractors.documents import Document
+
+R = TypeVar("R")
 
 
 @click.command()
@@ -32,12 +39,14 @@ from extractors.errors import UserMistake
     multiple=True,
     help="Exit with 1 when a document could not be read.",
 )
+@jobs_option
 @request_options
 def extract(
     places: tuple[str, ...],
     form: str,
     findings: Path | None,
     fail_on: tuple[str, ...],
+    jobs: int | None,
     config_file: Path | None,
     **options: Any,
 ) -> None:
@@ -65,24 +74,26 @@ def extract(
     with ExitStack() as stack:
         to_findings = stack.enter_context(_writable(findings)) if findings else None
 
-        def mentions() -> Iterator[dict[str, Any]]:
+        def read(render: Callable[[Document], R]) -> Iterator[R]:
             nonlocal is_read
-            for read in documents(seeds, standard_input="-" in places, config=config):
-                report_findings(read.name, read.findings, to_findings)
-                if read.is_unreadable:
-                    unread.append(read.name)
-                elif not read.is_folder:
+            for each in documents(seeds, render, standard_input="-" in places, jobs=jobs or cores(), config=config):
+                document = each.summary
+                report_findings(document.name, document.findings, to_findings)
+                if document.is_unreadable:
+                    unread.append(document.name)
+                elif not document.is_folder:
                     is_read = True
-                yield from (rows.mention_row(read.name, mention) for mention in read.mentions)
+                yield each.value
 
-        if form == "jsonl":
-            rows.write_jsonl(mentions(), sys.stdout)
-        elif form == "csv":
-            rows.write_mentions_csv(mentions(), sys.stdout)
-        else:
+        if form == "table":
             from rich.console import Console
 
-            rows.print_mentions(mentions(), Console())
+            rows.print_mentions(chain.from_iterable(read(rows.mention_rows)), Console())
+        elif form == "csv":
+            rows.write(rows.csv_line(rows.MENTION_COLUMNS), sys.stdout)
+            rows.write_all(read(partial(rows.mention_csv_lines, is_terminal=sys.stdout.isatty())), sys.stdout)
+        else:
+            rows.write_all(read(partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))), sys.stdout)
     if not is_read:
         end_unread("nothing", unread)
     exit_on(fail_on, [DocumentOutcome.UNREADABLE.value for _ in unread])

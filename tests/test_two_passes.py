@@ -1,0 +1,149 @@
+"""Reading on all cores: the same results for any number of processes, whatever becomes of one of them."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from extractors.archives.members import ArchiveMember
+from extractors.document_model import Finding
+from extractors.documents import Document
+from extractors.two_passes import DocumentSummary, Part, TwoPasses, read_batch
+from tests.loopback import clean_environment, run_command
+
+_LETTERS = "bcdfghjkmnpqrstvwxz0123456789"
+
+
+def members(count: int, *, chars: int = 450) -> list[ArchiveMember]:
+    """Documents of which some break ARKs at a line's end that stand whole in others."""
+    chance = random.Random(1)
+    names = ["".join(chance.choices(_LETTERS, k=10)) for _ in range(12)]
+    found = []
+    for number in range(count):
+        text = " ".join(
+            f"see ark:/12148/{name[:5]}{chance.choice(['', chr(10)])}{name[5:]} in the catalogue"
+            for name in chance.choices(names, k=chars // 45)
+        )
+        found.append(ArchiveMember(f"{number:03}.txt", f"{number:03}.txt", text.encode()))
+    return found
+
+
+def shown(document: Document) -> str:
+    return repr((document.name, document.mentions, document.findings))
+
+
+def dying(parts: Sequence[Part]) -> list[DocumentSummary]:
+    """As `read_batch`, in a process that ends at some documents."""
+    for part in parts:
+        if isinstance(part, ArchiveMember) and part.data.startswith(b"abort"):
+            os.abort()
+        if isinstance(part, ArchiveMember) and part.data.startswith(b"much"):
+            bytearray(2**62)
+    return read_batch(parts)
+
+
+def test_every_number_of_processes_gives_the_same() -> None:
+    some: list[Part] = [*members(150)]
+    some.insert(70, Document("b.zip", (), (Finding("unreadable", "no ZIP"),)))
+    some.insert(3, ArchiveMember("long.txt", "long.txt", b"many words " * 30_000))
+    results = []
+    for jobs in (1, 3):
+        with TwoPasses(shown, jobs=jobs) as passes:
+            results.append([(each.summary.name, each.summary.mentions, each.value) for each in passes.of(some)])
+    assert results[0] == results[1]
+    assert [name for name, _, _ in results[0]] == [part.name for part in some]
+    assert sum(mentions for _, mentions, _ in results[0]) > 1_000
+
+
+def test_little_is_read_here_and_gives_the_same() -> None:
+    some = members(5)
+    with TwoPasses(shown, jobs=2) as passes:
+        here = [each.value for each in passes.of(some)]
+        assert not passes.has_started
+    with TwoPasses(shown, jobs=2) as passes:
+        elsewhere = [each.value for each in passes.of([*some, *members(90)[5:]])]
+        assert passes.has_started
+    assert len(here) == 5
+    assert all("ark:12148" in each for each in here + elsewhere)
+
+
+def test_a_document_that_ends_its_process_costs_nothing_but_itself() -> None:
+    some = members(140)
+    some[20] = ArchiveMember("bad.txt", "bad.txt", b"abort")
+    some[21] = ArchiveMember("big.txt", "big.txt", b"much")
+    some[139] = ArchiveMember("last.txt", "last.txt", b"abort")
+    with TwoPasses(shown, jobs=2, read=dying) as passes:
+        found = list(passes.of(some))
+    kinds = {each.summary.name: [finding.kind for finding in each.summary.findings] for each in found}
+    assert [each.summary.name for each in found] == [part.name for part in some]
+    assert (kinds["bad.txt"], kinds["last.txt"]) == (["parser-crashed"], ["parser-crashed"])
+    assert kinds["big.txt"][0] in ("parser-out-of-memory", "unreadable")
+    assert all(each.summary.mentions > 0 for each in found if each.summary.name[0].isdigit())
+
+
+def test_what_was_read_is_given_when_reading_is_interrupted() -> None:
+    def interrupted() -> Iterator[Part]:
+        yield from members(500, chars=90)
+        raise KeyboardInterrupt
+
+    found = []
+    with TwoPasses(shown, jobs=1) as passes, pytest.raises(KeyboardInterrupt):
+        found.extend(passes.of(interrupted(), ends_at=(KeyboardInterrupt,)))
+    assert 64 <= len(found) <= 500
+    assert [each.summary.name for each in found] == [f"{number:03}.txt" for number in range(len(found))]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
+def test_killed_processes_cost_no_row_and_leave_nothing_behind(tmp_path: Path) -> None:
+    for each in members(400):
+        (tmp_path / each.name).write_bytes(each.data)
+    whole = run_command("extract", "--jobs", "2", tmp_path).stdout
+    command = [sys.executable, "-m", "arkaudit", "extract", "--jobs", "2", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment()) as process:
+        killed: list[int] = []
+        while process.poll() is None and len(killed) < 4:
+            for child in _children(process.pid):
+                os.kill(child, signal.SIGKILL)
+                killed.append(child)
+            time.sleep(0.2)
+        rows, _ = process.communicate()
+    assert killed
+    # What was killed while it read one document alone has lost that document, and says so; all others are there.
+    assert len(rows.decode().splitlines()) > 0.9 * len(whole.splitlines())
+    assert set(rows.decode().splitlines()) <= set(whole.splitlines())
+    assert not [child for child in killed if Path(f"/proc/{child}").exists()]
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    except OSError:
+        return []
+
+
+def test_whoever_has_seen_enough_ends_the_command(tmp_path: Path) -> None:
+    for each in members(300):
+        (tmp_path / each.name).write_bytes(each.data)
+    command = [sys.executable, "-m", "arkaudit", "extract", "--jobs", "2", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment()) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(b"{")
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "x", "1000"])
+def test_a_number_of_processes_that_is_none_is_a_mistake(jobs: str, tmp_path: Path) -> None:
+    done = run_command("extract", "--jobs", jobs, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
