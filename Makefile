@@ -35,7 +35,7 @@ properties: $(VENV)/installed
 
 # Every benchmark runs, also behind one that misses its floor.
 bench: $(VENV)/installed $(VENV)/linkchecker/installed
-	@failed=0; for each in start scan find growth html_pages pdf crawl memory judging makespan history page; do $(BIN)/python -m benchmarks.$$each || failed=1; done; exit $$failed
+	@failed=0; for each in start scan find cores growth html_pages pdf crawl memory judging makespan history page; do $(BIN)/python -m benchmarks.$$each || failed=1; done; exit $$failed
 
 lint: $(VENV)/installed
 	$(BIN)/ruff format --check .

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from arkaudit.config import Config
+from arkaudit.options import cores
 from crawler.parsers import source_worker
 from crawler.process import SpiderStage
 from crawler.resolving import sendable
@@ -15,7 +16,7 @@ from crawler.seeds import Seeds
 from crawler.sources.gate import Rules
 from crawler.sources.plan import CrawlPlan
 from crawler.spiders.documents import DocumentsSpider
-from extractors.isolated import document_worker
+from extractors.isolated import document_executor, document_worker
 
 
 @contextmanager
@@ -24,7 +25,7 @@ def documents_stage(config: Config, seeds: Seeds, of_run: Callable[[], Mapping[s
 
     *of_run* gives the arguments that all spiders of the run have; it is called when the stage begins.
     """
-    with document_worker() as worker, source_worker() as sources:
+    with document_worker() as worker, source_worker() as sources, document_executor(config.jobs or cores()) as executor:
 
         def arguments() -> dict[str, Any]:
             return {
@@ -35,6 +36,7 @@ def documents_stage(config: Config, seeds: Seeds, of_run: Callable[[], Mapping[s
                 "resolver": config.resolver,
                 "worker": worker,
                 "source_worker": sources,
+                "executor": executor,
                 "patience": config.patience,
             }
 

@@ -93,6 +93,7 @@ _NAMES = {
     "log_file": "log.file",
     "log_level": "log.level",
     "log_format": "log.format",
+    "jobs": "jobs",
     "depth": "crawl.depth",
     "max_pages": "crawl.max_pages",
     "max_time": "crawl.max_time",
@@ -161,7 +162,7 @@ def crawl_options(command: Command) -> Command:
     )
     for option in reversed(options):
         command = option(command)
-    return command
+    return jobs_option(command)
 
 
 def jobs_option(command: Command) -> Command:

@@ -31,7 +31,7 @@ PROSE = (
 
 def main() -> int:
     """Prints one line; 1 if prose is read slower than the floor allows."""
-    prose = _ratio([_prose()])
+    prose = _ratio([prose_pdf()])
     dense = _ratio([path.read_bytes() for path in sorted(DEMO.glob("*.pdf"))])
     print(
         f"pdf: {prose:.2f} of the speed of pypdfium2's own text extraction on prose (floor {FLOOR}), "
@@ -65,17 +65,19 @@ def _text_by_pdfium(data: bytes) -> list[str]:
     return texts
 
 
-def _prose() -> bytes:
-    """A document of plain pages; every tenth cites an ARK, broken over two lines."""
+def prose_pdf(*, pages: int = PAGES, first: int = 0) -> bytes:
+    """A document of plain pages, the pages of a long one from the *first* on; every tenth cites an ARK, broken over two
+    lines.
+    """
     document = pikepdf.new()
     font = document.make_indirect(
         pikepdf.Dictionary(Type=pikepdf.Name.Font, Subtype=pikepdf.Name.Type1, BaseFont=pikepdf.Name("/Times-Roman"))
     )
-    for number in range(PAGES):
+    for number in range(pages):
         document.add_blank_page(page_size=(595, 842))
         page = document.pages[number]
         page.Resources = pikepdf.Dictionary(Font=pikepdf.Dictionary(F=font))
-        page.Contents = document.make_stream(_page(number))
+        page.Contents = document.make_stream(_page(first + number))
     written = BytesIO()
     document.save(written)
     return written.getvalue()

@@ -6,8 +6,9 @@ import asyncio
 import hashlib
 import io
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import BinaryIO
 from urllib.parse import urljoin
 
@@ -17,11 +18,14 @@ from crawler.scope import Scope
 from crawler.wire.flags import STOPPED, incomplete
 from extractors.archives.members import INSIDE, ArchiveMember
 from extractors.archives.walk import archive_kind, members
+from extractors.batches import BatchReading, part_weight
 from extractors.document_model import NOTHING_READ, Finding, Role
 from extractors.extraction import Extraction
 from extractors.formats import Format, format_of
-from extractors.isolated import DocumentWorker, read_member
+from extractors.isolated import DocumentWorker, extraction_in_time, extraction_of_member, failed_extraction, read_member
 from extractors.mentions.mention import Mention
+from extractors.worker import WorkerError
+from extractors.worker_executor import WorkerExecutor
 
 #: Pages that are no larger are read at once, and nothing else is done meanwhile; the worst takes tenths of a second.
 _AT_ONCE_BYTES = 2**14
@@ -62,15 +66,19 @@ class Row:
 class DocumentReader:
     """Makes rows of documents; each is read when its row is asked for."""
 
-    def __init__(self, worker: DocumentWorker, *, resolver: str, scope: Scope) -> None:
+    def __init__(
+        self, worker: DocumentWorker, *, resolver: str, scope: Scope, executor: WorkerExecutor | None = None
+    ) -> None:
         self._worker = worker
+        self._executor = executor
         self._resolver = resolver
         self._scope = scope
 
     async def rows(self, source: DocumentSource) -> AsyncIterator[Row]:
         """The row about a document; about an archive, one for each document in it and then its own.
 
-        Raises what reading the source's stream raises.
+        Rows of local files have no extraction where an executor reads them. Raises what reading the source's stream
+        raises.
         """
         at = source.hops[-1].at if source.hops else now()
         findings: list[Finding] = []
@@ -82,63 +90,139 @@ class DocumentReader:
             media_type=source.media_type,
             charset=source.charset,
         )
-        is_quick = _is_quick(source)
-        while (
-            found := self._next_read(walk) if is_quick else await asyncio.to_thread(self._next_read, walk)
-        ) is not None:
+        async for found in self._read_ahead(source, walk) if self._executor else self._read(source, walk):
             if isinstance(found, Finding):
                 findings.append(found)
                 continue
-            member, extraction = found
-            is_own = member.name == source.name
+            is_own = found.name == source.name
             has_documents = True
-            yield Row(self._record(source, at, member, extraction), extraction, is_member=not is_own)
+            yield Row(self._record(source, at, found), found.extraction, is_member=not is_own)
             if is_own:
                 return
         yield Row(await asyncio.to_thread(_archive_record, source, at, findings, has_documents), None)
 
-    def _next_read(self, walk: Iterator[ArchiveMember | Finding]) -> tuple[ArchiveMember, Extraction] | Finding | None:
+    async def _read(
+        self, source: DocumentSource, walk: Iterator[ArchiveMember | Finding]
+    ) -> AsyncIterator[MemberReading | Finding]:
+        """The documents of a source, one after the other, a small page at once."""
+        is_quick = _is_quick(source)
+        while (
+            found := self._next_read(source, walk)
+            if is_quick
+            else await asyncio.to_thread(self._next_read, source, walk)
+        ) is not None:
+            yield found
+
+    def _next_read(
+        self, source: DocumentSource, walk: Iterator[ArchiveMember | Finding]
+    ) -> MemberReading | Finding | None:
         """The next document with what it says, or the next finding; None at the end."""
         found = next(walk, None)
-        return (found, read_member(self._worker, found)) if isinstance(found, ArchiveMember) else found
+        if not isinstance(found, ArchiveMember):
+            return found
+        return MemberReading.of(found, read_member(self._worker, found), _page_url(found, source.name, source.page_url))
 
-    def _record(self, source: DocumentSource, at: str, member: ArchiveMember, extraction: Extraction) -> DocumentRecord:
+    async def _read_ahead(
+        self, source: DocumentSource, walk: Iterator[ArchiveMember | Finding]
+    ) -> AsyncIterator[MemberReading | Finding]:
+        """The same, in batches, several of which are read at a time in processes of their own."""
+        assert self._executor is not None
+        read = partial(read_members, own=source.name, page_url=source.page_url)
+        reading = BatchReading(self._executor, read, _unread)
+        results = reading.results(walk, part_weight)
+        while (found := await asyncio.to_thread(next, results, None)) is not None:
+            for each in found:
+                yield each
+
+    def _record(self, source: DocumentSource, at: str, member: MemberReading) -> DocumentRecord:
         """The row about a document; nothing was asked of the network for one that was in an archive."""
+        extraction = member.extraction
         is_own = member.name == source.name
-        page_url = source.page_url if is_own else member.url
-        not_whole = _not_whole(source, len(member.data)) if is_own else ()
+        not_whole = _not_whole(source, member.size) if is_own else ()
         findings = (*(each for each in extraction.findings if not not_whole or each.kind != "empty"), *not_whole)
         return DocumentRecord(
             url=self._name(source, member),
             found_on=source.found_on if is_own else source.name,
             fetched_at=at,
-            outcome=_outcome(findings, is_read=bool(extraction.mentions), size=len(member.data)),
+            outcome=_outcome(findings, is_read=bool(extraction.mentions), size=member.size),
             hops=source.hops if is_own else (),
             media_type=extraction.reading.media_type,
             title=extraction.reading.title,
-            body_bytes=len(member.data),
-            body_sha256=hashlib.sha256(member.data).hexdigest(),
-            mentions=tuple(self._cited(extraction, page_url)),
+            body_bytes=member.size,
+            body_sha256=member.sha256,
+            mentions=tuple(self._cited(member)),
             findings=findings,
         )
 
-    def _cited(self, extraction: Extraction, page_url: str | None) -> Iterator[CitedMention]:
+    def _cited(self, member: MemberReading) -> Iterator[CitedMention]:
         """The mentions of a document, each with the URL to ask and with what it may be decided again on."""
-        unresolved = {each.index: each for each in extraction.unresolved}
-        for index, mention in enumerate(extraction.mentions):
-            yield CitedMention(mention, self._request_url(mention, extraction, page_url), unresolved.get(index))
+        unresolved = {each.index: each for each in member.extraction.unresolved}
+        for index, (mention, own) in enumerate(zip(member.extraction.mentions, member.resolvers, strict=True)):
+            yield CitedMention(mention, self._request_url(mention, own), unresolved.get(index))
 
-    def _name(self, source: DocumentSource, member: ArchiveMember) -> str:
+    def _name(self, source: DocumentSource, member: MemberReading) -> str:
         """The name of a row. A page that this crawl may fetch itself has the one that an archived page would have."""
         may_be_fetched = member.url is not None and self._scope.holds(member.url)
         return f"{source.name}{INSIDE}{member.name}" if may_be_fetched else member.name
 
-    def _request_url(self, mention: Mention, extraction: Extraction, page_url: str | None) -> str:
-        """The URL that asks for a mention's object; a relative link names the resolver that its page is on."""
-        own = relative_resolver(mention, extraction, page_url) if page_url is not None else None
+    def _request_url(self, mention: Mention, own: str | None) -> str:
+        """The URL that asks for the object of a mention; *own* is its page, where a relative link means that."""
         if own is not None:
             return request_url(own + mention.repaired, own, self._resolver)
         return request_url(mention.repaired, mention.resolver, self._resolver)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberReading:
+    """One document, and what was read in it."""
+
+    name: str
+    url: str | None
+    """Where it was on the web, for one in a web archive."""
+    size: int
+    sha256: str
+    extraction: Extraction
+    resolvers: tuple[str | None, ...]
+    """Of each mention: the resolver that its page is on, where a relative link means that."""
+
+    @classmethod
+    def of(cls, member: ArchiveMember, extraction: Extraction, page_url: str | None) -> MemberReading:
+        """Return the reading of *member*, which is, or was, at *page_url* on the web."""
+        resolvers = (
+            relative_resolver(mention, extraction, page_url) if page_url is not None else None
+            for mention in extraction.mentions
+        )
+        digest = hashlib.sha256(member.data).hexdigest()
+        return cls(member.name, member.url, len(member.data), digest, extraction, tuple(resolvers))
+
+    @property
+    def without_text(self) -> MemberReading:
+        """The same without the text of the document and its links, which need not go from process to process."""
+        reading = replace(self.extraction.reading, blocks=(), links=())
+        return replace(self, extraction=replace(self.extraction, reading=reading))
+
+
+def read_members(
+    parts: Sequence[ArchiveMember | Finding], *, own: str, page_url: str | None
+) -> list[MemberReading | Finding]:
+    """Return the reading of each member among *parts*; that named *own* is at *page_url*."""
+    return [
+        MemberReading.of(part, extraction_in_time(part), _page_url(part, own, page_url)).without_text
+        if isinstance(part, ArchiveMember)
+        else part
+        for part in parts
+    ]
+
+
+def _unread(part: ArchiveMember | Finding, failure: WorkerError) -> MemberReading | Finding:
+    """The reading of a document whose process ended."""
+    if isinstance(part, Finding):
+        return part
+    return MemberReading.of(part, extraction_of_member(failed_extraction(failure, part.media_type), part), None)
+
+
+def _page_url(member: ArchiveMember, own: str, page_url: str | None) -> str | None:
+    return page_url if member.name == own else member.url
 
 
 def _is_quick(source: DocumentSource) -> bool:

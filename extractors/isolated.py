@@ -10,6 +10,7 @@ from extractors.document_model import Finding, Reading
 from extractors.extraction import Extraction, extract_in_time, extraction_of
 from extractors.formats import Format, format_of
 from extractors.worker import Worker, WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout
+from extractors.worker_executor import WorkerExecutor
 
 #: The CPU time in which a document is read and searched; what was found until then is kept.
 READING_CPU_S = 60.0
@@ -42,10 +43,23 @@ def document_worker() -> DocumentWorker:
     return Worker(reading, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
 
 
+def document_executor(jobs: int) -> WorkerExecutor:
+    """Return so many processes of the same kind, as an executor; each starts when it is needed."""
+    return WorkerExecutor(jobs, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
+
+
 def read_member(worker: DocumentWorker, member: ArchiveMember) -> Extraction:
     """Return the extraction of *member*, with the findings of its archive among its own."""
     extraction = extract_isolated(
         worker, member.data, media_type=member.media_type, name=member.path, charset=member.charset
+    )
+    return extraction_of_member(extraction, member)
+
+
+def extraction_in_time(member: ArchiveMember) -> Extraction:
+    """Return the extraction of *member* in this process, as far as it comes in the time that a document has."""
+    extraction = extract_in_time(
+        member.data, cpu_s=READING_CPU_S, media_type=member.media_type, name=member.path, charset=member.charset
     )
     return extraction_of_member(extraction, member)
 

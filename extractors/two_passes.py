@@ -18,31 +18,22 @@ from typing import IO, Generic, Self, TypeVar
 
 from extractors.archives.members import ArchiveMember
 from extractors.ark import Ark
+from extractors.batches import AHEAD, BATCH_BYTES, BATCH_DOCUMENTS, BatchReading, batches, part_weight
 from extractors.document_model import Finding
 from extractors.documents import Document, whole_arks
-from extractors.extraction import extract_in_time
 from extractors.isolated import (
-    PARSING_BYTES,
-    PARSING_CPU_S,
-    PARSING_S,
-    READING_CPU_S,
+    document_executor,
+    extraction_in_time,
     extraction_of_member,
     failed_extraction,
     may_stay_inline,
 )
 from extractors.worker import WorkerError
-from extractors.worker_executor import WorkerExecutor, shared
+from extractors.worker_executor import shared
 from extractors.wraps.evidence import Evidence
 
 R = TypeVar("R")
-T = TypeVar("T")
 
-#: A batch is full with so many bytes, or documents; a PDF takes about so many times longer than a text.
-_BATCH_BYTES = 2**18
-_BATCH_DOCUMENTS = 64
-_PDF_WEIGHT = 16
-#: So many batches a process are under way at most: one that is read, and some that wait.
-_AHEAD = 3
 _WHOLE = "whole ARKs"
 
 Part = ArchiveMember | Document
@@ -101,11 +92,9 @@ class TwoPasses(Generic[R]):
         read: Callable[[Sequence[Part]], list[DocumentSummary]] | None = None,
     ) -> None:
         self._render = render
-        self._read_batch = read or read_batch
-        self._executor = WorkerExecutor(jobs, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
-        self._is_inline = True
-        """Whether so little was read that no process was started for it."""
-        self._ahead: deque[tuple[list[Part], Future[list[DocumentSummary]] | None]] = deque()
+        self._executor = document_executor(jobs)
+        self._reading = BatchReading(self._executor, read or read_batch, _failed, stays_here=_is_little)
+        self._is_ended = False
         self._ready: deque[DocumentSummary] = deque()
         self._evidence: Evidence | None = None
 
@@ -115,7 +104,7 @@ class TwoPasses(Generic[R]):
     @property
     def has_started(self) -> bool:
         """True if there was so much to read that other processes were started."""
-        return not self._is_inline
+        return self._reading.has_started
 
     def __exit__(self, *_: object) -> None:
         self._executor.shutdown(cancel_futures=True)
@@ -151,7 +140,7 @@ class TwoPasses(Generic[R]):
                 for summary in self._read_already():
                     keep(summary)
                 self._executor.shutdown(cancel_futures=True)  # what is under way there is not waited for
-                self._is_inline = True
+                self._is_ended = True
             pickles = (_at(kept, at, size) for _, at, size in read)
             values = self._decided(pickles, frozenset(whole))
             for (summary, _, _), value in zip(read, values, strict=True):
@@ -162,69 +151,29 @@ class TwoPasses(Generic[R]):
     # -- the first pass
 
     def _read(self, parts: Iterable[Part]) -> Iterator[DocumentSummary]:
-        ahead = self._ahead
-        for batch in _batches(parts, _weight):
-            ahead.append((batch, self._begun(batch)))
-            while ahead and (len(ahead) > self._executor.jobs * _AHEAD or _is_done(ahead[0][1])):
-                yield from self._next()
-        while ahead:
-            yield from self._next()
-
-    def _next(self) -> Iterator[DocumentSummary]:
-        """The summaries of the batch that is next; each leaves `_ready` as it is given, so that none is given twice."""
-        self._ready.extend(self._summaries(*self._ahead[0]))
-        self._ahead.popleft()
-        while self._ready:
-            yield self._ready.popleft()
+        for summaries in self._reading.results(parts, part_weight):
+            self._ready.extend(summaries)
+            while self._ready:
+                yield self._ready.popleft()  # not later, so that none is given twice
 
     def _read_already(self) -> Iterator[DocumentSummary]:
         """The summaries that are there, and were not given yet, when the reading has been interrupted."""
         yield from self._ready
-        for _, begun in self._ahead:
-            if begun is None or not begun.done() or begun.exception() is not None:
-                return
-            yield from begun.result()
-
-    def _begun(self, batch: list[Part]) -> Future[list[DocumentSummary]] | None:
-        """The reading of a batch in another process; None where it is not worth one."""
-        members = [part for part in batch if isinstance(part, ArchiveMember)]
-        is_little = self._is_inline and sum(map(_weight, batch)) < _BATCH_BYTES and len(batch) < _BATCH_DOCUMENTS
-        if not members or (is_little and all(may_stay_inline(each) for each in members)):
-            return None
-        self._is_inline = False
-        return self._executor.submit(self._read_batch, batch)
-
-    def _summaries(self, batch: list[Part], begun: Future[list[DocumentSummary]] | None) -> list[DocumentSummary]:
-        """The summaries of a batch. Where a process ended over it, each of its parts is read in one of its own."""
-        if begun is None:
-            return read_batch(batch)
-        try:
-            return begun.result()
-        except WorkerError as failure:
-            match batch:
-                case [ArchiveMember() as member]:
-                    extraction = failed_extraction(failure, member.media_type)
-                    return [DocumentSummary.of(Document.of(member.name, extraction_of_member(extraction, member)))]
-                case [part]:
-                    return read_batch([part])
-        each_alone = [([part], self._begun_alone(part)) for part in batch]
-        return [summary for part, reading in each_alone for summary in self._summaries(part, reading)]
-
-    def _begun_alone(self, part: Part) -> Future[list[DocumentSummary]]:
-        return self._executor.submit(self._read_batch, [part])
+        for summaries in self._reading.finished():
+            yield from summaries
 
     # -- the second pass
 
     def _decided(self, pickles: Iterator[bytes], whole: frozenset[Ark]) -> Iterator[R]:
-        if self._is_inline:
-            for batch in _batches(pickles, len):
+        if self._is_ended or not self._reading.has_started:
+            for batch in batches(pickles, len):
                 yield from self._decided_here(batch, whole)
             return
         self._executor.share(_WHOLE, whole)
         ahead: deque[tuple[list[bytes], Future[list[R]]]] = deque()
-        for batch in _batches(pickles, len):
+        for batch in batches(pickles, len):
             ahead.append((batch, self._executor.submit(decide_batch, batch, self._render)))
-            if len(ahead) > self._executor.jobs * _AHEAD:
+            if len(ahead) > self._executor.jobs * AHEAD:
                 yield from self._values(*ahead.popleft(), whole)
         while ahead:
             yield from self._values(*ahead.popleft(), whole)
@@ -242,14 +191,25 @@ class TwoPasses(Generic[R]):
 
 def read_batch(parts: Sequence[Part]) -> list[DocumentSummary]:
     """Return the summary of each of *parts*; a document that takes too long is read as far as it was."""
-    return [DocumentSummary.of(part if isinstance(part, Document) else _document(part)) for part in parts]
+    return [
+        DocumentSummary.of(part if isinstance(part, Document) else Document.of(part.name, extraction_in_time(part)))
+        for part in parts
+    ]
 
 
-def _document(member: ArchiveMember) -> Document:
-    extraction = extract_in_time(
-        member.data, cpu_s=READING_CPU_S, media_type=member.media_type, name=member.path, charset=member.charset
-    )
-    return Document.of(member.name, extraction_of_member(extraction, member))
+def _failed(part: Part, failure: WorkerError) -> DocumentSummary:
+    """The summary of a document whose process ended."""
+    if isinstance(part, ArchiveMember):
+        extraction = extraction_of_member(failed_extraction(failure, part.media_type), part)
+        part = Document.of(part.name, extraction)
+    return DocumentSummary.of(part)
+
+
+def _is_little(batch: Sequence[Part]) -> bool:
+    """Return whether a batch is not worth a process: it is not full, and nothing in it may crash its parser."""
+    if sum(map(part_weight, batch)) >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
+        return False
+    return all(isinstance(part, Document) or may_stay_inline(part) for part in batch)
 
 
 #: The evidence of the ARKs that this process shares, made once.
@@ -267,30 +227,6 @@ def decide_batch(pickles: Sequence[bytes], render: Callable[[Document], R]) -> l
 
 def _rendered(pickles: Sequence[bytes], evidence: Evidence, render: Callable[[Document], R]) -> list[R]:
     return [render(pickle.loads(each).decided_on(evidence)) for each in pickles]
-
-
-def _batches(items: Iterable[T], weight: Callable[[T], int]) -> Iterator[list[T]]:
-    """Return *items* in lists that are full, but for the last one."""
-    batch: list[T] = []
-    total = 0
-    for item in items:
-        batch.append(item)
-        total += weight(item)
-        if total >= _BATCH_BYTES or len(batch) >= _BATCH_DOCUMENTS:
-            yield batch
-            batch, total = [], 0
-    if batch:
-        yield batch
-
-
-def _weight(part: Part) -> int:
-    if isinstance(part, Document):
-        return 0
-    return len(part.data) * (_PDF_WEIGHT if b"%PDF-" in part.data[:1024] else 1)
-
-
-def _is_done(future: Future[R] | None) -> bool:
-    return future is None or future.done()
 
 
 def _at(kept: IO[bytes], at: int, size: int) -> bytes:

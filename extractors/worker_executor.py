@@ -51,6 +51,9 @@ class WorkerExecutor(Executor):
         self._values = {**self._values, name: value}
         self._version = next(self._versions)
 
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.shutdown(cancel_futures=kind is not None)
+
     def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
         """Run an importable function in one of the processes. What it takes and returns is pickled."""
         return self._threads.submit(self._call, fn, args, kwargs)

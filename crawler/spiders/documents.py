@@ -24,6 +24,7 @@ from crawler.crawl_requests import CrawlRequest, Outlinks, RequestKind, outlinks
 from crawler.document_reading import DocumentReader, DocumentSource, Row, now, source_record
 from crawler.items import Citation, citations
 from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
+from crawler.read_ahead import ReadAhead
 from crawler.resolving import SUCCESSES
 from crawler.sources.canonical import same_document
 from crawler.sources.gate import Passed
@@ -41,6 +42,7 @@ from crawler.wire.middlewares import chain_of
 from extractors.document_model import Finding
 from extractors.folders import document_name
 from extractors.isolated import DocumentWorker
+from extractors.worker_executor import WorkerExecutor
 
 logger = logging.getLogger(__name__)
 
@@ -87,6 +89,7 @@ class DocumentsSpider(AuditSpider):
         resolver: str,
         worker: DocumentWorker,
         source_worker: SourceWorker,
+        executor: WorkerExecutor | None = None,
         patience: Patience | None = None,
         **kwargs: Any,
     ) -> None:
@@ -97,6 +100,8 @@ class DocumentsSpider(AuditSpider):
         """Those that the user has named themselves, so that what they list is asked for."""
         self._gate = plan.gate()
         self._reader = DocumentReader(worker, resolver=resolver, scope=plan.scope)
+        self._file_reader = DocumentReader(worker, resolver=resolver, scope=plan.scope, executor=executor)
+        self._reading: ReadAhead[Request | DocumentRecord] = ReadAhead(executor.jobs + 1 if executor else 1)
         self._sources = SourceReader(source_worker, plan.selection)
         self._patience = patience or Patience()
         self._sitemaps: dict[str, Sequence[str]] = {}
@@ -134,13 +139,22 @@ class DocumentsSpider(AuditSpider):
         self._gate.remember_listed(self.frontier.listed())
         self.frontier.add(map(CrawlRequest.to_file, self._files))
         self.frontier.add(self._plan.seeds())
+        async for each in self._reading.items(self._hand_out()):
+            yield each
+        self._tell_of_limit()
+
+    async def _hand_out(self) -> None:
+        """Have what the feed hands out asked for, or read; several files at a time, where they have processes."""
         async for entry in self.feed.entries():
             if entry.crawl_request.kind is RequestKind.FILE:
-                async for record in self._file_records(entry.crawl_request.url):
-                    yield record
+                await self._reading.begin(self._file_records(entry.crawl_request.url))
+                self.feed.answered(entry.crawl_request.canonical)
             else:
-                yield self._request(entry.crawl_request)
-        self._tell_of_limit()
+                await self._reading.put(self._request(entry.crawl_request))
+        await self._reading.end()
+
+    def _is_idle(self) -> bool:
+        return not self._reading.is_reading and super()._is_idle()
 
     def outcome_of_lost(self, entry: FrontierEntry) -> DocumentRecord:
         crawl_request, finding = entry.crawl_request, Finding("no-outcome", "it was asked for, and nothing came of it")
@@ -338,7 +352,7 @@ class DocumentsSpider(AuditSpider):
         path = self._files.get(name, Path(name))
         try:
             with path.open("rb") as stream:
-                async for row in self._reader.rows(DocumentSource(name, stream, path.name)):
+                async for row in self._file_reader.rows(DocumentSource(name, stream, path.name)):
                     passed = Passed() if row.is_member else await self._requests_of_file(path, name)
                     yield row.record if row.is_member else _led(row.record, passed, name)
         except OSError as problem:
