@@ -32,7 +32,13 @@ _NEEDED: Final = (
     "DOWNLOAD_DELAY_JITTER",
 )
 #: Settings that the project may have otherwise.
-_WANTED: Final = ("ROBOTSTXT_OBEY", "TWISTED_DNS_RESOLVER", "DOWNLOAD_FAIL_ON_DATALOSS")
+_WANTED: Final = (
+    "ROBOTSTXT_OBEY",
+    "TWISTED_DNS_RESOLVER",
+    "DOWNLOAD_FAIL_ON_DATALOSS",
+    "DOWNLOAD_MAXSIZE",
+    "DOWNLOAD_WARNSIZE",
+)
 #: Scrapy's middlewares in whose place others come: that for robots.txt, redirects and compressed bodies.
 _REPLACED: Final = (
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware",

@@ -64,6 +64,8 @@ class Library:
                 return reply(body=pdf("ark:/12148/bpt6k107371t")[0].decode("latin-1"), media_type="application/pdf")
             case "/ark:/12x45/x5?" | "/ark:/12x45/x5??":
                 return reply(body="<p>It was asked.")
+            case "/long":
+                return reply(body="<p>See ark:/12148/bpt6k107371t", Content_Length="9" * 23)
         return reply("404 Not Found")
 
 
@@ -130,6 +132,11 @@ def test_the_middleware_alone_finds_arks_with_scrapys_own_requests(library: Libr
 def test_the_add_on_alone_adds_no_items(library: Library, tmp_path: Path) -> None:
     items, _ = crawl(library, tmp_path, f"http://{HOST}/new", **ADDON)
     assert [list(item) for item in items] == [["url", "hops"]]
+
+
+def test_a_length_beyond_all_measure_costs_no_answer(library: Library, tmp_path: Path) -> None:
+    items, _ = crawl(library, tmp_path, f"http://{HOST}/long", **ADDON)
+    assert [item["hops"] for item in items] == [[[f"http://{HOST}/long", 200]]]
 
 
 def test_a_project_that_does_not_obey_robots_is_left_to_itself(library: Library, tmp_path: Path) -> None:
