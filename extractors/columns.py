@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from extractors.mentions.labels import label_colons
+from extractors.mentions.labels import LabelSigns
 
 #: Labels as they are written nearly always.
 _LABELS = frozenset(("ark:", "ARK:", "Ark:"))
@@ -80,12 +80,15 @@ class TextColumn:
         return " " * self.left + cell + " " * (len(line) - right)
 
 
-def columns_of(text: str) -> list[TextColumn]:
-    """Return the columns of *text* in which an ARK may go on, in order; none where it runs over its whole width."""
+def columns_of(text: str, signs: Iterable[int] | None = None) -> list[TextColumn]:
+    """Return the columns of *text* in which an ARK may go on, in order; none where it runs over its whole width.
+
+    *signs* are those of labels in it, where they are known.
+    """
     failed = 0
     found: list[TextColumn] = []
     floors: dict[tuple[int, int | None], int] = {}  # a column that goes on begins where it was left
-    for start, line, label in _labelled_lines(text):
+    for start, line, label in _labelled_lines(text, LabelSigns(text) if signs is None else signs):
         if found and found[-1].holds(start + label):
             continue
         word = max(line.rfind(" ", 0, label), line.rfind("|", 0, label)) + 1
@@ -109,16 +112,16 @@ def columns_of(text: str) -> list[TextColumn]:
     return found
 
 
-def _labelled_lines(text: str) -> Iterator[tuple[int, str, int]]:
+def _labelled_lines(text: str, signs: Iterable[int]) -> Iterator[tuple[int, str, int]]:
     """Yield for each label in a line of usual length where the line begins, the line, and where in it the label is.
 
     Only lines that may have columns: with two blanks or a bar, without tabulators.
     """
     start, end, may_have_columns = 0, -1, False
     line = ""
-    for colon in label_colons(text):
-        at = colon - _LETTERS
-        if text[at : colon + 1] not in _LABELS:
+    for sign in signs:
+        at = sign - _LETTERS
+        if at < 0 or text[at : sign + 1] not in _LABELS:
             continue
         if at >= end:
             start = text.rfind("\n", max(end, 0), at) + 1 or max(end + 1, 0)

@@ -19,7 +19,7 @@ from extractors.frozen import quickly_made
 from extractors.gutters import masked
 from extractors.mentions.clean import clean_mention, clean_value, has_hints, is_no_label, may_hide_label
 from extractors.mentions.forward import Reader
-from extractors.mentions.labels import label_signs
+from extractors.mentions.labels import LabelSigns, label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
 from extractors.repair import ODD_BLANK, UNSPACED, offset_map
 from extractors.wraps.cutting import cutting_of
@@ -85,10 +85,11 @@ def scan(
         yield from read_block(block, evidence, linked or {})
         return
     text = masked(block.text)
-    columns = [] if block.page is not None or block.anchors else columns_of(text)
+    signs = LabelSigns(text)
+    columns = [] if block.page is not None or block.anchors else columns_of(text, signs)
     seen = block if text == block.text else replace(block, text=text)
     if not columns:
-        found = read_block(seen, evidence, linked or {})
+        found = read_block(seen, evidence, linked or {}, signs)
     else:
         found = iter(_once(sorted(_scan_columns(seen, columns, evidence), key=_start)))
     if text == block.text:
@@ -132,8 +133,13 @@ def _start(found: Mention | NamespaceMention) -> int:
     return found.spans[0][0] if isinstance(found, Mention) else found.span[0]
 
 
-def read_block(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> Iterator[Mention | NamespaceMention]:
-    """Yield what stands in *block*: clean ARKs read by one pattern, and all else step by step."""
+def read_block(
+    block: Block, evidence: Evidence, linked: Mapping[int, Ark], signs: Iterable[int] | None = None
+) -> Iterator[Mention | NamespaceMention]:
+    """Yield what stands in *block*: clean ARKs read by one pattern, and all else step by step.
+
+    *signs* are those of labels in its text, where they are known.
+    """
     value = clean_value(block, evidence.zones)
     if value is not None:
         yield value
@@ -141,7 +147,7 @@ def read_block(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> I
     text = block.text
     may_hide = None
     read_up_to = 0
-    for region in _regions(text):
+    for region in _regions(text, label_signs(text) if signs is None else signs):
         if may_hide is None:
             may_hide = has_hints(text)
         clean = None
@@ -157,7 +163,7 @@ def read_block(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> I
 def read_fully(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> Iterator[Mention | NamespaceMention]:
     """Yield what stands in *block*, all of it read step by step: what `read_block` gives, and is held against."""
     read_up_to = 0
-    for region in _regions(block.text):
+    for region in _regions(block.text, label_signs(block.text)):
         read_up_to = yield from _read(block, region, read_up_to, evidence, linked, patterns=False)
         read_up_to = max(read_up_to, region.signs[-1])
 
@@ -248,20 +254,20 @@ class _Region:
         return _Region(max(0, label_at - _LONG_BEFORE_CHARS), label_at + 2 * room, self.signs, self.next_sign)
 
 
-def _regions(text: str) -> Iterator[_Region]:
-    """The stretches in which labels may stand, in order; they may overlap."""
+def _regions(text: str, signs: Iterable[int]) -> Iterator[_Region]:
+    """The stretches around *signs* in which labels may stand, in order; they may overlap."""
     start = last = -1
-    signs: list[int] = []
-    for sign in label_signs(text):
+    near: list[int] = []
+    for sign in signs:
         if start >= 0 and sign - last < _BEHIND_CHARS and sign - start < _MOST_REGION_CHARS:
             last = sign
-            signs.append(sign)
+            near.append(sign)
             continue
         if start >= 0:
-            yield _Region(start, min(len(text), last + _BEHIND_CHARS), signs, sign)
-        start, last, signs = _region_start(text, sign), sign, [sign]
+            yield _Region(start, min(len(text), last + _BEHIND_CHARS), near, sign)
+        start, last, near = _region_start(text, sign), sign, [sign]
     if start >= 0:
-        yield _Region(start, min(len(text), last + _BEHIND_CHARS), signs, len(text))
+        yield _Region(start, min(len(text), last + _BEHIND_CHARS), near, len(text))
 
 
 def _region_start(text: str, sign: int) -> int:

@@ -40,7 +40,7 @@ def masked(text: str) -> str:
     >>> masked("".join(f"{number:3} ark:/{number}\\n" for number in range(1, 8)))[:19]
     '    ark:/1\\n    ark:'
     """
-    if text.count("\n") < FEWEST - 1:  # one number a line
+    if len(text) < _SAMPLE_CHARS and text.count("\n") < FEWEST - 1:  # one number a line
         return text
     for pattern in (_LEFT, _RIGHT):
         if not all(_is_dense(pattern, text, start) for start in (0, max(0, len(text) // 2 - _SAMPLE_CHARS // 2))):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from heapq import merge
+from itertools import islice
 
 #: Before the colon of a label stands a k, or something that is neither letter nor digit (``ark :``, ``k&shy;:``); an o
 #: in ``info:ark/``.
@@ -28,6 +29,7 @@ _RARE_SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
 _SAMPLE_CHARS = 2**16
 #: From so many colons in a sample, `re` is faster than a loop over `str.find`.
 _DENSE = 150
+_MOST_KEPT = 2**18
 
 
 def label_signs(text: str) -> Iterator[int]:
@@ -37,11 +39,26 @@ def label_signs(text: str) -> Iterator[int]:
     [22, 44]
     """
     rare = [_found(text, sign, pattern) for sign, pattern in _RARE_SIGNS if sign in text]
-    return merge(label_colons(text), *rare) if rare else label_colons(text)
+    return merge(_colons(text), *rare) if rare else _colons(text)
 
 
-def label_colons(text: str) -> Iterator[int]:
-    """Offsets in *text*, in order, of those of its `label_signs` that are colons."""
+class LabelSigns:
+    """The `label_signs` of a text, to be gone through again: kept, unless they are very many.
+
+    >>> signs = LabelSigns("Note: at 12:30 the ark:/12148/btv1b8")
+    >>> list(signs), list(signs)
+    ([22], [22])
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._kept = list(islice(label_signs(text), _MOST_KEPT))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._kept) if len(self._kept) < _MOST_KEPT else label_signs(self._text)
+
+
+def _colons(text: str) -> Iterator[int]:
     if text.count(":", 0, _SAMPLE_CHARS) > _DENSE:
         return (found.start() for found in _COLON.finditer(text) if _may_end_label(text, found.start()))
     return _sparse_colons(text)
