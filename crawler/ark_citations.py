@@ -14,7 +14,6 @@ from scrapy import signals
 
 from crawler.document_reading import DocumentReader, DocumentSource
 from crawler.items import citations
-from crawler.scope import Scope
 from crawler.wire.middlewares import chain_of
 from extractors.formats import parse_content_type
 from extractors.isolated import document_worker
@@ -38,7 +37,7 @@ class ArkCitations:
         self._crawler = crawler
         self._worker = document_worker()
         resolver = crawler.settings.get("ARKAUDIT_RESOLVER") or RESOLVER
-        self._reader = DocumentReader(self._worker, resolver=resolver, scope=Scope.of(()))
+        self._reader = DocumentReader(self._worker, resolver=resolver)
         crawler.signals.connect(self._worker.close, signal=signals.engine_stopped)
 
     @classmethod

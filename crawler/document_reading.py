@@ -14,9 +14,8 @@ from urllib.parse import urljoin
 
 from crawler.observations import CitedMention, DocumentOutcome, DocumentRecord, Hop
 from crawler.resolving import request_url
-from crawler.scope import Scope
 from crawler.wire.flags import STOPPED, incomplete
-from extractors.archives.members import INSIDE, ArchiveMember
+from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members
 from extractors.batches import BatchReading, part_weight
 from extractors.document_model import NOTHING_READ, Finding, Role
@@ -66,13 +65,10 @@ class Row:
 class DocumentReader:
     """Makes rows of documents; each is read when its row is asked for."""
 
-    def __init__(
-        self, worker: DocumentWorker, *, resolver: str, scope: Scope, executor: WorkerExecutor | None = None
-    ) -> None:
+    def __init__(self, worker: DocumentWorker, *, resolver: str, executor: WorkerExecutor | None = None) -> None:
         self._worker = worker
         self._executor = executor
         self._resolver = resolver
-        self._scope = scope
 
     async def rows(self, source: DocumentSource) -> AsyncIterator[Row]:
         """The row about a document; about an archive, one for each document in it and then its own.
@@ -141,7 +137,7 @@ class DocumentReader:
         not_whole = _not_whole(source, member.size) if is_own else ()
         findings = (*(each for each in extraction.findings if not not_whole or each.kind != "empty"), *not_whole)
         return DocumentRecord(
-            url=self._name(source, member),
+            url=member.name,
             found_on=source.found_on if is_own else source.name,
             fetched_at=at,
             outcome=_outcome(findings, is_read=bool(extraction.mentions), size=member.size),
@@ -159,11 +155,6 @@ class DocumentReader:
         unresolved = {each.index: each for each in member.extraction.unresolved}
         for index, (mention, own) in enumerate(zip(member.extraction.mentions, member.resolvers, strict=True)):
             yield CitedMention(mention, self._request_url(mention, own), unresolved.get(index))
-
-    def _name(self, source: DocumentSource, member: MemberReading) -> str:
-        """The name of a row. A page that this crawl may fetch itself has the one that an archived page would have."""
-        may_be_fetched = member.url is not None and self._scope.holds(member.url)
-        return f"{source.name}{INSIDE}{member.name}" if may_be_fetched else member.name
 
     def _request_url(self, mention: Mention, own: str | None) -> str:
         """The URL that asks for the object of a mention; *own* is its page, where a relative link means that."""

@@ -36,7 +36,7 @@ class ReadAhead(Generic[T]):
 
     def __init__(self, most: int) -> None:
         self._slots = asyncio.Semaphore(most)
-        self._out: asyncio.Queue[_Item[T] | _End] = asyncio.Queue(maxsize=1)
+        self._out: asyncio.Queue[_Given[T] | _End] = asyncio.Queue(maxsize=1)
         self._last = asyncio.Event()
         self._last.set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -56,7 +56,7 @@ class ReadAhead(Generic[T]):
 
     async def put(self, item: T) -> None:
         """Let *item* come out now, before what the iterators give next."""
-        await self._out.put(_Item(item))
+        await self._out.put(_Given(item))
 
     async def end(self) -> None:
         """Wait until all iterators are at their ends; nothing is begun any more."""
@@ -69,7 +69,7 @@ class ReadAhead(Generic[T]):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         try:
-            while isinstance(found := await self._out.get(), _Item):
+            while isinstance(found := await self._out.get(), _Given):
                 yield found.value
             if found.failure is not None:
                 raise found.failure
@@ -104,11 +104,11 @@ class ReadAhead(Generic[T]):
 
     async def _put_all(self, waiting: deque[T]) -> None:
         while waiting:
-            await self._out.put(_Item(waiting.popleft()))
+            await self._out.put(_Given(waiting.popleft()))
 
 
 @dataclass(frozen=True, slots=True)
-class _Item(Generic[T]):
+class _Given(Generic[T]):
     value: T
 
 

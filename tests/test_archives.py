@@ -261,7 +261,7 @@ def numbers(data: bytes) -> tuple[list[int], list[str]]:
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress, zstd.compress], ids=["plain", "gzip", "zstd"])
-def test_each_successful_response_is_a_document_by_its_uri(compress) -> None:
+def test_each_successful_response_is_a_document_by_its_archive_and_uri(compress) -> None:
     kinds = [b"warcinfo", b"request", b"metadata", b"revisit", b"continuation"]
     others = [record(number, kind=kind) for number, kind in enumerate(kinds)]
     missing = record(8, http=b"HTTP/1.1 404 Not Found\r\n\r\n")
@@ -270,7 +270,8 @@ def test_each_successful_response_is_a_document_by_its_uri(compress) -> None:
     data = b"".join(map(compress, [*others, record(11), missing, picture, dns, record(12)]))
     found = [each for each in members(io.BytesIO(data), name="a.warc") if isinstance(each, ArchiveMember)]
     assert [(each.name, each.url, each.media_type, each.charset) for each in found] == [
-        (f"http://x.example/{number}", f"http://x.example/{number}", "text/html", "iso-8859-1") for number in (11, 12)
+        (f"a.warc!/http://x.example/{number}", f"http://x.example/{number}", "text/html", "iso-8859-1")
+        for number in (11, 12)
     ]
     assert found[0].data == b"<p>11 " + ARK
     assert read(data, "a.warc")[1] == ["members-skipped"] * 3
@@ -281,18 +282,18 @@ def test_texts_and_resources_are_documents_without_http() -> None:
     file = record(2, kind=b"resource", media_type=b"text/html", http=b"", body=ARK, uri=b"<file:///a.html>")
     found = [each for each in members(io.BytesIO(text + file), name="a.wet") if isinstance(each, ArchiveMember)]
     assert [(each.name, each.url, each.media_type, each.data) for each in found] == [
-        ("http://x.example/1", "http://x.example/1", "text/plain", ARK),
-        ("file:///a.html", None, "text/html", ARK),
+        ("a.wet!/http://x.example/1", "http://x.example/1", "text/plain", ARK),
+        ("a.wet!/file:///a.html", None, "text/html", ARK),
     ]
 
 
 def test_a_page_that_was_archived_twice_is_two_documents() -> None:
     data = record(1) + record(1, body=b"changed") + record(2) + record(1, body=b"again")
     assert list(read(data, "a.warc")[0]) == [
-        "http://x.example/1",
-        "http://x.example/1 (2)",
-        "http://x.example/2",
-        "http://x.example/1 (3)",
+        "a.warc!/http://x.example/1",
+        "a.warc!/http://x.example/1 (2)",
+        "a.warc!/http://x.example/2",
+        "a.warc!/http://x.example/1 (3)",
     ]
 
 
@@ -324,16 +325,16 @@ CHUNKED = b"Transfer-Encoding: chunked\r\n"
     ],
 )
 def test_a_body_is_read_as_it_was_meant(fields: bytes, body: bytes) -> None:
-    assert read(record(1, fields=fields, body=body), "a.warc") == ({"http://x.example/1": ARK}, [])
+    assert read(record(1, fields=fields, body=body), "a.warc") == ({"a.warc!/http://x.example/1": ARK}, [])
 
 
 def test_an_archive_inside_of_a_web_archive_is_named_by_both() -> None:
     inner = record(1, body=zip_of({"b.html": ARK}), uri=b"http://x.example/a.zip")
     outer = record(2, http=b"", kind=b"resource", media_type=b"application/warc", body=record(3) * 2)
     assert list(read(inner + outer, "a.warc")[0]) == [
-        "http://x.example/a.zip!/b.html",
-        "http://x.example/3",
-        "http://x.example/3 (2)",
+        "a.warc!/http://x.example/a.zip!/b.html",
+        "a.warc!/http://x.example/2!/http://x.example/3",
+        "a.warc!/http://x.example/2!/http://x.example/3 (2)",
     ]
 
 

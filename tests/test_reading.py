@@ -9,6 +9,8 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from extractors.archives.members import ArchiveMember
 from extractors.documents import Document, LocalDocuments
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
@@ -54,7 +56,7 @@ def test_extract_reads_the_archives_in_a_folder(tmp_path: Path) -> None:
         ("p", "ark:12148/btv1b3"),
         ("c.txt", "ark:12148/btv1b4"),
     ]
-    assert json_lines(done.stdout)[2]["document"] == "http://x.example/p"
+    assert json_lines(done.stdout)[2]["document"] == f"{tmp_path}/b.warc.gz!/http://x.example/p"
     found = {Path(row["document"]).name: row["kind"] for row in json_lines((tmp_path / "findings.jsonl").read_text())}
     assert found == {"a.zip": "members-skipped", "c.txt": "damaged"}
 
@@ -128,12 +130,32 @@ def test_a_relative_link_in_a_web_archive_is_asked_where_its_page_was(tmp_path: 
         assert server.targets == ["/a.warc.gz"]
         url = f"{server.url}/a.warc.gz"
     assert rows(tmp_path / "a.db", "select url from document order by document_id") == [
-        ("http://gallica.example/p",),
-        (f"{url}!/{server.url}/page",),  # this crawl might fetch that page itself
+        (f"{url}!/http://gallica.example/p",),
+        (f"{url}!/{server.url}/page",),
         (url,),
     ]
     asked = rows(tmp_path / "a.db", "select request_url from mention order by mention_id")
     assert asked == [("http://gallica.example/ark:/12148/btv1b1",), ("https://n2t.net/ark:/12148/btv1b2",)]
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_captures_of_one_page_in_two_archives_are_two_documents(names: tuple[str, str], tmp_path: Path) -> None:
+    first, second = (tmp_path / f"{name}.warc.gz" for name in names)
+    first.write_bytes(warc_of({"http://x.example/p": "ark:/12148/btv1b1 and ark:/12148/btv1b2"}))
+    second.write_bytes(warc_of({"http://x.example/p": "ark:/12148/btv1b2 and ark:/12148/btv1b3"}))
+    run_command("crawl", "--store", tmp_path / "a.db", tmp_path / "a.warc.gz", tmp_path / "b.warc.gz")
+    cited = rows(
+        tmp_path / "a.db",
+        "select url, as_written from mention join document using (document_id) order by url, ordinal",
+    )
+    assert cited == sorted(
+        [
+            (f"{first}!/http://x.example/p", "ark:/12148/btv1b1"),
+            (f"{first}!/http://x.example/p", "ark:/12148/btv1b2"),
+            (f"{second}!/http://x.example/p", "ark:/12148/btv1b2"),
+            (f"{second}!/http://x.example/p", "ark:/12148/btv1b3"),
+        ]
+    )
 
 
 def test_an_archive_that_is_none_is_unreadable_and_its_neighbours_are_not(tmp_path: Path) -> None:

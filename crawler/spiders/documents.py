@@ -99,8 +99,8 @@ class DocumentsSpider(AuditSpider):
         self._source_files = frozenset(source_files)
         """Those that the user has named themselves, so that what they list is asked for."""
         self._gate = plan.gate()
-        self._reader = DocumentReader(worker, resolver=resolver, scope=plan.scope)
-        self._file_reader = DocumentReader(worker, resolver=resolver, scope=plan.scope, executor=executor)
+        self._reader = DocumentReader(worker, resolver=resolver)
+        self._file_reader = DocumentReader(worker, resolver=resolver, executor=executor)
         self._reading: ReadAhead[Request | DocumentRecord] = ReadAhead(executor.jobs + 1 if executor else 1)
         self._sources = SourceReader(source_worker, plan.selection)
         self._patience = patience or Patience()

@@ -94,7 +94,7 @@ class ArchiveMember:
     """A document that was in an archive; `findings` are about it alone."""
 
     name: str
-    """``a.zip!/folder/b.html``; the target URI for a document of a web archive. Each once."""
+    """``a.zip!/folder/b.html``, ``a.warc!/http://b.example/c``. Each once."""
     path: str
     """A name whose ending may tell the format."""
     data: bytes = field(default=b"", repr=False)

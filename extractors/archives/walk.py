@@ -276,7 +276,7 @@ def _is_package(archive: BinaryIO, listed: Sequence[ZipInfo] | None) -> bool:
 
 
 def _page(record: warc.WarcRecord, found: warc.Payload, about: ArchiveMember) -> ArchiveMember:
-    """A document of a web archive, by its target URI."""
+    """A document of a web archive, by this archive and its target URI: others may hold a capture of it as well."""
     uri = record.uri
     findings = []
     if record.is_cut:
@@ -285,7 +285,7 @@ def _page(record: warc.WarcRecord, found: warc.Payload, about: ArchiveMember) ->
         findings.append(Finding("damaged", record.damage))
     if truncated := record.fields.get("warc-truncated"):
         findings.append(Finding("size-limit", f"only its beginning was archived ({truncated})"))
-    name = uri or f"{about.name}{INSIDE}{record.fields.get('warc-record-id', '')}"
+    name = f"{about.name}{INSIDE}{uri or record.fields.get('warc-record-id', '')}"
     is_web = uri.lower().startswith(("http://", "https://"))
     return ArchiveMember(
         name,
