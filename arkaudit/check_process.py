@@ -123,15 +123,16 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     from extractors.mentions.mention import Mention
 
     asked: Sequence[str] = request["asked"]
-    for text in asked:
-        if not isinstance(found := mention_in(text), Mention):
-            return NotAnArk(f"{text[:_MOST_SAID]!r} {found}")
+    found = [mention_in(text) for text in asked]
+    for text, each in zip(asked, found, strict=True):
+        if not isinstance(each, Mention):
+            return NotAnArk(f"{text[:_MOST_SAID]!r} {each}")
     path, store = request["config"], request["store"]
     try:
         config = load(path and Path(path), request["settings"])
         console = Console(stderr=True, quiet=not request["progress"])
         start(config, lambda: Console(stderr=True))
-        judged = judged_lines(asked, config, store and Path(store), console=console)
+        judged = judged_lines(asked, found, config, store and Path(store), console=console)
     except (StoreError, UserMistake) as problem:
         return type(problem)(str(problem))
     if judged.was_interrupted:

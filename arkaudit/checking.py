@@ -63,7 +63,8 @@ def checked(
     `extractors.errors.UserMistake` for a command that contradicts the check that it is to go on with, or that names no
     ARK at all.
     """
-    judged = judged_lines(asked, config, store_file, explain=explain, resume=resume, console=console)
+    found = _mentions_of(asked)
+    judged = judged_lines(asked, found, config, store_file, explain=explain, resume=resume, console=console)
     printed: list[dict[str, Any]] = []
     raised: list[str] = []
     for text, verdict in zip(asked, judged.verdicts, strict=True):
@@ -90,6 +91,7 @@ class JudgedLines:
 
 def judged_lines(
     asked: Sequence[str],
+    found: Sequence[Mention | str],
     config: Config,
     store_file: Path | None,
     *,
@@ -97,8 +99,7 @@ def judged_lines(
     resume: bool | None = None,
     console: Console,
 ) -> JudgedLines:
-    """Resolve the ARKs in the lines *asked*, and judge them; raises as `checked` does."""
-    found = _mentions_of(asked)
+    """Resolve the ARKs that were *found* in the lines *asked*, and judge them; raises as `checked` does."""
     verdicts = _Verdicts()
     was_interrupted = False
     with opened("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
