@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from crawler.observations import Verdict
     from extractors.ark import Ark
     from extractors.documents import Document, extract
-    from extractors.errors import ArkauditError
     from extractors.find import find_arks
     from extractors.mentions.mention import Mention
+    from extractors.shared_errors import ArkauditError
     from reports.frames import Frames
     from reports.load import load_report
 
@@ -47,7 +47,7 @@ __all__ = [
 
 _HOMES = {
     "Ark": "extractors.ark",
-    "ArkauditError": "extractors.errors",
+    "ArkauditError": "extractors.shared_errors",
     "Document": "extractors.documents",
     "Frames": "reports.frames",
     "Mention": "extractors.mentions.mention",

@@ -27,16 +27,16 @@ from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.seeds import Seeds
 from crawler.settling import settle_readings
-from crawler.spiders.arks import ArksSpider
-from crawler.storage.errors import StoreUnwritable
+from crawler.spiders.arks_spider import ArksSpider
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import ARKS, FrontierState
 from crawler.storage.store import FINISHED, Store
+from crawler.storage.store_errors import StoreUnwritable
 from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.ark import Ark
-from extractors.errors import RunInterrupted
 from extractors.folders import document_name
 from extractors.naan import Registry
+from extractors.shared_errors import RunInterrupted
 
 Target = tuple[Ark, str]
 
@@ -69,8 +69,8 @@ def audit(
 
     It is a new one, or goes on with the one that *decision* names. Returns the run's number; its verdicts are in the
     store, and whoever wants to has *heard* each, in the order of the targets. Raises `AuditInterrupted`, or
-    `crawler.storage.errors.StoreUnwritable`, when it could not finish; what was observed until then has been recorded,
-    and judged unless time was short, and the run can be gone on with.
+    `crawler.storage.store_errors.StoreUnwritable`, when it could not finish; what was observed until then has been
+    recorded, and judged unless time was short, and the run can be gone on with.
     """
     if config.is_anonymous and _asks_strangers(config, seeds, targets, resolve=resolve):
         say("hosts can't tell who asks: give --contact, so that an operator can write to you")

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from extractors.ark import Ark
-from extractors.errors import ArkauditError
 from extractors.normalize import NotAnArk
+from extractors.shared_errors import ArkauditError
 
 if TYPE_CHECKING:
     from crawler.observations import Verdict
@@ -118,9 +118,9 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     from arkaudit.logs import start
     from crawler.named_arks import mention_in
     from crawler.observations import Verdict
-    from crawler.storage.errors import StoreError
-    from extractors.errors import UserMistake
+    from crawler.storage.store_errors import StoreError
     from extractors.mentions.mention import Mention
+    from extractors.shared_errors import UserMistake
 
     asked: Sequence[str] = request["asked"]
     found = [mention_in(text) for text in asked]

@@ -28,8 +28,8 @@ from crawler.resolving import request_url
 from crawler.verdicts.readings import CandidateReading, readings_of_mentions
 from crawler.verdicts.verdict import unasked
 from extractors.ark import Ark
-from extractors.errors import UserMistake
 from extractors.mentions.mention import Mention
+from extractors.shared_errors import UserMistake
 
 #: Of how many lines without an ARK it is said one by one, and how much of each is repeated.
 _MOST_FAULTS, _MOST_SAID = 10, 100
@@ -59,9 +59,9 @@ def checked(
 ) -> CheckResult:
     """Resolve the ARKs in the lines *asked*; with *explain* each row explains its verdict.
 
-    A check of the same lines that did not finish is gone on with. Raises `crawler.storage.errors.StoreError`, and
-    `extractors.errors.UserMistake` for a command that contradicts the check that it is to go on with, or that names no
-    ARK at all.
+    A check of the same lines that did not finish is gone on with. Raises `crawler.storage.store_errors.StoreError`, and
+    `extractors.shared_errors.UserMistake` for a command that contradicts the check that it is to go on with, or that
+    names no ARK at all.
     """
     found = _mentions_of(asked)
     judged = judged_lines(asked, found, config, store_file, explain=explain, resume=resume, console=console)
@@ -171,7 +171,8 @@ def _targets(found: Iterable[Mention | str], config: Config) -> dict[Mention, tu
 def checked_again(
     again: Sequence[KnownArk], config: Config, store_file: Path, *, explain: bool, console: Console
 ) -> CheckResult:
-    """Resolve ARKs of a store once more, where they were asked for before. Raises `crawler.storage.errors.StoreError`.
+    """Resolve ARKs of a store once more, where they were asked for before. Raises
+    `crawler.storage.store_errors.StoreError`.
 
     What was begun for the same ARKs, and killed before anything was judged, is gone on with.
     """

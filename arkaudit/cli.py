@@ -11,7 +11,7 @@ import click
 
 from arkaudit import __version__
 from arkaudit.exits import EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, heed_signals, open_streams
-from extractors.errors import UserMistake
+from extractors.shared_errors import UserMistake
 
 #: How many more objects than before make Python look for those that nobody can reach. Its own first threshold, 700, is
 #: passed several times in each document, and so takes a tenth of a crawl's time; this many take some megabytes.

@@ -40,8 +40,8 @@ from crawler.sources.oai_pmh import Selection
 from crawler.sources.patterns import LinkPatterns
 from crawler.verdicts.closed import ClosedCollection
 from crawler.wire.credentials import Credential, Credentials, Origin, names_user, of_proxy
-from extractors.errors import UserMistake
 from extractors.normalize import NotAnArk
+from extractors.shared_errors import UserMistake
 
 HOME = "https://pypi.org/project/arkaudit/"
 

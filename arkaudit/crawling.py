@@ -15,7 +15,7 @@ from crawler.resolving import sendable
 from crawler.seeds import Seeds
 from crawler.sources.gate import Rules
 from crawler.sources.plan import CrawlPlan
-from crawler.spiders.documents import DocumentsSpider
+from crawler.spiders.documents_spider import DocumentsSpider
 from extractors.isolated import document_executor, document_worker
 
 

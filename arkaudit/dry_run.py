@@ -35,7 +35,7 @@ def tell_of_due(again: Sequence[KnownArk], config: Config) -> None:
 def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
     """Print what a run over *seeds* would ask of whom, as far as the last one in the store lets it be known.
 
-    Raises `crawler.storage.errors.StoreUnopenable`.
+    Raises `crawler.storage.store_errors.StoreUnopenable`.
     """
     from arkaudit.forecast import plan_of_crawl, tell
     from crawler.past import last_run

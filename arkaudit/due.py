@@ -13,7 +13,7 @@ from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.storage.store import Store
 from extractors.ark import Ark
-from extractors.errors import UserMistake
+from extractors.shared_errors import UserMistake
 
 
 def due_now(store_file: Path, config: Config, *, limit: int | None = None, is_dry: bool = False) -> list[KnownArk]:
@@ -21,7 +21,8 @@ def due_now(store_file: Path, config: Config, *, limit: int | None = None, is_dr
 
     What a configuration decides about status and known problems is kept in the store first, unless *is_dry*.
 
-    Raises `extractors.errors.UserMistake` where there is no store, and `crawler.storage.errors.StoreError`.
+    Raises `extractors.shared_errors.UserMistake` where there is no store, and
+    `crawler.storage.store_errors.StoreError`.
     """
     if not store_file.is_file():
         raise UserMistake(f"there is no store at {store_file}")

@@ -68,7 +68,7 @@ from crawler.politeness.throttle import NotAsked
 from crawler.registry_update import CacheUnwritable, RegistryRefused
 from crawler.resolving import BadLocation
 from crawler.sources.patterns import TooSlow
-from crawler.storage.errors import (
+from crawler.storage.store_errors import (
     NewerStore,
     NotOurStore,
     OlderStore,
@@ -81,9 +81,9 @@ from crawler.storage.errors import (
 from crawler.wire.endpoints import AddressRefused, NameNotRouted
 from crawler.wire.handlers import ProxyFailed
 from crawler.wire.names import LookUpNotBegun, NameFailure, NameNotFound, NameServerFailed, NameServerSilent
-from extractors.errors import ArkauditError, RunInterrupted, SourceUnreadable, UserMistake
 from extractors.naan_records import NotARegistry
 from extractors.normalize import MisplacedSuffix, NamespaceOnly, NotAnArk
+from extractors.shared_errors import ArkauditError, RunInterrupted, SourceUnreadable, UserMistake
 from extractors.worker import WorkerDied, WorkerError, WorkerFailed, WorkerOutOfMemory, WorkerTimeout
 from reports.exports import ReportUnwritable
 from reports.frames import StoreUnreadable, UnknownTable

@@ -127,8 +127,8 @@ def code_of(ending: BaseException) -> int:
     import click
 
     from arkaudit.output_rows import OutputClosed, OutputUnwritable
-    from crawler.storage.errors import StoreDamaged, StoreUnopenable, StoreUnwritable
-    from extractors.errors import RunInterrupted, UserMistake
+    from crawler.storage.store_errors import StoreDamaged, StoreUnopenable, StoreUnwritable
+    from extractors.shared_errors import RunInterrupted, UserMistake
     from reports.exports import ReportUnwritable
     from reports.frames import StoreUnreadable
 
@@ -155,8 +155,8 @@ def code_of(ending: BaseException) -> int:
 def end_for(failure: Exception) -> NoReturn:
     """End with the exit code of a failure that has one; anything else is a bug, and shows where it is."""
     from arkaudit.output_rows import OutputClosed, OutputUnwritable
-    from crawler.storage.errors import StoreDamaged
     from crawler.storage.soundness import damage_in_opened
+    from crawler.storage.store_errors import StoreDamaged
 
     match code_of(failure):
         case 0 as code:

@@ -14,8 +14,8 @@ from crawler.seeds import Seeds
 from extractors.archives.members import ArchiveMember, Limits
 from extractors.archives.walk import archive_kind
 from extractors.documents import Document, LocalDocuments
-from extractors.errors import RunInterrupted
 from extractors.folders import document_name
+from extractors.shared_errors import RunInterrupted
 from extractors.two_passes import Rendered, TwoPasses
 
 if TYPE_CHECKING:

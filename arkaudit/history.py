@@ -15,8 +15,8 @@ from arkaudit.exits import EXIT_FINDING, say
 from arkaudit.output_rows import whole, write
 from crawler.storage.store import bring_up_to_date
 from extractors.ark import Ark
-from extractors.errors import UserMistake
 from extractors.normalize import NotAnArk
+from extractors.shared_errors import UserMistake
 from reports.display import escaped
 from reports.life import SPARKS, Checked, Life, LifeAtUrl, life
 
@@ -24,7 +24,7 @@ from reports.life import SPARKS, Checked, Life, LifeAtUrl, life
 def show(asked: str, store_file: Path, form: str, console: Console) -> None:
     """Print the life of the ARK that is *asked* about; ends with 1 when the store has never seen it.
 
-    Raises `UserMistake`, `crawler.storage.errors.StoreUnopenable`, `reports.frames.StoreUnreadable`, and what
+    Raises `UserMistake`, `crawler.storage.store_errors.StoreUnopenable`, `reports.frames.StoreUnreadable`, and what
     `arkaudit.output_rows.write` raises.
     """
     try:

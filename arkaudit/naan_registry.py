@@ -20,9 +20,9 @@ from crawler.registry import cache_folder, load
 from crawler.registry_update import REGISTRY_URL, CacheUnwritable, RegistryRefused, update
 from crawler.seeds import Seeds
 from extractors.ark import Ark
-from extractors.errors import UserMistake
 from extractors.naan import SHARED_NAANS, Registry, RegistryEntry, naan_and_name
 from extractors.normalize import NotAnArk
+from extractors.shared_errors import UserMistake
 from reports.display import escaped
 from reports.wording import PRACTICES
 

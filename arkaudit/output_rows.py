@@ -11,8 +11,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
 from extractors.documents import Document
-from extractors.errors import ArkauditError
 from extractors.mentions.mention import Mention
+from extractors.shared_errors import ArkauditError
 from reports.display import defused, escaped, escaped_json
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from crawler.observations import DocumentOutcome
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.storage.store import bring_up_to_date
-from extractors.errors import UserMistake
+from extractors.shared_errors import UserMistake
 from reports.choosing import Choice, chosen
 from reports.exports import text_of, write_report
 from reports.formats.every import FORMATS

@@ -11,12 +11,12 @@ from sqlalchemy import Connection
 from arkaudit.exits import EXIT_FINDING, say
 from crawler.history.integrity import problems, unknown_words
 from crawler.storage.contents import unreadable_rows
-from crawler.storage.errors import StoreDamaged
 from crawler.storage.migrations import NotCopied, plain_copy
 from crawler.storage.scratch import scratch_beside
 from crawler.storage.soundness import is_damage, is_ours
 from crawler.storage.store import Store, bring_up_to_date
-from extractors.errors import UserMistake
+from crawler.storage.store_errors import StoreDamaged
+from extractors.shared_errors import UserMistake
 from reports.display import counted, escaped
 from reports.frames import read
 
@@ -53,7 +53,7 @@ def export_store(store_file: Path, out: Path) -> None:
 def import_store(other: Path, store_file: Path) -> None:
     """Bring the runs of *other* into the store; *other* itself stays as it is.
 
-    Raises `UserMistake` and `crawler.storage.errors.StoreError`.
+    Raises `UserMistake` and `crawler.storage.store_errors.StoreError`.
     """
     if not other.is_file():
         raise UserMistake(f"there is no store at {other}")

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from extractors.errors import UserMistake
+from extractors.shared_errors import UserMistake
 
 #: More than anybody writes; a file of gigabytes would be read whole.
 MOST_BYTES = 16 * 2**20

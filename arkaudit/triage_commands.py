@@ -24,7 +24,7 @@ from crawler.history import triaging
 from crawler.history.ark_status import ArkState
 from crawler.history.triage import TriageAction, TriageDecision, TriageTarget, target_of
 from crawler.storage.store import Store, bring_up_to_date
-from extractors.errors import UserMistake
+from extractors.shared_errors import UserMistake
 from reports.display import counted, escaped
 from reports.frames import read
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from crawler.observations import ChainEnd, Hop, Observation, Question, ServiceVerdict, Verdict
     from crawler.outcomes import CommitmentOutcome, DocumentOutcome, Family, MetadataOutcome, ObjectOutcome
     from crawler.resolving import request_url
-    from crawler.storage.errors import StoreError
+    from crawler.storage.store_errors import StoreError
     from extractors.ark import Ark
-    from extractors.errors import ArkauditError
+    from extractors.shared_errors import ArkauditError
 
 __all__ = [
     "Ark",
@@ -55,7 +55,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "Ark": "extractors.ark",
-        "ArkauditError": "extractors.errors",
+        "ArkauditError": "extractors.shared_errors",
         "ChainEnd": "crawler.observations",
         "CommitmentOutcome": "crawler.outcomes",
         "DocumentOutcome": "crawler.outcomes",
@@ -66,7 +66,7 @@ __getattr__, __dir__ = lazy_names(
         "Observation": "crawler.observations",
         "Question": "crawler.observations",
         "ServiceVerdict": "crawler.observations",
-        "StoreError": "crawler.storage.errors",
+        "StoreError": "crawler.storage.store_errors",
         "Verdict": "crawler.observations",
         "check": "arkaudit.check_process",  # in a process of its own, which is begun as the command is
         "request_url": "crawler.resolving",

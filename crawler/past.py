@@ -11,8 +11,8 @@ from pathlib import Path
 
 from crawler.observations import HostTraffic
 from crawler.schema import APPLICATION_ID, SCHEMA_VERSION
-from crawler.storage.errors import NewerStore, NotOurStore, OlderStore, StoreDamaged
 from crawler.storage.soundness import distrust, is_damage, is_ours, not_a_file, require_sound
+from crawler.storage.store_errors import NewerStore, NotOurStore, OlderStore, StoreDamaged
 from extractors.ark import Ark
 
 _RUNS = """
@@ -45,7 +45,7 @@ class PastRun:
 def last_run(store: Path, seeds: Sequence[str]) -> PastRun | None:
     """The newest finished crawl of just these *seeds*; None where there is none, or no store at all.
 
-    Raises `crawler.storage.errors.StoreUnopenable` for a file that is no store of this version.
+    Raises `crawler.storage.store_errors.StoreUnopenable` for a file that is no store of this version.
     """
     instead = not_a_file(store)
     if instead:

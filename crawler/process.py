@@ -20,8 +20,8 @@ from crawler.politeness.host_files import HostFiles
 from crawler.politeness.throttle import HostThrottle, install_throttle
 from crawler.registry import cache_folder
 from crawler.spiders.auditing import AuditSpider
-from crawler.storage.errors import StoreUnwritable
-from extractors.errors import RunInterrupted
+from crawler.storage.store_errors import StoreUnwritable
+from extractors.shared_errors import RunInterrupted
 
 #: Settings of the command, which reports and keeps by itself what Scrapy's extensions would.
 _OF_COMMAND = {
@@ -73,8 +73,8 @@ def run_stages(
 ) -> None:
     """Run *stages* in order, with our settings and *settings* over them; *on_start* sees each crawler first.
 
-    Raises `crawler.storage.errors.StoreUnwritable` when the store failed, and `RunInterrupted` when a signal ended the
-    run. A process can do this once. The user's own scrapy.cfg is not looked at.
+    Raises `crawler.storage.store_errors.StoreUnwritable` when the store failed, and `RunInterrupted` when a signal
+    ended the run. A process can do this once. The user's own scrapy.cfg is not looked at.
     """
     every = Settings()
     every.setmodule("crawler.settings", priority="project")

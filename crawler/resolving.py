@@ -14,9 +14,9 @@ from urllib.parse import unquote, urlsplit
 import idna
 
 from crawler.observations import ChainEnd, Observation, Question
-from extractors.errors import ArkauditError
 from extractors.find import find_arks
 from extractors.normalize import LABEL
+from extractors.shared_errors import ArkauditError
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: What succeeds by the reference algorithm (2020, 7.1.3), and 203 and 300: a list of alternatives is access too.

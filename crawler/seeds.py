@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from crawler.sources.listing import SourceKind
 from crawler.wire.credentials import masked, names_user
 from extractors.document_model import Finding
-from extractors.errors import SourceUnreadable, UserMistake
 from extractors.folders import files_in, hidden_finding
+from extractors.shared_errors import SourceUnreadable, UserMistake
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,10 @@ Settings whose names begin with ARKAUDIT are ours; the command fills them from t
 """
 
 BOT_NAME = "arkaudit"
-SPIDER_MODULES = ["crawler.spiders.arks", "crawler.spiders.documents"]  # the registry is fetched by a verb alone
+SPIDER_MODULES = [
+    "crawler.spiders.arks_spider",
+    "crawler.spiders.documents_spider",
+]  # the registry is fetched by a verb alone
 NEWSPIDER_MODULE = "crawler.spiders"
 
 # -- who we are

@@ -10,7 +10,7 @@ from scrapy.exceptions import NotConfigured
 from crawler.observations import HostTraffic, Pause
 from crawler.politeness.throttle import throttle_of
 from crawler.spiders.auditing import AuditSpider
-from crawler.storage.errors import StoreUnwritable
+from crawler.storage.store_errors import StoreUnwritable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from extractors.conformance import Remark
     from extractors.document_model import Finding, Role
     from extractors.documents import Document, extract
-    from extractors.errors import ArkauditError, SourceUnreadable
     from extractors.find import find_arks
     from extractors.mentions.mention import Mention, NamespaceMention
     from extractors.naan import Registry
     from extractors.normalize import NamespaceOnly, NotAnArk
+    from extractors.shared_errors import ArkauditError, SourceUnreadable
     from extractors.wraps.wrap import Confidence
 
 __all__ = [
@@ -58,7 +58,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "Ark": "extractors.ark",
-        "ArkauditError": "extractors.errors",
+        "ArkauditError": "extractors.shared_errors",
         "CheckCharacter": "extractors.checkchar",
         "Confidence": "extractors.wraps.wrap",
         "Document": "extractors.documents",
@@ -70,7 +70,7 @@ __getattr__, __dir__ = lazy_names(
         "Registry": "extractors.naan",
         "Remark": "extractors.conformance",
         "Role": "extractors.document_model",
-        "SourceUnreadable": "extractors.errors",
+        "SourceUnreadable": "extractors.shared_errors",
         "extract": "extractors.documents",
         "find_arks": "extractors.find",
     },

@@ -21,12 +21,12 @@ from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import members
 from extractors.ark import Ark
 from extractors.document_model import NOTHING_READ, Finding
-from extractors.errors import SourceUnreadable
 from extractors.extraction import Extraction, with_evidence
 from extractors.folders import document_name, files_in, hidden_finding
 from extractors.isolated import document_worker, read_member
 from extractors.mentions.mention import STANDS_WHOLE, Mention
 from extractors.mentions.unresolved import UnresolvedMention
+from extractors.shared_errors import SourceUnreadable
 from extractors.wraps.evidence import Evidence
 
 #: The name of standard input, and of bytes without a name, as a document.

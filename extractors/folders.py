@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from extractors.document_model import Finding
-from extractors.errors import SourceUnreadable
+from extractors.shared_errors import SourceUnreadable
 
 #: Hidden files of a folder that are named one by one.
 _MOST_NAMES = 5

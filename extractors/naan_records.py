@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from extractors.ark import BETANUMERIC
-from extractors.errors import ArkauditError
 from extractors.naan import NaanPolicy, Registry, RegistryEntry, ResolverTarget
+from extractors.shared_errors import ArkauditError
 
 #: The first NAAN was assigned in this year: an earlier date in a record is the zero of some clock.
 _FIRST_YEAR = 2001

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-from extractors.errors import ArkauditError
 from extractors.normalization_steps import (
     LABEL,
     with_classic_label,
@@ -31,6 +30,7 @@ from extractors.normalization_steps import (
     without_query_alone,
     without_resolver,
 )
+from extractors.shared_errors import ArkauditError
 
 __all__ = [
     "CLEAN",

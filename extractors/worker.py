@@ -33,8 +33,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any, Generic, ParamSpec, Self, TypeVar
 
-from extractors.errors import ArkauditError
 from extractors.sandbox import confine
+from extractors.shared_errors import ArkauditError
 
 if sys.platform != "win32":  # there, only the timeout holds
     import resource

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from extractors.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from extractors.errors import ArkauditError
+    from extractors.shared_errors import ArkauditError
     from reports.exports import ReportUnwritable, write_report
     from reports.formats.report import Report
     from reports.frames import Frames, StoreUnreadable
@@ -46,7 +46,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "TABLES": "reports.tables",
-        "ArkauditError": "extractors.errors",
+        "ArkauditError": "extractors.shared_errors",
         "Frames": "reports.frames",
         "InventoryUnreadable": "reports.inventory_file",
         "Report": "reports.formats.report",

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from sqlalchemy import Select
 from sqlalchemy.dialects import sqlite
 
-from extractors.errors import ArkauditError
+from extractors.shared_errors import ArkauditError
 
 _ROWS_AT_ONCE: Final = 50_000
 #: Of SQLite's pages, in KiB: the tables of a report are joined by their keys.

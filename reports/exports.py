@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from filelock import lock_descriptor
 
-from extractors.errors import ArkauditError
+from extractors.shared_errors import ArkauditError
 from reports.display import defused
 from reports.formats.comma_separated import csv_text
 from reports.formats.every import FORMATS, INDEX

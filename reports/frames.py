@@ -31,8 +31,8 @@ from crawler.schema import (
     tls_probe,
     verdict,
 )
-from extractors.errors import ArkauditError
 from extractors.naan import Registry
+from extractors.shared_errors import ArkauditError
 from reports.hops import FETCH_OF, FETCHES, HOP_OF, no_hops, with_hops
 from reports.inventory_file import no_inventory
 from reports.run_queries import (
@@ -193,7 +193,7 @@ def load_frames(
     own rows, without requests. *registry* says who is behind a NAAN; by default what is built in. An *inventory* is
     as `reports.inventory_file.read_inventory` gives it. An empty store, or a run in which nothing has happened yet,
     gives empty frames of the same dtypes. Nothing is written, neither to the store nor beside it. Raises
-    `StoreUnreadable`, and `crawler.storage.errors.StoreDamaged`.
+    `StoreUnreadable`, and `crawler.storage.store_errors.StoreDamaged`.
     """
     known = registry or Registry.builtin()
     listed = no_inventory() if inventory is None else inventory

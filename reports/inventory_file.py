@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import pandas as pd
 
 from extractors.ark import Ark
-from extractors.errors import ArkauditError
 from extractors.normalize import NotAnArk
+from extractors.shared_errors import ArkauditError
 
 #: The columns, by the names that they may have.
 COLUMNS: Final[Mapping[str, str]] = {

@@ -41,7 +41,7 @@ def load_report(
 
     Raises:
         reports.frames.StoreUnreadable: when there is no such store, or no such run in it.
-        crawler.storage.errors.StoreError: when the store is damaged, or can't be brought up to date.
+        crawler.storage.store_errors.StoreError: when the store is damaged, or can't be brought up to date.
         reports.inventory_file.InventoryUnreadable: when the inventory can't be read.
     """
     file = Path(store)

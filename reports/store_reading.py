@@ -23,9 +23,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from crawler.schema import APPLICATION_ID, SCHEMA_VERSION
-from crawler.storage.errors import StoreDamaged
 from crawler.storage.soundness import damage_in, distrust, is_damage, is_ours, not_a_file, require_sound
-from extractors.errors import ArkauditError
+from crawler.storage.store_errors import StoreDamaged
+from extractors.shared_errors import ArkauditError
 from reports.arrow_connection import ArrowConnection, NotInColumns
 from reports.run_queries import kept
 from reports.typed_columns import Columns, Dtype, Rows, UnknownWord, fetched, sample_of
@@ -102,7 +102,7 @@ class StoreReader:
 def read(store: Path, work: Callable[[Connection], Found]) -> Found:
     """Return what *work* makes of one moment of *store*; nothing is written, neither to it nor beside it.
 
-    Raises `StoreUnreadable`, and `crawler.storage.errors.StoreDamaged`.
+    Raises `StoreUnreadable`, and `crawler.storage.store_errors.StoreDamaged`.
     """
     return read_at_length(store, lambda reader: work(reader.connection))
 
@@ -186,7 +186,7 @@ def _address(store: Path, access: str) -> str:
 def _reading(store: Path, access: str, name: Path) -> Iterator[Connection]:
     """A connection that can't write, in one transaction; whatever fails in it becomes `StoreUnreadable`.
 
-    Or `crawler.storage.errors.StoreDamaged`, when the store is ours. Messages call it by its *name*.
+    Or `crawler.storage.store_errors.StoreDamaged`, when the store is ours. Messages call it by its *name*.
     """
     instead = not_a_file(store)
     if instead or not store.is_file():

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlalchemy import Connection, Select
 
-from extractors.errors import ArkauditError
+from extractors.shared_errors import ArkauditError
 
 Dtype: TypeAlias = str | pd.CategoricalDtype
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from crawler.storage.contents import unreadable_rows
-from crawler.storage.errors import StoreDamaged
 from crawler.storage.soundness import LOOKED_THROUGH_BYTES, damage_in
 from crawler.storage.store import Store
+from crawler.storage.store_errors import StoreDamaged
 from reports.frames import load_frames, read
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.read_only import read_only

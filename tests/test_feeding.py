@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from crawler.crawl_requests import CrawlRequest
 from crawler.observations import DocumentOutcome, DocumentRecord
-from crawler.storage.errors import StoreUnwritable
 from crawler.storage.feeding import Bounds, Feed
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import DOCUMENTS, FrontierEntry, FrontierState, SettledEntry
 from crawler.storage.recording import Recorder
 from crawler.storage.rotation import Rotation
 from crawler.storage.store import Store
+from crawler.storage.store_errors import StoreUnwritable
 from tests.test_frontier import AT, begun
 
 #: What happens to an entry that was handed out.

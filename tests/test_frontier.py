@@ -10,10 +10,10 @@ from sqlalchemy import event
 
 from crawler.crawl_requests import CrawlRequest, RequestKind, page_requests
 from crawler.observations import DocumentOutcome, DocumentRecord
-from crawler.storage.errors import StoreUnwritable
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import ARKS, DOCUMENTS, FrontierState, SettledEntry
 from crawler.storage.store import Store
+from crawler.storage.store_errors import StoreUnwritable
 from extractors.ark import Ark
 
 AT = "2026-11-21T00:00:00.000+00:00"

@@ -22,8 +22,8 @@ import arkaudit.errors
 from arkaudit import Ark, ArkauditError, Document, check, extract, find_arks, load_report
 from arkaudit.demo.show import loopback_audit
 from crawler.outcomes import ObjectOutcome
-from extractors.errors import SourceUnreadable
 from extractors.normalize import NotAnArk
+from extractors.shared_errors import SourceUnreadable
 from reports.frames import UnknownTable
 from reports.tables import TABLES
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command

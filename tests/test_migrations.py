@@ -17,8 +17,8 @@ import pytest
 from crawler.history.latest import rebuild
 from crawler.schema import SCHEMA_VERSION
 from crawler.storage import migrations
-from crawler.storage.errors import OlderStore
 from crawler.storage.store import Store
+from crawler.storage.store_errors import OlderStore
 from reports.frames import load_frames
 from reports.tables import tables_of
 

@@ -58,7 +58,7 @@ def test_the_wheel_holds_our_packages_and_their_data_and_no_tests(wheel: Path) -
         "reports/page/templates/page.html.j2",
         "arkaudit/demo/site/index.html",
         "arkaudit/demo/site/flood-marks.pdf",
-        "crawler/spiders/arks.py",
+        "crawler/spiders/arks_spider.py",
         *(f"{package}/py.typed" for package in PACKAGES),
     ):
         assert needed in names

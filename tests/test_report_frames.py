@@ -29,8 +29,8 @@ from crawler.observations import (
     Question,
     TlsResult,
 )
-from crawler.storage.errors import StoreDamaged
 from crawler.storage.store import Store
+from crawler.storage.store_errors import StoreDamaged
 from crawler.verdicts.verdict import judge
 from extractors.document_model import Finding
 from extractors.find import find_arks

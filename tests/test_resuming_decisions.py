@@ -9,7 +9,7 @@ import pytest
 from arkaudit.config import Config, load
 from arkaudit.resuming import RunPlan, decide, with_settings_of
 from crawler.storage.store import Run
-from extractors.errors import UserMistake
+from extractors.shared_errors import UserMistake
 
 SEEDS = ["https://www.library.example/"]
 

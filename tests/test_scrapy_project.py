@@ -30,7 +30,7 @@ FOREIGN = {
     "papers/__init__.py": "",
     "papers/settings.py": """
 BOT_NAME = "papers"
-SPIDER_MODULES = ["papers.spiders", "crawler.spiders.arks", "crawler.spiders.documents"]
+SPIDER_MODULES = ["papers.spiders", "crawler.spiders.arks_spider", "crawler.spiders.documents_spider"]
 USER_AGENT = "papers (+https://papers.example/)"
 ITEM_PIPELINES = {"papers.pipelines.Seen": 300}
 ARKAUDIT_INTERVAL = 0

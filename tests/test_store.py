@@ -25,9 +25,9 @@ from crawler.observations import (
     Verdict,
 )
 from crawler.schema import SCHEMA_VERSION
-from crawler.storage.errors import NewerStore, NotOurStore, OlderStore, StoreUnopenable, StoreUnwritable
 from crawler.storage.migrations import OLDEST
 from crawler.storage.store import Store
+from crawler.storage.store_errors import NewerStore, NotOurStore, OlderStore, StoreUnopenable, StoreUnwritable
 from extractors.ark import Ark
 from extractors.document_model import Finding
 from extractors.find import find_arks

@@ -22,7 +22,7 @@ from arkaudit.options import (
     resume_option,
     store_option,
 )
-from extractors.errors import UserMistake
+from extractors.shared_errors import UserMistake
 
 if TYPE_CHECKING:
     from arkaudit.config import Config

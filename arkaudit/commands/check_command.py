@@ -10,7 +10,7 @@ import click
 
 from arkaudit.exits import EXIT_INTERRUPTED, INTERRUPTED, end, errors, exit_on, say
 from arkaudit.options import config_of, dry_run_option, fail_on_option, inventory_option, request_options, resume_option
-from extractors.errors import UserMistake
+from extractors.shared_errors import UserMistake
 
 
 @click.command()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from extractors.errors import UserMistake
+from extractors.shared_errors import UserMistake
 
 
 @click.command()

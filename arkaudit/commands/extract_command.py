@@ -17,7 +17,7 @@ from arkaudit.document_findings import report_findings
 from arkaudit.exits import NEVER, end_unread, errors, exit_on
 from arkaudit.options import config_of, cores, jobs_option, request_options
 from crawler.outcomes import DocumentOutcome
-from extractors.errors import UserMistake
+from extractors.shared_errors import UserMistake
 
 if TYPE_CHECKING:
     from extractors.documents import Document

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from arkaudit.exits import say
-from extractors.errors import UserMistake
+from extractors.shared_errors import UserMistake
 
 
 @click.group()

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from arkaudit.config import Email, Notify
 from arkaudit.notify.message import Message
-from extractors.errors import ArkauditError
+from extractors.shared_errors import ArkauditError
 
 #: For one attempt: a command to end, a mail server to answer.
 PATIENCE_S = 60.0

@@ -14,7 +14,7 @@ from arkaudit.exits import say
 from arkaudit.notify.channels import Channel, NotSent, channels
 from arkaudit.notify.message import Message, message
 from crawler.storage.store import Store
-from extractors.errors import UserMistake
+from extractors.shared_errors import UserMistake
 
 #: The folder of messages that could not be sent yet, beside the store.
 OUTBOX = ".arkaudit-outbox"
@@ -59,7 +59,7 @@ def tell(config: Config, store_file: Path, run_id: int, *, is_dry: bool = False,
 def tell_of(config: Config, store_file: Path | None, run_id: int | None, *, is_dry: bool) -> bool:
     """Tell of a run of a store that is there, the newest by default; returns whether everybody has heard.
 
-    Raises `extractors.errors.UserMistake` and `crawler.storage.errors.StoreError`.
+    Raises `extractors.shared_errors.UserMistake` and `crawler.storage.store_errors.StoreError`.
     """
     store_file = store_file or config.store or Path("audit.db")
     if not store_file.is_file():

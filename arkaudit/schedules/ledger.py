@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 
 from arkaudit.exits import code_of
 from arkaudit.schedules.moments import ScheduledRun
-from extractors.errors import UserMistake
+from extractors.shared_errors import UserMistake
 
 #: The folder of ledgers, beside the configuration.
 FOLDER = ".arkaudit"

@@ -18,7 +18,7 @@ from arkaudit.config import Config, load_audits
 from arkaudit.exits import EXIT_INTERRUPTED, say
 from arkaudit.schedules.ledger import FOLDER, Ledger
 from arkaudit.schedules.moments import Due, Schedule, due_now
-from extractors.errors import UserMistake
+from extractors.shared_errors import UserMistake
 
 #: A run that did not come to its end is looked after at least this often.
 _LOOK_AGAIN = timedelta(minutes=1)

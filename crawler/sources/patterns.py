@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import regex
 
-from extractors.errors import ArkauditError
+from extractors.shared_errors import ArkauditError
 
 #: Seconds of processor time that a pattern may take for one URL, which is of 4,096 characters at most.
 PATTERN_S = 0.25

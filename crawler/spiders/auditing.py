@@ -17,12 +17,12 @@ from crawler.addon import bring_settings
 from crawler.observations import DocumentRecord
 from crawler.politeness.throttle import throttle_of
 from crawler.spiders.own_run import ArksRun, DocumentsRun, OwnRun
-from crawler.storage.errors import StoreUnwritable
 from crawler.storage.feeding import Bounds, Feed
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import FrontierEntry, SettledEntry
 from crawler.storage.recording import Recorder
 from crawler.storage.store import Recordable, Store
+from crawler.storage.store_errors import StoreUnwritable
 from crawler.wire.credentialed import Withholding
 from crawler.wire.credentials import Credentials
 from crawler.wire.middlewares import RunStopped

@@ -30,9 +30,9 @@ from crawler.sources.gate import Rules
 from crawler.sources.patterns import LinkPatterns
 from crawler.sources.plan import CrawlPlan
 from crawler.sources.source_reader import SourceWorker
-from crawler.storage.errors import StoreUnwritable
 from crawler.storage.frontier import Frontier
 from crawler.storage.store import FINISHED, Store
+from crawler.storage.store_errors import StoreUnwritable
 from extractors.folders import document_name
 from extractors.isolated import DocumentWorker, document_worker
 

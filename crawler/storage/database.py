@@ -20,7 +20,7 @@ from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DatabaseError
 
 from crawler import schema
-from crawler.storage.errors import StoreUnwritable
+from crawler.storage.store_errors import StoreUnwritable
 from crawler.storage.stored_rows import ark_values
 from extractors.ark import Ark
 

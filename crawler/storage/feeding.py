@@ -73,7 +73,7 @@ class Feed:
         recorder.on_commit = self._committed
 
     async def entries(self) -> AsyncIterator[FrontierEntry]:
-        """The entries, each when its turn comes. Raises `crawler.storage.errors.StoreUnwritable`."""
+        """The entries, each when its turn comes. Raises `crawler.storage.store_errors.StoreUnwritable`."""
         self._take_over()
         while not self._is_stopped:
             entry = self._next()

@@ -10,7 +10,7 @@ from filelock import FileLock, Timeout
 
 from crawler import schema
 from crawler.storage import migrations, soundness
-from crawler.storage.errors import NewerStore, NotOurStore, OlderStore, StoreBusy, StoreDamaged, StoreUnopenable
+from crawler.storage.store_errors import NewerStore, NotOurStore, OlderStore, StoreBusy, StoreDamaged, StoreUnopenable
 
 
 def refuse_foreign(path: Path) -> int | None:

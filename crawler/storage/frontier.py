@@ -32,7 +32,7 @@ class Frontier:
     def add(self, leads: Iterable[CrawlRequest]) -> None:
         """Put *leads* behind what is there; those that are there already stay as they are. Streams in bounded pieces.
 
-        Raises `crawler.storage.errors.StoreUnwritable`.
+        Raises `crawler.storage.store_errors.StoreUnwritable`.
         """
         for piece in _pieces(leads, _PAGE):
             with self._store.transaction() as connection:
@@ -41,7 +41,7 @@ class Frontier:
     def arrive(self, crawl_request: CrawlRequest) -> bool:
         """Claim *lead* for whom redirects have led there, unless somebody has found it; whether nobody had.
 
-        It counts as never handed out. Raises `crawler.storage.errors.StoreUnwritable`.
+        It counts as never handed out. Raises `crawler.storage.store_errors.StoreUnwritable`.
         """
         values = self._arrival(crawl_request)
         with self._store.transaction() as connection:
@@ -51,7 +51,7 @@ class Frontier:
         """Claim *lead*, where redirects of *by* have led, if it is in this *state* and was found after *by*.
 
         So it doesn't depend on whose answer came first who has found it. Raises
-        `crawler.storage.errors.StoreUnwritable`.
+        `crawler.storage.store_errors.StoreUnwritable`.
         """
         theirs = select(frontier.c.frontier_id).where(self._ours, frontier.c.canonical == by.canonical)
         which = (

@@ -24,7 +24,7 @@ from sqlalchemy.schema import CreateColumn
 
 from crawler import schema
 from crawler.history.latest import rebuild
-from extractors.errors import ArkauditError
+from extractors.shared_errors import ArkauditError
 
 #: The oldest schema that can be brought up to date.
 OLDEST: Final = 3

@@ -6,8 +6,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
-from crawler.storage.errors import StoreUnwritable
 from crawler.storage.store import Recordable, Store
+from crawler.storage.store_errors import StoreUnwritable
 
 logger = logging.getLogger(__name__)
 

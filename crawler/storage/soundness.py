@@ -19,8 +19,8 @@ from sqlalchemy.pool import NullPool
 
 from crawler import schema
 from crawler.storage.contents import unreadable_rows
-from crawler.storage.errors import StoreDamaged
 from crawler.storage.migrations import head_of
+from crawler.storage.store_errors import StoreDamaged
 
 #: Stores up to this size are looked through whole as they are opened (1 s a GiB, were it more); of larger ones, the
 #: tables of runs. What is damaged elsewhere in them comes to light where it is read, or by `store check`.

@@ -31,7 +31,6 @@ from crawler.observations import (
 from crawler.storage import migrations
 from crawler.storage.database import add_row
 from crawler.storage.document_tables import DocumentTables
-from crawler.storage.errors import OlderStore, StoreDamaged, StoreUnopenable, StoreUnwritable
 from crawler.storage.files import copy_first, locked, refuse_foreign
 from crawler.storage.frontier_rows import DOCUMENTS, SettledEntry, add_requests, settle
 from crawler.storage.merging import Merged, merge
@@ -39,6 +38,7 @@ from crawler.storage.observation_tables import ObservationTables, adding_up
 from crawler.storage.run_tables import FINISHED, RUNNING, Run, RunTables
 from crawler.storage.scratch import clear_scratch_beside
 from crawler.storage.soundness import distrust, is_damage, is_ours
+from crawler.storage.store_errors import OlderStore, StoreDamaged, StoreUnopenable, StoreUnwritable
 from crawler.storage.verdict_tables import VerdictTables
 
 Recordable = DocumentRecord | Observation | TlsResult | Pause | HostTraffic | SettledEntry

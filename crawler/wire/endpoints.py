@@ -18,7 +18,7 @@ from twisted.internet.interfaces import (
 from zope.interface import implementer
 
 from crawler.addresses import AddressGuard, Routes, is_literal
-from extractors.errors import ArkauditError
+from extractors.shared_errors import ArkauditError
 
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred

@@ -26,7 +26,7 @@ from crawler.wire.failures import failure_kind, failure_text
 from crawler.wire.middlewares import RunStopped, exception_names, failure_words
 from crawler.wire.names import LookUpNotBegun, NameServerSilent, TellingResolver
 from crawler.wire.sending import Sending
-from extractors.errors import ArkauditError
+from extractors.shared_errors import ArkauditError
 
 if TYPE_CHECKING:
     from scrapy import Request

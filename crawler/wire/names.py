@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.resolver import CachingHostnameResolver
 from twisted.internet._resolver import GAIResolver
 
-from extractors.errors import ArkauditError
+from extractors.shared_errors import ArkauditError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

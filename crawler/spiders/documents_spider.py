@@ -34,10 +34,10 @@ from crawler.sources.source_reader import SourceReader, SourceWorker
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.own_run import DocumentsRun
 from crawler.spiders.responses import headers_of, source_of, whole_lines
-from crawler.storage.errors import StoreUnwritable
 from crawler.storage.feeding import Bounds
 from crawler.storage.frontier_rows import FrontierEntry, FrontierState
 from crawler.storage.store import Recordable
+from crawler.storage.store_errors import StoreUnwritable
 from crawler.wire.middlewares import chain_of
 from extractors.document_model import Finding
 from extractors.folders import document_name
