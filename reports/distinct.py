@@ -83,6 +83,16 @@ def by_identity(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
     return pd.Series([made[id(each)] for each in objects], index=values.index, dtype="str")
 
 
+def number_texts(numbers: pd.Series) -> pa.Array:
+    """Numbers as Python writes them; nothing for nothing."""
+    values = pa.array(numbers, from_pandas=True)
+    if pa.types.is_integer(values.type):
+        return values.cast(pa.large_string())
+    each = values.dictionary_encode()
+    texts = [str(number) for number in each.dictionary.to_pylist()]
+    return pa.array(texts, pa.large_string()).take(each.indices)
+
+
 def bases_of(arks: pd.Series) -> pd.Series:
     """The ARK of the whole object for each of *arks*, which are in normal form: the ARK without its qualifier."""
     texts = _arrow(arks)
@@ -97,6 +107,17 @@ def bases_of(arks: pd.Series) -> pd.Series:
 
 #: An ARK in whose name no character could be written in another way, and the ARK of the whole object.
 _PLAIN_ARK: Final = r"(?s)^(ark:[0-9a-z]+/[0-9A-Za-z]+)(?:[/.].*)?$"
+
+
+def factorized(words: pd.Series) -> tuple[Any, list[str]]:
+    """The different texts of a column in the order in which they come, and for each cell its place among them or -1."""
+    if isinstance(words.dtype, pd.CategoricalDtype):
+        codes = words.cat.codes.to_numpy()
+        found = np.full(len(codes), -1)
+        found[codes >= 0], places = pd.factorize(codes[codes >= 0])
+        return found, [str(word) for word in words.cat.categories.to_numpy()[places]]
+    each = _arrow(words.astype("str")).dictionary_encode()
+    return pc.fill_null(each.indices, -1).to_numpy(), each.dictionary.to_pylist()
 
 
 def values_of(column: pd.Series) -> list[Any]:

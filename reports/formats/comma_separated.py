@@ -9,6 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from reports.at_once import in_order
+from reports.distinct import number_texts
 from reports.formats.report import Files, Report, ReportFormat
 from reports.tables import TABLES
 
@@ -16,6 +18,7 @@ from reports.tables import TABLES
 _FORMULA: Final = r"\A[=+\-@\t\r]"
 _NEGATIVE_NUMBER: Final = r"\A-[0-9]+(?:\.[0-9]+)?\z"
 _TEXT: Final = pa.large_string()
+_MILLISECONDS: Final = pa.timestamp("ms")
 _ROWS_AT_ONCE: Final = 100_000
 
 
@@ -40,26 +43,30 @@ def _lines(rows: pd.DataFrame) -> bytes:
     """The rows as they stand in the file: a whole column is written at once, and lines are made of columns."""
     cells = [_cells(rows.iloc[:, place]) for place in range(rows.shape[1])]
     lines = pc.binary_join_element_wise(*cells, pa.scalar(",", _TEXT))
-    return "".join(f"{line}\n" for line in lines.to_pylist()).encode()
+    ended = pc.binary_join_element_wise(lines, pa.scalar("\n", _TEXT), pa.scalar("", _TEXT))
+    return ended.buffers()[2].to_pybytes() if len(ended) else b""
 
 
 def _cells(column: pd.Series) -> Any:
     """The cells of a column as they stand in the file; `""` for what is missing, whatever it would be."""
     if isinstance(column.dtype, pd.DatetimeTZDtype):
-        moments = column.dt.strftime("%Y-%m-%dT%H:%M:%S.%f").str.removesuffix("000") + "Z"
-        return _quoted(pa.array(moments, _TEXT, from_pandas=True))
+        moments = pa.array(column.dt.tz_localize(None).dt.as_unit("ms"), _MILLISECONDS, from_pandas=True)
+        return _quoted(pc.binary_replace_slice(moments.cast(_TEXT), 10, 11, "T"), end='Z"')
     if pd.api.types.is_bool_dtype(column.dtype):
         return _quoted(pa.array(column.astype("str").str.lower(), _TEXT, from_pandas=True))
     if pd.api.types.is_numeric_dtype(column.dtype):
-        numbers = column.astype("object").where(column.notna(), None).tolist()
-        return pa.array(['""' if number is None else str(number) for number in numbers], _TEXT)
+        return pc.fill_null(number_texts(column), '""')
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        words = pa.array([*map(str, column.cat.categories), None], _TEXT)
+        return _quoted(_defused(words)).take(pa.array(column.cat.codes.to_numpy() % len(words)))
     return _quoted(_defused(pa.array(column.astype("str"), _TEXT, from_pandas=True)))
 
 
-def _quoted(texts: Any) -> Any:
-    texts = pc.fill_null(texts, "")
-    quote = pa.scalar('"', _TEXT)
-    return pc.binary_join_element_wise(quote, pc.replace_substring(texts, '"', '""'), quote, pa.scalar("", _TEXT))
+def _quoted(texts: Any, end: str = '"') -> Any:
+    """The texts in quotation marks, or with another *end*; `""` for what is missing."""
+    marked = pc.replace_substring(texts, '"', '""')
+    whole = pc.binary_join_element_wise(pa.scalar('"', _TEXT), marked, pa.scalar(end, _TEXT), pa.scalar("", _TEXT))
+    return pc.fill_null(whole, '""')
 
 
 def _defused(texts: Any) -> Any:
@@ -76,8 +83,8 @@ def _path(name: str) -> PurePosixPath:
 
 
 def _files(report: Report) -> Files:
-    for name, table in report.tables.items():
-        yield _path(name), _bytes(table)
+    for name, content in zip(report.tables, in_order(_bytes, report.tables.values()), strict=True):
+        yield _path(name), content
 
 
 CSV = ReportFormat("csv", tuple(_path(table.name) for table in TABLES), _files)

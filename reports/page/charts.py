@@ -15,7 +15,7 @@ import pandas as pd
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.ark_statuses import FAMILY_COLUMNS
 from reports.display import counted, escaped
-from reports.distinct import hosts_of
+from reports.distinct import hosts_of, mapped, values_of
 from reports.wording import FAMILY_NAMES
 
 _MOST_NAANS: Final = 14
@@ -259,12 +259,11 @@ def flow_of(arks: pd.DataFrame) -> Chart | None:
     asked = arks[arks["object"].notna() & arks["request_url"].notna() & arks["object"].ne(ObjectOutcome.SKIPPED)]
     if asked.empty:
         return None
-    first = _grouped(
-        [f"asked at {escaped(name) or 'no host'}" for name in hosts_of(asked["request_url"])], "asked at others"
-    )
-    landed = hosts_of(asked["final_url"]).fillna("")
-    second = _grouped([escaped(name) or "no answer" for name in landed], "other hosts")
-    third = [FAMILY_NAMES[Family(str(family))] for family in asked["family"]]
+    starts = mapped(hosts_of(asked["request_url"]), lambda name: f"asked at {escaped(name) or 'no host'}")
+    ends = mapped(hosts_of(asked["final_url"]).fillna(""), lambda name: escaped(name) or "no answer")
+    first = _grouped(values_of(starts), "asked at others")
+    second = _grouped(values_of(ends), "other hosts")
+    third = values_of(mapped(asked["family"], lambda family: FAMILY_NAMES[Family(family)]))
     links = Counter((*zip(first, second, strict=True), *zip(second, third, strict=True)))
     tones = {FAMILY_NAMES[family]: family.value for family in Family}
     nodes = sorted({name for link in links for name in link}, key=lambda name: (name in tones, name))

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from crawler.history.ark_status import ArkState
 from crawler.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports.ark_statuses import families
+from reports.at_once import in_order
 from reports.audited import audited
 from reports.definitions import COUNT, MOMENT, TEXT, TOKEN, URL, Column, TableDefinition, rows_of
 from reports.display import ColumnType, counted, escaped, heading, link, shown
@@ -118,7 +119,7 @@ def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = ""
         known=known_sentence(tables["summary"]),
         more_causes=max(0, len(actions) - MOST_CAUSES),
         also=_also(_values(tables)),
-        tables=[_shown_table(definition, tables[definition.name]) for definition in TABLES],
+        tables=list(in_order(lambda definition: _shown_table(definition, tables[definition.name]), TABLES)),
         life=packed(_lives(frames).head(most_embedded(LIFE.name)), LIFE.columns),
         script_data=Markup(_script_data(charts)),
         foremost=FOREMOST,
@@ -279,10 +280,12 @@ def _cell(value: Any, kind: ColumnType) -> Cell:
 
 def _lives(frames: Frames) -> pd.DataFrame:
     """One row an ARK and run in which it was judged, with the best outcome of its URLs; ordered by ARK and moment."""
-    rows = frames.history.merge(frames.arks[["ark_id", "ark"]], on="ark_id")
+    names = frames.arks[["ark_id", "ark"]].sort_values("ark", ignore_index=True)
+    rows = frames.history.merge(names[["ark_id"]].assign(place=names.index), on="ark_id")
     rows = rows.assign(family=families(rows["object"]))
     best = rows.sort_values(["family", "object"]).drop_duplicates(["ark_id", "run_id"])
-    ordered = best.sort_values(["ark", "started_at", "run_id"], ignore_index=True)
+    ordered = best.sort_values(["place", "started_at", "run_id"], ignore_index=True)
+    ordered = ordered.assign(ark=names["ark"].take(ordered["place"].to_numpy()).array)
     return ordered.rename(columns={"run_id": "run", "started_at": "at"})[[column.name for column in LIFE.columns]]
 
 

@@ -8,9 +8,12 @@ import json
 from typing import Any, Final
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from reports.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, Column, TableDefinition
 from reports.display import escaped, heading
+from reports.distinct import factorized, number_texts
 
 #: Rows of one table that the page holds; the files hold them all.
 MOST_EMBEDDED: Final = 500_000
@@ -29,23 +32,33 @@ def packed(table: pd.DataFrame, columns: tuple[Column, ...]) -> str:
     A column of text is ``{"d": texts, "i": numbers}``, -1 for nothing, with every invisible character spelled out; a
     column of numbers, truths or moments (milliseconds since 1970) is ``{"v": values}``, with null for nothing.
     """
-    content = {"rows": len(table), "columns": [_column(table[column.name], column) for column in columns]}
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    each = ",".join(_column(table[column.name], column) for column in columns)
+    text = f'{{"rows":{len(table)},"columns":[{each}]}}'
     return base64.b64encode(gzip.compress(text.encode("utf-8"), compresslevel=6, mtime=0)).decode("ascii")
 
 
-def _column(values: pd.Series, column: Column) -> dict[str, Any]:
+def _column(values: pd.Series, column: Column) -> str:
     if column.type is MOMENT:
-        moments = values.dt.as_unit("ms").astype("int64").astype("object")
-        return {"v": moments.where(values.notna(), None).tolist()}
-    if column.type in (COUNT, NUMBER, SHARE, TRUTH):
-        plain = values.astype("object").where(values.notna(), None).tolist()
-        return {"v": [int(value) if column.type is TRUTH and value is not None else value for value in plain]}
-    codes, found = pd.factorize(values.astype("str"))
-    texts = found.tolist()
-    if not "".join(texts).isprintable():
-        texts = [escaped(text) for text in texts]
-    return {"d": texts, "i": codes.tolist()}
+        moments = pa.array(values.dt.tz_localize(None).dt.as_unit("ms"), pa.timestamp("ms"), from_pandas=True)
+        return f'{{"v":{_numbers(moments.cast(pa.int64()).cast(pa.large_string()))}}}'
+    if column.type is TRUTH:
+        return f'{{"v":{_numbers(number_texts(values.astype("boolean").astype("Int64")))}}}'
+    if column.type in (COUNT, NUMBER, SHARE):
+        return f'{{"v":{_numbers(number_texts(values))}}}'
+    codes, found = factorized(values)
+    texts = found if "".join(found).isprintable() else [escaped(text) for text in found]
+    indices = _numbers(pa.array(codes).cast(pa.large_string()))
+    return f'{{"d":{json.dumps(texts, ensure_ascii=False, separators=(",", ":"))},"i":{indices}}}'
+
+
+def _numbers(texts: pa.Array) -> str:
+    """A list of numbers in JSON, made of their texts; null for nothing."""
+    if not len(texts):
+        return "[]"
+    each = pc.binary_join_element_wise(
+        pc.fill_null(texts, "null"), pa.scalar(",", texts.type), pa.scalar("", texts.type)
+    )
+    return f"[{each.buffers()[2].to_pybytes()[:-1].decode()}]"
 
 
 def described(definition: TableDefinition) -> dict[str, Any]:

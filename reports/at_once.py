@@ -1,0 +1,37 @@
+"""Work on several things at once, on as many threads as there are cores: what is long here runs outside of Python."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_order(function: Callable[[Item], Made], items: Iterable[Item], *, workers: int | None = None) -> Iterator[Made]:
+    """Return what *function* makes of each item, in the order of the items; no more are made than are worked on.
+
+    >>> list(in_order(str, range(3), workers=2))
+    ['0', '1', '2']
+    """
+    most = workers or cores()
+    if most == 1:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(most) as pool:
+        begun: deque[Future[Made]] = deque()
+        for item in items:
+            begun.append(pool.submit(function, item))
+            if len(begun) == most:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
