@@ -27,6 +27,7 @@ from reports.definitions import (
     URL,
     Column,
     TableDefinition,
+    rows_of,
 )
 from reports.distinct import by_identity, values_of
 from reports.frames import Frames
@@ -81,7 +82,8 @@ def requests(frames: Frames) -> pd.DataFrame:
 @lru_cache(maxsize=2)
 def checks_of(frames: Frames) -> Mapping[str, tuple[str, str]]:
     """Return what the check character of each ARK says in the light of all of them, and what may have been meant."""
-    parsed = {form: Ark.parse(form) for form in sorted(values_of(ark_statuses(frames)["ark"]))}
+    known = frames.arks[frames.arks["ark_id"].isin(ark_statuses(frames)["ark_id"])].sort_values("ark")
+    parsed = {form: Ark(*parts) for form, *parts in rows_of(known[["ark", "naan", "name", "qualifier"]])}
     zones = Zones.of(parsed.values())
     checks = {form: zones.check(ark) for form, ark in parsed.items()}
     shapes = Shapes.learned(parsed.values()) if CheckCharacter.FAILS in checks.values() else Shapes()

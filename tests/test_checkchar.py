@@ -19,6 +19,7 @@ from extractors.checkchar import (
     CheckCharacterRule,
     Zone,
     Zones,
+    _Tally,
     chance_of,
     check,
     check_character,
@@ -188,3 +189,19 @@ def test_of_two_claims_the_one_with_more_names_speaks() -> None:
 def test_learning_from_anything_never_fails(arks: list[Ark]) -> None:
     zones = Zones.of(arks)
     assert all(zones.check(ark) in CheckCharacter for ark in arks)
+
+
+@given(
+    st.text(BETANUMERIC + "aAB/é-", max_size=7),
+    st.lists(st.text(BETANUMERIC + "aAZBé-~ſ", min_size=2, max_size=9), max_size=30),
+)
+def test_names_are_counted_by_zone_as_each_zone_tests_them(naan: str, names: list[str]) -> None:
+    tally = _Tally.of(naan, names)
+    assert tally.seen == len(set(names))
+    assert tally.passed == {zone: sum(zone.passes(naan, name) for name in set(names)) for zone in Zone}
+
+
+@given(st.sampled_from(Zone), st.text(BETANUMERIC, min_size=1, max_size=6), st.text(BETANUMERIC, max_size=8))
+def test_a_name_with_its_check_character_is_counted(zone: Zone, naan: str, stem: str) -> None:
+    name = stem + check_character(zone.covered(naan, stem), zone.alphabet)
+    assert _Tally.of(naan, [name]).passed[zone] == (1 if stem else 0)

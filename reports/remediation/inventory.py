@@ -132,11 +132,12 @@ def _placed(frames: Frames) -> pd.DataFrame:
     listed = listed.assign(
         source="inventory", is_listed=True, collection=listed["collection"].fillna(_NO_COLLECTION).astype("str")
     )
-    cited = frames.mentions[["ark", "document"]].drop_duplicates()
-    cited = cited.assign(collection=mapped(cited["document"], section))
-    alone = ark_statuses(frames)[["ark"]]
-    alone = alone[~alone["ark"].isin(cited["ark"])].assign(collection=_NO_COLLECTION)
-    others = pd.concat([cited[["ark", "collection"]], alone]).drop_duplicates()
+    cited = frames.mentions[["ark_id", "ark"]].assign(collection=mapped(frames.mentions["document"], section))
+    sections = pd.Series(pd.factorize(cited["collection"])[0], index=cited.index)
+    is_first = ~cited[["ark_id"]].assign(section=sections).duplicated()
+    alone = ark_statuses(frames)[["ark_id", "ark"]]
+    alone = alone[~alone["ark_id"].isin(cited["ark_id"])].assign(collection=_NO_COLLECTION)
+    others = pd.concat([cited[is_first], alone])[["ark", "collection"]]
     others = others[~others["ark"].isin(frames.inventory["ark"])].assign(source="section", is_listed=False)
     placed = pd.concat([listed, others], ignore_index=True)
     return placed.astype({"ark": "str", "collection": "str", "source": "str", "is_listed": "bool"})
