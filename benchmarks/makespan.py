@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] = ()) -> int:
 def _audited(names: Sequence[str], arks: int, interval_s: float) -> Audit:
     spawning = multiprocessing.get_context("spawn")
     ours, theirs = spawning.Pipe()
-    server = spawning.Process(target=_serve, args=(theirs,), daemon=True)
+    server = spawning.Process(target=serve, args=(theirs,), daemon=True)
     server.start()
     port = ours.recv()
     with tempfile.TemporaryDirectory(prefix="arkaudit-makespan-") as folder:
@@ -111,7 +111,7 @@ def _cpu_s() -> float:
 # -- the hosts
 
 
-def _serve(pipe: Connection) -> None:
+def serve(pipe: Connection) -> None:
     """Answers for every host, in a process of its own, until it is stopped; then reports when each was asked."""
     starts: defaultdict[str, list[float]] = defaultdict(list)
     listener = socket.create_server(("127.0.0.1", 0), backlog=4096)

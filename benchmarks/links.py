@@ -1,0 +1,95 @@
+"""How much CPU a request of `check` takes, beside one of lychee, the link checker in Rust, on the same list of URLs.
+
+One host on loopback answers for all; both may have twenty requests under way there, and no pause between them. What
+they do is not the same: lychee asks each URL once and looks at the status. We ask each ARK for its object, its metadata
+and its commitment, ask for names that can't exist beside them, read every answer, keep all of it, and judge.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.crawl import environment
+from benchmarks.makespan import serve
+
+ARKS = 2_000
+AT_A_TIME = 20
+_LYCHEE = Path(sys.prefix, "lychee", "bin", "lychee")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One run of a program."""
+
+    requests: int
+    cpu_s: float
+    seconds: float
+
+    def __str__(self) -> str:
+        per_request = self.cpu_s / self.requests * 1000
+        return f"{per_request:.2f} ms of CPU a request, {self.requests} requests in {self.seconds:.1f} s"
+
+
+def main() -> int:
+    """Prints one line."""
+    ours = _measured(_check)
+    theirs = _measured(_lychee) if _LYCHEE.exists() else "lychee is not here to compare with"
+    print(f"links: {ARKS} ARKs: check {ours}; lychee {theirs}")
+    return 0
+
+
+def _check(folder: Path, port: int) -> list[str]:
+    Path(folder, "arkaudit.toml").write_text(
+        f'[network]\nonly_routed = true\nconnect_to = ["127.0.0.1:{port}=127.0.0.1:{port}"]\n\n'
+        f'[hosts."http://127.0.0.1:{port}"]\ninterval = 0\nconcurrency = {AT_A_TIME}\n'
+    )
+    options = ["-c", "arkaudit.toml", "--from", "urls.txt", "--store", "audit.db"]
+    return [sys.executable, "-P", "-m", "arkaudit", "check", *options]
+
+
+def _lychee(folder: Path, port: int) -> list[str]:
+    most = [f"--max-concurrency={AT_A_TIME}", f"--host-concurrency={AT_A_TIME}", "--host-request-interval=0ms"]
+    return [str(_LYCHEE), "--no-progress", "--cache=false", *most, "urls.txt"]
+
+
+def _measured(command: object) -> Measured:
+    assert callable(command)
+    spawning = multiprocessing.get_context("spawn")
+    ours, theirs = spawning.Pipe()
+    server = spawning.Process(target=serve, args=(theirs,), daemon=True)
+    server.start()
+    port = ours.recv()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        urls = [f"http://127.0.0.1:{port}/ark:/12x45/b7{number:04}k" for number in range(ARKS)]
+        (folder / "urls.txt").write_text("\n".join(urls) + "\n")
+        arguments: Sequence[str] = command(folder, port)
+        before, started = _children_cpu_s(), time.perf_counter()
+        done = subprocess.run(
+            arguments, cwd=folder, env={**os.environ, **environment(folder)}, stdout=subprocess.DEVNULL, check=False
+        )
+        seconds, cpu_s = time.perf_counter() - started, _children_cpu_s() - before
+    ours.send("done")
+    requests = sum(map(len, ours.recv().values()))
+    server.terminate()
+    assert done.returncode == 0, arguments
+    assert requests >= ARKS, "some were not asked"
+    return Measured(requests, cpu_s, seconds)
+
+
+def _children_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    sys.exit(main())
