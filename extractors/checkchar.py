@@ -251,7 +251,10 @@ def learned_zones(arks: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
 def _claims(naan: str, names: Mapping[str | None, set[str]]) -> Iterator[tuple[str | None, CheckCharacterRule]]:
     if sum(map(len, names.values())) < ENOUGH_NAMES:  # as in most documents: nothing comes of counting
         return
-    tallies = {shoulder: _Tally.of(naan, names[shoulder]) for shoulder in sorted(names, key=lambda key: key or "")}
+    shoulders = sorted(names, key=lambda key: key or "")
+    if not any(_most_pass(naan, names, zone) for zone in Zone):  # a shoulder with few names takes no zone
+        shoulders = [shoulder for shoulder in shoulders if len(names[shoulder]) >= ENOUGH_NAMES]
+    tallies = {shoulder: _Tally.of(naan, names[shoulder]) for shoulder in shoulders}
     of_all = _Tally(
         sum(tally.seen for tally in tallies.values()),
         {zone: sum(tally.passed[zone] for tally in tallies.values()) for zone in Zone},
@@ -262,6 +265,17 @@ def _claims(naan: str, names: Mapping[str | None, set[str]]) -> Iterator[tuple[s
             claim = of_all
         if claim is not None:
             yield shoulder, claim
+
+
+def _most_pass(naan: str, names: Mapping[str | None, set[str]], zone: Zone) -> bool:
+    """Return whether enough of all *names* pass in *zone* for a claim about them; looks no further than it must."""
+    passing = seen = sum(map(len, names.values()))
+    for of_shoulder in names.values():
+        for name in of_shoulder:
+            passing -= not zone.passes(naan, name)
+            if passing < PASSING_SHARE * seen:
+                return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,10 @@ def scan(
 
     *linked* gives the ARK in the target of each of the document's links.
     """
+    value = clean_value(block, evidence.zones)
+    if value is not None:
+        yield value
+        return
     if block.role is not Role.TEXT:
         yield from read_block(block, evidence, linked or {})
         return

@@ -38,7 +38,9 @@ def qualifier_words(arks: Iterable[Ark]) -> frozenset[str]:
     >>> sorted(qualifier_words([Ark.parse("ark:12148/bpt6k1/f42.image.r=Dumas")]))
     ['Dumas', 'image']
     """
-    return frozenset(part for ark in arks for part in _PART.findall(ark.qualifier) if _TWO_LETTERS.search(part))
+    return frozenset(
+        part for ark in arks if ark.qualifier for part in _PART.findall(ark.qualifier) if _TWO_LETTERS.search(part)
+    )
 
 
 def completes_word(qualifier: str, following: str, learned: frozenset[str]) -> bool | None:

@@ -6,12 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-
-import regex
+from functools import lru_cache
 
 from extractors.ark import Ark
 
-_BEGINNING = regex.compile(r"[A-Za-z]*")
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #: Distinct names of one kind, all of one length, from which that length counts as theirs.
 _ENOUGH = 3
 #: Distinct names from which it says something that a length, or a sort of character, is not among them.
@@ -38,8 +37,7 @@ def kind_of(ark: Ark) -> Kind:
     >>> kind_of(Ark.parse("ark:12148/btv1b8449691v"))
     ('12148', 'btv')
     """
-    beginning = _BEGINNING.match(ark.name)
-    return ark.naan, beginning[0] if beginning else ""
+    return ark.naan, ark.name[: len(ark.name) - len(ark.name.lstrip(_LETTERS))]
 
 
 _VOWELS = frozenset("aeiouAEIOU")
@@ -51,12 +49,16 @@ def _sorts(name: str) -> frozenset[str]:
     >>> sorted(_sorts("metapth304825")), sorted(_sorts("cl0b1E"))
     (['digit'], ['consonant', 'digit', 'vowel'])
     """
-    beginning = _BEGINNING.match(name)
-    rest = name[beginning.end() :] if beginning else name
-    return frozenset(
-        "digit" if char.isdigit() else "vowel" if char in _VOWELS else "consonant" if char.isalpha() else char
-        for char in rest
-    )
+    return frozenset(map(_sort_of, set(name.lstrip(_LETTERS))))
+
+
+@lru_cache(maxsize=1024)
+def _sort_of(char: str) -> str:
+    if char.isdigit():
+        return "digit"
+    if char in _VOWELS:
+        return "vowel"
+    return "consonant" if char.isalpha() else char
 
 
 @dataclass(frozen=True, slots=True)

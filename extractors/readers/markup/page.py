@@ -165,9 +165,11 @@ class MarkupPage:
 
     def _link_at(self, place: int) -> int:
         """Return where the tag of the link begins in which *place* is; the end of the markup if it is in none."""
-        known, none = self._link_known_to, len(self.markup)
-        opened = max(self.markup.rfind(begun, known, place) for begun in ("<a ", "<a>", "<a/>"))
-        closed = self.markup.rfind("</a>", known, place)
+        markup, known, none = self.markup, self._link_known_to, len(self.markup)
+        opened = max(
+            markup.rfind("<a ", known, place), markup.rfind("<a>", known, place), markup.rfind("<a/>", known, place)
+        )
+        closed = markup.rfind("</a>", known, place)
         if opened > closed:
             is_empty = self.markup[self.markup.find(">", opened) - 1] == "/"
             self._open_link = none if is_empty else opened

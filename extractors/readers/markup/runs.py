@@ -85,14 +85,16 @@ class TextRun:
 
 def _breaks(text: str, edges: list[int], anchors: list[Anchor]) -> list[int]:
     """The edges of elements that part what stands on either side of them without a blank."""
-    link_edges = {anchor.start for anchor in anchors} | {anchor.end for anchor in anchors}
-    return [
+    within_words = [
         edge
         for edge in dict.fromkeys(edges)
-        if 0 < edge < len(text)
-        and text[edge - 1].isalnum()
-        and text[edge].isalnum()
-        and (_LABEL_OR_URL.match(text, edge) or _ends_ark(text, edge, edge in link_edges))
+        if 0 < edge < len(text) and text[edge - 1].isalnum() and text[edge].isalnum()
+    ]
+    if not within_words:
+        return []
+    link_edges = {anchor.start for anchor in anchors} | {anchor.end for anchor in anchors}
+    return [
+        edge for edge in within_words if (_LABEL_OR_URL.match(text, edge) or _ends_ark(text, edge, edge in link_edges))
     ]
 
 

@@ -29,6 +29,7 @@ def _word(gap: str) -> str:
 #: What typesetting and escapes leave between the letters: blanks, marks, hyphens, what isn't seen; never many.
 _BETWEEN = r"[^\p{L}\p{N}<>&:;,!?/|=@\#()\[\]{}\"]"
 _GAP = rf"{_BETWEEN}{{0,8}}?"
+_NO_LETTERS = frozenset("/ :(\"'\n")
 #: Without one there is no label, and `re` looks for them at several times the speed.
 _ANY_SIGN = re.compile("[:+_%&\\\\\N{FULLWIDTH COLON}]")
 _LABEL = regex.compile(
@@ -86,7 +87,8 @@ def may_hold_ark(value: str) -> bool:
     >>> may_hold_ark("https://n2t.net/ark%3A/12148/btv1b8"), may_hold_ark("dark:text-white")
     (True, False)
     """
-    if value.startswith("ark:") or "/ark:" in value:
+    plain = value.find("ark:")
+    if plain == 0 or (plain > 0 and value[plain - 1] in _NO_LETTERS):
         return True
     return _ANY_SIGN.search(value) is not None and _LABEL.search(value) is not None
 
