@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from extractors.ark import BETANUMERIC, Ark, shoulder_of
-from extractors.frozen import quickly_made
+from extractors.ark import BETANUMERIC, SKIPPED_NAANS, Ark, shoulder_of
 from extractors.naan import SHARED_NAANS
 from extractors.normalization_steps import with_clean_structure, with_suffixes_last, without_hyphens
 from extractors.normalize import Profile
@@ -101,12 +100,14 @@ _CAPITAL = re.compile(r"[A-Z]")
 _VOWEL = re.compile(r"[aeiou]")
 _OUTSIDE_BETANUMERIC = re.compile(rf"[^{BETANUMERIC}aeiou]")
 _NAAN_CHARS = 5
+#: What is shorter is over-long by no specification.
+_LONG = 128
 _PART = "[0-9A-Za-z=+_]++"
 #: Most ARKs: with nothing about them that most remarks speak of. A hyphen stands between letters or digits.
 _CLEAN = re.compile(
     rf"""
-    (?P<resolver> (?: https?://[0-9A-Za-z.-]++/ (?: [0-9A-Za-z.~_-]++/ )*+ )? )
-    (?P<label> ark:/? )
+    (?: (?P<scheme> https? ) ://[0-9A-Za-z.-]++/ (?: [0-9A-Za-z.~_-]++/ )*+ )?
+    ark: (?P<slash> /? )
     (?P<body> (?P<naan> [0-9]{{5}} ) / {_PART} (?: (?<=[0-9A-Za-z]) - (?=[0-9A-Za-z]) {_PART} )*+
         (?: / {_PART} )*+ (?: \. {_PART} )*+ )
     """,
@@ -114,7 +115,6 @@ _CLEAN = re.compile(
 )
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class _RemarkInput:
     """The values that a remark is decided on."""
@@ -153,12 +153,10 @@ def remarks(
     >>> [remark.value for remark in remarks(written, Ark.parse(written))]
     ['plain-http', 'classic-label', 'outside-repertoire', 'hyphen']
     """
-    clean = _CLEAN.fullmatch(written)
+    is_short = len(written) < _LONG and len(ark.name) + len(ark.qualifier) < _LONG
+    clean = _CLEAN.fullmatch(written) if is_short else None
     if clean is not None and clean["naan"] == ark.naan:
-        case = _RemarkInput(
-            Written(clean["resolver"], clean["label"], clean["body"]), ark, registry, profile, url_goes_on
-        )
-        return tuple([remark for remark, applies in RULES_OF_CLEAN if applies(case)])
+        return tuple(_on_clean(clean, ark, registry, url_goes_on=url_goes_on))
     parts = Written.of(written) or Written.of(str(ark))
     assert parts is not None, "an ARK in normal form begins with its label"
     case = _RemarkInput(parts, ark, registry, profile, url_goes_on)
@@ -235,22 +233,26 @@ RULES: Mapping[Remark, Callable[[_RemarkInput], bool]] = {
 }
 
 
-#: Those that may be due where the form is `_CLEAN`.
-RULES_OF_CLEAN = tuple(
-    (remark, RULES[remark])
-    for remark in (
-        Remark.PLAIN_HTTP,
-        Remark.CLASSIC_LABEL,
-        Remark.UNREGISTERED_NAAN,
-        Remark.UNFIT_FOR_REFERENCE,
-        Remark.TEST_SHOULDER,
-        Remark.SLASH_AFTER_SHOULDER,
-        Remark.HYPHEN,
-        Remark.RESERVED_EXTENSION,
-        Remark.OVER_LONG,
-        Remark.URL_GOES_ON,
-    )
-)
+def _on_clean(clean: re.Match[str], ark: Ark, registry: KnowsNaans | None, *, url_goes_on: bool) -> Iterator[Remark]:
+    """What `RULES` say of a `_CLEAN` form that is not long: only these remarks may be due."""
+    if clean["scheme"] == "http":
+        yield Remark.PLAIN_HTTP
+    if clean["slash"]:
+        yield Remark.CLASSIC_LABEL
+    if registry is not None and ark.naan not in SHARED_NAANS and not registry.knows(ark.naan):
+        yield Remark.UNREGISTERED_NAAN
+    if ark.naan in SKIPPED_NAANS:
+        yield Remark.UNFIT_FOR_REFERENCE
+    elif _TEST_SHOULDER.match(ark.name):
+        yield Remark.TEST_SHOULDER
+    if ark.qualifier.startswith("/") and shoulder_of(ark.name) == ark.name:
+        yield Remark.SLASH_AFTER_SHOULDER
+    if "-" in clean["body"]:
+        yield Remark.HYPHEN
+    if ark.qualifier and _RESERVED_PART.search(ark.qualifier):
+        yield Remark.RESERVED_EXTENSION
+    if url_goes_on:
+        yield Remark.URL_GOES_ON
 
 
 @dataclass(frozen=True, slots=True)

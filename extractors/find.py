@@ -144,10 +144,6 @@ def read_block(
 
     *signs* are those of labels in its text, where they are known.
     """
-    value = clean_value(block, evidence.zones)
-    if value is not None:
-        yield value
-        return
     text = block.text
     may_hide = None
     read_up_to = 0

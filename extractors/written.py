@@ -25,9 +25,9 @@ class Written:
     label: str
     body: str
     """NAAN, name and qualifier."""
-    query: str | None = None
+    query: str | None
     """What stands behind the first question mark; an empty query is a question too, none is None."""
-    fragment: str | None = None
+    fragment: str | None
     """What stands behind the first ``#``; kept, never sent."""
 
     @classmethod

@@ -17,7 +17,7 @@ from extractors import conformance
 from extractors.ark import Ark
 from extractors.conformance import remarks
 from extractors.document_model import Anchor, Block, Role
-from extractors.find import find_arks, read_block, read_fully
+from extractors.find import find_arks, read_block, read_fully, scan
 from extractors.frozen import quickly_made
 from extractors.mentions import forward
 from extractors.naan import Registry
@@ -105,8 +105,11 @@ def test_a_long_text_gives_the_same(several: list[Block]) -> None:
 @settings(max_examples=500)
 @given(arks, st.sampled_from(Role), st.sampled_from((None, 2)), st.integers(0, 20), st.sampled_from(EVIDENCE))
 def test_a_value_gives_the_same(value: str, role: Role, page: int | None, linked_to: int, evidence: Evidence) -> None:
-    assert_same(Block(value, role, page, "a/@href", 4), evidence)
-    assert_same(Block(value, role, page, "p", None, (Anchor(0, linked_to + 1, 4),)), evidence)
+    for block in (
+        Block(value, role, page, "a/@href", 4),
+        Block(value, role, page, "p", None, (Anchor(0, linked_to + 1, 4),)),
+    ):
+        assert list(scan(block, evidence, {})) == list(read_fully(block, evidence, {}))
 
 
 # -- texts that were met
@@ -134,6 +137,10 @@ def test_all_vectors_give_the_same() -> None:
     for text in dict.fromkeys(met()):
         for role in (Role.TEXT, Role.LINK_TARGET, Role.METADATA):
             assert_same(Block(text, role))
+            if role is not Role.TEXT:
+                assert list(scan(Block(text, role), EVIDENCE[0])) == list(
+                    read_fully(Block(text, role), EVIDENCE[0], {})
+                )
         assert_same(Block(text, page=1, page_breaks=(len(text) // 2,)), LEARNED)
 
 
