@@ -213,6 +213,7 @@ def _lines_from(text: str, start: int) -> Iterator[_PlacedLine]:
 def _alike(placed: Iterable[_PlacedLine], left: int, right: int | None) -> Iterator[_PlacedLine]:
     """Yield lines as long as they leave blanks or bars where the columns are parted, or only part the rows."""
     is_empty = False
+    before_left, before_right = (slice(max(0, each - 2), each) for each in (left, right or 0))
     for start, line in placed:
         if not line or line.isspace():
             if is_empty:
@@ -221,7 +222,7 @@ def _alike(placed: Iterable[_PlacedLine], left: int, right: int | None) -> Itera
             yield start, line
             continue
         is_empty = False
-        is_clear = (not left or _is_clear(line, left)) and (not right or _is_clear(line, right))
+        is_clear = not (line[before_left].strip(" |") or line[before_right].strip(" |"))  # as `_is_clear` has it
         if "\t" in line or not (is_clear or _is_rule(line)):
             return
         yield start, line

@@ -43,6 +43,7 @@ _WRAP_AHEAD = re.compile(rf"-?{WRAP}")
 _LEADS_TO_LABEL = regex.compile(r"(?:(?<![\p{L}\p{N}])ark|https?)\Z", regex.IGNORECASE)
 _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
 _LONGEST_PLACEHOLDER = 24
+_PLACEHOLDER_ENDS = frozenset("xXnNEe")
 _PLACEHOLDER = re.compile(r"/(?:[xX]{3,}|[nN]{4,}|NAME|Name|name)\Z")
 #: A variable of a program or template in a name: ``$id``, ``btv1b$1``, ``@id``, ``@@id@@``, ``_ID_``, ``%(name)s``.
 _VARIABLE = re.compile(r"\$[A-Za-z_]\w+\Z|\$[0-9]\Z|(?:\A|/)\$\w+\Z|\A@+[A-Za-z]\w*@*\Z|\A_[A-Z_]+_\Z")
@@ -423,7 +424,8 @@ def is_placeholder(chars: str) -> bool:
     >>> is_placeholder("12148/xxxxx"), is_placeholder("12148/btv1b84")
     (True, False)
     """
-    return len(chars) <= _LONGEST_PLACEHOLDER and _PLACEHOLDER.search(chars) is not None
+    may_be = chars[-1:] in _PLACEHOLDER_ENDS and len(chars) <= _LONGEST_PLACEHOLDER
+    return may_be and _PLACEHOLDER.search(chars) is not None
 
 
 def _slashes(written: str) -> int:
