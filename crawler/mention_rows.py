@@ -48,7 +48,8 @@ def unresolved_json(unresolved: UnresolvedMention) -> dict[str, Any]:
     """Return *unresolved* as JSON, to be read again by `unresolved_of`; the slack of lines is stored as "rooms"."""
     window = asdict(unresolved.window)
     window["rooms"] = window.pop("line_slack")
-    return {**asdict(unresolved), "window": window, "cutting": unresolved.cutting.value}
+    linked = [[link, str(ark)] for link, ark in unresolved.linked]
+    return {**asdict(unresolved), "window": window, "cutting": unresolved.cutting.value, "linked": linked}
 
 
 def unresolved_of(kept: Mapping[str, Any]) -> UnresolvedMention:
@@ -67,10 +68,12 @@ def unresolved_of(kept: Mapping[str, Any]) -> UnresolvedMention:
         link=window["link"],
         anchors=tuple(Anchor(**anchor) for anchor in window["anchors"]),
         line_slack=tuple((at, slack) for at, slack in window["rooms"]),
+        jumps=tuple(window.get("jumps", ())),
         seams=tuple(window.get("seams", ())),
         page_breaks=tuple(window["page_breaks"]),
     )
-    return UnresolvedMention(kept["index"], block, kept["offset"], Cutting(kept["cutting"]))
+    linked = tuple((link, Ark.parse(ark)) for link, ark in kept.get("linked", ()))
+    return UnresolvedMention(kept["index"], block, kept["offset"], Cutting(kept["cutting"]), linked)
 
 
 def mention_of(row: Any) -> Mention:

@@ -96,9 +96,8 @@ def with_evidence(
 ) -> tuple[Mention, ...]:
     """A document's *mentions* once more, those that were *doubtful* decided on the *evidence* of a whole audit."""
     again = list(mentions)
-    linked = linked_arks(mentions)
     for unresolved in doubtful:
-        again[unresolved.index] = decided_again(unresolved, again[unresolved.index], evidence, linked)
+        again[unresolved.index] = decided_again(unresolved, again[unresolved.index], evidence)
     return _finished(again, evidence)
 
 

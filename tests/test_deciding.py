@@ -83,3 +83,21 @@ def test_what_the_registry_does_not_know_is_a_finding_and_no_copy_knows_nothing(
     with sqlite3.connect(crawled) as store_file:
         found = store_file.execute("select subject, kind from finding where kind = 'unregistered-naan'").fetchall()
     assert found == [("NAAN 81985", "unregistered-naan")]
+
+
+@pytest.mark.parametrize("kind", ["typst-table", "weasyprint-table", "latex-lineno"])
+def test_a_crawl_decides_as_extract_does(kind: str, tmp_path: Path) -> None:
+    layouts = Path(__file__).parent.parent / "corpus" / "dev" / "documents"
+    files = sorted(str(path) for path in layouts.rglob("*.pdf") if path.name.startswith(kind))
+    if not files:
+        pytest.fail("the corpus has no such document any more")
+    run_command("crawl", *files, "--store", tmp_path / "a.db")
+    with sqlite3.connect(tmp_path / "a.db") as store:
+        kept = store.execute(
+            "select url, ordinal, naan || '/' || name || qualifier, reason from mention"
+            " join document using (document_id) join ark using (ark_id) order by mention_id"
+        ).fetchall()
+    last = {(url, ordinal): (ark, reason) for url, ordinal, ark, reason in kept}
+    rows = [json.loads(line) for line in run_command("extract", *files).stdout.splitlines()]
+    assert rows
+    assert [(row["ark"].removeprefix("ark:"), row["reason"]) for row in rows] == [last[key] for key in sorted(last)]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler.mention_rows import unresolved_json, unresolved_of
 from extractors.ark import Ark
-from extractors.document_model import Anchor, Block
+from extractors.document_model import Anchor, Block, Role
 from extractors.extraction import extraction_of, with_evidence
 from extractors.find import Mention, scan
 from extractors.mentions.unresolved import UnresolvedMention, decided_again, unresolved_mentions
@@ -25,6 +27,24 @@ SHORT = Ark.parse("ark:76543/pf5")
 #: What leaves no doubt about it.
 JOINS = Evidence.of([LONG])
 ENDS = Evidence.of([SHORT])
+WHOLE_TARGET = Ark.parse("ark:81985/x5k3b4q7")
+
+_NUMBERS = st.integers(0, 99)
+_PLACES = st.lists(_NUMBERS, max_size=3).map(tuple)
+BLOCKS = st.builds(
+    Block,
+    st.text(max_size=20),
+    st.sampled_from(Role),
+    st.none() | _NUMBERS,
+    st.text(max_size=5),
+    st.none() | _NUMBERS,
+    st.lists(st.builds(Anchor, _NUMBERS, _NUMBERS, _NUMBERS), max_size=2).map(tuple),
+    st.lists(st.tuples(_NUMBERS, st.floats(0, 9)), max_size=2).map(tuple),
+    _PLACES,
+    _PLACES,
+    _PLACES,
+)
+LINKED = st.lists(st.tuples(_NUMBERS, st.sampled_from([LONG, SHORT])), max_size=2).map(tuple)
 
 
 def mentions_in(block: Block, evidence: Evidence | None = None) -> list[Mention]:
@@ -156,7 +176,8 @@ def test_its_link_stays_its_link(far: int) -> None:
     anchors = (Anchor(0, 4, 1), Anchor(at, at + 18, 2), Anchor(at + 20, len(text), 3))
     mentions, unresolved = unresolved_about(Block(text, anchors=anchors))
     assert mentions[0].link == 2
-    again = decided_again(unresolved[0], mentions[0], Evidence(), {2: LONG})
+    to_target = replace(unresolved[0], linked=((2, LONG),))
+    again = decided_again(to_target, mentions[0], Evidence())
     assert (again.link, again.ark, again.reason) == (2, LONG, "its own link goes on")
     assert decided_again(unresolved[0], replace(mentions[0], citation=5), JOINS).citation == 5
 
@@ -181,3 +202,27 @@ def test_the_last_evidence_counts(order: list[str]) -> None:
     once = with_evidence(extraction.mentions, extraction.unresolved, evidence[order[1]])
     first = with_evidence(extraction.mentions, extraction.unresolved, evidence[order[0]])
     assert with_evidence(first, extraction.unresolved, evidence[order[1]]) == once
+
+
+def test_a_text_that_its_link_makes_whole_stays_whole() -> None:
+    """A PDF's text that stops in the middle of its link's target was cut off, whatever other documents say."""
+    text = "see https://n2t.net/ark:/81985/x5k3\nb4 there"
+    target = Block("https://n2t.net/ark:/81985/x5k3b4q7", Role.LINK_ANNOTATION, page=1, link=1)
+    block = Block(text, page=1, anchors=(Anchor(4, len(text), 1),))
+    blocks = [target, block]
+    placed = [(index, each) for index in (0, 1) for each in scan(blocks[index], Evidence(), {1: WHOLE_TARGET})]
+    mentions = [each for _, each in placed if isinstance(each, Mention)]
+    unresolved = list(
+        unresolved_mentions(
+            blocks, [(at, each) for at, each in placed if isinstance(each, Mention)], [Cutting.UNKNOWN] * 2
+        )
+    )
+    for each in unresolved:
+        assert each.linked == ((1, WHOLE_TARGET),)
+        kept = replace(mentions[each.index], link=None)
+        assert decided_again(unresolved_of(unresolved_json(each)), kept, Evidence()).ark == WHOLE_TARGET
+
+
+@given(st.builds(UnresolvedMention, st.integers(0, 9), BLOCKS, st.integers(0, 9), st.sampled_from(Cutting), LINKED))
+def test_a_doubt_is_kept_whole(unresolved: UnresolvedMention) -> None:
+    assert unresolved_of(json.loads(json.dumps(unresolved_json(unresolved)))) == unresolved

@@ -6,12 +6,13 @@ shape of a shoulder's names, its check characters. What was sure stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from extractors.ark import Ark
 from extractors.document_model import Anchor, Block
 from extractors.find import scan
+from extractors.mentions.citations import completed, linked_arks
 from extractors.mentions.mention import Mention
 from extractors.wraps.by_names import ANOTHER_BEGINS, NOTHING_FOLLOWS
 from extractors.wraps.evidence import Cutting, Evidence
@@ -34,28 +35,33 @@ class UnresolvedMention:
     """Where in the reader's block the window begins."""
     cutting: Cutting
     """What line ends do to ARKs in its block."""
+    linked: tuple[tuple[int, Ark], ...] = ()
+    """The links in the window, by their numbers, and the ARK in the target of each."""
 
 
 def unresolved_mentions(
     blocks: Sequence[Block], mentions: Sequence[tuple[int, Mention]], cutting: Sequence[Cutting]
 ) -> Iterator[UnresolvedMention]:
     """The doubts about *mentions*, each with the index of its block; *cutting* is what the lines of each block do."""
+    linked = linked_arks(mention for _, mention in mentions)
     for index, (block_index, mention) in enumerate(mentions):
         if mention.confidence is not Confidence.CERTAIN and mention.reason not in _PLAIN:
             start = max(0, mention.spans[0][0] - NEAR_CHARS)
             window = _window(blocks[block_index], start, mention.spans[-1][1] + NEAR_CHARS)
-            yield UnresolvedMention(index, window, start, cutting[block_index])
+            links = dict.fromkeys(anchor.link for anchor in window.anchors)
+            targets = tuple((link, linked[link]) for link in links if link in linked)
+            yield UnresolvedMention(index, window, start, cutting[block_index], targets)
 
 
-def decided_again(
-    unresolved: UnresolvedMention, mention: Mention, evidence: Evidence, linked: Mapping[int, Ark] | None = None
-) -> Mention:
-    """*mention* as more *evidence* decides it; itself where nothing changes."""
+def decided_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evidence) -> Mention:
+    """*mention* as more *evidence* decides it, made whole by its own link; itself where nothing changes."""
     at = mention.spans[0][0] - unresolved.offset
+    linked = dict(unresolved.linked)
     for found in scan(unresolved.window, replace(evidence, cutting=unresolved.cutting), linked):
         if isinstance(found, Mention) and found.spans[0][0] == at:
             spans = tuple((start + unresolved.offset, end + unresolved.offset) for start, end in found.spans)
-            return replace(found, spans=spans, link=mention.link, citation=mention.citation)
+            whole = next(completed([found], linked))  # by the link of the window: a store keeps none of a mention
+            return replace(whole, spans=spans, link=mention.link, citation=mention.citation)
     return mention
 
 
