@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -26,6 +26,7 @@ from pydantic import (
 
 from arkaudit import __version__
 from arkaudit.config_lines import line_of
+from arkaudit.near_words import did_you_mean
 from arkaudit.schedules.moments import Schedule
 from arkaudit.toml_files import TomlUnreadable, read_toml
 from crawler.addresses import AddressGuard, Routes
@@ -591,12 +592,25 @@ def _validated(
         first, *others = problem.errors()
         place = tuple(str(part) for part in first["loc"])
         words = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "extra_forbidden":
+            words = f"there is no such setting{did_you_mean(place[-1], _settings_of(place[:-1]))}"
         at = _at(text, path, (*within, *place)) if ".".join(place) not in overrides else ""
         more = f" (and {len(others)} more)" if others else ""
         raise ConfigError(f"{at}{'.'.join((*within, *place))}{': ' if place or within else ''}{words}{more}") from None
     if config.network.ca_file and not config.network.ca_file.is_file():
         raise ConfigError(f"there is no file of certificates at {config.network.ca_file}")
     return config
+
+
+def _settings_of(place: tuple[str, ...]) -> list[str]:
+    """The names of the settings in the section at *place*; of hosts and the like, those of each."""
+    section: type[BaseModel] = Config
+    for name in place:
+        inner = section.model_fields[name].annotation if name in section.model_fields else None
+        while inner is not None and not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            inner = next(reversed(get_args(inner)), None)
+        section = inner or section
+    return [each.alias or name for name, each in section.model_fields.items()]
 
 
 def _refuse_shared_stores(audits: dict[str | None, Config], text: str, path: Path) -> None:

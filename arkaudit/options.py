@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from arkaudit.exits import NEVER, errors
+from arkaudit.near_words import did_you_mean
 
 if TYPE_CHECKING:
     from arkaudit.config import Config
@@ -110,6 +111,18 @@ _NAMES = {
 }
 
 
+class WordChoice(click.Choice[str]):
+    """A choice among so many words that a mistyped one is answered with the nearest of them, not with all."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word that *value* is."""
+        words = tuple(map(str, self.choices))
+        if value in words:
+            return str(value)
+        near = did_you_mean(str(value), words) or f", but one of {', '.join(words)} must be given"
+        raise click.BadParameter(f"there is no {value!r}{near}", ctx, param)
+
+
 def request_options(command: Command) -> Command:
     """Add the options for how and whom to ask: for every command that sends requests."""
     for option in reversed((_CONFIG, *_REQUESTS)):
@@ -198,7 +211,7 @@ def fail_on_option(command: Command) -> Command:
     orders = "; ".join(f"{kind}: {', '.join(tokens)}" for kind, tokens in GRAVITY.items())
     return click.option(
         "--fail-on",
-        type=click.Choice([NEVER, *TOKENS]),
+        type=WordChoice([NEVER, *TOKENS]),
         multiple=True,
         metavar="TOKEN",
         help=f"Exit with 1 when an ARK or a document has come to this, or to something graver of its kind; "
@@ -243,7 +256,7 @@ def choice_options(command: Command) -> Command:
         ),
         click.option(
             "--only",
-            type=click.Choice(ONLY),
+            type=WordChoice(ONLY),
             multiple=True,
             metavar="TOKEN",
             help="Only ARKs with this outcome, family, state, event or cause. Repeatable.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,7 +56,8 @@ class Seeds:
                 named.append(path)
                 orders |= {str(path): order} if order else {}
             else:
-                raise UserMistake(f"neither an http(s) URL nor an existing file or folder: {place!r}")
+                meant = f"; did you mean {url}?" if (url := _url_meant(place)) else ""
+                raise UserMistake(f"neither an http(s) URL nor an existing file or folder: {place!r}{meant}")
         return cls(tuple(urls), tuple(files), orders, frozenset(named), folder_findings)
 
 
@@ -81,6 +83,27 @@ def relative_to(folder: Path, text: str) -> str:
     if "://" in place:
         return text
     return f"{f'{order}:' if order else ''}{folder / place}"
+
+
+#: What may stand before a URL that was mistyped: ``htp://``, ``https:/``, ``https//``, or nothing.
+_MISTYPED = re.compile(
+    r"(?:(?P<scheme>h?t{1,3}ps?)(?::/{0,3}|/{2,3}))?(?P<rest>(?:[\w-]+\.)+[a-z]{2,}(?::[0-9]+)?(?:/.*)?)", re.IGNORECASE
+)
+#: Endings of files, of which some are those of domains as well.
+_FILE_ENDING = re.compile(r"\.(?:pdf|txt|html?|zip|csv|xml|json|md|docx?|odt|warc|gz)$", re.IGNORECASE)
+
+
+def _url_meant(place: str) -> str | None:
+    """The URL that somebody may have meant with *place*, which is none; None for what looks like a file.
+
+    >>> _url_meant("www.example.org"), _url_meant("htp://example.org/a"), _url_meant("thesis.pdf")
+    ('https://www.example.org', 'http://example.org/a', None)
+    """
+    found = _MISTYPED.fullmatch(place)
+    if found is None or (found["scheme"] is None and "/" not in place and _FILE_ENDING.search(place)):
+        return None
+    scheme = "http" if found["scheme"] and not found["scheme"].lower().endswith("s") else "https"
+    return f"{scheme}://{found['rest']}"
 
 
 def _checked_url(text: str) -> str:

@@ -765,3 +765,30 @@ def test_a_command_that_is_interrupted_while_it_is_being_read_ends_with_one_line
         started()
     said = "arkaudit: interrupted; what was observed until then is kept\n"
     assert (ended.value.code, capsys.readouterr().err) == (130, said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "config", "words"),
+    [
+        (["check", "--fail-on", "brokn", "ark:12345/x"], "", "there is no 'brokn'; did you mean 'broken' or 'broke'?"),
+        (["report", "--only", "zzz"], "", "there is no 'zzz', but one of works, fails, "),
+        (["crawl", "www.example.org"], "", "did you mean https://www.example.org?"),
+        (["crawl", "htp://example.org/a"], "", "did you mean http://example.org/a?"),
+        (["crawl", "https:/example.org"], "", "did you mean https://example.org?"),
+        (["extract", "thesis.pdf"], "", "neither an http(s) URL nor an existing file or folder: 'thesis.pdf'\n"),
+        (["check", "ark:12345/x"], "[politeness]\ndealy = 2", ":2: politeness.dealy: there is no such setting; did you mean"),
+        (["check", "ark:12345/x"], '[hosts."a.example"]\nintervall = 2', "did you mean 'interval'?"),
+        (["check", "ark:12345/x"], '[crawl.oai]\nform = "2020"', "did you mean 'from'?"),
+        (["check", "ark:12345/x"], "[recheck.naan.12148]\nhealty = 2", "did you mean 'healthy'?"),
+        (["check", "ark:12345/x"], "pliteness = 2", "did you mean 'politeness'?"),
+        (["check", "ark:12345/x"], "xyz = 2", "xyz: there is no such setting\n"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value[:3]),
+)  # fmt: skip
+def test_a_mistyped_word_is_answered_with_the_nearest(
+    arguments: list[str], config: str, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.toml").write_text(config)
+    done = run_command(*arguments, *(["-c", tmp_path / "a.toml"] if config else []))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert words in done.stderr
