@@ -17,6 +17,22 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """Return the same items; while one is worked on, the next is made.
+
+    >>> list(ahead(iter("abc")))
+    ['a', 'b', 'c']
+    """
+    if cores() == 1:
+        yield from items
+        return
+    with ThreadPoolExecutor(1) as pool:
+        upcoming: Future[Item | None] = pool.submit(next, items, None)
+        while (item := upcoming.result()) is not None:
+            upcoming = pool.submit(next, items, None)
+            yield item
+
+
 def in_order(function: Callable[[Item], Made], items: Iterable[Item], *, workers: int | None = None) -> Iterator[Made]:
     """Return what *function* makes of each item, in the order of the items; no more are made than are worked on.
 

@@ -27,6 +27,7 @@ from crawler.storage.soundness import damage_in, distrust, is_damage, is_ours, n
 from crawler.storage.store_errors import StoreDamaged
 from extractors.shared_errors import ArkauditError
 from reports.arrow_connection import ArrowConnection, NotInColumns
+from reports.at_once import ahead
 from reports.run_queries import kept
 from reports.typed_columns import Columns, Dtype, Rows, UnknownWord, fetched, sample_of
 
@@ -81,7 +82,7 @@ class StoreReader:
             found = empty()
             samples = [sample_of(dtype) for dtype in dtypes.values()]
             try:
-                for batch in self.arrow.batches(query, samples, is_ordered=is_ordered):
+                for batch in ahead(self.arrow.batches(query, samples, is_ordered=is_ordered)):
                     found.add_batch(batch)
                 return found
             except (NotInColumns, ValueError):
