@@ -1,7 +1,8 @@
 """A report over a year of audits of 200,000 ARKs, in time and memory, on one core; and what is due, at once.
 
-The report is all tables, the page and the CSV files. Reading is measured apart, the same columns of the same rows from
-SQLite and from Parquet files: which of the two the reports should read (docs/adr/0024). `python -m benchmarks.history
+The report is all tables, the page and the CSV files; it is made a second time on all cores. Reading is measured apart,
+the same columns of the same rows from SQLite and from Parquet files: which of the two the reports should read
+(docs/adr/0024). `python -m benchmarks.history
 STORE` keeps the store that it makes, or takes the one that is there.
 """
 
@@ -20,8 +21,10 @@ from typing import Any
 
 from benchmarks.years import make
 
-MOST_S = 60.0
-MOST_BYTES = 2_000_000_000
+MOST_S = 45.0
+#: What is aimed at: on one core, and on two by the clock, where nothing else runs.
+AIM_S, AIM_ON_TWO_S, AIM_BYTES = 28.0, 20.0, 1_000_000_000
+MOST_BYTES = 1_800_000_000
 #: A check with nothing due may take so long, of the processor's time: other programs run beside it.
 MOST_DUE_S = 2.0
 
@@ -33,23 +36,25 @@ def main() -> int:
         if not store.exists():
             make(store)
         report = _measured("report", store, Path(folder, "report"))
+        on_all = _measured("report-on-all-cores", store, Path(folder, "report"))
         reading = _measured("reading", store, Path(folder, "parquet"))
         due = _nothing_due(store, Path(folder))
     slowest = sorted(report["tables"].items(), key=lambda each: -each[1])[:4]
     parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in slowest)
     print(
         f"history: all {len(report['tables'])} tables, the page and the CSV files over 1,000,000 observations of "
-        f"200,000 ARKs in {report['seconds']:.1f} s (bound {MOST_S:.0f}; reading {report['load']:.1f}, tables "
-        f"{sum(report['tables'].values()):.1f} with {parts}, page {report['page']:.1f}, CSV {report['csv']:.1f}) and "
-        f"{report['bytes'] / 1e6:,.0f} MB (bound {MOST_BYTES / 1e6:,.0f}); {reading['rows']:,} rows are read in "
-        f"{reading['sqlite']:.1f} s from SQLite, {reading['parquet']:.1f} s from Parquet that took "
+        f"200,000 ARKs in {report['seconds']:.1f} s (bound {MOST_S:.0f}, aim {AIM_S:.0f}; reading {report['load']:.1f}, "
+        f"tables {sum(report['tables'].values()):.1f} with {parts}, page {report['page']:.1f}, CSV {report['csv']:.1f}) and "
+        f"{report['bytes'] / 1e6:,.0f} MB (bound {MOST_BYTES / 1e6:,.0f}, aim "
+        f"{AIM_BYTES / 1e6:,.0f}); on all cores {on_all['elapsed']:.1f} s by the clock (aim {AIM_ON_TWO_S:.0f} on two); "
+        f"{reading['rows']:,} rows are read in {reading['sqlite']:.1f} s from SQLite, {reading['parquet']:.1f} s from Parquet that took "
         f"{reading['export']:.0f} s to write; nothing due is said in {due:.1f} s (bound {MOST_DUE_S:.0f})"
     )
     return int(report["seconds"] > MOST_S or report["bytes"] > MOST_BYTES or due > MOST_DUE_S)
 
 
 def _measured(part: str, *paths: Path) -> dict[str, Any]:
-    """What a process of its own, on one core, says of one part."""
+    """The figures of one part, from a process of its own, on one core unless it is meant for all."""
     command = [sys.executable, "-m", "benchmarks.history", f"--{part}", *map(str, paths)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     found: dict[str, Any] = json.loads(done.stdout)
@@ -62,7 +67,7 @@ def _report(store: Path, out: Path) -> dict[str, Any]:
     from reports.frames import load_frames
     from reports.tables import TABLES
 
-    begun = _clock()
+    begun, began = _clock(), time.perf_counter()
     frames = load_frames(store)
     loaded = _clock()
     made = {}
@@ -77,6 +82,7 @@ def _report(store: Path, out: Path) -> dict[str, Any]:
         "tables": seconds,
         **{name: _taken(lambda name=form: write_report(report, out, [name])) for name, form in _FORMATS.items()},
         "seconds": _clock() - begun,
+        "elapsed": time.perf_counter() - began,
         "bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
 
@@ -155,7 +161,11 @@ def _nothing_due(store: Path, folder: Path) -> float:
 
 _STATES = ("healthy", "failing", "confirmed_broken", "blocked", "undetermined")
 _clock = time.process_time
-PARTS: Mapping[str, Callable[..., dict[str, Any]]] = {"--report": _report, "--reading": _reading}
+PARTS: Mapping[str, Callable[..., dict[str, Any]]] = {
+    "--report": _report,
+    "--reading": _reading,
+    "--report-on-all-cores": _report,
+}
 
 
 def _taken(work: Callable[[], object]) -> float:
@@ -166,7 +176,8 @@ def _taken(work: Callable[[], object]) -> float:
 
 if __name__ == "__main__":
     if sys.argv[1:2] and sys.argv[1] in PARTS:
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        if sys.argv[1] != "--report-on-all-cores":
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         print(json.dumps(PARTS[sys.argv[1]](*map(Path, sys.argv[2:]))))
         sys.exit(0)
     sys.exit(main())
