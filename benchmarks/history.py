@@ -41,13 +41,14 @@ def main() -> int:
         due = _nothing_due(store, Path(folder))
     slowest = sorted(report["tables"].items(), key=lambda each: -each[1])[:4]
     parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in slowest)
+    tables = f"tables {sum(report['tables'].values()):.1f} with {parts}"
+    stages = f"reading {report['load']:.1f}, {tables}, page {report['page']:.1f}, CSV {report['csv']:.1f}"
     print(
         f"history: all {len(report['tables'])} tables, the page and the CSV files over 1,000,000 observations of "
-        f"200,000 ARKs in {report['seconds']:.1f} s (bound {MOST_S:.0f}, aim {AIM_S:.0f}; reading {report['load']:.1f}, "
-        f"tables {sum(report['tables'].values()):.1f} with {parts}, page {report['page']:.1f}, CSV {report['csv']:.1f}) and "
-        f"{report['bytes'] / 1e6:,.0f} MB (bound {MOST_BYTES / 1e6:,.0f}, aim "
-        f"{AIM_BYTES / 1e6:,.0f}); on all cores {on_all['elapsed']:.1f} s by the clock (aim {AIM_ON_TWO_S:.0f} on two); "
-        f"{reading['rows']:,} rows are read in {reading['sqlite']:.1f} s from SQLite, {reading['parquet']:.1f} s from Parquet that took "
+        f"200,000 ARKs in {report['seconds']:.1f} s (bound {MOST_S:.0f}, aim {AIM_S:.0f}; {stages}) and "
+        f"{report['bytes'] / 1e6:,.0f} MB (bound {MOST_BYTES / 1e6:,.0f}, aim {AIM_BYTES / 1e6:,.0f}); on all cores "
+        f"{on_all['elapsed']:.1f} s by the clock (aim {AIM_ON_TWO_S:.0f} on two); {reading['rows']:,} rows are read in "
+        f"{reading['sqlite']:.1f} s from SQLite, {reading['parquet']:.1f} s from Parquet that took "
         f"{reading['export']:.0f} s to write; nothing due is said in {due:.1f} s (bound {MOST_DUE_S:.0f})"
     )
     return int(report["seconds"] > MOST_S or report["bytes"] > MOST_BYTES or due > MOST_DUE_S)
