@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from crawler.answers.answer import read_answer
 from crawler.answers.answer_pages import read_page
 from crawler.answers.likeness import TEXT_LIMIT, likeness, same_answer, same_page, sketch
-from crawler.answers.notices import is_notice, says_not_found
-from crawler.answers.quirks import plain, quirks
+from crawler.answers.notices import PageWords, is_notice, says_not_found, sure_words
+from crawler.answers.quirks import Phrases, plain, quirks
+from crawler.answers.withdrawals import withdrawals_in
 from crawler.observations import ChainEnd, Hop, Observation, Question
 from extractors.ark import Ark
 from tests.vectors import vectors
@@ -201,3 +202,26 @@ def test_each_challenge_is_known_by_each_of_its_signs() -> None:
 )
 def test_a_title_is_a_notice_when_it_says_nothing_else(title: str, is_one: bool) -> None:
     assert is_notice(title) is is_one
+
+
+def test_a_sentence_that_was_read_before_is_read_again_for_an_object_of_another_name() -> None:
+    sentence = "Sonata in B flat was withdrawn."
+    found = [list(withdrawals_in("", (), sentence, names=names)) for names in ((), ("Sonata in B flat",), ())]
+    assert [[each.words for each in said] for said in found] == [[], ["it was withdrawn"], []]
+
+
+def test_words_that_the_control_has_too_say_nothing_of_the_object() -> None:
+    phrases = Phrases.of(["is closed", "is restricted"])
+    text = "The reading room is closed. This item is restricted."
+    assert sure_words(phrases, text) == "is closed"
+    assert sure_words(phrases, text, PageWords(text="The reading room  IS closed.")) == "is restricted"
+    assert sure_words(phrases, text, PageWords(text=text)) is None
+
+
+def test_what_the_control_says_of_a_withdrawal_says_nothing_of_any_object() -> None:
+    control = PageWords(text="This item was withdrawn.")
+    for name in ("x5", "x6"):
+        page = PageWords(text=f"This item was withdrawn. This record was deleted. ark:/12x45/{name}")
+        of_all, of_own = ([each.words for each in page.withdrawals(page.text, name, of)] for of in (None, control))
+        assert of_all == ["this item was withdrawn", "this record was deleted"]
+        assert of_own == ["this record was deleted"]

@@ -175,12 +175,14 @@ class PageWords:
                 lead = lead.replace(plain(part), " ")
         return found.words if _beside_absence(lead) <= _FEW_LETTERS else None
 
+    @once
+    def words_of_withdrawal(self) -> frozenset[str]:
+        """The words by which its sentences speak of a withdrawal, whatever its object is called."""
+        return frozenset(each.words for each in withdrawals_in(self.title, self.headings, self.text[:NOTICE_CHARS]))
+
     def withdrawals(self, own: str, name: str, control: PageWords | None) -> Iterator[Withdrawal]:
         """The sentences of its title, headings and *own* first sentences on a withdrawal that the *control*'s lack."""
-        to_control = set()
-        if control is not None:
-            of_control = withdrawals_in(control.title, control.headings, control.text[:NOTICE_CHARS])
-            to_control = {each.words for each in of_control}
+        to_control = frozenset() if control is None else control.words_of_withdrawal
         names = (*self.title_parts, *self.headings, name)
         first = own.removeprefix(self.title)[:FIRST_SENTENCES_CHARS]
         return withdrawals_in(self.title, self.headings, first, names=names, of_control=to_control)
@@ -257,11 +259,13 @@ def says_not_found(text: str) -> str | None:
 def sure_words(phrases: Phrases, text: str, control: PageWords | None = None) -> str | None:
     """The first of *phrases* in *text* that is no guess, and that the answer about an invented name doesn't have."""
     plain_text = plain(text)
-    to_control = {found.words for found in phrases.all_in(control.text)} if control is not None else set()
     for found in phrases.in_plain(plain_text):
         before = plain(plain_text[max(0, found.start - _GUESS_CHARS) : found.start]) + " "
         is_guess = any(before[guess.end] == " " for guess in quirks().unsure.all_in(before))
         is_guess = is_guess or is_one_of_several(plain_text[found.end :])
-        if found.words not in to_control and not is_guess:
-            return found.words
+        if is_guess or (
+            control is not None and any(each.words == found.words for each in phrases.all_in(control.text))
+        ):
+            continue
+        return found.words
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from crawler.answers.quirks import bare, plain, withdrawal_words
@@ -84,7 +84,7 @@ def withdrawals_in(
         tuple(name for name in names if name and not _words().gone.search(bare(plain(name)))),
     )
     for sentence, place in _sentences(title, headings, text):
-        found = _said_in(sentence, callers)
+        found = _said_in(_ARK.sub("@@", _named(sentence, callers)))
         if found is not None and found.words not in known:
             yield Withdrawal(found.words, found.names_object, place)
 
@@ -104,10 +104,13 @@ class _Said:
     names_object: bool
 
 
-def _said_in(sentence: str, names: Sequence[str]) -> _Said | None:
-    """Return what a sentence says of the object's withdrawal, if it does."""
-    shown = plain(_ARK.sub("@@", _named(sentence, names)))
-    capitals = " ".join(_ARK.sub("@@", _named(sentence, names)).split())
+@lru_cache(maxsize=2048)  # the pages of a site say much in the same sentences
+def _said_in(sentence: str) -> _Said | None:
+    """Return what a sentence says of the object's withdrawal, if it does; for what the object is called by it has
+    ``@@``.
+    """
+    shown = plain(sentence)
+    capitals = " ".join(sentence.split())
     plain_text, words = bare(shown), _words()
     for found in words.gone.finditer(plain_text):
         lead, rest = plain_text[: found.start()], plain_text[found.end() :]
