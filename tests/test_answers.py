@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from importlib.resources import files
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from crawler.answers.answer import read_answer
 from crawler.answers.answer_pages import read_page
+from crawler.answers.boilerplate import letters_in
 from crawler.answers.likeness import TEXT_LIMIT, likeness, same_answer, same_page, sketch
 from crawler.answers.notices import PageWords, is_notice, says_not_found, sure_words
 from crawler.answers.quirks import Phrases, plain, quirks
@@ -202,6 +204,11 @@ def test_each_challenge_is_known_by_each_of_its_signs() -> None:
 )
 def test_a_title_is_a_notice_when_it_says_nothing_else(title: str, is_one: bool) -> None:
     assert is_notice(title) is is_one
+
+
+@given(st.one_of(st.text(), st.text(st.characters(max_codepoint=127))))
+def test_letters_are_counted_alike_in_ascii_and_beyond(text: str) -> None:
+    assert letters_in(text) == len(re.sub(r"[\W\d_]+", "", text))
 
 
 def test_a_sentence_that_was_read_before_is_read_again_for_an_object_of_another_name() -> None:

@@ -28,6 +28,8 @@ _HEADINGS = frozenset({"h1", "h2", "h3"})
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _NO_LETTERS = re.compile(r"[\W\d_]+")
+#: The same in ASCII: to leave out single octets is quicker by a factor of ten.
+_NO_ASCII_LETTERS = bytes(octet for octet in range(128) if not chr(octet).isalpha())
 
 
 @dataclass(slots=True)
@@ -100,7 +102,7 @@ def _weighed(nodes: list[Any]) -> tuple[dict[int, _Weight], list[Any]]:
     for node in reversed(nodes):
         weight = weights.setdefault(id(node), _Weight())
         if not isinstance(node, Tag):
-            weight.letters = len(_NO_LETTERS.sub("", node)) if type(node) in (NavigableString, CData) else 0
+            weight.letters = letters_in(node) if type(node) in (NavigableString, CData) else 0
         elif node.name == "a" and node.get("href"):
             weight.linked, weight.links = weight.letters, 1
         weight.has_heading |= node.name == "h1"
@@ -112,6 +114,17 @@ def _weighed(nodes: list[Any]) -> tuple[dict[int, _Weight], list[Any]]:
         else:
             weights.setdefault(id(node.parent), _Weight()).add(weight)
     return weights, sites
+
+
+def letters_in(text: str) -> int:
+    """Return how many letters a text has.
+
+    >>> letters_in("Ms. 4_a"), letters_in("4 N_\N{GREEK SMALL LETTER ALPHA}")
+    (3, 2)
+    """
+    if text.isascii():
+        return len(str.encode(text).translate(None, _NO_ASCII_LETTERS))
+    return len(_NO_LETTERS.sub("", text))
 
 
 def _is_shown(node: Any) -> bool:
