@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from crawler.observations import (
     HostTraffic,
     ObjectOutcome,
     Observation,
+    PageFacts,
     Pause,
     Question,
     TlsResult,
@@ -28,6 +31,7 @@ from crawler.schema import SCHEMA_VERSION
 from crawler.storage.migrations import OLDEST
 from crawler.storage.store import Store
 from crawler.storage.store_errors import NewerStore, NotOurStore, OlderStore, StoreUnopenable, StoreUnwritable
+from crawler.storage.stored_rows import observation_values
 from extractors.ark import Ark
 from extractors.document_model import Finding
 from extractors.find import find_arks
@@ -227,3 +231,27 @@ def test_a_store_may_have_a_name_that_means_something_to_sqlite(
     monkeypatch.chdir(tmp_path)
     Store.open(Path(":memory:")).close()
     assert [path.name for path in tmp_path.iterdir()] == [":memory:"]
+
+
+def test_all_facts_of_a_page_are_stored_as_they_are() -> None:
+    facts = PageFacts(
+        arks=(("ark:12x45/x5", "canonical"),),
+        canonical=URL,
+        refresh="https://n2t.net/",
+        challenge="a puzzle for people",
+        asks_password=True,
+        signs_on=True,
+        headings=("A map", "Its parts"),
+        kernel_values={"who": "Rossi, Ada"},
+    )
+    seen = Observation(
+        Ark.parse("ark:12x45/x5"),
+        URL,
+        Question.OBJECT,
+        URL,
+        (Hop(URL, "GET", AT, 200),),
+        ChainEnd.ANSWERED,
+        facts=facts,
+    )
+    stored = observation_values(1, 1, seen)["facts"]
+    assert json.dumps(stored) == json.dumps({**asdict(facts), "told": {"who": "Rossi, Ada"}})

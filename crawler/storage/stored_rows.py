@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 from sqlalchemy import Row
@@ -11,6 +11,7 @@ from crawler.observations import ChainEnd, DocumentRecord, Hop, Observation, Pag
 from extractors.ark import Ark
 
 _HOP_FIELDS = tuple(each.name for each in fields(Hop))
+_FACTS_FIELDS = tuple(each.name for each in fields(PageFacts))
 
 
 def document_values(run_id: int, document: DocumentRecord) -> dict[str, Any]:
@@ -76,8 +77,9 @@ def observation_values(run_id: int, ark_id: int, seen: Observation) -> dict[str,
 
 
 def _facts_json(facts: PageFacts) -> dict[str, Any]:
-    fields = asdict(facts)
-    return {**fields, "arks": [list(named) for named in facts.arks], "told": dict(fields.pop("kernel_values"))}
+    values = dict(facts.kernel_values)
+    fields = {name: getattr(facts, name) for name in _FACTS_FIELDS}  # `dataclasses.asdict` copies all of it deeply
+    return {**fields, "arks": [list(named) for named in facts.arks], "kernel_values": values, "told": values}
 
 
 def _facts(fields: dict[str, Any]) -> PageFacts:
