@@ -367,22 +367,34 @@ class Conversation:
         telling = living or self._refusal_as_expected(case)
         if telling is None:
             return
+        wants_control = question in ACCESS and self._is_new(neighbourhood, Question.CONTROL)
+        is_described = question in INFLECTED and described.by is question
+        wants_info = is_described and self._is_new(neighbourhood, Question.CONTROL_INFO)
+        policy = described.policy_url
+        if policy is not None and (policy in self._policies or not is_worth_asking(policy)):
+            policy = None
+        resolver = self._resolvers[neighbourhood.place]
+        is_sample = question is Question.OBJECT and living is not None and neighbourhood in self._to_sample
+        is_sample = is_sample and resolver.sampled < SHOULDERS_A_RESOLVER
+        if not (
+            wants_control or wants_info or policy or is_sample
+        ):  # as for most: a name is invented where it is asked
+            return
         is_labelled = LABEL.search(telling.seen.asked_url) is not None
         shaped_by = self._speakers.get(neighbourhood, case.ark) if is_labelled else case.ark
         control = control_url(telling.seen.asked_url, shaped_by, self._rules.registry)
         if control is None:
             return
-        if question in ACCESS and self._is_first(neighbourhood, Question.CONTROL):
+        if wants_control:
+            self._asked.add((neighbourhood, Question.CONTROL))
             yield self._ask(case, Question.CONTROL, control)
-        if question in INFLECTED and described.by is question and self._is_first(neighbourhood, Question.CONTROL_INFO):
+        if wants_info:
+            self._asked.add((neighbourhood, Question.CONTROL_INFO))
             yield self._ask(case, Question.CONTROL_INFO, control + INFLECTIONS[question])
-        policy = described.policy_url
-        if policy is not None and policy not in self._policies and is_worth_asking(policy):
+        if policy is not None:
             self._policies.add(policy)
             yield self._ask(case, Question.POLICY_LINK, policy)
-        resolver = self._resolvers[neighbourhood.place]
-        is_sample = question is Question.OBJECT and living is not None and neighbourhood in self._to_sample
-        if is_sample and resolver.sampled < SHOULDERS_A_RESOLVER:
+        if is_sample:
             self._to_sample.discard(neighbourhood)
             resolver.sampled += 1
             for form, url in forms(case.first_url, case.ark):
@@ -393,7 +405,5 @@ class Conversation:
         answer = case.answers[Question.OBJECT]
         return answer if closed_for(case.ark, self._rules.closed) and answer.asks_for_a_right else None
 
-    def _is_first(self, neighbourhood: Neighbourhood, question: Question) -> bool:
-        is_first = (neighbourhood, question) not in self._asked
-        self._asked.add((neighbourhood, question))
-        return is_first
+    def _is_new(self, neighbourhood: Neighbourhood, question: Question) -> bool:
+        return (neighbourhood, question) not in self._asked
