@@ -23,6 +23,11 @@ from crawler.spiders.auditing import AuditSpider
 from crawler.storage.store_errors import StoreUnwritable
 from extractors.shared_errors import RunInterrupted
 
+
+def _switched_on(components: Mapping[str, int | None]) -> dict[str, int | None]:
+    return {name: order for name, order in components.items() if order is not None}
+
+
 #: Settings of the command, which reports and keeps by itself what Scrapy's extensions would.
 _OF_COMMAND = {
     "SPIDER_MODULES": [],  # stages name their classes
@@ -36,9 +41,17 @@ _OF_COMMAND = {
         # store), AutoThrottle (hosts have a pace of their own).
     },
     "EXTENSIONS": {"crawler.wire.middlewares.BodyBounds": 0, "crawler.traffic.TrafficRecorder": 0},
-    # It would write each request down anew to count its bytes.
-    "DOWNLOADER_MIDDLEWARES": ours.DOWNLOADER_MIDDLEWARES
-    | {"scrapy.downloadermiddlewares.stats.DownloaderStats": None},
+    "DOWNLOADER_MIDDLEWARES_BASE": {  # default fourteen; that of cookies imports tldextract and requests.
+        "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware": 350,
+        "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,
+        "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": 500,
+        "scrapy.downloadermiddlewares.httpproxy.HttpProxyMiddleware": 750,
+        # Left out: what our settings switch off, and DownloaderStats, which would write each request down anew to count
+        # its bytes.
+    },
+    "DOWNLOADER_MIDDLEWARES": _switched_on(ours.DOWNLOADER_MIDDLEWARES),
+    "SPIDER_MIDDLEWARES_BASE": {},
+    "SPIDER_MIDDLEWARES": _switched_on(ours.SPIDER_MIDDLEWARES),
 }
 #: Files and sockets that a run with a thousand hosts may have open at once; many shells allow 1024.
 FILES = 8192
@@ -76,9 +89,7 @@ def run_stages(
     Raises `crawler.storage.store_errors.StoreUnwritable` when the store failed, and `RunInterrupted` when a signal
     ended the run. A process can do this once. The user's own scrapy.cfg is not looked at.
     """
-    every = Settings()
-    every.setmodule("crawler.settings", priority="project")
-    every.setdict(_OF_COMMAND | dict(settings), priority="cmdline")
+    every = command_settings(settings)
     most = _most_at_once(_files_at_once())
     every.set("CONCURRENT_REQUESTS", min(every.getint("CONCURRENT_REQUESTS"), most), priority="cmdline")
     process = _Process(every)
@@ -106,6 +117,14 @@ def run_stages(
         raise RunInterrupted(at_once=True)
     if failures:
         raise failures[0]
+
+
+def command_settings(settings: Mapping[str, Any]) -> Settings:
+    """Return Scrapy's settings in a run of the command: the project's, the command's own, and *settings* over them."""
+    every = Settings()
+    every.setmodule("crawler.settings", priority="project")
+    every.setdict(_OF_COMMAND | dict(settings), priority="cmdline")
+    return every
 
 
 def _stop_threads() -> None:

@@ -18,8 +18,12 @@ from typing import Any
 
 import pytest
 from itemadapter import ItemAdapter
+from scrapy.settings import Settings
+from scrapy.utils.conf import build_component_list
+from scrapy.utils.misc import load_object
 
 from crawler.items import CheckedArk, Citation
+from crawler.process import command_settings
 from tests.loopback import RawServer, clean_environment, reply
 
 OURS = Path(__file__).parent.parent
@@ -278,3 +282,17 @@ def test_an_item_is_one_for_scrapy(item: Any) -> None:
     adapter = ItemAdapter(item)
     assert adapter["ark"] == "ark:12148/x5"
     assert all(isinstance(value, str | int | list | None) for value in adapter.values())
+
+
+@pytest.mark.parametrize("components", ["DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES"])
+def test_the_command_runs_what_the_project_runs_in_the_same_order(components: str) -> None:
+    project = Settings()
+    project.setmodule("crawler.settings", priority="project")
+    switched_off = {"RetryMiddleware", "HttpCacheMiddleware", "DownloaderStats"}  # the last by the command alone
+    assert not project.getbool("RETRY_ENABLED")
+    assert not project.getbool("HTTPCACHE_ENABLED")
+    of_project, of_command = (
+        [load_object(each) for each in build_component_list(settings.get_component_priority_dict_with_base(components))]
+        for settings in (project, command_settings({}))
+    )
+    assert of_command == [each for each in of_project if each.__name__ not in switched_off]

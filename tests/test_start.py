@@ -14,8 +14,7 @@ HEAVY = frozenset({
     "regex", "requests", "rich", "scrapy", "sqlalchemy", "tldextract", "twisted",
 })  # fmt: skip
 
-#: Scrapy's middleware for cookies, which is switched off here, imports the last two.
-SCRAPY = ("scrapy", "twisted", "tldextract", "requests")
+SCRAPY = ("scrapy", "twisted")
 _RUN = (
     "import atexit, sys\n"
     "listed, *arguments = sys.argv[1:]\n"
