@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from scrapy import Spider
+from scrapy import Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
 
@@ -33,12 +33,13 @@ _OF_COMMAND = {
     "SPIDER_MODULES": [],  # stages name their classes
     "LOG_INSTALL_ROOT_HANDLER": False,  # default True. The command says where its log goes (arkaudit/logs.py).
     "STATS_DUMP": False,  # default True.
+    "STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector",  # default in memory. Nobody reads what it counts.
     "EXTENSIONS_BASE": {  # default eleven. What is only set to None is imported all the same, aiohttp with it: 0.2 s.
-        "scrapy.extensions.corestats.CoreStats": 0,  # knows how a spider ended
-        # Left out: TelnetConsole and RemoteControl (no listening sockets), LogCount and LogStats (the command has its
-        # own progress), MemoryUsage and MemoryDebugger (what is in memory is bounded, crawler/storage/feeding.py),
-        # CloseSpider (--max-pages and --max-time end a crawl), FeedExporter and SpiderState (everything is in the
-        # store), AutoThrottle (hosts have a pace of their own).
+        # Left out: CoreStats (nobody reads them, and it hears of each answer and item), TelnetConsole and RemoteControl
+        # (no listening sockets), LogCount and LogStats (the command has its own progress), MemoryUsage and
+        # MemoryDebugger (what is in memory is bounded, crawler/storage/feeding.py), CloseSpider (--max-pages and
+        # --max-time end a crawl), FeedExporter and SpiderState (everything is in the store), AutoThrottle (hosts have a
+        # pace of their own).
     },
     "EXTENSIONS": {"crawler.wire.middlewares.BodyBounds": 0, "crawler.traffic.TrafficRecorder": 0},
     "DOWNLOADER_MIDDLEWARES_BASE": {  # default fourteen; that of cookies imports tldextract and requests.
@@ -184,12 +185,17 @@ async def _run(
     crawler = process.create_crawler(stage.spider)
     install_throttle(crawler, throttle)
     on_start(crawler)
+    ended_by: list[str] = []
+
+    def closed(reason: str) -> None:
+        ended_by.append(reason)
+
+    crawler.signals.connect(closed, signal=signals.spider_closed)
     await process.crawl(crawler, **stage.arguments())
     spider = crawler.spider
     if isinstance(spider, AuditSpider) and spider.store_failure is not None:
         raise spider.store_failure
-    reason = crawler.stats.get_value("finish_reason") if crawler.stats else None
-    if reason == "shutdown":
+    if "shutdown" in ended_by:
         raise RunInterrupted
 
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -154,8 +155,7 @@ class HostFiles:
 
     def path(self, host: str) -> Path:
         """The file of *host*: its name as far as file names can hold it, and a digest."""
-        digest = hashlib.sha256(host.encode("utf-8", "backslashreplace")).hexdigest()[:16]
-        return self._folder / f"{re.sub('[^a-z0-9.-]+', '_', host)[:60]}-{digest}.json"
+        return self._folder / _file_name(host)
 
     def _opened(self, host: str) -> int:
         """The descriptor of a host's file; a folder that somebody has cleared away is made anew."""
@@ -174,6 +174,12 @@ class HostFiles:
             with suppress(OSError):
                 if entry.is_file(follow_symlinks=False) and entry.stat().st_mtime < old:
                     _clear_away(entry.path)
+
+
+@lru_cache(maxsize=8192)
+def _file_name(host: str) -> str:
+    digest = hashlib.sha256(host.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+    return f"{re.sub('[^a-z0-9.-]+', '_', host)[:60]}-{digest}.json"
 
 
 def _clear_away(path: str) -> None:
