@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     hosts, arks, interval = [*arguments, *(HOSTS, ARKS, INTERVAL_S)[len(arguments) :]]
     interval_s = float(interval)
     names = [f"h{number:04}.example" for number in range(int(hosts))]
-    seen = _audited(names, int(arks), interval_s)
+    seen = audited(names, int(arks), interval_s)
     every = sorted(moment for moments in seen.starts.values() for moment in moments)
     bound_s = max(len(moments) - 1 for moments in seen.starts.values()) * interval_s
     gap_s = min(later - earlier for moments in seen.starts.values() for earlier, later in pairwise(sorted(moments)))
@@ -73,7 +73,8 @@ def main(arguments: Sequence[str] = ()) -> int:
     return int(ratio > MOST or gap_s < interval_s - TOLERANCE_S)
 
 
-def _audited(names: Sequence[str], arks: int, interval_s: float) -> Audit:
+def audited(names: Sequence[str], arks: int, interval_s: float) -> Audit:
+    """The run of a check of so many ARKs at each of the hosts of these *names*."""
     spawning = multiprocessing.get_context("spawn")
     ours, theirs = spawning.Pipe()
     server = spawning.Process(target=serve, args=(theirs,), daemon=True)
