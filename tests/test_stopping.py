@@ -16,7 +16,7 @@ import pytest
 
 from reports.frames import load_frames
 from reports.politeness import hosts
-from tests.loopback import ON_LOOPBACK, RawServer, reply
+from tests.loopback import ON_LOOPBACK, RawServer, clean_environment, reply, run_command
 
 PAGE = reply(body="<title>An object</title>")
 
@@ -248,3 +248,40 @@ def test_what_went_to_a_host_is_counted_also_for_its_rules_and_by_a_process_that
     assert frame["all_requests"].to_dict() == asked
     assert frame.loc[f"127.0.0.1:{silent.port}", "requests"] == 0
     assert silent.targets == []
+
+
+_SLOW_PIPELINE = """
+import asyncio, os, signal, sys
+import crawler.settings
+from arkaudit.__main__ import main
+
+class Slow:
+    interrupted = False
+
+    async def process_item(self, item):
+        if not Slow.interrupted:
+            Slow.interrupted = True
+            os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(0.5)
+        return item
+
+sys.modules["slow"] = sys.modules["__main__"]
+crawler.settings.ITEM_PIPELINES = {**crawler.settings.ITEM_PIPELINES, "slow.Slow": 1}
+main()
+"""
+
+
+def test_an_interrupt_while_the_row_of_a_file_is_recorded_ends_the_crawl(tmp_path: Path) -> None:
+    """Scrapy 2.19 waits for ever for items that no response was for, unless it is made to look."""
+    for number in range(30):
+        (tmp_path / f"{number}.txt").write_text(f"see ark:/12x45/b{number}")
+    store = tmp_path / "a.db"
+    command = [sys.executable, "-c", _SLOW_PIPELINE, "crawl", "--store", str(store), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=clean_environment(), check=False)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        130,
+        "arkaudit: interrupted; what was observed until then is kept",
+    )
+    again = run_command("crawl", "--store", store, tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "30 citations" in again.stderr

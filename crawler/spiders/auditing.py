@@ -63,6 +63,7 @@ class AuditSpider(scrapy.Spider):
         self._stopped = asyncio.Event()
         self._later: set[asyncio.TimerHandle] = set()
         self._stopping: asyncio.Task[None] | None = None
+        self._closing: asyncio.Task[None] | None = None
 
     exported: ClassVar[type]
     """The class of the items that feeds have, unless ``item_classes`` says otherwise."""
@@ -198,9 +199,21 @@ class AuditSpider(scrapy.Spider):
         if engine is not None and self._stopping is None:
             self._stopping = asyncio.ensure_future(engine.close_spider_async(reason=reason))
 
+    async def _see_it_closed(self) -> None:
+        """Have Scrapy close when its last item is done: 2.19 looks for that behind responses only, not behind what
+        `start` has yielded, and would wait for ever.
+        """
+        while (engine := self.crawler.engine) is not None and engine.spider is not None:
+            await asyncio.sleep(_LOOK_S)
+            slot = engine.scraper.slot
+            if slot is not None and slot.closing is not None and slot.is_idle() and not slot.closing.called:
+                slot.closing.callback(self)
+
     def drop_what_is_queued(self) -> None:
         """Let nothing that waits for its turn be sent any more."""
         self._stopped.set()
+        if self._closing is None:
+            self._closing = asyncio.ensure_future(self._see_it_closed())
         self.feed.stop()
         for timer in self._later:
             timer.cancel()
