@@ -77,9 +77,10 @@ def observation_values(run_id: int, ark_id: int, seen: Observation) -> dict[str,
 
 
 def _facts_json(facts: PageFacts) -> dict[str, Any]:
-    values = dict(facts.kernel_values)
-    fields = {name: getattr(facts, name) for name in _FACTS_FIELDS}  # `dataclasses.asdict` copies all of it deeply
-    return {**fields, "arks": [list(named) for named in facts.arks], "kernel_values": values, "told": values}
+    # `dataclasses.asdict` copies all of it deeply; the kernel's values stand under the name that they have had always.
+    fields = {name: getattr(facts, name) for name in _FACTS_FIELDS}
+    values = dict(fields.pop("kernel_values"))
+    return {**fields, "arks": [list(named) for named in facts.arks], "told": values}
 
 
 def _facts(fields: dict[str, Any]) -> PageFacts:
