@@ -26,7 +26,6 @@ from crawler.history.triage import TriageAction, TriageDecision, TriageTarget, t
 from crawler.storage.store import Store, bring_up_to_date
 from extractors.shared_errors import UserMistake
 from reports.display import counted, escaped
-from reports.frames import read
 
 Found = TypeVar("Found")
 
@@ -179,6 +178,8 @@ def _read(store_file: Path, work: Callable[[Connection], Found]) -> Found:
     if not store_file.is_file():
         raise UserMistake(f"there is no store at {store_file}")
     bring_up_to_date(store_file)
+    from reports.store_reading import read  # which brings pandas along
+
     return read(store_file, work)
 
 

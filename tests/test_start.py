@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from crawler.storage.store import Store
+
 #: Libraries that take long to load.
 HEAVY = frozenset({
     "aiohttp", "dns", "lxml", "numpy", "openpyxl", "pandas", "pikepdf", "pyarrow", "pydantic", "pypdfium2", "rdflib",
@@ -47,6 +49,7 @@ def imported(folder: Path, *arguments: str) -> set[str]:
         (["extract", "--format", "csv", "folder"], {"lxml", "regex"}),
         (["extract", "--format", "table", "a.txt"], {"lxml", "regex", "rich"}),
         (["extract", "--log-level", "error", "a.txt"], {"lxml", "regex", "pydantic"}),
+        (["check", "--due", "--store", "a.db"], {"lxml", "pydantic", "regex", "rich", "sqlalchemy"}),
         (["check", "ark:12345/x"], {"lxml", "pydantic", "regex", "rich", "sqlalchemy", *SCRAPY}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -55,6 +58,7 @@ def test_a_command_imports_only_what_it_uses(arguments: list[str], allowed: set[
     (tmp_path / "folder").mkdir()
     for name in ("a.txt", "a.html", "folder/b.txt"):
         (tmp_path / name).write_text("see ark:/12148/bpt6k107371t")
+    Store.open(tmp_path / "a.db").close()
     modules = imported(tmp_path, *arguments)
     assert "arkaudit" in modules
     assert modules & HEAVY <= allowed
