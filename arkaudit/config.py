@@ -26,7 +26,7 @@ from pydantic import (
 
 from arkaudit import __version__
 from arkaudit.config_lines import line_of
-from arkaudit.near_words import did_you_mean
+from arkaudit.near_words import question_for_nearest
 from arkaudit.schedules.moments import Schedule
 from arkaudit.toml_files import TomlUnreadable, read_toml
 from crawler.addresses import AddressGuard, Routes
@@ -593,7 +593,7 @@ def _validated(
         place = tuple(str(part) for part in first["loc"])
         words = first["msg"].removeprefix("Value error, ")
         if first["type"] == "extra_forbidden":
-            words = f"there is no such setting{did_you_mean(place[-1], _settings_of(place[:-1]))}"
+            words = f"there is no such setting{question_for_nearest(place[-1], _settings_of(place[:-1]))}"
         at = _at(text, path, (*within, *place)) if ".".join(place) not in overrides else ""
         more = f" (and {len(others)} more)" if others else ""
         raise ConfigError(f"{at}{'.'.join((*within, *place))}{': ' if place or within else ''}{words}{more}") from None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from arkaudit.exits import NEVER, errors
-from arkaudit.near_words import did_you_mean
+from arkaudit.near_words import question_for_nearest
 
 if TYPE_CHECKING:
     from arkaudit.config import Config
@@ -119,7 +119,7 @@ class WordChoice(click.Choice[str]):
         words = tuple(map(str, self.choices))
         if value in words:
             return str(value)
-        near = did_you_mean(str(value), words) or f", but one of {', '.join(words)} must be given"
+        near = question_for_nearest(str(value), words) or f", but one of {', '.join(words)} must be given"
         raise click.BadParameter(f"there is no {value!r}{near}", ctx, param)
 
 
