@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from queue import SimpleQueue
@@ -43,13 +42,12 @@ class WorkerExecutor(Executor):
             self._free.put(each)
         self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="worker")
         self._values: dict[str, Any] = {}
-        self._versions = itertools.count(1)
         self._version = 0
 
     def share(self, name: str, value: Any) -> None:
         """Let each process have *value*, which calls find with `shared`; it is sent once, before its next call."""
         self._values = {**self._values, name: value}
-        self._version = next(self._versions)
+        self._version += 1
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.shutdown(cancel_futures=kind is not None)
