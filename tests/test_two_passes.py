@@ -147,3 +147,22 @@ def test_whoever_has_seen_enough_ends_the_command(tmp_path: Path) -> None:
 def test_a_number_of_processes_that_is_none_is_a_mistake(jobs: str, tmp_path: Path) -> None:
     done = run_command("extract", "--jobs", jobs, tmp_path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
+def test_a_configuration_says_how_many_processes_read(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("jobs = 0\n")
+    done = run_command("extract", "-c", tmp_path / "a.toml", tmp_path)
+    assert (done.returncode, "jobs" in done.stderr) == (2, True)
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    for each in members(200):
+        (folder / each.name).write_bytes(each.data)
+    (tmp_path / "a.toml").write_text("jobs = 1\n")
+    command = [sys.executable, "-m", "arkaudit", "extract", "-c", str(tmp_path / "a.toml"), str(folder)]
+    most = 0
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=clean_environment()) as process:
+        while process.poll() is None:
+            most = max(most, len(_children(process.pid)))
+            time.sleep(0.01)
+    assert (process.returncode, most) == (0, 1)

@@ -69,6 +69,7 @@ def extract(
         logs.start(None, errors)  # what a configuration takes to load costs more than reading a small file
     else:
         config = config_of(config_file, options)
+    processes = jobs or (config.jobs if config is not None else None) or cores()
     unread: list[str] = []
     is_read = False
     with ExitStack() as stack:
@@ -76,7 +77,7 @@ def extract(
 
         def read(render: Callable[[Document], R]) -> Iterator[R]:
             nonlocal is_read
-            for each in documents(seeds, render, standard_input="-" in places, jobs=jobs or cores(), config=config):
+            for each in documents(seeds, render, standard_input="-" in places, jobs=processes, config=config):
                 document = each.summary
                 report_findings(document.name, document.findings, to_findings)
                 if document.is_unreadable:
