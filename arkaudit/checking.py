@@ -53,17 +53,19 @@ def checked(
     config: Config,
     store_file: Path | None,
     *,
+    known: Sequence[Mention] = (),
     explain: bool,
     resume: bool | None = None,
     console: Console,
 ) -> CheckResult:
-    """Resolve the ARKs in the lines *asked*; with *explain* each row explains its verdict.
+    """Resolve the ARKs in the lines *asked*, and those *known*; with *explain* each row explains its verdict.
 
     A check of the same lines that did not finish is gone on with. Raises `crawler.storage.store_errors.StoreError`, and
     `extractors.shared_errors.UserMistake` for a command that contradicts the check that it is to go on with, or that
     names no ARK at all.
     """
-    found = _mentions_of(asked)
+    found = [*_mentions_of(asked), *known]
+    asked = [*asked, *(mention.repaired for mention in known)]
     judged = judged_lines(asked, found, config, store_file, explain=explain, resume=resume, console=console)
     printed: list[dict[str, Any]] = []
     raised: list[str] = []
@@ -155,9 +157,12 @@ def _judged(
     return run_id
 
 
-def targets(asked: Sequence[str], config: Config) -> list[tuple[Ark, str]]:
-    """The ARKs in the lines *asked*, each once, with the URL that asks for its object. Raises `UserMistake`."""
-    return list(dict.fromkeys(_targets(_mentions_of(asked), config).values()))
+def targets(asked: Sequence[str], config: Config, known: Sequence[Mention] = ()) -> list[tuple[Ark, str]]:
+    """The ARKs in the lines *asked*, and those *known*, each once, with the URL that asks for its object.
+
+    Raises `UserMistake`.
+    """
+    return list(dict.fromkeys(_targets([*_mentions_of(asked), *known], config).values()))
 
 
 def _targets(found: Iterable[Mention | str], config: Config) -> dict[Mention, tuple[Ark, str]]:

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from arkaudit.config import Config
     from crawler.history.rechecking import KnownArk
     from crawler.seeds import Seeds
+    from extractors.mentions.mention import Mention
 
 
-def tell_of_check(asked: Sequence[str], config: Config) -> None:
-    """Print what a check of the lines *asked* would ask of whom."""
+def tell_of_check(asked: Sequence[str], config: Config, known: Sequence[Mention] = ()) -> None:
+    """Print what a check of the lines *asked*, and of ARKs that are *known*, would ask of whom."""
     from arkaudit.checking import targets
     from arkaudit.forecast import plan_of_arks, tell
 
-    tell(plan_of_arks(_asked_at(targets(asked, config), config), config.allowance), Console())
+    tell(plan_of_arks(_asked_at(targets(asked, config, known), config), config.allowance), Console())
 
 
 def tell_of_due(again: Sequence[KnownArk], config: Config) -> None:

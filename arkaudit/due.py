@@ -8,7 +8,9 @@ from pathlib import Path
 from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.triage_commands import apply_to, triage_of
-from crawler.history.rechecking import KnownArk, due, next_due_at
+from crawler.history.ark_status import ArkState
+from crawler.history.known_selection import KnownSelection
+from crawler.history.rechecking import KnownArk, due, in_turn, next_due_at
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.storage.store import Store
@@ -16,28 +18,26 @@ from extractors.ark import Ark
 from extractors.shared_errors import UserMistake
 
 
-def due_now(store_file: Path, config: Config, *, limit: int | None = None, is_dry: bool = False) -> list[KnownArk]:
+def due_now(
+    store_file: Path,
+    config: Config,
+    *,
+    selection: KnownSelection | None = None,
+    limit: int | None = None,
+    is_dry: bool = False,
+) -> list[KnownArk]:
     """Return what is due in the store, in the order in which to ask; at most *limit*. Says how much that is.
+
+    Of a *selection*, nothing else is.
 
     What a configuration decides about status and known problems is kept in the store first, unless *is_dry*.
 
     Raises `extractors.shared_errors.UserMistake` where there is no store, and
     `crawler.storage.store_errors.StoreError`.
     """
-    if not store_file.is_file():
-        raise UserMistake(f"there is no store at {store_file}")
     intervals, now = config.recheck.intervals, datetime.now(UTC)
-    given = triage_of(config, now=now)
-    with Store.open(store_file) as store:
-        if not is_dry:
-            store.set_status_policy(config.recheck.status_policy)
-            if given is not None:
-                apply_to(store, given)
-        known = list(store.known_arks())
-    found = due(known, intervals, now)
-    if found:
-        registry = load_registry(cache_folder())
-        found = [each for each in found if not registry.names_only(Ark.parse(each.ark))]
+    known = _known_arks(store_file, config, selection or KnownSelection(), now, is_dry=is_dry)
+    found = _objects(due(known, intervals, now))
     if found:
         some = f", {limit} of them now" if limit is not None and limit < len(found) else ""
         say(f"{len(found)} due in {store_file}{some}")
@@ -45,3 +45,42 @@ def due_now(store_file: Path, config: Config, *, limit: int | None = None, is_dr
     following = next_due_at(known, intervals, now)
     say(f"nothing is due in {store_file}" + (f" before {following:%Y-%m-%d %H:%M} UTC" if following else ""))
     return []
+
+
+def selected_now(
+    store_file: Path, config: Config, selection: KnownSelection, *, limit: int | None = None, is_dry: bool = False
+) -> list[KnownArk]:
+    """Return all that the store knows of a *selection*, due or not, in the order in which to ask; at most *limit*.
+
+    Raises `extractors.shared_errors.UserMistake` where there is nothing, and as `due_now`.
+    """
+    known = _known_arks(store_file, config, selection, datetime.now(UTC), is_dry=is_dry)
+    found = _objects(in_turn(each for each in known if each.state is not ArkState.SKIPPED))
+    if not found:
+        raise UserMistake(f"{store_file} knows nothing to check of {selection.words}")
+    some = f", {limit} of them now" if limit is not None and limit < len(found) else ""
+    say(f"{len(found)} known in {store_file} of {selection.words}{some}")
+    return found[:limit]
+
+
+def _known_arks(
+    store_file: Path, config: Config, selection: KnownSelection, now: datetime, *, is_dry: bool
+) -> list[KnownArk]:
+    """The ARKs of a store that are selected, when what a configuration decides of them has been kept there."""
+    if not store_file.is_file():
+        raise UserMistake(f"there is no store at {store_file}")
+    given = triage_of(config, now=now)
+    with Store.open(store_file) as store:
+        if not is_dry:
+            store.set_status_policy(config.recheck.status_policy)
+            if given is not None:
+                apply_to(store, given)
+        return [each for each in store.known_arks() if selection.holds(each)]
+
+
+def _objects(known: list[KnownArk]) -> list[KnownArk]:
+    """Those of *known* that name more than a NAAN or a shoulder."""
+    if not known:
+        return []
+    registry = load_registry(cache_folder())
+    return [each for each in known if not registry.names_only(Ark.parse(each.ark))]

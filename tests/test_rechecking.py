@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,9 @@ from hypothesis import strategies as st
 
 from arkaudit.config import ConfigError, load
 from crawler.history.ark_status import ArkState
+from crawler.history.known_selection import KnownSelection, beginning_of
 from crawler.history.rechecking import Intervals, KnownArk, RecheckPolicy, due, due_at, next_due_at
+from crawler.storage.store import Store
 from tests.interrupted import Command
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
 
@@ -241,3 +244,72 @@ def test_a_mistake_with_due_is_one_clear_line(tmp_path: Path, arguments: list[st
     done = run_command("check", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
+
+
+# -- what a user chooses of a store or an inventory
+
+
+@pytest.mark.parametrize("text", ["", "ark:", "ark:/", "bpt6k!", "https://n2t.net/ark:12148/x5", "ark:12/x"])
+def test_what_no_ark_begins_with_is_said_to_be_so(text: str) -> None:
+    with pytest.raises(ValueError, match="no ARK begins with"):
+        beginning_of(text)
+
+
+def test_a_selection_wants_one_of_each_kind_that_is_named() -> None:
+    one, other = known(1, host="a.example"), known(2, host="b.example")
+    assert all(KnownSelection().holds(each) for each in (one, other))
+    assert [KnownSelection(hosts=("a.example",)).holds(each) for each in (one, other)] == [True, False]
+    assert not KnownSelection(naans=("99999",), hosts=("a.example",)).holds(one)
+    assert KnownSelection(naans=("99999", one.naan), prefixes=(one.ark[:-1],)).holds(one)
+
+
+def test_what_a_store_knows_is_checked_by_naan_prefix_and_host(tmp_path: Path) -> None:
+    store = tmp_path / "audit.db"
+    with RawServer(lambda _: reply("404 Not Found")) as server:
+        arks = ["12x45/x5a", "12x45/x5b", "12x45/b7c", "12x46/x5a"]
+        check_rows("--store", store, *(f"{server.url}/ark:/{ark}" for ark in arks))
+        host = urlsplit(server.url).netloc
+        for given, expected in (
+            (["--naan", "12x45"], ["12x45/b7c", "12x45/x5a", "12x45/x5b"]),
+            (["--prefix", "ark:/12x45/x-5"], ["12x45/x5a", "12x45/x5b"]),
+            (["--prefix", "12x45/x5", "--prefix", "ark:12x46/"], ["12x45/x5a", "12x45/x5b", "12x46/x5a"]),
+            (["--host", host], sorted(arks)),
+            (["--naan", "12x46", "--due", "-c", str(always(tmp_path, "failing = 0"))], ["12x46/x5a"]),
+        ):
+            done = run_command("check", "--store", store, *given, *ON_LOOPBACK)
+            assert sorted(row["ark"] for row in json_lines(done.stdout)) == [f"ark:{ark}" for ark in expected], given
+        some = run_command("check", "--store", store, "--naan", "12x45", "--limit", "2", *ON_LOOPBACK)
+        assert (len(json_lines(some.stdout)), "3 known in" in some.stderr) == (2, True)
+        before = len(server.targets)
+        dry = run_command("check", "--store", store, "--naan", "12x45", "--dry-run", *ON_LOOPBACK)
+        assert (dry.returncode, len(server.targets)) == (0, before)
+        assert "3 known in" in dry.stderr
+
+
+def test_of_an_inventory_what_is_chosen_is_checked(tmp_path: Path) -> None:
+    listed = tmp_path / "ours.csv"
+    with RawServer(lambda _: reply("404 Not Found")) as server:
+        listed.write_text("ark\nark:/12x45/x5a\nark:12x45/b7c\nark:12x46/x5a\n")
+        resolver = ("--resolver", f"{server.url}/")
+        done = run_command("check", "--inventory", listed, "--prefix", "ark:12x45/x5", *resolver, *ON_LOOPBACK)
+    assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12x45/x5a"], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--naan", "12148"], "knows nothing to check of NAAN 12148"),
+        (["--prefix", "x"], "no ARK begins with 'x'"),
+        (["--naan", "12148", "ark:12148/x5"], "take their ARKs from the store"),
+        (["--naan", "12148", "--inventory", "@ours.csv"], "there is no ARK in"),
+        (["--host", "n2t.net", "--inventory", "@ours.csv"], "--host is for a store"),
+        (["--naan", "12148", "--inventory", "@ours.csv", "ark:12148/x5"], "choose from the inventory alone"),
+    ],
+)
+def test_a_selection_of_nothing_is_one_clear_line(tmp_path: Path, arguments: list[str], complaint: str) -> None:
+    (tmp_path / "ours.csv").write_text("ark\nark:67531/metadc1\n")
+    Store.open(tmp_path / "audit.db").close()
+    given = [str(tmp_path / each[1:]) if each.startswith("@") else each for each in arguments]
+    done = run_command("check", "--store", tmp_path / "audit.db", *given)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert complaint in done.stderr

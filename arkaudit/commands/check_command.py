@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,14 +12,18 @@ from arkaudit.exits import EXIT_INTERRUPTED, INTERRUPTED, end, errors, exit_on, 
 from arkaudit.options import config_of, dry_run_option, fail_on_option, inventory_option, request_options, resume_option
 from extractors.shared_errors import UserMistake
 
+if TYPE_CHECKING:
+    from crawler.history.known_selection import KnownSelection
+    from extractors.mentions.mention import Mention
+
 
 @click.command()
 @click.argument("arks", metavar="ARK|URL…", nargs=-1)
 @click.option(
     "--from",
     "from_file",
-    type=click.Path(path_type=Path, allow_dash=True),
-    help="Read them from a file, one a line.",
+    metavar="FILE|DATASET",
+    help="Read them from a file, one a line, or from a dataset (arkaudit extract --out).",
 )
 @inventory_option
 @click.option(
@@ -31,12 +35,17 @@ from extractors.shared_errors import UserMistake
 @click.option("--store", "store_file", type=click.Path(path_type=Path), help="Keep every request and answer here.")
 @resume_option
 @click.option("--due", is_flag=True, help="Check what is due in the store, longest ago first.  [store: audit.db]")
-@click.option("--limit", type=click.IntRange(min=1), help="With --due: so many ARKs at most.")
+@click.option(
+    "--naan", "naans", multiple=True, metavar="NAAN", help="What the store knows under this NAAN. Repeatable."
+)
+@click.option("--prefix", "prefixes", multiple=True, metavar="ARK", help="… of ARKs that begin so. Repeatable.")
+@click.option("--host", "hosts", multiple=True, metavar="HOST", help="… of what this host is asked first. Repeatable.")
+@click.option("--limit", type=click.IntRange(min=1), help="With --due, --naan …: so many ARKs at most.")
 @fail_on_option
 @request_options
 def check(
     arks: tuple[str, ...],
-    from_file: Path | None,
+    from_file: str | None,
     inventory: Path | None,
     form: str | None,
     explain: bool,
@@ -45,6 +54,9 @@ def check(
     store_file: Path | None,
     resume: bool | None,
     due: bool,
+    naans: tuple[str, ...],
+    prefixes: tuple[str, ...],
+    hosts: tuple[str, ...],
     limit: int | None,
     fail_on: tuple[str, ...],
     config_file: Path | None,
@@ -56,33 +68,50 @@ def check(
     arkaudit check ark:12148/btv1b8449691v
     arkaudit check ark:12148/btv1b8449691v --explain --conformance
     arkaudit check --from arks.txt --format table --store audit.db
+    arkaudit check --from dataset/ --store audit.db
     arkaudit check --inventory ours.csv --store audit.db
     arkaudit check --due --store audit.db -c arkaudit.toml
+    arkaudit check --naan 12148 --store audit.db
+    arkaudit check --inventory ours.csv --prefix ark:12148/bpt6
     """  # fmt: skip
     if explain and form == "table":
         raise UserMistake("an explanation does not fit into a table: give --explain alone, or with --format jsonl")
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
-    asked = [*arks, *_lines(from_file), *_inventoried(inventory)]
-    if due and asked:
-        raise UserMistake("--due takes its ARKs from the store")
-    if not due and not asked:
+    of_dataset = _of_dataset(from_file)
+    selection = _selection(naans, prefixes, hosts)
+    asked = [*arks, *([] if of_dataset is not None else _lines(from_file)), *_inventoried(inventory, selection)]
+    known = of_dataset or []
+    of_store = due or (bool(selection) and inventory is None)
+    if of_store and (asked or of_dataset is not None):
+        raise UserMistake(
+            f"{'--due takes its' if due else '--naan, --prefix and --host take their'} ARKs from the store"
+        )
+    if selection and inventory is not None and (arks or from_file is not None or hosts):
+        raise UserMistake(
+            "--naan and --prefix choose from the inventory alone" if not hosts else "--host is for a store"
+        )
+    if not of_store and not asked and not known:
         empty = [str(file) for file in (from_file, inventory) if file is not None]
         raise UserMistake(
             f"nothing to check: there is no ARK in {' and '.join(empty)}"
+            + (f" of {selection.words}" if selection else "")
             if empty
             else "nothing to check: give ARKs, --from FILE, --inventory FILE, or --due"
         )
-    if due:
-        from arkaudit.due import due_now
+    if of_store:
+        from arkaudit.due import due_now, selected_now
 
         store_file = store_file or config.store or Path("audit.db")
-        again = due_now(store_file, config, limit=limit, is_dry=dry_run)
+        if due:
+            again = due_now(store_file, config, selection=selection, limit=limit, is_dry=dry_run)
+        else:
+            again = selected_now(store_file, config, selection, limit=limit, is_dry=dry_run)
         if not again:
             return
     if dry_run:
         from arkaudit.dry_run import tell_of_check, tell_of_due
 
-        tell_of_due(again, config) if due else tell_of_check(asked, config)
+        tell_of_due(again, config) if of_store else tell_of_check(asked, config, known)
         return
     from rich.console import Console
 
@@ -91,11 +120,11 @@ def check(
     from arkaudit.output_rows import print_verdicts, write_jsonl
 
     done: CheckResult
-    if due:
+    if of_store:
         assert store_file is not None
         done = checked_again(again, config, store_file, explain=explain, console=errors())
     else:
-        done = checked(asked, config, store_file, explain=explain, resume=resume, console=errors())
+        done = checked(asked, config, store_file, known=known, explain=explain, resume=resume, console=errors())
     if form == "table":
         print_verdicts(done.rows, Console())
     elif explain and form is None:
@@ -109,21 +138,42 @@ def check(
     exit_on(fail_on, done.raised)
 
 
-def _lines(path: Path | None) -> list[str]:
-    if path is None:
+def _of_dataset(place: str | None) -> list[Mention] | None:
+    """The distinct ARKs of a dataset; None for what is none."""
+    if place is None or not ("://" in place or Path(place).is_dir()):
+        return None
+    from arkaudit.dataset_targets import dataset_mentions
+
+    return dataset_mentions(place)
+
+
+def _lines(place: str | None) -> list[str]:
+    if place is None:
         return []
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8-sig", "replace")
+        text = sys.stdin.read() if place == "-" else Path(place).read_text("utf-8-sig", "replace")
     except OSError as problem:
-        raise UserMistake(f"{path} can't be read: {problem.strerror}") from None
+        raise UserMistake(f"{place} can't be read: {problem.strerror}") from None
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _inventoried(path: Path | None) -> list[str]:
-    """The ARKs of an inventory."""
+def _inventoried(path: Path | None, selection: KnownSelection) -> list[str]:
+    """The ARKs of an inventory that are selected."""
     if path is None:
         return []
     from arkaudit.reporting import listed_in
 
     listed = listed_in(path)
-    return [] if listed is None else listed["ark"].tolist()
+    if listed is None:
+        return []
+    return [ark for ark in listed["ark"] if selection.names(ark, ark.partition(":")[2].partition("/")[0])]
+
+
+def _selection(naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[str, ...]) -> KnownSelection:
+    from crawler.history.known_selection import KnownSelection, beginning_of
+
+    try:
+        beginnings = tuple(map(beginning_of, prefixes))
+    except ValueError as problem:
+        raise UserMistake(str(problem)) from None
+    return KnownSelection(tuple(naan.lower() for naan in naans), beginnings, tuple(host.lower() for host in hosts))

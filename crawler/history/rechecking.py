@@ -108,10 +108,18 @@ def due(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) ->
 
     A host with many ARKs gets as many turns as any other while others wait.
     """
+    return in_turn(
+        known
+        for known in known_arks
+        if _may_be_due(known, policy, now) and (moment := due_at(known, policy)) is not None and moment <= now
+    )
+
+
+def in_turn(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
+    """Return all of them in that order."""
     hosts: defaultdict[str, list[KnownArk]] = defaultdict(list)
     for known in known_arks:
-        if _may_be_due(known, policy, now) and (moment := due_at(known, policy)) is not None and moment <= now:
-            hosts[known.host].append(known)
+        hosts[known.host].append(known)
     queues = [deque(sorted(waiting, key=_longest_ago)) for waiting in hosts.values()]
     return list(_in_turn(sorted(queues, key=lambda queue: _longest_ago(queue[0]))))
 
