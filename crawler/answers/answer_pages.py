@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, Tag, XMLParsedAsHTMLWarning
-from bs4.element import CData, NavigableString
-
 from crawler.answers.boilerplate import own_part
 from crawler.answers.erc import QUESTIONS, Record, parse_erc
 from crawler.answers.erc_values import says_something
 from crawler.answers.landings import refresh_target
+from crawler.answers.page_tree import Element, Node, Text, parsed
 from crawler.answers.quirks import plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.observations import MOST_ARKS, PageFacts
@@ -62,23 +59,19 @@ def read_page(markup: bytes, charset: str | None) -> AnswerPage:
     >>> page.title, page.facts.arks, dict(page.facts.kernel_values)
     ('A map', (('ark:12148/btv1b84', 'canonical'),), {'who': 'Rossi'})
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
-        warnings.simplefilter("ignore", MarkupResemblesLocatorWarning)
-        soup = BeautifulSoup(markup[:MARKUP_LIMIT], "lxml", from_encoding=charset)
-    tags = _Tags(soup)
+    page = parsed(markup[:MARKUP_LIMIT], charset)
+    tags = _Tags(page)
     graph = list(_json_ld(tags))
     named = list(_declared(tags, graph))
     source = str(markup[:MARKUP_LIMIT], "utf-8", "replace")
-    for hidden in tags.named(*_HIDDEN):
-        hidden.decompose()
-    tags = _Tags(soup)
-    title = next((tag.get_text(" ", strip=True) for tag in tags.named("title")), None)
-    lines = soup.get_text("\n")
+    page.remove_all(*_HIDDEN)
+    tags = _Tags(page)
+    title = next((" ".join(filter(None, map(str.strip, tag.texts))) for tag in tags.named("title")), None)
+    lines = "\n".join(page.texts)
     named += [(str(mention.ark), "text") for mention in find_arks(" ".join(lines.split()))]
     canonical = (tag for tag in tags.named("link") if "canonical" in _attribute(tag, "rel").lower().split())
     embedded = _embedded(tags) or _shown(tags)
-    own = own_part(soup)
+    own = own_part(page)
     text = " ".join(part for part in (" ".join((title or "").split()), own.text) if part)
     facts = PageFacts(
         arks=tuple(dict.fromkeys(named))[:MOST_ARKS],
@@ -96,20 +89,19 @@ def read_page(markup: bytes, charset: str | None) -> AnswerPage:
 class _Tags:
     """The elements of a page, in their order, found in one walk: each search of the tree would take another."""
 
-    def __init__(self, soup: Tag) -> None:
-        self.all = [node for node in soup.descendants if isinstance(node, Tag)]
+    def __init__(self, page: Element) -> None:
+        self.all = [node for node in page.descendants if isinstance(node, Element)]
         self._places: defaultdict[str, list[int]] = defaultdict(list)
         for place, tag in enumerate(self.all):
             self._places[tag.name].append(place)
 
-    def named(self, *names: str) -> list[Tag]:
+    def named(self, *names: str) -> list[Element]:
         """Those of these names."""
         return [self.all[place] for place in sorted(place for name in names for place in self._places[name])]
 
 
-def _attribute(tag: Any, name: str) -> str:
-    value = tag.get(name) if tag is not None else None
-    return " ".join(value) if isinstance(value, list) else str(value or "")
+def _attribute(tag: Element | None, name: str) -> str:
+    return (tag.get(name) if tag is not None else None) or ""
 
 
 def _declared(tags: _Tags, graph: Iterable[Any]) -> Iterator[tuple[str, str]]:
@@ -138,7 +130,7 @@ def _json_ld(tags: _Tags) -> Iterator[Any]:
     scripts = (tag for tag in tags.named("script") if _JSON_LD.search(_attribute(tag, "type")))
     for script in islice(scripts, 10):
         try:
-            found = json.loads(script.string or "")
+            found = json.loads(script.only_text or "")
         except (ValueError, RecursionError):
             continue
         for node in found if isinstance(found, list) else [found]:
@@ -183,7 +175,7 @@ def _shown(tags: _Tags) -> Record | None:
     return next((record for record in records if record is not None), None)
 
 
-def _tells(tag: Any) -> bool:
+def _tells(tag: Element) -> bool:
     return bool(
         tag.get("itemprop") or tag.get("property") or (tag.name == "meta" and _SELF_META.match(_attribute(tag, "name")))
     )
@@ -200,26 +192,27 @@ def _labelled_values(tags: _Tags, text: str) -> dict[str, str]:
     return values
 
 
-def _only_text(tag: Any) -> str | None:
+def _only_text(tag: Element) -> str | None:
     """The text of an element that holds nothing else, in a few elements.
 
     Of a hostile page, ten thousand elements in one another, each would lead through all the others.
     """
+    node: Node = tag
     for _ in range(_MOST_NESTED):
-        if not isinstance(tag, Tag) or len(tag.contents) != 1:
+        if not isinstance(node, Element) or len(node.contents) != 1:
             break
-        tag = tag.contents[0]
-    return str(tag) if isinstance(tag, NavigableString) else None
+        node = node.contents[0]
+    return node if isinstance(node, Text) else None
 
 
-def _first_nodes(tag: Tag) -> Iterator[Any]:
+def _first_nodes(tag: Element) -> Iterator[Node]:
     """Return what an element holds, from the first on, also within what it holds; of a hostile page not all."""
     unread = [iter(tag.contents)]
     for _ in range(_MOST_NODES):
         node = next(unread[-1], None)
         if node is not None:
             yield node
-            if isinstance(node, Tag):
+            if isinstance(node, Element):
                 unread.append(iter(node.contents))
         elif len(unread) == 1:
             return
@@ -227,28 +220,28 @@ def _first_nodes(tag: Tag) -> Iterator[Any]:
             unread.pop()
 
 
-def _beginning(tag: Tag) -> str:
+def _beginning(tag: Element) -> str:
     """The text of an element, as far as its first nodes hold it, with a blank between two of them."""
-    return " ".join(str(node) for node in _first_nodes(tag) if type(node) in (NavigableString, CData))
+    return " ".join(node for node in _first_nodes(tag) if isinstance(node, Text) and node.is_shown)
 
 
-def _holds(tag: Tag, name: str) -> bool:
-    return any(isinstance(node, Tag) and node.name == name for node in _first_nodes(tag))
+def _holds(tag: Element, name: str) -> bool:
+    return any(node.name == name for node in _first_nodes(tag))
 
 
 def _pairs(tags: _Tags) -> Iterator[tuple[str, str]]:
     for term in tags.named("dt")[:200]:
-        definition = term.find_next_sibling("dd")
+        definition = term.next_element("dd")
         if definition is not None and not _holds(definition, "dl") and not _holds(term, "dl"):
             yield _beginning(term), _beginning(definition)
     for row in tags.named("tr")[:200]:
         if _holds(row, "table"):  # a frame around other tables
             continue
-        cells = row.find_all(["th", "td"], recursive=False)
+        cells = row.children_named("th", "td")
         if len(cells) == 2:
             yield _beginning(cells[0]), _beginning(cells[1])
-        following = row.find_next_sibling("tr") if all(cell.name == "th" for cell in cells) else None
-        below = following.find_all(["th", "td"], recursive=False) if following is not None else []
+        following = row.next_element("tr") if all(cell.name == "th" for cell in cells) else None
+        below = following.children_named("th", "td") if following is not None else []
         if len(cells) == len(below) > 2:
             yield from ((_beginning(cell), _beginning(value)) for cell, value in zip(cells, below, strict=True))
 
@@ -269,7 +262,7 @@ def _headed(tags: _Tags) -> Iterator[tuple[str, str]]:
         label = _only_text(element)
         if label is None or len(label) > _LABEL_CHARS or plain(label).rstrip(_LABELS_END) not in quirks().labels:
             continue
-        following = element.find_next_sibling()
+        following = element.next_element()
         value = _beginning(following) if following is not None else ""
         if following is not None and not _is_label(value + ":"):
             yield label, value

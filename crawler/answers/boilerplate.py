@@ -7,10 +7,11 @@ they say that something is not there.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bs4.element import CData, NavigableString, Tag
+from crawler.answers.page_tree import Element, Node, Text
 
 #: Blocks that hold at least so many links, and hardly anything beside them, are menus.
 MENU_LINKS = 4
@@ -23,6 +24,7 @@ HEADING_CHARS = 200
 _SITES_ROLES = frozenset(
     {"navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar"},
 )
+_SITES_NAMES = frozenset({"title", "nav", "dialog", "select"})
 _BLOCKS = frozenset({"ul", "ol", "dl", "table", "tr", "td", "div", "section", "aside", "p", "map", "center"})
 _HEADINGS = frozenset({"h1", "h2", "h3"})
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -61,58 +63,65 @@ class Own:
     """The first of its headings."""
 
 
-def own_part(soup: Any) -> Own:
+def own_part(page: Element) -> Own:
     """The readable text of a parsed page without the site's own and its title; in time that its size allows.
 
-    >>> from bs4 import BeautifulSoup
-    >>> markup = "<nav>Home Maps</nav><main><h1>A map</h1><p>Ink on paper</main><footer>Our address</footer>"
-    >>> own_part(BeautifulSoup(markup, "lxml"))
+    >>> from crawler.answers.page_tree import parsed
+    >>> markup = b"<nav>Home Maps</nav><main><h1>A map</h1><p>Ink on paper</main><footer>Our address</footer>"
+    >>> own_part(parsed(markup, None))
     Own(text='A map Ink on paper', headings=('A map',))
     """
-    nodes = list(soup.descendants)
+    nodes = page.descendants
     weights, sites = _weighed(nodes)
     main = next((node for node in nodes if _is_main(node) and weights[id(node)].letters), None)
     left_out, own = {id(node) for node in sites}, []
-    within = {id(soup)} if main is None else {id(main)}
-    headings: list[Tag] = []
+    within = {id(page)} if main is None else {id(main)}
+    headings: list[Element] = []
     for node in nodes:
         place = id(node.parent)
         if place in left_out:
             left_out.add(id(node))
         elif place in within or (main is not None and _is_outer_heading(node, main, weights)):
             within.add(id(node))
-            if type(node) in (NavigableString, CData):
-                own.append(str(node))
+            if isinstance(node, Text):
+                if node.is_shown:
+                    own.append(node)
             elif node.name in _HEADINGS and len(headings) < MOST_HEADINGS:
                 headings.append(node)
     text = _folded(own)
     if not _LETTER.search(text):
-        return Own(_folded([str(node) for node in nodes if _is_shown(node)]))
-    return Own(text, tuple(heading for each in headings if (heading := _folded([each.get_text("\n")])[:HEADING_CHARS])))
+        return Own(_folded([node for node in nodes if isinstance(node, Text) and _is_shown(node)]))
+    return Own(text, tuple(heading for each in headings if (heading := _folded(each.texts)[:HEADING_CHARS])))
 
 
-def _weighed(nodes: list[Any]) -> tuple[dict[int, _Weight], list[Any]]:
+def _weighed(nodes: Sequence[Node]) -> tuple[dict[int, _Weight], list[Element]]:
     """Return what each element weighs, and the elements that are the site's; the innermost are weighed first."""
     weights: dict[int, _Weight] = {}
-    sites: list[Any] = []
+    sites: list[Element] = []
     articles: set[int] = set()
-    for node in nodes:
-        if id(node.parent) in articles or getattr(node, "name", None) == "article":
-            articles.add(id(node))
+    if any(node.name == "article" for node in nodes):
+        for node in nodes:
+            if id(node.parent) in articles or node.name == "article":
+                articles.add(id(node))
     for node in reversed(nodes):
-        weight = weights.setdefault(id(node), _Weight())
-        if not isinstance(node, Tag):
-            weight.letters = letters_in(node) if type(node) in (NavigableString, CData) else 0
-        elif node.name == "a" and node.get("href"):
+        above = weights.get(id(node.parent))
+        if above is None:
+            above = weights[id(node.parent)] = _Weight()
+        if isinstance(node, Text):
+            if node.is_shown:
+                above.letters += letters_in(node)
+            continue
+        weight = weights.get(id(node))
+        if weight is None:
+            weight = weights[id(node)] = _Weight()
+        if node.name == "a" and node.get("href"):
             weight.linked, weight.links = weight.letters, 1
         weight.has_heading |= node.name == "h1"
         is_menu = node.name in _BLOCKS and weight.is_menu
-        if isinstance(node, Tag) and (
-            is_menu or _is_sites(node, in_article=id(node) in articles, has_heading=weight.has_heading)
-        ):
+        if is_menu or _is_sites(node, in_article=id(node) in articles, has_heading=weight.has_heading):
             sites.append(node)
         else:
-            weights.setdefault(id(node.parent), _Weight()).add(weight)
+            above.add(weight)
     return weights, sites
 
 
@@ -127,12 +136,12 @@ def letters_in(text: str) -> int:
     return len(_NO_LETTERS.sub("", text))
 
 
-def _is_shown(node: Any) -> bool:
-    return type(node) in (NavigableString, CData) and node.parent.name != "title"
+def _is_shown(text: Text) -> bool:
+    return text.is_shown and text.parent.name != "title"
 
 
 def _is_main(node: Any) -> bool:
-    return isinstance(node, Tag) and (node.name == "main" or node.get("role") == "main")
+    return isinstance(node, Element) and (node.name == "main" or node.get("role") == "main")
 
 
 def _is_outer_heading(node: Any, main: Any, weights: dict[int, _Weight]) -> bool:
@@ -140,18 +149,19 @@ def _is_outer_heading(node: Any, main: Any, weights: dict[int, _Weight]) -> bool
     return bool(node.name == "h1" and not weights[id(main)].has_heading)
 
 
-def _is_sites(tag: Tag, *, in_article: bool, has_heading: bool) -> bool:
+def _is_sites(tag: Element, *, in_article: bool, has_heading: bool) -> bool:
     """Return whether an element is the site's by its name or role, or is not shown at all; a header may hold
     the title.
     """
-    if tag.name in ("title", "nav", "dialog", "select") or tag.has_attr("hidden"):
+    if tag.name in _SITES_NAMES or "hidden" in tag.attributes:
         return True
     if tag.name == "footer":
         return not in_article
-    if tag.get("role") in _SITES_ROLES or (tag.name == "header" and not in_article):
+    if (tag.name == "header" and not in_article) or tag.get("role") in _SITES_ROLES:
         return not has_heading
-    return bool(_HIDING.search(str(tag.get("style", ""))))
+    style = tag.get("style")
+    return style is not None and _HIDING.search(style) is not None
 
 
-def _folded(texts: list[str]) -> str:
+def _folded(texts: Sequence[str]) -> str:
     return " ".join("\n".join(texts).split())
