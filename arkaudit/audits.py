@@ -19,6 +19,7 @@ from arkaudit.progress import JUDGING, RunProgress
 from arkaudit.resuming import ResumeDecision
 from crawler.asking.maptr import dns_look_up, with_resolvers
 from crawler.conversation import AskingRules
+from crawler.early_verdicts import EarlyVerdicts
 from crawler.judging import Background, judge_run
 from crawler.observations import Verdict
 from crawler.politeness.pacing import host_of
@@ -110,6 +111,8 @@ class AuditRun:
         self._heard = heard
         self._registry = load_registry(cache_folder())
         self._probed = {(result.host, result.port) for result in store.tls_results(run_id)}
+        self._early: EarlyVerdicts | None = None
+        """What was judged while the run asked."""
         self._is_read = targets is not None
         """Whether all documents are there, so that it is settled which ARKs are asked about."""
 
@@ -128,6 +131,9 @@ class AuditRun:
             with suppress(StoreUnwritable):
                 self._store.end_run(self._run_id, at=_now(), state="failed")
             raise
+        finally:
+            if self._early is not None:
+                self._early.close()
 
     # -- its spiders
 
@@ -167,7 +173,10 @@ class AuditRun:
             closed=config.closed_collections,
             patience=config.patience,
         )
-        return {**self._of_run, "targets": asked, "readings": self._possible(), "rules": rules}
+        background = self._background()
+        self._early = EarlyVerdicts(self._store, self._run_id, background)
+        given = {"targets": asked, "readings": background.readings, "rules": rules, "early": self._early}
+        return {**self._of_run, **given}
 
     @property
     def _of_run(self) -> dict[str, Any]:
@@ -211,7 +220,7 @@ class AuditRun:
             progress.judged()
             self._heard(verdict)
 
-        judge_run(self._store, self._run_id, asked, background, heard=judged)
+        judge_run(self._store, self._run_id, asked, background, heard=judged, kept=self._early)
 
     def _stop(self, *, is_patient: bool) -> None:
         """Judge those targets of which all is asked, for whoever interrupted; note that the run can be gone on with.
@@ -223,7 +232,16 @@ class AuditRun:
             asked = Frontier(self._store, self._run_id, ARKS).settled() if targets else set()
             done = [(ark, url) for ark, url in targets if url in asked or ark.is_skipped]
             if done:
-                judge_run(self._store, self._run_id, done, self._background(), is_whole=False, heard=self._heard)
+                background = self._background()
+                judge_run(
+                    self._store,
+                    self._run_id,
+                    done,
+                    background,
+                    is_whole=False,
+                    heard=self._heard,
+                    kept=self._early,
+                )
             self._store.end_run(self._run_id, at=_now(), state="interrupted")
 
 

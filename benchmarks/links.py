@@ -1,4 +1,7 @@
-"""How much CPU a request of `check` takes, beside one of lychee, the link checker in Rust, on the same list of URLs.
+"""How much CPU a request of `check` takes, beside a page of a bare Scrapy spider, and beside a request of lychee.
+
+The bare spider follows the links of another site on loopback, as many as there are requests here, and reads nothing
+(`benchmarks/bare_spider.py`). lychee, the link checker in Rust, has the same list of URLs.
 
 One host on loopback answers for all; both may have twenty requests under way there, and no pause between them. What
 they do is not the same: lychee asks each URL once and looks at the status. We ask each ARK for its object, its metadata
@@ -20,8 +23,11 @@ from pathlib import Path
 
 from benchmarks.crawl import environment
 from benchmarks.makespan import serve
+from benchmarks.site import served
 
 ARKS = 2_000
+#: A request of ours takes so much of a page of the bare spider's, whole processes.
+MOST, AIM = 0.9, 0.4
 AT_A_TIME = 20
 _LYCHEE = Path(sys.prefix, "lychee", "bin", "lychee")
 
@@ -34,17 +40,27 @@ class Measured:
     cpu_s: float
     seconds: float
 
+    @property
+    def per_request(self) -> float:
+        """Milliseconds of CPU."""
+        return self.cpu_s / self.requests * 1000
+
     def __str__(self) -> str:
-        per_request = self.cpu_s / self.requests * 1000
-        return f"{per_request:.2f} ms of CPU a request, {self.requests} requests in {self.seconds:.1f} s"
+        return f"{self.per_request:.2f} ms of CPU a request, {self.requests} requests in {self.seconds:.1f} s"
 
 
 def main() -> int:
-    """Prints one line."""
-    ours = _measured(_check)
+    """Prints two lines; 1 when ours takes more than it may."""
+    ours, again = _measured(_check), _measured(_check)
+    bare = _bare(ours.requests)
     theirs = _measured(_lychee) if _LYCHEE.exists() else "lychee is not here to compare with"
-    print(f"links: {ARKS} ARKs: check {ours}; lychee {theirs}")
-    return 0
+    share = min(ours.per_request, again.per_request) / bare.per_request
+    print(
+        f"links: a request of check takes {share:.2f} of a page of bare Scrapy (at most {MOST:g}, aim {AIM:g}): "
+        f"{ours} and {again}; bare Scrapy {bare}\n"
+        f"  {ARKS} ARKs; lychee {theirs}"
+    )
+    return int(share > MOST)
 
 
 def _check(folder: Path, port: int) -> list[str]:
@@ -59,6 +75,19 @@ def _check(folder: Path, port: int) -> list[str]:
 def _lychee(folder: Path, port: int) -> list[str]:
     most = [f"--max-concurrency={AT_A_TIME}", f"--host-concurrency={AT_A_TIME}", "--host-request-interval=0ms"]
     return [str(_LYCHEE), "--no-progress", "--cache=false", *most, "urls.txt"]
+
+
+def _bare(pages: int) -> Measured:
+    cores = sorted(os.sched_getaffinity(0))
+    with served(pages, core=cores[-1]) as site, tempfile.TemporaryDirectory() as place:
+        before, started = _children_cpu_s(), time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "benchmarks.bare_spider", site.url],
+            env={**os.environ, **environment(Path(place))},
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        return Measured(pages, _children_cpu_s() - before, time.perf_counter() - started)
 
 
 def _measured(command: object) -> Measured:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Protocol
 
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.paths import origin_of
@@ -38,6 +39,13 @@ class Background:
     """Collections that are meant to be closed."""
 
 
+class KeptVerdicts(Protocol):
+    """Verdicts that were made while the run was asking, as far as they hold at its end."""
+
+    def holding(self, cases: Sequence[JudgedTarget], court: RunJudge) -> Mapping[JudgedTarget, Verdict]:
+        """Those on *cases* that *court* would make again."""
+
+
 def verdicts(
     targets: Iterable[Target],
     observations: Iterable[Observation],
@@ -54,13 +62,21 @@ def verdicts(
 
 
 def verdicts_of_run(
-    store: Store, run_id: int, targets: Iterable[Target], background: Background | None = None
+    store: Store,
+    run_id: int,
+    targets: Iterable[Target],
+    background: Background | None = None,
+    *,
+    kept: KeptVerdicts | None = None,
 ) -> Iterator[Verdict]:
-    """The same from what a store has of a run; the observations about a few hundred ARKs are in memory at a time."""
+    """The same from what a store has of a run; the observations about a few hundred ARKs are in memory at a time.
+
+    Those that were *kept* from before, and hold, are not made again.
+    """
     asked = list(targets)
     shared = AnswerSets.of(store.observations(run_id, SHARED))
     court = RunJudge(shared, store.tls_results(run_id), background, asked, store.landings(run_id))
-    return _judged(asked, court, lambda urls: shared.with_those_about(store.observations_about(run_id, urls)))
+    return _judged(asked, court, lambda urls: shared.with_those_about(store.observations_about(run_id, urls)), kept)
 
 
 def judge_run(
@@ -71,15 +87,17 @@ def judge_run(
     *,
     is_whole: bool = True,
     heard: Callable[[Verdict], None] = lambda verdict: None,
+    kept: KeptVerdicts | None = None,
 ) -> None:
     """Judge everything that a run observed, and record it, with what only all of it together shows if it is whole.
 
-    Whoever wants to has *heard* each verdict when this returns, in the order of the *targets*.
+    Whoever wants to has *heard* each verdict when this returns, in the order of the *targets*. Those that were *kept*
+    from before, and hold, are not made again.
     """
     findings = RunFindings()
 
     def judged() -> Iterator[Verdict]:
-        for verdict in verdicts_of_run(store, run_id, targets, background):
+        for verdict in verdicts_of_run(store, run_id, targets, background, kept=kept):
             findings.hear(verdict)
             heard(verdict)
             yield verdict
@@ -91,15 +109,22 @@ def judge_run(
 
 
 def _judged(
-    asked: Sequence[Target], court: RunJudge, dossiers_of: Callable[[Sequence[str]], AnswerSets]
+    asked: Sequence[Target],
+    court: RunJudge,
+    dossiers_of: Callable[[Sequence[str]], AnswerSets],
+    kept: KeptVerdicts | None = None,
 ) -> Iterator[Verdict]:
     """The verdicts on *asked*; *dossiers_of* gives those at some URLs, with what many share."""
     remaining = iter(asked)
     while some := list(islice(remaining, _AT_A_TIME)):
         cases = [court.case(ark, url) for ark, url in some]
-        answer_sets = dossiers_of(list(dict.fromkeys(url for case in cases for url in case.urls)))
+        holding = kept.holding(cases, court) if kept is not None else {}
+        open_cases = (case for case in cases if case not in holding)
+        answer_sets = dossiers_of(list(dict.fromkeys(url for case in open_cases for url in case.urls)))
         for case in cases:
-            verdict = _skipped(case.ark, case.url) if case.ark.is_skipped else court.verdict(case, answer_sets)
+            verdict = holding.get(case)
+            if verdict is None:
+                verdict = _skipped(case.ark, case.url) if case.ark.is_skipped else court.verdict(case, answer_sets)
             if verdict is not None:
                 yield verdict
 
@@ -117,7 +142,7 @@ def _skipped(ark: Ark, url: str) -> Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class _JudgedTarget:
+class JudgedTarget:
     """A target, and what else its mention may stand for."""
 
     ark: Ark
@@ -132,6 +157,11 @@ class _JudgedTarget:
         """The URLs whose answers bear on it."""
         return [each.url for each in (*self.readings, *self.suggested)]
 
+    @property
+    def stands_alone(self) -> bool:
+        """True if it may stand for nothing but itself."""
+        return len(self.readings) + len(self.suggested) < 2
+
 
 class RunJudge:
     """All that the verdicts of one run have in common."""
@@ -144,45 +174,53 @@ class RunJudge:
         asked: Sequence[Target],
         landed: Mapping[str, str],
     ) -> None:
-        self._shared = shared
-        self._tls = {(result.host, result.port): result for result in tls}
-        self._background = background or Background()
+        self.shared = shared
+        self.tls = {(result.host, result.port): result for result in tls}
+        self.background = background or Background()
         self._evidence = learned(asked)
         self._objects = _objects_at(asked, landed)
 
-    def case(self, ark: Ark, url: str) -> _JudgedTarget:
+    def case(self, ark: Ark, url: str) -> JudgedTarget:
         """A target with its readings; of one that is skipped there are none."""
         if ark.is_skipped:
-            return _JudgedTarget(ark, url)
-        readings = readings_of(ark, url, self._background.readings.get(url, ()))
-        return _JudgedTarget(ark, url, readings, meant_by(readings[0], self._evidence))
+            return JudgedTarget(ark, url)
+        readings = readings_of(ark, url, self.background.readings.get(url, ()))
+        return JudgedTarget(ark, url, readings, meant_by(readings[0], self._evidence))
 
-    def verdict(self, case: _JudgedTarget, answer_sets: AnswerSets) -> Verdict | None:
+    def neighbours(self, ark: Ark, url: str) -> int:
+        """Return how many ARKs of other objects end at *url* as well, where redirects led there."""
+        return len(self._objects.get(url, frozenset()) - {ark.base})
+
+    def verdict(self, case: JudgedTarget, answer_sets: AnswerSets) -> Verdict | None:
         """The verdict on one target; None where its object was never asked for."""
         answer_set = answer_sets.about.get(case.url)
-        answer = answer_set.answer if answer_set is not None else None
-        if answer_set is None or answer is None:
+        around = self.context(case.ark, answer_set) if answer_set is not None else None
+        if answer_set is None or around is None:
             return None
-        ark, asked_url = case.ark, answer.seen.asked_url
-        landed = self._objects.get(answer_set.last[Question.OBJECT].seen.final_url, frozenset())
-        registry = self._background.registry
         meant, others = _meant(case, answer_sets)
-        around = VerdictContext(
-            control=self._shared.control(ark, asked_url, Question.CONTROL),
-            control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
-            tls=self._tls,
-            neighbours=len(landed - {ark.base}),
-            earlier=tuple(answer_set.earlier),
-            policies=self._shared.policies,
-            own_path=_own_path(answer_set, self._shared.paths),
-            closed=closed_for(ark, self._background.closed),
-            registered=registry.entry(ark) if registry else None,
-        )
         verdict = judge(answer_set.last, context=around)
         return replace(verdict, did_you_mean=meant, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *others))))
 
+    def context(self, ark: Ark, answer_set: AnswerSet) -> VerdictContext | None:
+        """The rest of the run as it bears on *ark*, with these answers; None where its object was never asked for."""
+        answer = answer_set.answer
+        if answer is None:
+            return None
+        asked_url, registry = answer.seen.asked_url, self.background.registry
+        return VerdictContext(
+            control=self.shared.control(ark, asked_url, Question.CONTROL),
+            control_info=self.shared.control(ark, asked_url, Question.CONTROL_INFO),
+            tls=self.tls,
+            neighbours=self.neighbours(ark, answer_set.last[Question.OBJECT].seen.final_url),
+            earlier=tuple(answer_set.earlier),
+            policies=self.shared.policies,
+            own_path=_own_path(answer_set, self.shared.paths),
+            closed=closed_for(ark, self.background.closed),
+            registered=registry.entry(ark) if registry else None,
+        )
 
-def _meant(case: _JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, list[str]]:
+
+def _meant(case: JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, list[str]]:
     """Return what was probably meant instead of a target, and the URLs that were asked to find that out."""
     if len(case.readings) + len(case.suggested) < 2:  # as with most ARKs
         return None, []
@@ -201,8 +239,14 @@ def _meant(case: _JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, 
 
 def _own_path(answer_set: AnswerSet, paths: Mapping[str, AnswerFacts]) -> AnswerFacts | None:
     """Return what the host said of its resolver's path, where that was asked because this ARK was not found."""
+    host = path_of(answer_set)
+    return paths.get(host) if host is not None else None
+
+
+def path_of(answer_set: AnswerSet) -> str | None:
+    """Return the host that may have said where its resolver is, because this ARK was not found there."""
     asked = answer_set.last[Question.OBJECT]
-    return paths.get(origin_of(asked.seen.asked_url)) if asked.is_unknown else None
+    return origin_of(asked.seen.asked_url) if asked.is_unknown else None
 
 
 def _objects_at(asked: Sequence[Target], landed: Mapping[str, str]) -> Mapping[str, frozenset[Ark]]:

@@ -7,7 +7,7 @@ keep their meaning. The vocabularies of what is judged, in `crawler.outcomes`, c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
@@ -165,6 +165,13 @@ class Hop:
     body_sha256: str | None = None
     """The digest of that; none for an empty body."""
 
+    @property
+    def json(self) -> dict[str, Any]:
+        """The same as it stands in JSON."""
+        return {name: getattr(self, name) for name in _HOP_FIELDS} | {"headers": dict(self.headers)}
+
+
+_HOP_FIELDS = tuple(each.name for each in fields(Hop))
 
 #: ARKs of one page that are kept; a list of a thousand parts is about none of them.
 MOST_ARKS = 60

@@ -6,11 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from crawler.judging import judge_run, verdicts
 from crawler.observations import Observation, Question, TlsResult, Verdict
 from crawler.storage.store import Store
 from crawler.verdicts.findings import run_findings
 from extractors.ark import Ark
+from extractors.find import find_arks
 from tests.test_verdict import observation
 
 R = "https://r.example/"
@@ -129,3 +133,9 @@ def test_judging_a_store_again_gives_the_same(tmp_path: Path) -> None:
     assert first == again == list(verdicts(targets, seen[:1], seen[1:]))
     assert first[0].object.evidence[1] == "the page names this ARK (canonical)"
     assert first[0].remarks == ("the certificate of r.example has expired (expired)",)
+
+
+@given(st.from_regex(r"ark:/?[0-9a-z]{1,9}/[0-9A-Za-z]{1,40}", fullmatch=True))
+def test_a_plain_ark_of_a_record_is_that_ark_without_looking_for_it(where: str) -> None:
+    own = Ark.parse(where)
+    assert not any(own.base != mention.ark.base for mention in find_arks(where)[:1])

@@ -13,6 +13,7 @@ from twisted.python.failure import Failure
 
 from crawler.conversation import Ask, AskingRules, Conversation, Finished, Outgoing, Target
 from crawler.crawl_requests import CrawlRequest
+from crawler.early_verdicts import EarlyVerdicts
 from crawler.items import CheckedArk
 from crawler.observations import Observation
 from crawler.spiders.auditing import AuditSpider
@@ -21,6 +22,7 @@ from crawler.spiders.own_run import ArksRun
 from crawler.spiders.replaying import Replay
 from crawler.storage.feeding import Bounds
 from crawler.storage.frontier_rows import SettledEntry
+from crawler.storage.store import Recordable
 from crawler.verdicts.readings import CandidateReading
 
 #: So many ARKs are open at a host at a time: enough that it is asked without a break while some wait for others.
@@ -38,11 +40,16 @@ class ArksSpider(AuditSpider):
         targets: Iterable[Target],
         readings: Mapping[str, Sequence[CandidateReading]] | None = None,
         rules: AskingRules | None = None,
+        early: EarlyVerdicts | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(bounds=Bounds(per_host=ARKS_A_HOST), **kwargs)
         self.frontier.add(CrawlRequest.to_ark(ark, url) for ark, url in targets if not ark.is_skipped)
-        self._conversation = Conversation(self._targets, rules or AskingRules(), readings, recall=self._recalled)
+        self._conversation = Conversation(
+            self.frontier.targets, rules or AskingRules(), readings, recall=self._recalled
+        )
+        self._early = early
+        self._judging: asyncio.Task[None] | None = None
         self._one_answer = asyncio.Lock()
         """One answer is read at a time, and between two the event loop comes round: hosts are asked when it is time."""
 
@@ -54,15 +61,24 @@ class ArksSpider(AuditSpider):
         for seen in observations_of(response):
             yield seen
 
-    def _targets(self) -> Iterator[Target]:
-        return ((each.ark, each.url) for each in self.frontier.requests() if each.ark is not None)
-
     def _recalled(self, url: str) -> list[Observation]:
         """Return what was observed for a target that was finished."""
         self.recorder.commit()
         return self.store.observations_at(self.run_id, url)
 
+    def recorded(self, items: Sequence[Recordable]) -> None:
+        super().recorded(items)
+        if self._early is not None:
+            self._early.recorded(items, asyncio.get_running_loop().time())
+
+    def closed(self, reason: str) -> None:
+        """Judge nothing more between answers: Scrapy calls this at the end."""
+        if self._judging is not None:
+            self._judging.cancel()
+
     async def begin(self) -> AsyncIterator[Request]:
+        if self._early is not None:
+            self._judging = asyncio.ensure_future(self._early.judge_in_pauses())
         async for request in self._replayed():
             yield request
         async for entry in self.feed.entries():

@@ -16,6 +16,7 @@ from crawler.addon import share_pace
 from crawler.attempts import Patience
 from crawler.conversation import AskingRules, Target
 from crawler.deciding import decide_unresolved, record_registry_findings
+from crawler.early_verdicts import EarlyVerdicts
 from crawler.items import CheckedArk, checked_ark
 from crawler.judging import Background, judge_run
 from crawler.named_arks import targets_in, words_of
@@ -124,10 +125,12 @@ class ArksRun(OwnRun):
             logger.warning("there is nothing to check: give -a arks=ARK")
         super().__init__(crawler, command="check", seeds=named)
         self._registry = load_registry(cache_folder())
+        self._early = EarlyVerdicts(self.store, self.run_id, Background(self._registry))
         self.arguments: dict[str, Any] = others | {
             "store": self.store,
             "run_id": self.run_id,
             "targets": self._targets,
+            "early": self._early,
             "rules": AskingRules(registry=self._registry, resolver=self.resolver, patience=self.patience),
         }
 
@@ -141,8 +144,16 @@ class ArksRun(OwnRun):
     def _judged(self, targets: Sequence[Target], *, is_whole: bool) -> list[CheckedArk]:
         """Judge what was answered, in the order of the targets."""
         verdicts: list[Verdict] = []
-        background = Background(self._registry)
-        judge_run(self.store, self.run_id, targets, background, is_whole=is_whole, heard=verdicts.append)
+        judge_run(
+            self.store,
+            self.run_id,
+            targets,
+            Background(self._registry),
+            is_whole=is_whole,
+            heard=verdicts.append,
+            kept=self._early,
+        )
+        self._early.close()
         return list(map(checked_ark, verdicts))
 
 

@@ -17,6 +17,7 @@ from crawler.crawl_requests import CrawlRequest, RequestKind
 from crawler.schema import frontier
 from crawler.storage.frontier_rows import FrontierEntry, FrontierState, add_requests, claim_end, entry_in, is_in, row_of
 from crawler.storage.store import Store
+from extractors.ark import Ark
 
 _PAGE = 1000
 
@@ -83,11 +84,12 @@ class Frontier:
 
     def claim(self, shares: Mapping[str, int]) -> list[FrontierEntry]:
         """Claim up to so many entries of each host, in the order of their discovery; one transaction."""
+        statement, until = self._claiming(self._waiting_at(bindparam("at"), bindparam("most"))), claim_end()
         with self._store.transaction() as connection:
             rows = [
                 row
                 for host, most in shares.items()
-                for row in connection.execute(self._claiming(self._waiting_at(host, most)))
+                for row in connection.execute(statement, {"at": host, "most": most, "until": until})
             ]
         return sorted((entry_in(row) for row in rows), key=lambda entry: entry.entry_id)
 
@@ -100,10 +102,11 @@ class Frontier:
             is_arrival = (frontier.c.state == FrontierState.CLAIMED) & (frontier.c.attempts == 0)
             waiting = {"state": FrontierState.WAITING.value, "claimed_until": None}
             connection.execute(update(frontier).where(self._ours, is_arrival).values(waiting))
-            rows = connection.execute(self._claiming(frontier.c.state == FrontierState.CLAIMED)).all()
+            claiming = self._claiming(frontier.c.state == FrontierState.CLAIMED)
+            rows = connection.execute(claiming, {"until": claim_end()}).all()
         return sorted((entry_in(row) for row in rows), key=lambda entry: entry.entry_id)
 
-    def _waiting_at(self, host: str, most: int) -> ColumnElement[bool]:
+    def _waiting_at(self, host: ColumnElement[str], most: ColumnElement[int]) -> ColumnElement[bool]:
         waiting = (
             select(frontier.c.frontier_id)
             .where(self._ours, is_in(FrontierState.WAITING), frontier.c.host == host)
@@ -116,7 +119,9 @@ class Frontier:
         return (
             update(frontier)
             .where(self._ours, which)
-            .values(state=FrontierState.CLAIMED.value, attempts=frontier.c.attempts + 1, claimed_until=claim_end())
+            .values(
+                state=FrontierState.CLAIMED.value, attempts=frontier.c.attempts + 1, claimed_until=bindparam("until")
+            )
             .returning(frontier)
         )
 
@@ -143,6 +148,23 @@ class Frontier:
                 return
             last = page[-1].entry_id
             yield from (entry.crawl_request for entry in page)
+
+    def targets(self) -> Iterator[tuple[Ark, str]]:
+        """The ARKs that were ever to be asked for, each with its URL, in the order of discovery; a page at a time."""
+        last = 0
+        query = (
+            select(frontier.c.frontier_id, frontier.c.ark, frontier.c.url)
+            .where(self._ours, frontier.c.ark.is_not(None), frontier.c.frontier_id > bindparam("last"))
+            .order_by(frontier.c.frontier_id)
+            .limit(_PAGE)
+        )
+        while True:
+            with self._store.reading() as connection:
+                page = connection.execute(query, {"last": last}).all()
+            if not page:
+                return
+            last = page[-1].frontier_id
+            yield from ((Ark.parse(ark), url) for _, ark, url in page)
 
     def settled(self) -> set[str]:
         """The canonical forms of all that has its outcome."""

@@ -10,7 +10,6 @@ from sqlalchemy import Row
 from crawler.observations import ChainEnd, DocumentRecord, Hop, Observation, PageFacts, Question, TlsResult
 from extractors.ark import Ark
 
-_HOP_FIELDS = tuple(each.name for each in fields(Hop))
 _FACTS_FIELDS = tuple(each.name for each in fields(PageFacts))
 
 
@@ -28,7 +27,7 @@ def document_values(run_id: int, document: DocumentRecord) -> dict[str, Any]:
         "title": document.title,
         "body_bytes": document.body_bytes,
         "body_sha256": document.body_sha256,
-        "hops": [_hop_json(hop) for hop in document.hops],
+        "hops": [hop.json for hop in document.hops],
     }
 
 
@@ -41,10 +40,6 @@ def ark_values(ark: Ark) -> dict[str, Any]:
         "name": ark.name,
         "qualifier": ark.qualifier,
     }
-
-
-def _hop_json(hop: Hop) -> dict[str, Any]:
-    return {name: getattr(hop, name) for name in _HOP_FIELDS} | {"headers": dict(hop.headers)}
 
 
 def observation_values(run_id: int, ark_id: int, seen: Observation) -> dict[str, Any]:
@@ -62,7 +57,7 @@ def observation_values(run_id: int, ark_id: int, seen: Observation) -> dict[str,
         "status": seen.status,
         "final_url": seen.final_url,
         "hop_count": max(len(seen.hops) - 1, 0),
-        "hops": [_hop_json(hop) for hop in seen.hops],
+        "hops": [hop.json for hop in seen.hops],
         "media_type": seen.media_type,
         "title": seen.title,
         "text": seen.text,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import takewhile
@@ -48,29 +47,33 @@ class AnswerSet:
 class AnswerSets:
     """The observations of a run, or those about some of its ARKs with what many share."""
 
-    about: Mapping[str, AnswerSet]
+    about: dict[str, AnswerSet]
     """By the URL of the object question."""
-    policies: Mapping[str, AnswerFacts]
+    policies: dict[str, AnswerFacts]
     """The last answers for pages where commitments stand in full, by the URL asked."""
-    paths: Mapping[str, AnswerFacts]
+    paths: dict[str, AnswerFacts]
     """The last answers for what a host says of its resolver's path, by the origin asked."""
-    _controls: Mapping[tuple[str, str, Question], list[AnswerFacts]]
+    _controls: dict[tuple[str, str, Question], list[AnswerFacts]]
 
     @classmethod
     def of(cls, observations: Iterable[Observation]) -> AnswerSets:
         """Sort *observations*, which may come in any order."""
-        about: dict[str, AnswerSet] = defaultdict(AnswerSet)
-        shared: dict[Question, dict[str, AnswerFacts]] = {Question.POLICY_LINK: {}, Question.WELL_KNOWN: {}}
-        controls: dict[tuple[str, str, Question], list[AnswerFacts]] = defaultdict(list)
+        answer_sets = cls({}, {}, {}, {})
         for seen in observations:
-            if seen.question in _CONTROLS:
-                controls[place_of(seen.asked_url), _invented(seen).naan, seen.question].append(AnswerFacts(seen))
-            elif seen.question in shared:
-                _keep_last(shared[seen.question], seen)
-            elif seen.question in ACCESS or seen.question not in CONFORMANCE:
-                about[seen.request_url].add(seen)
-        paths = {origin_of(url): seen for url, seen in shared[Question.WELL_KNOWN].items()}
-        return cls(dict(about), shared[Question.POLICY_LINK], paths, dict(controls))
+            answer_sets.add(seen)
+        return answer_sets
+
+    def add(self, seen: Observation) -> None:
+        """Sort one more of them in, which may come in any order."""
+        if seen.question in _CONTROLS:
+            place = place_of(seen.asked_url), _invented(seen).naan, seen.question
+            self._controls.setdefault(place, []).append(AnswerFacts(seen))
+        elif seen.question is Question.POLICY_LINK:
+            _keep_last(self.policies, seen.asked_url, seen)
+        elif seen.question is Question.WELL_KNOWN:
+            _keep_last(self.paths, origin_of(seen.asked_url), seen)
+        elif seen.question in ACCESS or seen.question not in CONFORMANCE:
+            self.about.setdefault(seen.request_url, AnswerSet()).add(seen)
 
     def with_those_about(self, observations: Iterable[Observation]) -> AnswerSets:
         """The dossiers of *observations* in place of those here, with what many share as it is here."""
@@ -102,10 +105,10 @@ def is_about_resolver(question: Question, asked: AnswerFacts | None) -> bool:
     return question not in ACCESS or (asked is not None and asked.is_reached)
 
 
-def _keep_last(known: dict[str, AnswerFacts], seen: Observation) -> None:
-    before = known.get(seen.asked_url)
+def _keep_last(known: dict[str, AnswerFacts], place: str, seen: Observation) -> None:
+    before = known.get(place)
     if before is None or seen.attempt >= before.seen.attempt:
-        known[seen.asked_url] = AnswerFacts(seen)
+        known[place] = AnswerFacts(seen)
 
 
 def _common(one: Ark, other: Ark) -> int:

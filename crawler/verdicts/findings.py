@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ from extractors.ark import Ark
 from extractors.document_model import Finding
 from extractors.find import find_arks
 
+#: An ARK and nothing else, of which nothing else can be made.
+_PLAIN = re.compile(r"ark:/?[0-9a-z]+/[0-9A-Za-z]+")
 #: ARKs that a finding names; the tables have them all.
 MOST_NAMED = 10
 
@@ -71,8 +74,9 @@ def run_findings(verdicts: Iterable[Verdict]) -> Findings:
 
 def _foreign(verdict: Verdict) -> Iterator[tuple[str, Finding]]:
     if verdict.metadata.outcome == MetadataOutcome.ERC:
-        own = verdict.ark.base
-        named = [mention.ark for mention in find_arks(str(verdict.metadata.parsed.get("where", "")))]
+        own, where = verdict.ark.base, str(verdict.metadata.parsed.get("where", ""))
+        is_own = _PLAIN.fullmatch(where) is not None and Ark.parse(where) == own  # as with most, and soon seen
+        named = [] if is_own else [mention.ark for mention in find_arks(where)]
         if named and all(ark.base != own for ark in named):
             yield str(verdict.ark), Finding("foreign-record", f"its record is about {_named(map(str, named))}")
     if "about" in verdict.object.parsed:
