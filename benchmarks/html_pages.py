@@ -39,7 +39,7 @@ def main() -> int:
         ("pages with ten ARKs", 10, 0.4, 0.6),
         ("a catalogue, an ARK in each of its 300 entries", 300, 0.4, 0.14),
     ):
-        pages = [_page(random.Random(seed), arks_per_page, link_share) for seed in range(PAGES)]
+        pages = [made_page(random.Random(seed), arks_per_page, link_share) for seed in range(PAGES)]
         ratio, beside_etree = _ratio(_by_lxml_html, pages), _ratio(_by_etree, pages)
         print(f"html: {ratio:.2f} of the speed of lxml.html (floor {floor}), {beside_etree:.2f} of lxml.etree: {kind}")
         is_slow |= ratio < floor
@@ -80,7 +80,7 @@ def _collected(root: Any) -> list[str | None]:
     return collected
 
 
-def _page(chance: random.Random, arks: int, link_share: float) -> bytes:
+def made_page(chance: random.Random, arks: int, link_share: float) -> bytes:
     """A page as a library's site may have it: head, scripts, navigation, prose, lists, tables."""
     pieces = list(_pieces(chance, link_share))
     for _ in range(arks):

@@ -49,15 +49,22 @@ class Extraction:
 
 
 def extraction_of(
-    data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None
+    data: bytes,
+    *,
+    media_type: str | None = None,
+    name: str = "",
+    charset: str | None = None,
+    with_links: bool = True,
 ) -> Extraction:
     """Everything about ARKs in a document of any format. Never raises: what goes wrong is a finding.
+
+    Without *with_links*, where a page leads may be missing (`read_document`).
 
     >>> [mention] = extraction_of(b"<p>See <a href='https://n2t.net/ark:12148/btv1b84'>it</a>.", name="a.html").mentions
     >>> str(mention.ark), mention.role.value, mention.place
     ('ark:12148/btv1b84', 'link-target', 'a/@href')
     """
-    reading = read_document(data, media_type=media_type, name=name, charset=charset)
+    reading = read_document(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
     budget = current()
     blocks = reading.blocks
     found, evidence, cutting = _scan_all(blocks)
@@ -79,7 +86,13 @@ def extraction_of(
 
 
 def extract_in_time(
-    data: bytes, *, cpu_s: float, media_type: str | None = None, name: str = "", charset: str | None = None
+    data: bytes,
+    *,
+    cpu_s: float,
+    media_type: str | None = None,
+    name: str = "",
+    charset: str | None = None,
+    with_links: bool = True,
 ) -> Extraction:
     """The same within *cpu_s* seconds of CPU time: what was found until then, and a finding that says how far it read.
 
@@ -88,7 +101,7 @@ def extract_in_time(
     (['ark:12148/btv1b84'], ())
     """
     with spending(TimeBudget(cpu_s)):
-        return extraction_of(data, media_type=media_type, name=name, charset=charset)
+        return extraction_of(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
 
 
 def with_evidence(

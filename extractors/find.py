@@ -21,6 +21,7 @@ from extractors.mentions.clean import clean_mention, clean_value, has_hints, is_
 from extractors.mentions.forward import Reader
 from extractors.mentions.labels import LabelSigns, label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
+from extractors.mentions.no_label import holds_no_label
 from extractors.repair import ODD_BLANK, UNSPACED, offset_map
 from extractors.wraps.cutting import cutting_of
 from extractors.wraps.evidence import Evidence
@@ -87,6 +88,8 @@ def scan(
         return
     if block.role is not Role.TEXT:
         yield from read_block(block, evidence, linked or {})
+        return
+    if holds_no_label(block.text):
         return
     text = masked(block.text)
     signs = LabelSigns(text)

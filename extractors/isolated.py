@@ -48,18 +48,28 @@ def document_executor(jobs: int) -> WorkerExecutor:
     return WorkerExecutor(jobs, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
 
 
-def read_member(worker: DocumentWorker, member: ArchiveMember) -> Extraction:
+def read_member(worker: DocumentWorker, member: ArchiveMember, *, with_links: bool = True) -> Extraction:
     """Return the extraction of *member*, with the findings of its archive among its own."""
     extraction = extract_isolated(
-        worker, member.data, media_type=member.media_type, name=member.path, charset=member.charset
+        worker,
+        member.data,
+        media_type=member.media_type,
+        name=member.path,
+        charset=member.charset,
+        with_links=with_links,
     )
     return extraction_of_member(extraction, member)
 
 
-def extraction_in_time(member: ArchiveMember) -> Extraction:
+def extraction_in_time(member: ArchiveMember, *, with_links: bool = True) -> Extraction:
     """Return the extraction of *member* in this process, as far as it comes in the time that a document has."""
     extraction = extract_in_time(
-        member.data, cpu_s=READING_CPU_S, media_type=member.media_type, name=member.path, charset=member.charset
+        member.data,
+        cpu_s=READING_CPU_S,
+        media_type=member.media_type,
+        name=member.path,
+        charset=member.charset,
+        with_links=with_links,
     )
     return extraction_of_member(extraction, member)
 
@@ -79,15 +89,16 @@ def extract_isolated(
     media_type: str | None = None,
     name: str = "",
     charset: str | None = None,
+    with_links: bool = True,
 ) -> Extraction:
     """Return the extraction of *data*; a PDF, mail or a large document is parsed in *worker*.
 
     That the worker died, or took too much time or memory, is a finding about the document.
     """
     if _may_stay_inline(data, format_of(data, media_type=media_type, name=name, charset=charset)):
-        return extraction_of(data, media_type=media_type, name=name, charset=charset)
+        return extraction_of(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
     try:
-        return worker.call(data, media_type=media_type, name=name, charset=charset)
+        return worker.call(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
     except WorkerError as failure:
         return failed_extraction(failure, media_type)
 

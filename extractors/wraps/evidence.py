@@ -7,7 +7,7 @@ audit, are the best evidence for the ones that are broken.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from operator import attrgetter
@@ -33,7 +33,7 @@ class Cutting(Enum):
 class Evidence:
     """Evidence about ARKs before a text is read."""
 
-    whole: tuple[str, ...] = ()
+    whole: Sequence[str] = ()
     """Normal forms, sorted, of ARKs that stand where no typesetter has broken them."""
     shapes: Shapes = field(default_factory=Shapes)
     """What names of each kind look like."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -104,6 +104,25 @@ class Shapes:
             {naan: shape for naan, names in sorted(naans.items()) if (shape := _shape(names, _MANY))},
         )
 
+    @classmethod
+    def of_distinct(cls, bases: Iterable[Ark]) -> Shapes:
+        """The same of distinct ARKs without qualifiers, in memory that grows with the kinds of names only.
+
+        >>> arks = [Ark("13960", name) for name in ("t1pg22p71", "t78s5b569", "t58d0dn7n")]
+        >>> Shapes.of_distinct(arks) == Shapes.learned(arks)
+        True
+        """
+        kinds: dict[Kind, _Common] = defaultdict(_Common)
+        naans: dict[str, _Common] = defaultdict(_Common)
+        for base in bases:
+            sorts = _sorts(base.name)
+            kinds[kind_of(base)].add(base.name, sorts)
+            naans[base.naan].add(base.name, sorts)
+        return cls(
+            {kind: shape for kind, common in sorted(kinds.items()) if (shape := common.shape(_ENOUGH))},
+            {naan: shape for naan, common in sorted(naans.items()) if (shape := common.shape(_MANY))},
+        )
+
     def fit(self, ark: Ark, *, kind: Kind | None = None) -> Fit | None:
         """Return how the base name of *ark* stands to its kind, or to *kind* for a piece of a name; None if unknown."""
         shape = self.by_kind.get(kind or kind_of(ark)) or self.by_naan.get(ark.naan)
@@ -114,11 +133,30 @@ class Shapes:
         return self.fit(ark) in (None, Fit.FITS)
 
 
+@dataclass(slots=True)
+class _Common:
+    """What distinct names have in common, name by name."""
+
+    lengths: Counter[int] = field(default_factory=Counter)
+    sorts: set[str] = field(default_factory=set)
+
+    def add(self, name: str, sorts: frozenset[str]) -> None:
+        self.lengths[len(name)] += 1
+        self.sorts |= sorts
+
+    def shape(self, enough: int) -> Shape | None:
+        return _agreed(self.lengths, enough, lambda: frozenset(self.sorts))
+
+
 def _shape(names: set[str], enough: int) -> Shape | None:
     """Return what *names* have in common; None when they are too few, or too different."""
-    lengths = Counter(len(name) for name in names)
-    if len(names) < enough or len(lengths) > _MOST_LENGTHS or (len(lengths) > 1 and len(names) < _MANY):
+    return _agreed(Counter(map(len, names)), enough, lambda: frozenset().union(*map(_sorts, names)))
+
+
+def _agreed(lengths: Counter[int], enough: int, sorts: Callable[[], frozenset[str]]) -> Shape | None:
+    number = lengths.total()
+    if number < enough or len(lengths) > _MOST_LENGTHS or (len(lengths) > 1 and number < _MANY):
         return None
     if len(lengths) > 1 and min(lengths.values()) < 2:
         return None
-    return Shape(frozenset(lengths), frozenset().union(*map(_sorts, names)), len(names))
+    return Shape(frozenset(lengths), sorts(), number)

@@ -25,6 +25,8 @@ _DOCUMENT_META = frozenset({"bepress_citation_pdf_url", "citation_pdf_url", "epr
 _CRAWLERS = frozenset({"arkaudit", "robots"})
 _REFRESH = re.compile(r"\s*[0-9.]*\s*[;,]\s*(?:url\s*=\s*)?(?P<quote>[\"']?)(?P<url>.+?)(?P=quote)\s*\Z", re.I | re.S)
 _MOST_CHARS = 4096
+#: From f to f, which `re` leaps to; to lower a page that is not ASCII takes five times as long.
+_NOFOLLOW = tuple(re.compile(rf"{letter}(?<=[nN][oO].)[oO][lL]{{2}}[oO][wW]") for letter in "fF")
 _ANCHOR = re.compile(r"<a(?:rea)?( [^>]*)>")
 
 
@@ -96,7 +98,7 @@ def unfollowed_links(markup: str) -> Iterator[str]:
     >>> list(unfollowed_links('<a rel="nofollow" href="/a">1</a><a href="/b">2</a><a href="/b" rel="NoFollow">3</a>'))
     ['/a']
     """
-    if "nofollow" not in markup.lower():
+    if not any(spelled.search(markup) for spelled in _NOFOLLOW):
         return
     unfollowed: dict[str, bool] = {}
     for anchor in _ANCHOR.finditer(markup):

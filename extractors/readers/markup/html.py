@@ -17,6 +17,7 @@ from w3lib.encoding import html_body_declared_encoding
 from extractors.document_model import Block, Finding, Reading
 from extractors.readers.markup.following import Following, unfollowed_links
 from extractors.readers.markup.html_source import CONTROLS, flat, parseable, with_controls_spelled
+from extractors.readers.markup.no_label import holds_no_label, nests_little
 from extractors.readers.markup.page import MarkupPage, plain
 from extractors.readers.markup.scripts import script_blocks
 from extractors.readers.markup.targets import leads_to_document, may_hold_ark
@@ -51,17 +52,23 @@ _COMMENT = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _ARK_WORD = re.compile(r"ark:/?[0-9a-z]{5}/[^\s\"'<>]*[^\s\"'<>.,;:)]", re.IGNORECASE)
+#: What each such word holds; `re` leaps from colon to colon.
+_LABEL_AND_NAAN = re.compile(r":(?<=ark:)/?[0-9a-z]{5}/", re.IGNORECASE)
 _MOST_HIDDEN = 10
+
+_TITLE = re.compile("<[tT][iI][tT][lL][eE]")
+_END_OF_TITLE = re.compile(r"</[tT][iI][tT][lL][eE](?P<is_whole>\s*>)?")
 
 #: How libxml2 writes a character that XML can't spell.
 _UNSPELLABLE = "&#xFFFD;"
 
 
-def read_html(data: bytes, *, charset: str | None = None) -> Reading:
+def read_html(data: bytes, *, charset: str | None = None, with_links: bool = True) -> Reading:
     """Return what may hold an ARK in a page, its links, title and base; *charset* is what HTTP declared, if anything.
 
     Text, link targets and metadata come in page order, then what stands in scripts. Text is passed over in which
-    nothing looks like a label, and so are targets that neither look like an ARK nor belong to such a text.
+    nothing looks like a label, and so are targets that neither look like an ARK nor belong to such a text. Where its
+    links are not wanted, a page that surely holds no ARK is not parsed.
 
     >>> reading = read_html(b'<p>Not here.<p>See <a href="/ark:/12148/btv1b8">ark:/12148/<wbr>btv1b8</a>.')
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
@@ -75,6 +82,10 @@ def read_html(data: bytes, *, charset: str | None = None) -> Reading:
     source = parseable(decoded.text)
     findings += [*decoded.findings, *source.findings, *_comment_findings(decoded.text)]
     markup = source.markup
+    if not with_links and not source.left_out and holds_no_label(markup) and nests_little(markup):
+        title = _title_of(markup)
+        if title is not None:
+            return Reading(MEDIA_TYPE, title=title, findings=tuple(findings))
     tree = _parsed(markup)
     if tree.is_cut_short:
         findings.append(Finding("malformed-markup", f"read without its structure: {tree.fault}"))
@@ -108,7 +119,8 @@ def _comment_findings(markup: str) -> list[Finding]:
     >>> [finding.detail for finding in _comment_findings(page)]
     ['in comments, which the page does not show: ark:/12148/x5']
     """
-    comments = (found["comment"] for found in _COMMENT.finditer(markup)) if "<!--" in markup else ()
+    may_be = "<!--" in markup and _LABEL_AND_NAAN.search(markup) is not None
+    comments = (found["comment"] for found in _COMMENT.finditer(markup)) if may_be else ()
     hidden = dict.fromkeys(
         word for comment in comments if comment and may_hold_ark(comment) for word in _ARK_WORD.findall(comment)
     )
@@ -117,6 +129,21 @@ def _comment_findings(markup: str) -> list[Finding]:
     named = ", ".join(list(hidden)[:_MOST_HIDDEN])
     more = f" and {len(hidden) - _MOST_HIDDEN} more" if len(hidden) > _MOST_HIDDEN else ""
     return [Finding("hidden-ark", f"in comments, which the page does not show: {named}{more}")]
+
+
+def _title_of(markup: str) -> str | None:
+    """The title, from the page as far as the end of the first one; None where more must be read for it.
+
+    >>> _title_of("<title>An <i>ark</title><svg><title>x"), _title_of("<p>No more"), _title_of("<title></title>")
+    ('An <i>ark', '', None)
+    """
+    end = _END_OF_TITLE.search(markup)
+    if end is None:
+        return None if _TITLE.search(markup) else ""
+    if not end["is_whole"]:  # "</titles>"
+        return None
+    root = _parsed(markup[: end.end()]).root
+    return None if root is None else _beside_the_text(root, speaks_of_raising=False).title or None
 
 
 @dataclass(frozen=True, slots=True)

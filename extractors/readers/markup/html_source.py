@@ -27,12 +27,17 @@ _STRETCH = 8192
 #: From this length on, a page is looked through for long tags in any case: values may hold ``>``.
 _ALWAYS_FROM = 2**19
 _PIECE = r"""(?:[^>"']|"[^"]*+"|'[^']*+')"""
-_TAG_TO_LIMIT = re.compile(
-    rf"""
-    <!--(?: .*?--> | .* ) | <(?P<raw>script|style)\b(?: .*?</(?P=raw)\b | .* )
-    | (?P<tag> <[a-z]{_PIECE}{{0,{MOST_PIECES}}}+ )
+_TAG_TO_LIMIT = re.compile(rf"<[a-z]{_PIECE}{{0,{MOST_PIECES}}}+", re.IGNORECASE)
+#: A whole tag; or a comment or script, in which there are none. (Without IGNORECASE the long runs are read faster;
+#: with it, [a-z] are these, too.)
+_TAG = re.compile(
+    r"""
+    <(?: !-- [^-]*+ (?: -(?!->) [^-]*+ )*+ (?: --> )?
+       | (?P<raw> (?i: script | style ) )\b [^<]*+ (?: <(?! / (?i: (?P=raw) )\b ) [^<]*+ )*+ (?: </ (?i: (?P=raw) ) )?
+       | (?P<tag> [a-zA-Z\u0130\u0131\u017F\u212A] (?: [^>"']++ | "[^"]*+" | '[^']*+' )*+ )
+    )
     """,
-    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+    re.VERBOSE,
 )
 _REST_OF_TAG = re.compile(rf"{_PIECE}*+")
 
@@ -94,10 +99,12 @@ def _without_long_tags(markup: str) -> tuple[str, list[str]]:
     kept: list[str] = []
     rests: list[str] = []
     done = pos = 0
-    while tag := _TAG_TO_LIMIT.search(markup, pos):
+    while tag := _TAG.search(markup, pos):
         start, pos = tag.span()
         if pos - start <= MOST_PIECES or tag["tag"] is None:
             continue
+        to_limit = _TAG_TO_LIMIT.match(markup, start)
+        pos = to_limit.end() if to_limit is not None else pos
         rest = _REST_OF_TAG.match(markup, pos)
         if rest is not None and rest[0]:
             last_blank = max(markup.rfind(blank, start, pos) for blank in "\t\n\r ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import regex
 
@@ -27,8 +28,8 @@ def _word(gap: str) -> str:
 
 
 #: What typesetting and escapes leave between the letters: blanks, marks, hyphens, what isn't seen; never many.
-_BETWEEN = r"[^\p{L}\p{N}<>&:;,!?/|=@\#()\[\]{}\"]"
-_GAP = rf"{_BETWEEN}{{0,8}}?"
+BETWEEN = r"[^\p{L}\p{N}<>&:;,!?/|=@\#()\[\]{}\"]"
+_GAP = rf"{BETWEEN}{{0,8}}?"
 _NO_LETTERS = frozenset("/ :(\"'\n")
 #: Without one there is no label, and `re` looks for them at several times the speed.
 _ANY_SIGN = re.compile("[:+_%&\\\\\N{FULLWIDTH COLON}]")
@@ -37,32 +38,42 @@ _LABEL = regex.compile(
     regex.VERBOSE | regex.IGNORECASE,
 )
 
-_MARKUP_GAP = rf"(?: <[^<>]*+> | {_BETWEEN} | &\#[0-9]++; ){{0,40}}"
+#: Behind the word, all of it side by side.
+WORD_BEFORE = regex.compile(rf"(?<= {_word('')} )", regex.VERBOSE | regex.IGNORECASE)
+_MARKUP_GAP = rf"(?: <[^<>]*+> | {BETWEEN} | &\#[0-9]++; ){{0,40}}"
 _BEFORE_SIGN = regex.compile(rf"(?<= {_word(_MARKUP_GAP)} /? )", regex.VERBOSE | regex.IGNORECASE)
 _AFTER_SIGN = regex.compile(
     rf": {_MARKUP_GAP} {_A} {_MARKUP_GAP} {_R} {_MARKUP_GAP} {_K} {_MARKUP_GAP} /",
     regex.VERBOSE | regex.IGNORECASE,
 )
-#: Neither a k, nor the last of an escaped one, nor what may be between; at the end of an element, too.
-_NOT_K = r"[0-9AC-JL-Zac-jl-z:,!?/|=@#()\[\]{}\"]"
-_NO_K = "".join(
-    rf"(?<!{_NOT_K}{end}:)" for end in ("", *(f"</{tag}>" for tag in ("a", "b", "em", "i", "span", "strong")))
-)
-#: No word that ends as the label does (link, work, park); "dark" may be the last of an escape.
-_NO_WORD = "(?<![A-QS-Za-qs-z][Kk]:)(?<![B-Zb-z][Rr][Kk]:)(?<![G-JLMO-QSU-Zg-jlmo-qsu-z][Aa][Rr][Kk]:)"
-#: Each sign of `_SIGN` where its neighbours don't rule it out at once; `re` leaps from one to the next (`memchr`).
+#: Each sign of `_SIGN`, with what its neighbours must be.
 _SIGNS = tuple(
     (sign, re.compile(pattern))
     for sign, pattern in (
-        (":", rf":(?:{_NO_K}{_NO_WORD}|(?<=[oO]:)(?=[aA<%&\\\uFF21\uFF41]))"),
-        ("%", r"%(?=(?:25)*+(?:3|2?<))"),
+        (":", "(?<!/):"),
+        ("%", "%(?=(?:25)*+(?:3|2?<))"),
         ("\\", r"\\(?=[ux<])"),
-        ("+", r"\+(?<=[^0-9A-JL-Za-jl-z]\+)"),
-        ("_", r"_(?<=[^0-9A-JL-Za-jl-z]_)"),
-        ("&amp;#", r"&amp;(?=#)"),
-        ("&amp;colon;", r"&amp;(?=colon;)"),
+        ("+", r"(?<![0-9A-JL-Za-jl-z])\+"),
+        ("_", "(?<![0-9A-JL-Za-jl-z])_"),
+        ("&amp;#", "&amp;(?=#)"),
+        ("&amp;colon;", "&amp;(?=colon;)"),
         ("\N{FULLWIDTH COLON}", "\N{FULLWIDTH COLON}"),
     )
+)
+_AFTER_O = re.compile(r":(?<=[oO]:)(?=[aA<%&\\\uFF21\uFF41])")
+#: What may be between the word and its sign, or more than that.
+_RUN = regex.compile(rf"(?: <[^<>]*+> | {BETWEEN} | &\#[0-9]++; | / )*+", regex.VERBOSE)
+#: The k in each of its spellings, where its neighbours don't rule it out at once: what follows can't be in a label;
+#: before it stands neither an r nor what may be in between; before an r, no a ("work"); before "ar", a letter that ends
+#: no escape ("mark"). `re` leaps from one to the next.
+_NO_NEIGHBOURS = (
+    r"""(?![0-9A-Za-z,;=?!|@#()\[\]{}">])(?<![A-QS-Za-qs-z013-9,:!?/|=@#()\[\]{}"&<].)"""
+    r"(?<![B-Zb-z][rR].)(?<![G-JLMO-QSU-Zg-jlmo-qsu-z][Aa][Rr].)"
+)
+_LAST_LETTERS = (
+    *((letter, re.compile(letter + _NO_NEIGHBOURS)) for letter in "kK\N{KELVIN SIGN}\uff2b\uff4b"),
+    ("%", re.compile(r"%(?:25)*+[46][bB]")),
+    ("\\", re.compile(r"\\(?:u00|x)[46][bB]")),
 )
 
 
@@ -99,11 +110,30 @@ def label_places(markup: str) -> list[int]:
     >>> label_places('<p>bookmark: no; <b>ar<wbr/>k</b>: yes</p>')
     [33]
     """
-    places = [
-        found.start()
-        for sign, pattern in _SIGNS
-        if sign in markup
-        for found in pattern.finditer(markup)
-        if _BEFORE_SIGN.match(markup, found.start()) or (sign == ":" and _AFTER_SIGN.match(markup, found.start()))
-    ]
+    places = {found.start() for found in _AFTER_O.finditer(markup) if _AFTER_SIGN.match(markup, found.start())}
+    for end in ends_of_ark(markup):
+        places.update(place for place in _signs_behind(markup, end) if _BEFORE_SIGN.match(markup, place))
     return sorted(places)
+
+
+def ends_of_ark(markup: str) -> Iterator[int]:
+    """Offsets behind each last letter of what may be the word of a label; by far most pages without an ARK have none.
+
+    >>> list(ends_of_ark("a mark: dark, ARK (the k), {k: 1}, work/"))
+    [17]
+    """
+    for letter, pattern in _LAST_LETTERS:
+        if letter in markup:
+            yield from (found.end() for found in pattern.finditer(markup))
+
+
+def _signs_behind(markup: str, end: int) -> Iterator[int]:
+    """Offsets of the signs that may belong to a word that ends at *end*: nothing but tags and marks is in between."""
+    between = _RUN.match(markup, end)
+    last = between.end() if between is not None else end
+    for sign, pattern in _SIGNS:
+        at = markup.find(sign, end, last + len(sign))
+        while at >= 0:
+            if pattern.match(markup, at):
+                yield at
+            at = markup.find(sign, at + 1, last + len(sign))

@@ -1,0 +1,106 @@
+"""How fast `extract` reads web archives: pages (WARC), their text (WET), and PDFs in a ZIP, none of which cites an ARK.
+
+That is what nearly all of a web archive is. Measured is the CPU time of the whole command with one process, its start
+taken off, for so much raw data; beside it, what FastWARC takes to read the same pages and lxml to parse each.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import resource
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from random import Random
+
+from benchmarks.html_pages import made_page
+from benchmarks.pdf import prose_pdf
+from benchmarks.prose import prose
+
+PAGES = 600
+TEXTS, TEXT_CHARS = 8_000, 6_000
+PDFS, PDF_PAGES = 30, 12
+#: MB/s of raw data a core; for PDF, pages a second.
+FLOORS = {"WARC": 45.0, "WET": 15.0, "PDF": 200.0}
+AIMS = {"WARC": 60.0, "WET": 40.0, "PDF": 300.0}
+_BASELINE = """
+import sys, lxml.html
+from fastwarc.warc import ArchiveIterator, WarcRecordType
+for record in ArchiveIterator(open(sys.argv[1], "rb"), record_types=WarcRecordType.response):
+    lxml.html.fromstring(record.reader.read().decode())
+"""
+
+
+def main() -> int:
+    """Prints a line for each kind; 1 below a floor."""
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        nothing = place / "nothing.txt"
+        nothing.write_text("nothing")
+        start = _cpu_s(_extract(nothing))
+        for kind, path, size, unit in _archives(place):
+            seconds = _cpu_s(_extract(path)) - start
+            rate = size / seconds
+            failed |= rate < FLOORS[kind]
+            figure = f"archives: {kind} {rate:.0f} {unit} a core (floor {FLOORS[kind]:.0f}, aim {AIMS[kind]:.0f})"
+            if kind == "WARC":
+                baseline = _cpu_s([sys.executable, "-c", _BASELINE, str(path)])
+                figure += f", {baseline / seconds:.2f} of the speed of FastWARC with bare lxml"
+            if unit == "MB/s":
+                figure += f"; a raw terabyte takes {10**6 / rate / 3600:.1f} core hours"
+            print(figure)
+    return int(failed)
+
+
+def _archives(place: Path) -> Iterable[tuple[str, Path, float, str]]:
+    """Make the archives; give each kind with its file, its size and the unit of that a second."""
+    random = Random(5)
+    pages = [made_page(random, 0, random.choice((0.1, 0.4, 0.9))) for _ in range(PAGES)]
+    heads = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
+    warc = place / "pages.warc.gz"
+    warc.write_bytes(_records("response", "application/http; msgtype=response", (heads + page for page in pages)))
+    yield "WARC", warc, sum(map(len, pages)) / 1e6, "MB/s"
+    text = prose(TEXTS * TEXT_CHARS, seed=6).encode()
+    wet = place / "texts.warc.wet.gz"
+    texts = (text[at : at + TEXT_CHARS] for at in range(0, len(text), TEXT_CHARS))
+    wet.write_bytes(_records("conversion", "text/plain", texts))
+    yield "WET", wet, len(text) / 1e6, "MB/s"
+    packed = place / "papers.zip"
+    with zipfile.ZipFile(packed, "w") as papers:
+        for number in range(PDFS):
+            papers.writestr(f"{number}.pdf", prose_pdf(pages=PDF_PAGES, first=number))
+    yield "PDF", packed, PDFS * PDF_PAGES, "pages/s"
+
+
+def _records(kind: str, media_type: str, blocks: Iterable[bytes]) -> bytes:
+    """Return a WARC file with each of *blocks* as a record, packed by itself as in web archives."""
+    written = io.BytesIO()
+    for number, block in enumerate(blocks):
+        head = (
+            f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: http://example.org/{number}\r\n"
+            f"WARC-Date: 2026-11-01T00:00:00Z\r\nWARC-Record-ID: <urn:uuid:{number}>\r\n"
+            f"Content-Type: {media_type}\r\nContent-Length: {len(block)}\r\n\r\n"
+        )
+        written.write(gzip.compress(head.encode() + block + b"\r\n\r\n", 6))
+    return written.getvalue()
+
+
+def _extract(path: Path) -> list[str]:
+    return [sys.executable, "-P", "-m", "arkaudit", "extract", "--jobs", "1", str(path)]
+
+
+def _cpu_s(command: list[str]) -> float:
+    """Return the CPU time of *command* and the processes that it starts."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,209 @@
+"""Pages that surely cite no ARK, told by their source alone: to parse them would be most of the work.
+
+Of the pages of a web archive hardly one holds an ARK. What is looked for here is wider than any label: an a, r and k in
+any spelling, with whatever tags, references and marks in between, before anything that may be a sign. Only "surely
+none" is said; in any doubt the page is read.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from html import unescape
+from html.entities import html5
+from itertools import islice
+
+import regex
+
+from extractors.readers.markup.targets import BETWEEN, WORD_BEFORE, ends_of_ark
+
+#: Full-width forms, and the Kelvin sign.
+_WIDE = (range(0xFF00, 0xFFF0), range(0x212A, 0x212B))
+_LETTERS = "aArRkK\uff21\uff41\uff32\uff52\uff2b\uff4b\N{KELVIN SIGN}"
+#: References without a semicolon; some of them may stand within a word: ``ar&shyk:``.
+_UNENDED = re.compile(rf"&([A-Za-z][A-Za-z0-9]*+[{_LETTERS}]?)(?!;)")
+_LETTER_SET = frozenset(_LETTERS)
+_KNOWN_UNENDED = tuple(name for name in html5 if not name.endswith(";"))
+#: Those by name that may be part of an escaped letter (``&percnt;6b``). Behind the word, any reference is a doubt.
+_NAMED = re.compile("&(?:percnt|bsol)")
+_NUMERIC = re.compile("&#([xX]?)([0-9a-fA-F]+)")
+_UNENDED_NUMERIC = re.compile(f"&#(?:[0-9]+|[xX][0-9a-fA-F]+)(?=[{_LETTERS}])")
+_ESCAPING = frozenset("%\\")
+
+_BEHIND = regex.compile(rf"(?: <[^<>]*+> | {BETWEEN} | / )*+ [:&<]?", regex.VERBOSE)
+_REFERENCE = rf"&(?: [0-9A-Za-z]{{1,32}}; | \#[xX]?[0-9A-Fa-f]{{1,32}};? | {'|'.join(_KNOWN_UNENDED)} )"
+_BEFORE = regex.compile(rf"(?r)(?: <[^<>]*> | {BETWEEN} | {_REFERENCE} )*", regex.VERBOSE)
+_MOST_BEFORE = 2000
+_TAG = re.compile("<[^<>]*>")
+_MAY_BE_SIGN = re.compile(r"[:+_%\\&/<\N{FULLWIDTH COLON}]")
+#: Of the element of these, nothing is seen; or there is no element, and where it ends is another question.
+_UNSURE_TAG = re.compile(r"<(?:[!?]|/?(?:script|style|iframe|noembed|template|textarea|title|xmp)\b)", re.IGNORECASE)
+_WORD = re.compile("(?<=[aA\uff21\uff41][rR\uff32\uff52].)", re.DOTALL)
+#: With the last digits of their escapes.
+_A = frozenset("aA\uff21\uff411")
+_R = frozenset("rR\uff32\uff522")
+_K = frozenset("kK\uff2b\uff4b\N{KELVIN SIGN}")
+#: Near a word, what may hide that it is the beginning of one: escapes, and what a parser takes away.
+_HIDING = frozenset("%\\<>&;")
+_ESCAPE_CHARS = 12
+_LONGEST_NAME = 300
+#: The end of an ARK, to which another may be glued: ``12148/x5aark:/12148/x6``.
+_GLUED = re.compile(r"[0-9]/[^\s/]*\Z")
+#: The end of what a parser leaves out, which may hold blanks and tags; nothing behind it parts words.
+_HIDDEN = re.compile(r"""(?:--!?|[?\]"'])>(?:[^\s/<]|<[^<>]*>)*\Z""")
+_OF_AN_ESCAPE = frozenset("bB")
+
+#: libxml2 reads 2,048 open elements, some of which it adds itself.
+_SURE_DEPTH = 2000
+_EMPTY_ELEMENTS = frozenset(["area", "base", "br", "col", "hr", "img", "input", "link", "meta", "param"])
+#: An element that holds nothing but text. (Where it is no element, as in a value, its tag is not one of those begun.)
+_LEAF = re.compile(
+    r"""<([a-zA-Z]++)(?:[ \t\n\r][^<>"']*+(?:"[^<>"]*+"[^<>"']*+|'[^<>']*+'[^<>"']*+)*+)?>[^<>]*+</\1>"""
+)
+#: A tag; or a comment or script, in which there are none.
+_ELEMENT = re.compile(
+    r"""
+    <(?: !-- [^-]*+ (?: -(?!->) [^-]*+ )*+
+       | [!?] [^<>]*+ (?P<is_unsure> < )?
+       | (?P<raw> (?i: script | style ) )\b [^<]*+ (?: <(?! / (?i: (?P=raw) )\b ) [^<]*+ )*+ (?: </ (?i: (?P=raw) ) )?
+       | (?P<closes> /? ) (?P<name> [a-zA-Z][^\ \t\n\r/<>]*+ ) (?: [^>"']++ | "[^"]*+" | '[^']*+' )*+
+    )
+    """,
+    re.VERBOSE,
+)
+
+
+def holds_no_label(source: str) -> bool:
+    r"""Return whether surely nothing in the *source* of a page is a label, neither in its text nor in values.
+
+    >>> holds_no_label("<p>A mark: the <a href='/work/12148/x5'>Ark</a> of old Noah, dark:blue, a work: k: v")
+    True
+    >>> pages = ["<b>ark</b>:", "a&#114;k:/1", "ark%3A/1", "a<wbr>rk <i>:", r'"\u0061\u0072\u006b:"', "a&shyrk:"]
+    >>> any(map(holds_no_label, pages))
+    False
+    """
+    if "\0" in source:
+        return False
+    if "&" in source and (_NAMED.search(source) or _spells_letters(source) or _parts_word(source)):
+        return False
+    return not any(_may_be_label(source, end) for end in ends_of_ark(source))
+
+
+def nests_little(source: str) -> bool:
+    """Return whether the elements of a page surely don't nest so deeply that its parser gives up.
+
+    An end tag is taken to close nothing but the element that was opened last, which is never too few open ones.
+
+    >>> nests_little("<p>" * 1000 + "<br>" * 3000), nests_little("<p>" * 3000), nests_little("<b>x</b>" * 3000)
+    (True, False, True)
+    """
+    begun = source.count("<") - source.count("</")
+    leaves = islice(_LEAF.finditer(source), max(0, begun - _SURE_DEPTH))  # so many are enough
+    if begun - sum(1 for _ in leaves) <= _SURE_DEPTH:
+        return True
+    opened: list[str] = []
+    for found in _ELEMENT.finditer(source):
+        if found["is_unsure"]:
+            return False
+        name = (found["name"] or "").lower()
+        if not found["closes"]:
+            if name and name not in _EMPTY_ELEMENTS:
+                opened.append(name)
+                if len(opened) > _SURE_DEPTH:
+                    return False
+        elif opened and opened[-1] == name:
+            opened.pop()
+    return True
+
+
+def _spells_letters(source: str) -> bool:
+    """Return whether a numeric reference stands for a character of which a word or an escape may consist."""
+    if "&#" not in source:
+        return False
+    return _UNENDED_NUMERIC.search(source) is not None or any(
+        _is_of_word(*found) for found in set(_NUMERIC.findall(source))
+    )
+
+
+@lru_cache(maxsize=1024)
+def _is_of_word(x: str, digits: str) -> bool:
+    """Return whether the reference with these digits is a letter or digit of ASCII, wide or not, or begins an escape.
+
+    >>> _is_of_word("x", "6B"), _is_of_word("", "0107"), _is_of_word("", "8217"), _is_of_word("", "037")
+    (True, True, False, True)
+    """
+    if not x:
+        digits = re.split("[a-fA-F]", digits)[0] or "0"
+    code = int(digits[:20], 16 if x else 10)
+    if code < 128:
+        return chr(code).isalnum() or chr(code) in _ESCAPING
+    return any(code in wide for wide in _WIDE)
+
+
+def _parts_word(source: str) -> bool:
+    """Return whether a reference without its semicolon may stand before a letter of the word, as HTML reads it."""
+    return any(map(_is_before_letter, set(_UNENDED.findall(source))))
+
+
+@lru_cache(maxsize=1024)
+def _is_before_letter(name: str) -> bool:
+    """Return whether HTML knows a beginning of *name* behind which an a, r or k stands.
+
+    >>> _is_before_letter("shyrk"), _is_before_letter("nbspark"), _is_before_letter("page"), _is_before_letter("reg")
+    (True, True, False, False)
+    """
+    return any(name.startswith(known) and name[len(known) : len(known) + 1] in _LETTER_SET for known in _KNOWN_UNENDED)
+
+
+def _may_be_label(source: str, end: int) -> bool:
+    """Return whether the letter before *end*, a k in some spelling, may be the last of a label's word."""
+    found = _BEHIND.match(source, end)
+    behind = found[0] if found is not None else ""
+    if not _MAY_BE_SIGN.search(_TAG.sub("", behind)) and not _is_unsure(behind):
+        return False
+    if source[end - 1] in _OF_AN_ESCAPE or WORD_BEFORE.match(source, end):
+        return True
+    if _WORD.match(source, end):  # "dark:"
+        first = end - 3
+        near = source[max(0, first - _ESCAPE_CHARS) : first]
+        return _is_glued(source, first) or near[-1:] in _K or not _HIDING.isdisjoint(near)
+    return _may_follow_ar(source, end - 1)
+
+
+def _is_glued(source: str, first: int) -> bool:
+    """Return whether the word at *first* may be glued to an ARK, tags and references apart.
+
+    >>> _is_glued("12148&#47;x<i>5</i>dark:/", 19), _is_glued("12148/x5 dark:/", 10)
+    (True, False)
+    """
+    near = source[max(0, first - _LONGEST_NAME) : first]
+    hidden = _HIDDEN.search(near)
+    return hidden is not None or _GLUED.search(unescape(_TAG.sub("", near))) is not None
+
+
+def _may_follow_ar(source: str, at: int) -> bool:
+    """Return whether the k at *at* may follow an a and an r of which tags or marks part it."""
+    before = source[at - 1 : at]
+    if before == "2":
+        return source[at - 2 : at - 1] in ("5", "7")  # of an escaped r
+    return _may_follow(source, at - 1, _A) if before in _R else _may_follow(source, at, _R)
+
+
+def _may_follow(source: str, at: int, letters: frozenset[str]) -> bool:
+    """Return whether one of *letters* may be the last before *at*, but for tags and marks."""
+    if source[at - 1 : at].isalnum():
+        return source[at - 1] in letters
+    start = max(0, at - _MOST_BEFORE)
+    found = _BEFORE.match(source, start, at)
+    between = found[0] if found is not None else ""
+    first = at - len(between)
+    if _is_unsure(between) or first == start > 0 or source[first - 1 : first] in (*letters, ">"):
+        return True
+    return "<" in between and source.rfind("<", start, first) > source.rfind(">", start, first)  # within another tag
+
+
+def _is_unsure(between: str) -> bool:
+    """Return whether what looks like tags and text *between* letters may be something else to a parser."""
+    if _UNSURE_TAG.search(between):
+        return True
+    return any(tag.count('"') % 2 or tag.count("'") % 2 for tag in _TAG.findall(between))
