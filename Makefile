@@ -14,16 +14,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo examples picture test ark-server properties fuzz audit lock bench lint format build clean
+.PHONY: demo demo-anew examples picture test ark-server properties fuzz audit lock bench lint format build clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed
 	$(BIN)/arkaudit demo --out demo-report
 
-examples: demo
+# From nothing, as the second run of a store has another one to be compared with.
+demo-anew: $(VENV)/installed
+	rm -rf demo-report
+	$(BIN)/arkaudit demo --out demo-report
+
+examples: demo-anew
 	$(BIN)/python -m arkaudit.demo.examples demo-report/audit.db docs/examples
 
-picture: demo
+picture: demo-anew
 	chromium --headless --no-sandbox --hide-scrollbars --window-size=1280,1000 --virtual-time-budget=8000 \
 		--screenshot=docs/images/report.png file://$(CURDIR)/demo-report/index.html
 
@@ -36,7 +41,7 @@ properties: $(VENV)/installed
 # Every benchmark runs, also behind one that misses its floor. The last line says what nothing was compared with.
 bench: $(VENV)/installed $(VENV)/linkchecker/installed $(VENV)/lychee/installed
 	@command -v rg >/dev/null || { test "$$(id -u)" = 0 && apt-get install --yes ripgrep >/dev/null 2>&1; } || true
-	@failed=0; missing=; for each in start scan find cores growth html_pages pdf crawl memory judging makespan late_turns links history page; do $(BIN)/python -m benchmarks.$$each || failed=1; done; \
+	@failed=0; missing=; for each in start scan find cores archives dataset_report growth html_pages pdf crawl memory judging makespan late_turns links history page; do $(BIN)/python -m benchmarks.$$each || failed=1; done; \
 		command -v rg >/dev/null || missing="$$missing ripgrep (scan)"; \
 		test -x $(VENV)/linkchecker/bin/linkchecker || missing="$$missing LinkChecker (crawl)"; \
 		echo "not compared with, for it is not installed:$${missing:- nothing}"; exit $$failed

@@ -26,7 +26,7 @@ ANSWERS = {
     "a search": "commands.search('81055 timeout', {})",
     "another search": "commands.search('b7', {})",
     "everything again": "commands.search('', {})",
-    "an order by number": "commands.living.order([13, 'desc']).draw()",
+    "an order by number": "commands.living.order([commands.living.column('citations:name').index(), 'desc']).draw()",
 }
 
 

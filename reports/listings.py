@@ -55,9 +55,17 @@ def arks(frames: Frames) -> pd.DataFrame:
         naan_policy=by_identity(rows["naan_policy"], _naan_policy),
         did_you_mean=by_identity(rows["did_you_mean"], _meant),
         attention=rows["family"].map(ATTENTION.index).astype("Int64"),
+        ark_family=_families_of_arks(frames, rows["ark_id"]),
     )
     order = {"attention": True, "citations": False, "ark": True, "request_url": True}
     return ARKS.shaped(rows.sort_values(list(order), ascending=list(order.values()), ignore_index=True))
+
+
+def _families_of_arks(frames: Frames, ark_ids: pd.Series) -> pd.Series:
+    """Return for each of *ark_ids* what the best outcome of all its URLs amounts to."""
+    states = ark_statuses(frames)
+    places = pd.Index(states["ark_id"]).get_indexer(pd.Index(ark_ids))
+    return states["family"].take(places).set_axis(ark_ids.index)
 
 
 def citations(frames: Frames) -> pd.DataFrame:
@@ -155,6 +163,7 @@ ARKS: Final = TableDefinition(
         REQUEST_URL_COLUMN,
         OBJECT_COLUMN,
         Column("family", TOKEN, "what the outcome amounts to: works, fails, unreachable or not-judged"),
+        Column("ark_family", TOKEN, "the same of the best outcome of all URLs of the ARK, by which ARKs are counted"),
         Column("state", TOKEN, "status after all checks; empty when it is not known"),
         Column("since", MOMENT, "moment of the check that brought it to this state", "UTC", varies=True),
         Column("judged_at", MOMENT, "beginning of the run whose verdict this is", "UTC", varies=True),

@@ -18,6 +18,7 @@ FORMATS: Final[Mapping[str, str]] = {
     "xlsx": "one workbook with a sheet a table, for spreadsheets",
     "parquet": "one file a table, for other tools",
     "junit": "each cited ARK as a test case of its document, for CI",
+    "badge": "how many ARKs resolve, as a picture and as JSON for shields.io",
     "sarif": "each place to fix as a result, for code hosts and editors",
 }
 #: What is written when nothing else is asked for.

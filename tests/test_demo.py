@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 
 from arkaudit.demo.examples import examples
 from arkaudit.demo.show import configuration
@@ -25,6 +26,9 @@ from crawler.registry import CACHE_VARIABLE
 from crawler.resolving import request_target
 from extractors.ark import Ark
 from extractors.extraction import extraction_of
+from tests.browser import browser_page
+from tests.test_page_navigation import MOST_PX, WIDTHS, click, links_of, place_px
+from tests.test_report_page import needs_browser, sheets
 from tests.vectors import FOLDER
 
 SITE = Path(__file__).parent.parent / "arkaudit" / "demo" / "site"
@@ -193,3 +197,42 @@ def test_the_causes_are_those_that_the_hosts_were_made_for(shown: Shown) -> None
         }.items()
     )
     assert not causes["host"].eq("guarded.example").any(), "what is blocked is not broken"
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_link_of_the_report_arrives_also_where_all_tables_are_open(
+    shown: Shown, tmp_path: Path, width: int
+) -> None:
+    with browser_page(tmp_path / "profile") as browser:
+        browser.open(shown.report / "index.html", width=width)
+        browser.value("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+        links = links_of(browser)
+        assert {"#failures?number=1", "#arks?ark_family=fails", "#the-audit"} <= set(links)
+        for link in links:
+            click(browser, link)
+            assert 0 <= place_px(browser, link) <= MOST_PX, link
+        assert browser.complaints == []
+
+
+@pytest.mark.browser
+@needs_browser
+def test_the_report_of_the_demo_is_printed_on_a_dozen_sheets_and_parts_nothing(shown: Shown, tmp_path: Path) -> None:
+    with browser_page(tmp_path / "profile") as browser:
+        browser.open(shown.report / "index.html")
+        printed = sheets(browser)
+    assert len(printed) <= 12
+    titles = headings(shown.report / "index.html")
+    assert len(titles) >= 5
+    for sheet in printed:
+        last = sheet.strip().splitlines()[-1].strip()
+        assert last not in titles, sheet  # a heading at the foot of a sheet, without what it is the heading of
+    cards = next(sheet for sheet in printed if "To act on" in sheet)
+    assert "The resolver knows no ARK of this NAAN".lower() in cards.lower()
+
+
+def headings(index: Path) -> list[str]:
+    """The headings of the page."""
+    soup = BeautifulSoup(index.read_text("utf-8"), "html.parser")
+    return [heading.get_text(strip=True) for heading in soup.select("main h2, main h3, figcaption")]

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
+from lxml import etree
 
 from crawler.storage.store import Store
 from reports.exports import write_report
 from reports.frames import Frames, load_frames
-from reports.page.charts import Chart, alive_of, charts_of, survival_of
+from reports.page.chart import Chart
+from reports.page.charts import charts_of
 from reports.page.document import page
+from reports.page.over_time import alive_of, survival_of
 from reports.tables import tables_of
 from tests.browser import Page, browser_page
+from tests.report_world import write_world
 from tests.test_history import GUIDE, ONE, OTHER, audit
 from tests.test_report_page import barriers, needs_browser
 
@@ -41,9 +48,21 @@ def test_the_share_alive_is_that_of_the_runs(charts: dict[str, Chart]) -> None:
     chart = charts["share-alive"]
     assert [share for _, share in chart.option["series"][0]["data"]] == [1.0, 0.5, 0.5, 0.5, 0.5]
     assert [share for _, share in chart.option["series"][1]["data"]] == [1.0, 1.0, 1.0, 0.5, 0.5]
-    assert "went from 100.0 % after run 1 to 50.0 % after run 5; 50.0 % are not confirmed broken." in chart.alt
+    assert "went from 100.0 % (2 of 2) after run 1 to 50.0 % (1 of 2) after run 5; " in chart.alt
+    assert "50.0 % (1 of 2) are not confirmed broken." in chart.alt
     assert chart.numbers is not None
     assert chart.numbers.rows[-1] == ("5", "2026-02-16", "1", "0", "1", "50.0 %", "")
+
+
+def test_runs_of_one_day_are_told_apart_by_the_minute(frames: Frames) -> None:
+    runs = tables_of(frames)["runs"]
+    hours = pd.to_timedelta(range(len(runs)), unit="h")
+    close = alive_of(runs.assign(started_at=runs["started_at"].iloc[0] + hours))
+    apart = alive_of(runs)
+    assert close is not None
+    assert apart is not None
+    assert close.option["xAxis"]["axisLabel"]["formatter"] == "{MM}-{dd} {HH}:{mm}"
+    assert apart.option["xAxis"]["axisLabel"]["formatter"] == "{yyyy}-{MM}-{dd}"
 
 
 def test_a_survival_curve_stands_beside_its_numbers_at_risk(charts: dict[str, Chart]) -> None:
@@ -55,6 +74,7 @@ def test_a_survival_curve_stands_beside_its_numbers_at_risk(charts: dict[str, Ch
     assert chart.numbers.is_open
     assert chart.numbers.columns == ("", "0 days", "15 days", "31 days", "46 days", "share alive (95 %)")
     assert chart.numbers.rows[0][:-1] == ("all", "2", "2", "1", "1")
+    assert "(Kaplan-Meier) of 2 watched ARKs at a URL still alive" in chart.alt
     assert "At the end: all 50.0 %" in chart.alt
 
 
@@ -115,9 +135,129 @@ def test_every_chart_is_drawn_and_nothing_sticks_out(opened: tuple[Page, Path], 
     browser, index = opened
     browser.open(index, width=width)
     browser.value("arkaudit.drawCharts()")
-    browser.wait_for("document.querySelectorAll('.picture svg').length === 6")
+    browser.wait_for("document.querySelectorAll('.picture svg').length === 8")
     assert browser.value("document.querySelector('.chart-share-alive svg').textContent.includes('100 %')")
     assert browser.value("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert browser.complaints == []
+
+
+#: The texts of a chart by their boxes: those that stick out of its picture, and pairs of which one covers the other.
+_AMISS = """(() => {
+  const amiss = [];
+  for (const svg of document.querySelectorAll('.picture svg')) {
+    const whole = svg.getBoundingClientRect();
+    const texts = [...svg.querySelectorAll('text')].map(text => [text.textContent, text.getBoundingClientRect()]);
+    texts.forEach(([text, box], at) => {
+      const isIn = box.left > whole.left - 1 && box.right < whole.right + 1;
+      if (!isIn || box.top < whole.top - 1 || box.bottom > whole.bottom + 1) amiss.push(['cut', text]);
+      for (const [other, there] of texts.slice(at + 1)) {
+        const isBeside = box.left > there.right - 1 || there.left > box.right - 1;
+        if (!isBeside && box.top < there.bottom - 3 && there.top < box.bottom - 3) amiss.push([text, other]);
+      }
+    });
+  }
+  return JSON.stringify(amiss);
+})()"""
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize("width", [1400, 700, 390])
+def test_no_text_of_a_chart_is_cut_or_covered_by_another(
+    tmp_path: Path, opened: tuple[Page, Path], frames: Frames, width: int
+) -> None:
+    browser, index = opened
+    others = [write_report(each, tmp_path / name, ["html"]).files[0] for name, each in odd_worlds(tmp_path).items()]
+    for each in (index, *others):
+        browser.open(each, width=width)
+        height = browser.value("document.documentElement.scrollHeight")
+        browser.value("arkaudit.drawCharts()")
+        browser.wait_for("document.querySelectorAll('.picture svg text').length > 20")
+        assert json.loads(browser.value(_AMISS)) == []
+        assert browser.value("document.documentElement.scrollHeight") == height  # room was kept for them
+        assert browser.value("document.documentElement.scrollWidth <= innerWidth")
+
+
+def odd_worlds(folder: Path) -> dict[str, Frames]:
+    """Reports about organizations and hosts with names that are hard to draw."""
+    world = load_frames(write_world(folder / "world.sqlite"))
+    named = world.registered["naan"].eq("12148")
+    landed = world.verdicts["final_url"].notna()
+    odd = {
+        "long": (
+            "Institut de recherche et d’histoire des textes du Centre national de la recherche, Orléans",
+            "a.example",
+        ),
+        "word": ("x" * 300, f"{'.'.join(['subdomain' * 6] * 4)}.example"),
+        "wide": ("国立国会図書館デジタルコレクション" * 4, "xn--" + "8" * 59 + ".example"),
+    }
+    return {
+        name: replace(
+            world,
+            registered=world.registered.assign(organization=world.registered["organization"].mask(named, organization)),
+            verdicts=world.verdicts.assign(
+                final_url=world.verdicts["final_url"].mask(landed, f"https://{host}/"),
+            ),
+        )
+        for name, (organization, host) in odd.items()
+    }
+
+
+@pytest.mark.browser
+@needs_browser
+def test_charts_are_drawn_anew_when_a_phone_is_turned(opened: tuple[Page, Path]) -> None:
+    browser, index = opened
+    for before, after in ((844, 390), (390, 844)):
+        browser.open(index, width=before)
+        browser.value("arkaudit.drawCharts()")
+        size = {"width": after, "height": before, "deviceScaleFactor": 1, "mobile": False}
+        browser.call("Emulation.setDeviceMetricsOverride", **size)
+        browser.wait_for(f"document.querySelector('.chart-arks-by-naan svg').getBoundingClientRect().right < {after}")
+        browser.settled("new Promise(requestAnimationFrame)")
+        assert json.loads(browser.value(_AMISS)) == []
+        assert browser.value("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_chart_is_saved_as_a_picture_of_its_own(opened: tuple[Page, Path], charts: dict[str, Chart]) -> None:
+    browser, index = opened
+    browser.open(index)
+    for name, chart in charts.items():
+        root = etree.fromstring(browser.value(f"arkaudit.picture('{name}').text").encode())
+        texts = ["".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text")]
+        assert chart.title in texts
+        assert " ".join(texts).endswith(chart.alt)
+        assert not [value for each in root.iter() for value in each.attrib.values() if "http" in value]
+    [size, kind] = browser.settled("arkaudit.pixels('flow').then(blob => [blob.size, blob.type])")
+    assert kind == "image/png"
+    assert size > 5_000
+    browser.value(
+        "arkaudit.save = (name, content, type) => { window.saved = [name, type]; }, "
+        "document.querySelector('[data-save=png][data-chart=flow]').click()"
+    )
+    browser.wait_for("window.saved !== undefined")
+    assert browser.value("window.saved") == ["flow.png", "image/png"]
+    assert browser.complaints == []
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_browser_saves_pictures_and_the_check_list_as_files(tmp_path: Path, opened: tuple[Page, Path]) -> None:
+    browser, index = opened
+    browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    browser.open(index)
+    for button, name, begins in (
+        ("[data-save=svg][data-chart=flow]", "flow.svg", b"<svg "),
+        ("[data-save=png][data-chart=flow]", "flow.png", b"\x89PNG"),
+        ("[data-check-list=save]", "to-act-on.md", b"# To act on: "),
+    ):
+        browser.value(f"document.querySelector('{button}').click()")
+        deadline = time.monotonic() + 30
+        while not (tmp_path / name).exists():
+            assert time.monotonic() < deadline, f"{name} was never saved"
+            time.sleep(0.05)
+        assert (tmp_path / name).read_bytes().startswith(begins)
     assert browser.complaints == []
 
 
@@ -132,7 +272,7 @@ def test_the_life_of_an_ark_is_drawn_and_can_be_read(opened: tuple[Page, Path], 
     browser.wait_for("document.querySelector('dialog .life svg') !== null")
     assert browser.value("document.querySelector('dialog .life svg').textContent.includes('fails')")
     told = browser.value("document.querySelector('dialog').innerText")
-    assert "Checks so far: 5" in told
+    assert "5 checks so far" in told
     assert told.count("broken") >= 4
     assert barriers(browser) == []
     assert browser.complaints == []

@@ -24,10 +24,12 @@ from reports.display import escaped, link
 from reports.exports import write_report
 from reports.frames import Frames, load_frames
 from reports.page import document as pages
-from reports.page import payload
+from reports.page import payload, shown_tables
 from reports.page.charts import charts_of
 from reports.page.document import SCRIPTS, page
 from reports.page.payload import packed
+from reports.page.topics import TOPICS, columns_of
+from reports.page.words import WORDS
 from reports.tables import ARKS, TABLES, tables_of
 from tests.browser import Page, browser_page, chromium
 from tests.report_world import (
@@ -35,6 +37,7 @@ from tests.report_world import (
     GUIDE,
     LANDING,
     RIGHT_TO_LEFT_OVERRIDE,
+    TERM,
     write_store,
     write_world,
 )
@@ -80,17 +83,55 @@ def test_the_page_has_a_language_a_title_one_h1_landmarks_and_a_skip_link(soup: 
     assert skip["href"] == f"#{only(soup.select('main'))['id']}"
 
 
-def test_the_summary_comes_first_then_what_to_act_on_then_the_tables(soup: BeautifulSoup) -> None:
+def test_the_verdict_comes_first_then_what_to_act_on_then_the_tables_by_topic(soup: BeautifulSoup) -> None:
+    said = "1 of 4 judged ARKs fails; 1 gave no answer today; 3 causes to act on; nothing to compare with yet."
+    assert only(soup.select("header .lede")).text == said
     headings = [heading.text for heading in soup.select("main h2")]
-    assert headings == ["At a glance", "To act on", *(table.title for table in TABLES)]
+    assert headings == ["To act on", "At a glance", *(topic.title for topic in TOPICS)]
+    named = {topic.name: [heading["id"] for heading in soup.select(f"#{topic.name} ~ .table h3")] for topic in TOPICS}
+    assert named == {topic.name: list(topic.tables) for topic in TOPICS}
 
 
-def test_every_table_has_a_caption_and_scopes(soup: BeautifulSoup) -> None:
-    tables = soup.select("section[data-table] table")
-    assert [only(table.select("caption")).text for table in tables] == [table.caption for table in TABLES]
+def test_every_table_stands_in_one_topic() -> None:
+    assert sorted(name for topic in TOPICS for name in topic.tables) == sorted(table.name for table in TABLES)
+    assert all(sorted(map(repr, columns_of(table))) == sorted(map(repr, table.columns)) for table in TABLES)
+
+
+def test_every_table_with_rows_is_folded_and_has_a_caption_and_scopes(
+    soup: BeautifulSoup, tables: Mapping[str, pd.DataFrame]
+) -> None:
+    folds = {str(fold["data-table"]): fold for fold in soup.select("details[data-table]")}
+    assert set(folds) == {table.name for table in TABLES if len(tables[table.name])}
+    assert not soup.select("details[open]")
+    for table in TABLES:
+        if table.name in folds:
+            assert only(folds[table.name].select("table caption")).text == table.caption
     for table in soup.select("table"):
         assert all(head["scope"] == "col" for head in table.select("thead th"))
         assert all(head["scope"] == "row" for head in table.select("tbody th"))
+
+
+def test_an_empty_table_is_one_line(soup: BeautifulSoup, tables: Mapping[str, pd.DataFrame]) -> None:
+    empty = {line.h3["id"]: only(line.select("p")).text for line in soup.select(".table.empty") if line.h3}
+    assert set(empty) == {table.name for table in TABLES if tables[table.name].empty}
+    assert empty["known"] == "Nothing was acknowledged or ignored."
+    assert all(empty.values())
+    assert "No rows." not in only(soup.select("main")).get_text()
+
+
+def test_a_first_audit_has_nothing_to_compare_instead_of_rows_of_new(
+    frames: Frames, tables: Mapping[str, pd.DataFrame]
+) -> None:
+    event = {"event": "new", "ark": "ark:99152/p0v", "request_url": TERM}
+    new = tables["changes"].reindex([0]).assign(**event).astype(tables["changes"].dtypes)
+    told = BeautifulSoup(page(frames, {**tables, "changes": new}), "html.parser")
+    line = only([line for line in told.select(".table.empty") if line.h3 and line.h3["id"] == "changes"])
+    assert line.get_text(" ", strip=True).startswith("What has changed Nothing to compare with yet")
+    broke = new.assign(event="broke")  # which only a later check can have told
+    told = BeautifulSoup(page(frames, {**tables, "changes": broke}), "html.parser")
+    assert "ark:99152/p0v" in only(told.select("details[data-table=changes]")).get_text()
+    later = BeautifulSoup(page(replace(frames, previous=frames), {**tables, "changes": new}), "html.parser")
+    assert "ark:99152/p0v" in only(later.select("details[data-table=changes]")).get_text()
 
 
 def test_ids_are_unique_and_every_inner_reference_leads_somewhere(soup: BeautifulSoup) -> None:
@@ -99,7 +140,8 @@ def test_ids_are_unique_and_every_inner_reference_leads_somewhere(soup: Beautifu
     inner = [str(tag["href"]).removeprefix("#").partition("?")[0] for tag in soup.select("a[href^='#']")]
     labels = [name for tag in soup.select("[aria-labelledby]") for name in str(tag["aria-labelledby"]).split()]
     made_when_opened = {"detail-name"}
-    assert set(inner) | set(labels) <= {*ids, *made_when_opened}
+    places = {name for name in inner if not name.startswith("ark=")}  # these open the dialog
+    assert places | set(labels) <= {*ids, *made_when_opened}
 
 
 def test_the_foot_says_how_the_report_came_about(soup: BeautifulSoup) -> None:
@@ -121,16 +163,22 @@ def test_the_foot_says_how_the_report_came_about(soup: BeautifulSoup) -> None:
 
 def card(soup: BeautifulSoup, cause: str) -> Tag:
     """The card of the first cause of this token among what is to be acted on."""
-    return next(item for item in soup.select("ol.actions > li") if only(item.select("h3 .badge")).text == cause)
+    return soup.select(f"ol.actions > li[data-cause={cause}]")[0]
 
 
 def test_a_cause_is_told_in_words_with_what_to_do_and_the_evidence(soup: BeautifulSoup) -> None:
-    told = card(soup, "unknown-naan").get_text(" ", strip=True)
-    assert told == (
-        "the resolver knows no ARK of this NAAN unknown-naan 2 citations of 1 ARK in 2 documents. "
-        "Find out which resolver serves this NAAN; cite the ARKs there. Begins with the resolver: museum.example "
-        "Addresses http://museum.example/ark:/53355/{name} For example ark:53355/cl010120339 "
-        f"Cited in {GUIDE} Contact Musée du Louvre Evidence the page is titled [U+202E]dnuof toN Every place to mend"
+    told = card(soup, "unknown-naan")
+    said = [part.get_text(" ", strip=True) for part in told.find_all(["h3", "p", "dl"], recursive=False)]
+    facts = "Affects 2 citations of 1 ARK in 2 documents Responsible the resolver: museum.example"
+    assert said == [
+        "the resolver knows no ARK of this NAAN",
+        "Find out which resolver serves this NAAN; cite the ARKs there.",
+        f"{facts} Assigned by Musée du Louvre",
+        "Show 2 citations",
+    ]
+    assert told.select("details")[-1].get_text(" ", strip=True) == (
+        "Evidence Cause unknown-naan Addresses http://museum.example/ark:/53355/{name} For example "
+        f"ark:53355/cl010120339 Cited in {GUIDE} Evidence the page is titled [U+202E]dnuof toN"
     )
 
 
@@ -157,14 +205,14 @@ def test_only_so_many_causes_and_rows_stand_in_the_page_and_the_rest_is_counted(
     frames: Frames, tables: Mapping[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "MOST_CAUSES", 1)
-    monkeypatch.setattr(pages, "MOST_LISTED", 3)
+    monkeypatch.setattr(shown_tables, "MOST_LISTED", 3)
     text = BeautifulSoup(page(frames, tables), "html.parser").get_text(" ", strip=True)
     assert "And 2 more causes: all stand below" in text
     assert "The first 3 of 11 rows." in text
 
 
 def test_a_column_without_a_value_is_not_shown(soup: BeautifulSoup) -> None:
-    summary = only(soup.select("section[data-table=summary]"))
+    summary = only(soup.select("[data-table=summary]"))
     assert [head.text for head in summary.select("th[scope=col]")] == ["measure", "value", "note"]
 
 
@@ -181,6 +229,16 @@ def test_an_empty_store_gives_a_page_that_says_so(tmp_path: Path) -> None:
     assert "0 citations of 0 ARKs in 0 documents" in text
     assert "No ARK fails." in text
     assert "none: the store is empty" in text
+
+
+def test_what_scripts_say_stands_in_one_list_and_nothing_else_does() -> None:
+    folder = Path(pages.__file__).parent / "static"
+    ours = "".join((folder / name).read_text("utf-8") for name in SCRIPTS if not name.endswith(".min.js"))
+    said = set(re.findall(r'say\(\s*"([^"]+)"', ours))
+    assert said <= set(WORDS)
+    assert [name for name in WORDS if f'"{name}"' not in ours and f'"{name.removesuffix(" again")}"' not in ours] == []
+    for forms in WORDS.values():
+        assert isinstance(forms, str) or set(forms) == {"one", "other"}
 
 
 # -- nothing from the web is trusted
@@ -228,7 +286,8 @@ def test_only_web_addresses_become_links_and_none_tells_where_it_came_from(soup:
     assert {str(tag["href"]).partition(":")[0] for tag in outer} == {"http", "https"}
     assert all(tag["rel"] == ["noreferrer", "nofollow"] for tag in outer)
     inner = [str(tag["href"]) for tag in links if tag not in outer]
-    assert all(re.fullmatch(r"#[\w-]+|#failures\?number=\d+|tables/\w+\.csv", href) for href in inner)
+    known = r"#[\w-]+|#ark=ark%3A[\w%/.-]+|#failures\?number=\d+|#arks\?[\w=&-]+|tables/\w+\.csv"
+    assert all(re.fullmatch(known, href) for href in inner)
     assert LANDING in {str(tag["href"]) for tag in outer}
 
 
@@ -311,7 +370,7 @@ def test_more_rows_than_the_page_holds_are_counted(
 ) -> None:
     monkeypatch.setattr(payload, "MOST_EMBEDDED", 4)
     soup = BeautifulSoup(page(frames, tables), "html.parser")
-    assert "The first 4 of 11 rows." in only(soup.select("section[data-table=citations]")).get_text(" ", strip=True)
+    assert "The first 4 of 11 rows." in only(soup.select("[data-table=citations]")).get_text(" ", strip=True)
     assert unpacked(only(soup.select("#data-citations")).text)["rows"] == 4
 
 
@@ -319,12 +378,18 @@ def test_more_rows_than_the_page_holds_are_counted(
 
 
 def test_charts_hold_the_numbers_of_their_tables(tables: Mapping[str, pd.DataFrame]) -> None:
-    by_naan, by_service, flow = charts_of(tables)
-    assert by_naan.option["yAxis"]["data"][0] == "Bibliothèque nationale de Fra… 12148"
+    by_naan, *services, flow = charts_of(tables)
+    names = by_naan.option["yAxis"]["data"]
+    assert names[0] == "Bibliothèque nationale de France 12148"
+    unnamed = tables["naans"].loc[tables["naans"]["organization"].isna(), "naan"]
+    assert len(unnamed)
+    assert set(unnamed) <= set(names)  # a NAAN of which nobody knows whose it is stands by itself
     drawn = {series["name"]: [point["value"] for point in series["data"]] for series in by_naan.option["series"]}
     assert drawn["works"] == tables["naans"]["works"].tolist()
     assert drawn["no answer today"] == tables["naans"]["unreachable"].tolist()
-    assert "commitment: stated" in by_service.option["yAxis"]["data"]
+    assert [chart.name for chart in services] == ["service-object", "service-metadata", "service-commitment"]
+    assert "stated" in services[2].option["yAxis"]["data"]
+    assert len({chart.option["xAxis"]["max"] for chart in services}) == 1  # of one scale, or they can't be compared
     links = {(link["source"], link["target"]): link["value"] for link in flow.option["series"][0]["links"]}
     assert links["asked at n2t.net", "gallica.example"] == 1
     assert links["no answer", "no answer today"] == 1
@@ -337,10 +402,12 @@ def test_a_chart_says_in_a_sentence_what_it_shows(soup: BeautifulSoup) -> None:
             "Stacked bars of 9 ARKs under 8 NAANs: 3 works, 1 fails, 1 no answer today, 4 not judged. "
             "The NAAN with most ARKs is 12148, with 2."
         ),
+        "3 of 8 ARKs give this service. Bars of the answers: resolved 3; broken 1; timeout 1; robots 1; skipped 2.",
         (
-            "Bars of how many ARKs give each service, and what the others answered: "
-            "object 3 of 8, metadata 2 of 8, commitment 1 of 8."
+            "2 of 8 ARKs give this service. Bars of the answers: erc 1; structured 1; query-ignored 1; blocked 1; "
+            "not-asked 4."
         ),
+        "1 of 8 ARKs gives this service. Bars of the answers: stated 1; placeholder 1; absent 1; not-asked 5.",
         (
             "Flow of 7 URLs from the hosts that were asked to the hosts that answered last and to what that came to. "
             "Most were asked at gallica.example (2); most ended at gallica.example (3)."
@@ -394,14 +461,14 @@ def test_style_and_charts_are_applied_and_nothing_sticks_out_of_the_window(
     browser, index = opened
     browser.open(index, width=width)
     browser.value("document.querySelector('.charts').scrollIntoView()")
-    browser.wait_for("document.querySelectorAll('.picture svg').length === 3")
+    browser.wait_for("document.querySelectorAll('.picture svg').length === 5")
     assert browser.value("document.querySelector('.picture svg').textContent.includes('12148')")
     assert browser.value("getComputedStyle(document.querySelector('thead th')).position") == "sticky"
     assert browser.value("document.documentElement.scrollWidth <= innerWidth")
 
 
 LIVING = (
-    "Promise.all([...document.querySelectorAll('section[data-table]')]"
+    "Promise.all([...document.querySelectorAll('details[data-table]')]"
     ".map(one => arkaudit.show(one.dataset.table))).then(() => null)"
 )
 
@@ -409,7 +476,7 @@ LIVING = (
 def rows(browser: Page, name: str) -> list[str]:
     """The first cells of the rows that a living table shows."""
     cells: list[str] = browser.value(
-        f"[...document.querySelectorAll('#table-{name} tbody tr')].map(row => row.cells[0].innerText)"
+        f"[...document.querySelectorAll('#table-{name} tbody tr')].map(row => row.cells[0].textContent)"
     )
     return cells
 
@@ -422,7 +489,8 @@ def test_every_table_comes_to_life_and_says_what_its_file_says(
     browser, index = opened
     browser.open(index)
     browser.settled(LIVING)
-    assert browser.value("document.querySelectorAll('section.living').length") == len(TABLES)
+    filled = [table.name for table in TABLES if len(tables[table.name])]
+    assert browser.value("document.querySelectorAll('details.living').length") == len(filled)
     assert rows(browser, "naans") == tables["naans"]["naan"].tolist()
     assert rows(browser, "arks") == tables["arks"]["ark"].tolist()
     assert browser.complaints == []
@@ -438,7 +506,7 @@ def test_a_table_searches_filters_and_sorts(opened: tuple[Page, Path]) -> None:
     assert rows(browser, "arks") == ["ark:12148/btv1b8449691v"]
     assert browser.value("location.hash") == "#arks?q=GALLICA.example+broken"
     browser.value("arks.search('').draw() && null")
-    select = "document.querySelector('section[data-table=arks] select[name=family]')"
+    select = "document.querySelector('[data-table=arks] select[name=family]')"
     browser.value(f"{select}.value = 'works', {select}.dispatchEvent(new Event('change')) && null")
     assert set(rows(browser, "arks")) == {"ark:12148/bpt6k107371t", "ark:12148/btv1b8449691v", "ark:99152/p0v"}
     browser.value(f"{select}.value = '', {select}.dispatchEvent(new Event('change')) && null")
@@ -464,9 +532,28 @@ def test_a_deep_link_opens_one_ark_with_its_chain_its_citations_and_its_evidence
     assert "Cited in 2 places" in told
     assert "Cite the ARK at the address that works" in told
     assert browser.value("document.activeElement.id") == "detail-name"
-    browser.value("document.querySelector('dialog button').click()")
+    browser.value("document.querySelector('dialog .close').click()")
     browser.wait_for("document.querySelector('dialog[open]') === null && !location.hash.includes('ark=')")
     assert browser.complaints == []
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize("name", ["ark:/12148/btv1b8449691v", "ARK:12148/btv1b8449691v", "ark%3A12148%2Fbtv1b8449691v"])
+def test_each_ark_has_a_link_that_can_be_copied(opened: tuple[Page, Path], name: str) -> None:
+    browser, index = opened
+    browser.open(index, fragment=f"#ark={name}")
+    browser.settled("arkaudit.showArk()")
+    browser.value(
+        "navigator.clipboard.writeText = async (text) => { window.pasted = text; }, "
+        "document.querySelector('dialog .permalink button').click()"
+    )
+    browser.wait_for("document.querySelector('dialog .permalink button').textContent === 'Copied'")
+    address = browser.value("window.pasted")
+    assert address == f"{index.resolve().as_uri()}#ark=ark%3A12148%2Fbtv1b8449691v"
+    browser.open(index, fragment=address.removeprefix(index.resolve().as_uri()))
+    browser.settled("arkaudit.showArk()")
+    assert "Cited in 2 places" in browser.value("document.querySelector('dialog[open]').innerText")
 
 
 @pytest.mark.browser
@@ -485,7 +572,7 @@ def test_a_deep_link_leads_to_a_table_that_is_filtered(opened: tuple[Page, Path]
     browser, index = opened
     browser.open(index, fragment="#arks?family=fails&q=louvre%20museum")
     browser.settled("arkaudit.show('arks').then(() => null)")
-    assert browser.value("document.querySelector('section[data-table=arks] select[name=family]').value") == "fails"
+    assert browser.value("document.querySelector('[data-table=arks] select[name=family]').value") == "fails"
     assert rows(browser, "arks") == ["No row fits."]
 
 
@@ -493,8 +580,8 @@ def test_a_deep_link_leads_to_a_table_that_is_filtered(opened: tuple[Page, Path]
 @needs_browser
 def test_an_ark_is_opened_by_keyboard_and_closed_by_escape(opened: tuple[Page, Path]) -> None:
     browser, index = opened
-    browser.open(index)
-    browser.settled("arkaudit.show('arks').then(() => null)")
+    browser.open(index, fragment="#arks")
+    browser.settled("arkaudit.arrived()")
     browser.value("document.querySelector('#table-arks tbody a.ark').focus()")
     browser.press("Enter", 13, text="\r")
     browser.wait_for("document.querySelector('dialog[open]') !== null")
@@ -506,12 +593,18 @@ def test_an_ark_is_opened_by_keyboard_and_closed_by_escape(opened: tuple[Page, P
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_barrier(opened: tuple[Page, Path], scheme: str) -> None:
+@pytest.mark.parametrize("width", [1400, 390])
+def test_axe_finds_no_barrier(opened: tuple[Page, Path], scheme: str, width: int) -> None:
     browser, index = opened
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-    browser.open(index)
-    browser.settled(LIVING)
+    browser.open(index, width=width)
+    browser.value("arkaudit.drawCharts()")
     assert barriers(browser) == []
+    browser.settled(LIVING)
+    browser.value("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+    browser.value("document.querySelector('[data-tick]:not(:checked)').click()")
+    assert barriers(browser) == []
+    assert browser.value("document.documentElement.scrollWidth <= innerWidth")
     browser.value("location.hash = '#ark=' + encodeURIComponent('ark:12148/btv1b8449691v')")
     browser.wait_for("document.querySelector('dialog[open]') !== null")
     assert barriers(browser) == []
@@ -538,13 +631,22 @@ AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")
 def test_the_page_prints_its_counts_and_its_charts_and_no_listing(opened: tuple[Page, Path]) -> None:
     browser, index = opened
     browser.open(index)
-    printed = browser.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)["data"]
-    pdf = pypdfium2.PdfDocument(base64.b64decode(printed))
-    text = "\n".join(sheet.get_textpage().get_text_range() for sheet in pdf)
+    text = "\n".join(sheets(browser))
     assert "Which ARKs persist?" in text
-    assert "Bibliothèque nationale de Fra" in text
+    assert "Bibliothèque nationale de France 12148" in text
     assert "By organization" in text
     assert "Every request" not in text
+    assert "A letter to send" not in text
+    assert not browser.value("document.querySelectorAll('details[open]').length")
+
+
+def sheets(browser: Page) -> list[str]:
+    """The text of each sheet of paper that the page is printed on."""
+    printed = browser.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)["data"]
+    return [
+        sheet.get_textpage().get_text_range().replace("\r\n", "\n")
+        for sheet in pypdfium2.PdfDocument(base64.b64decode(printed))
+    ]
 
 
 @pytest.mark.browser

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
+from reports.formats.badge import BADGE
 from reports.formats.comma_separated import CSV
 from reports.formats.json_document import JSON
 from reports.formats.junit import JUNIT
@@ -26,5 +27,5 @@ def _page(report: Report) -> Files:
 HTML = ReportFormat("html", (INDEX,), _page)
 
 FORMATS: Final[Mapping[str, ReportFormat]] = {
-    form.name: form for form in (HTML, CSV, MARKDOWN, JSON, XLSX, PARQUET, JUNIT, SARIF)
+    form.name: form for form in (HTML, CSV, MARKDOWN, JSON, XLSX, PARQUET, JUNIT, BADGE, SARIF)
 }

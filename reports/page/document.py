@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,74 +13,36 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from crawler.history.ark_status import ArkState
-from crawler.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
+from crawler.observations import ObjectOutcome
 from reports.ark_statuses import families
 from reports.at_once import in_order
 from reports.audited import audited
-from reports.definitions import COUNT, MOMENT, TEXT, TOKEN, URL, Column, TableDefinition, rows_of
-from reports.display import ColumnType, counted, escaped, heading, link, shown
+from reports.definitions import COUNT, MOMENT, TOKEN, Column, TableDefinition
+from reports.display import ColumnType, counted, escaped, heading, shown
 from reports.frames import Frames
-from reports.page.charts import Chart, charts_of
+from reports.headline import counts_of, headline
+from reports.page.cards import action_cards, check_list
+from reports.page.chart import Chart
+from reports.page.charts import charts_of
+from reports.page.first_screen import tiles_of
 from reports.page.payload import described, most_embedded, packed
-from reports.remediation.causes import ADVICE, Cause, Fault
+from reports.page.shown_tables import NAMES, TONES, ShownTable, records_of, shown_table
+from reports.page.topics import TOPICS, Topic, nothing_words
+from reports.page.words import WORDS
+from reports.remediation.causes import ADVICE
 from reports.remediation.known import known_sentence
 from reports.summary import REQUESTS_SENT, sentences
 from reports.tables import TABLES
-from reports.wording import CAUSE_NAMES, FAMILY_MEANINGS, FAMILY_NAMES, FAULT_NAMES
+from reports.wording import FAMILY_MEANINGS, FAMILY_NAMES
 
-#: Rows of a table that stand in the page as HTML, for readers without scripts and for paper; the data has them all.
-MOST_ROWS: Final = 60
-MOST_LISTED: Final = 15
 #: Causes that the page explains.
 MOST_CAUSES: Final = 12
 
 _HERE: Final = Path(__file__).parent
-#: The tables that most readers look for.
-FOREMOST: Final = ("changes", "naans", "resolvers", "landing_hosts", "documents", "failures", "arks")
 #: What runs in the page, in this order.
-SCRIPTS: Final = ("dataTables.min.js", "data.js", "tables.js", "detail.js", "charts.js")
+SCRIPTS: Final = ("dataTables.min.js", "data.js", "tables.js", "detail.js", "charts.js", "cards.js", "navigation.js")
 #: What runs only when a chart comes into view.
 CHART_LIBRARY: Final = "echarts.min.js"
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One cell of a table as the page shows it."""
-
-    text: str
-    kind: ColumnType
-    href: str | None = None
-    tone: str | None = None
-    """The family that a badge has its colour from; none for no badge."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTable:
-    """A table as the page shows it: its first rows."""
-
-    definition: TableDefinition
-    columns: tuple[Column, ...]
-    """Those in which there is anything, or all of a table without a row."""
-    rows: tuple[tuple[Cell, ...], ...]
-    row_count: int
-    held: int
-    """How many of its rows the page holds."""
-    data: str
-
-
-@dataclass(frozen=True, slots=True)
-class ActionCard:
-    """A cause of failures that somebody should look at, in words."""
-
-    number: int
-    name: str
-    cause: str
-    tone: str
-    fault: str
-    counts: str
-    advice: str
-    facts: tuple[tuple[str, Cell], ...]
 
 
 def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = "") -> str:
@@ -100,7 +61,7 @@ def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = ""
     library = (_HERE / "static" / CHART_LIBRARY).read_text("utf-8")
     charts = charts_of(tables)
     about = audited(frames)
-    actions = list(_actions(tables["causes"]))
+    cards = action_cards(frames, tables, MOST_CAUSES)
     text = environment.get_template("page.html.j2").render(
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
@@ -111,21 +72,32 @@ def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = ""
         suspicion=_suspicion(frames),
         title=escaped(about.title),
         audited=[escaped(sentence) for sentence in about.sentences],
+        headline=headline(counts_of(frames, tables)),
         sentences=sentences(tables["summary"]),
-        tiles=_tiles(tables["summary"]),
+        tiles=tiles_of(tables["summary"]),
         families=[(family.value, FAMILY_NAMES[family], meaning) for family, meaning in FAMILY_MEANINGS.items()],
         charts=charts,
-        actions=actions[:MOST_CAUSES],
+        actions=cards,
         known=known_sentence(tables["summary"]),
-        more_causes=max(0, len(actions) - MOST_CAUSES),
+        more_causes=len(tables["causes"]) - len(cards),
         also=_also(_values(tables)),
-        tables=list(in_order(lambda definition: _shown_table(definition, tables[definition.name]), TABLES)),
+        topics=_topics(frames, tables),
         life=packed(_lives(frames).head(most_embedded(LIFE.name)), LIFE.columns),
-        script_data=Markup(_script_data(charts)),
-        foremost=FOREMOST,
+        script_data=Markup(_script_data(charts, list(check_list(about.title, cards)), about.facts)),
         requests=_values(tables)[REQUESTS_SENT],
     )
     return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
+
+
+def _topics(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> list[tuple[Topic, list[ShownTable]]]:
+    """The tables of the page, by topic."""
+
+    def one(definition: TableDefinition) -> ShownTable:
+        table = tables[definition.name]
+        return shown_table(definition, table, nothing_words(definition, table, frames))
+
+    made = {table.definition.name: table for table in in_order(one, TABLES)}
+    return [(topic, [made[name] for name in topic.tables]) for topic in TOPICS]
 
 
 def content_security_policy(style: str, scripts: Sequence[str]) -> str:
@@ -143,15 +115,18 @@ def _digest(text: str) -> str:
 
 
 #: What the scripts must know of a chart.
-_DRAWN_FROM: Final = ("name", "height", "option", "leads_to")
+_DRAWN_FROM: Final = ("name", "title", "alt", "height", "option", "leads_to", "widest_number")
 
 
-def _script_data(charts: Sequence[Chart]) -> str:
+def _script_data(charts: Sequence[Chart], check_list: Sequence[str], about: Mapping[str, Any]) -> str:
     """Return what the scripts must know, as JSON that can stand in HTML."""
     data = {
         "tables": {definition.name: described(definition) for definition in (*TABLES, LIFE)},
         "tones": TONES,
-        "names": _NAMES,
+        "names": NAMES,
+        "words": WORDS,
+        "check_list": check_list,
+        "audit": f"{about['store']}, {about.get('run', '')}",
         "advice": {cause.value: advice for cause, advice in ADVICE.items()},
         "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in charts],
     }
@@ -163,7 +138,7 @@ def _run_facts(frames: Frames) -> list[tuple[str, str]]:
     """Return what there is to say of how the report came about; nothing for an empty store."""
     if frames.run.empty:
         return []
-    run = next(_records(frames.run))
+    run = next(records_of(frames.run))
     texts = {
         "arkaudit": run["version"],
         "Run": f"{run['run_id']} ({run['command']}, {run['state']})",
@@ -192,57 +167,6 @@ def _values(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, int]:
     return dict(zip(summary["measure"], summary["value"], strict=True))
 
 
-def _tiles(summary: pd.DataFrame) -> list[tuple[str, str, str, str]]:
-    """The numbers that are shown large: number, name, tone, and how it has changed since the run before."""
-    named = [
-        ("citations", "citations", ""),
-        ("ARKs", "ARKs", ""),
-        *((f"ARKs: {family}", name, family.value) for family, name in FAMILY_NAMES.items()),
-        ("ARKs described", "described when asked", ""),
-        ("ARKs with a stated commitment", "with a commitment", ""),
-    ]
-    rows = {row["measure"]: row for row in _records(summary)}
-    return [(f"{rows[measure]['value']:,}", name, tone, _change(rows[measure])) for measure, name, tone in named]
-
-
-def _change(row: Mapping[str, Any]) -> str:
-    change = row["since_change"] if row["since_change"] is not None else row["change"]
-    if change is None:
-        return ""
-    return "as before" if change == 0 else f"{change:+,} since then".replace("-", "−")
-
-
-def _actions(causes: pd.DataFrame) -> Iterator[ActionCard]:
-    for row in _records(causes):
-        facts = [
-            ("Should be", row["should_be"], URL),
-            ("Because", row["because"], TEXT),
-            ("Addresses", row["pattern"], TEXT),
-            ("For example", row["example_ark"], ColumnType.ARK),
-            ("Cited in", row["example_document"], URL),
-            ("Assigned to", row["assignees"], TEXT),
-            ("Contact", row["contact"], TEXT),
-            ("Evidence", row["evidence"], TEXT),
-        ]
-        yield ActionCard(
-            number=row["number"],
-            name=CAUSE_NAMES[Cause(row["cause"])],
-            cause=row["cause"],
-            tone=Family.UNREACHABLE.value if row["fault"] == Fault.NOBODY else Family.FAILS.value,
-            fault=f"{FAULT_NAMES[Fault(row['fault'])]}: {escaped(row['host'] or 'no host')}",
-            counts=(
-                f"{counted(row['citations'], 'citation')} of {counted(row['arks'], 'ARK')} "
-                f"in {counted(row['documents'], 'document')}"
-            ),
-            advice=row["advice"],
-            facts=tuple((name, _cell(value, kind)) for name, value, kind in facts if value),
-        )
-
-
-def _records(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    return (dict(zip(rows.columns, row, strict=True)) for row in rows_of(rows))
-
-
 def _also(values: Mapping[str, int]) -> Iterator[str]:
     """Return what else deserves a look, one sentence each."""
     for measure, noun, what in (
@@ -253,26 +177,6 @@ def _also(values: Mapping[str, int]) -> Iterator[str]:
     ):
         if values.get(measure):
             yield f"{counted(values[measure], noun)} that {what}."
-
-
-def _shown_table(definition: TableDefinition, table: pd.DataFrame) -> ShownTable:
-    columns = tuple(column for column in definition.columns if table.empty or table[column.name].notna().any())
-    most = MOST_LISTED if definition.is_listing else MOST_ROWS
-    first = table.head(most)[[column.name for column in columns]]
-    rows = tuple(
-        tuple(_cell(value, column.type) for value, column in zip(row, columns, strict=True)) for row in rows_of(first)
-    )
-    held = table.head(most_embedded(definition.name))
-    return ShownTable(definition, columns, rows, len(table), len(held), packed(held, definition.columns))
-
-
-def _cell(value: Any, kind: ColumnType) -> Cell:
-    text = shown(value, kind)
-    if kind is ColumnType.URL:
-        return Cell(text, kind, href=link(value or ""))
-    if kind is ColumnType.TOKEN:
-        return Cell(_NAMES.get(text, text), kind, tone=TONES.get(text))
-    return Cell(text, kind)
 
 
 # -- the life of an ARK
@@ -302,25 +206,3 @@ LIFE: Final = TableDefinition(
         Column("object", TOKEN, "best outcome of the object service"),
     ),
 )
-
-
-def _tones() -> Mapping[str, str]:
-    """Every token that is shown as a badge, with the family whose colour it gets."""
-    given = {*DESCRIBED, CommitmentOutcome.STATED}
-    others = (*MetadataOutcome, *CommitmentOutcome)
-    states = {
-        ArkState.HEALTHY: Family.WORKS,
-        ArkState.FAILING: Family.UNREACHABLE,
-        ArkState.FLAPPING: Family.UNREACHABLE,
-        ArkState.CONFIRMED_BROKEN: Family.FAILS,
-    }
-    return {
-        **{str(state): states.get(state, Family.NOT_JUDGED).value for state in ArkState},
-        **{str(outcome): (Family.WORKS if outcome in given else Family.NOT_JUDGED).value for outcome in others},
-        **{str(outcome): family.value for outcome, family in FAMILY_OF.items()},
-        **{str(family): family.value for family in Family},
-    }
-
-
-TONES: Final = _tones()
-_NAMES: Final = {str(family): name for family, name in FAMILY_NAMES.items()}

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from reports.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, Column, TableDefinition
 from reports.display import escaped, heading
 from reports.distinct import factorized, number_texts
+from reports.page.topics import columns_of
 
 #: Rows of one table that the page holds; the files hold them all.
 MOST_EMBEDDED: Final = 500_000
@@ -86,7 +87,7 @@ def described(definition: TableDefinition) -> dict[str, Any]:
                 "type": str(column.type),
                 "meaning": _meaning(column),
             }
-            for column in definition.columns
+            for column in columns_of(definition)
         ],
     }
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, TypeAlias
 
 import pandas as pd
 
@@ -16,6 +16,9 @@ from reports.distinct import bases_of
 from reports.frames import Frames
 from reports.typed_columns import JOINT
 
+#: A kind of group, what its members share, and they.
+Group: TypeAlias = tuple[str, str, list[str]]
+
 #: ARKs or URLs that a row names; the other tables have them all.
 MOST_NAMED: Final = 10
 _PROFILES: Final = {Profile.DRAFT_2005: "the draft of 2005", Profile.SCHEME_2020: "the URI scheme of 2020"}
@@ -23,16 +26,17 @@ _PROFILES: Final = {Profile.DRAFT_2005: "the draft of 2005", Profile.SCHEME_2020
 
 def duplicates(frames: Frames) -> pd.DataFrame:
     """One row a group; ordered by kind, then by size, the greatest first, then by what they share."""
-    rows = [*_one_object(frames), *_two_objects(frames), *_equal_elsewhere(frames)]
+    return duplicates_of([*_one_object(frames), *_two_objects(frames), *_equal_elsewhere(frames)])
+
+
+def duplicates_of(rows: Sequence[Group]) -> pd.DataFrame:
+    """Return the table of these groups, in its order."""
     table = pd.DataFrame(rows, columns=["kind", "shared", "members"]).astype({"members": "object"})
     named = table["members"].map(lambda members: JOINT.join(members[:MOST_NAMED]))
     table = table.assign(size=table["members"].map(len), members=named)
     return DUPLICATES.shaped(
         table.sort_values(["kind", "size", "shared"], ascending=[True, False, True], ignore_index=True)
     )
-
-
-Group = tuple[str, str, list[str]]
 
 
 def _landed(frames: Frames) -> pd.DataFrame:
@@ -58,10 +62,19 @@ def _two_objects(frames: Frames) -> Iterator[Group]:
             yield "two-objects", str(ark), sorted(places.values())
 
 
+#: What stands in every ARK that another text may take for an equal of one more.
+MAY_BE_EQUAL: Final = "[.%#~]"
+
+
 def _equal_elsewhere(frames: Frames) -> Iterator[Group]:
     """ARKs that an older or a later text takes for one: only those with suffixes or escapes can be."""
     known = ark_statuses(frames)["ark"]
-    candidates = [Ark.parse(ark) for ark in known[known.str.contains(r"[.%#~]", regex=True)]]
+    yield from equal_elsewhere(known[known.str.contains(MAY_BE_EQUAL, regex=True)])
+
+
+def equal_elsewhere(arks: Iterable[str]) -> Iterator[Group]:
+    """The groups among *arks*, in normal form, that an older or a later text takes for one: kind, form, members."""
+    candidates = [Ark.parse(ark) for ark in arks]
     for profile, title in _PROFILES.items():
         forms: dict[str, set[str]] = {}
         for ark in candidates:

@@ -1,9 +1,17 @@
-// The charts: drawn as SVG in the colours of the page, and again when these, or the room for them, change.
+// The charts: drawn as SVG in the colours of the page, and again when these, or the room for them, change. Their heights
+// are known before they are drawn, so that nothing moves when they are.
 "use strict";
 
 (() => {
   const { told, make } = window.arkaudit;
+  const LINE = 15;      // of text, in CSS pixels
+  const FONT = 12;
+  const WIDE = 560;     // from here on names stand beside their bars, below it above them
   const drawn = [];
+  const places = told.charts.map((each) => document.getElementById(`picture-${each.name}`));
+  const family = getComputedStyle(document.body).fontFamily;
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = `${FONT}px ${family}`;
 
   /** Run the library, which is only there as text until a chart comes into view. */
   function run() {
@@ -13,9 +21,10 @@
     library.remove();
   }
 
-  /** *value* with every named colour filled in from the style of the page. */
+  /** *value* with every named colour, and the font, filled in from the style of the page. */
   function coloured(value, style) {
     if (Array.isArray(value)) return value.map((each) => coloured(each, style));
+    if (value === "inherit") return family;
     if (value === null || typeof value !== "object") return value;
     if (typeof value.colour === "string") return style.getPropertyValue(`--${value.colour}`).trim();
     if (value.percent) return coloured({ ...value, percent: undefined, axisLabel: { ...value.axisLabel, formatter: percent } }, style);
@@ -23,19 +32,108 @@
   }
 
   const percent = (share) => `${Math.round(100 * share)} %`;
+  const widthOf = (text) => Math.ceil(pen.measureText(text).width);
 
-  /** On a narrow screen the names of a flow are cut where the next column begins; the numbers beside it have them all. */
-  function narrowed(option, width) {
+  /** *text* in lines that are no wider than *room*, broken between words, or inside of a word that has no room. */
+  function broken(text, room) {
+    const lines = [];
+    for (const word of text.split(" ").flatMap((each) => cut(each, room))) {
+      const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+      if (lines.length && widthOf(longer) <= room) lines[lines.length - 1] = longer;
+      else lines.push(word);
+    }
+    return lines;
+  }
+
+  function cut(word, room) {
+    if (widthOf(word) <= room) return [word];
+    const parts = [""];
+    for (const char of word) {
+      if (parts.at(-1) && widthOf(parts.at(-1) + char) > room) parts.push("");
+      parts[parts.length - 1] += char;
+    }
+    return parts;
+  }
+
+  /** What the library is told of a chart in so much room, and how high it is then: nothing is cut, nothing overlaps. */
+  function fitted(each, width) {
+    let { option, height } = each;
+    if (option.legend) {
+      const { data, itemWidth, textStyle } = option.legend;
+      const room = width - itemWidth - 12;
+      const isLong = data.some((name) => widthOf(name) > room);  // then each stands on a line, cut at the edge
+      const lines = isLong ? data.length : legendLines(option.legend, width);
+      const more = (lines - 1) * (LINE + 11);
+      const legend = isLong ? { ...option.legend, textStyle: { ...textStyle, width: room, overflow: "truncate" } } : option.legend;
+      option = { ...option, legend, grid: { ...option.grid, top: option.grid.top + more } };
+      height += more;
+    }
+    if (option.xAxis?.type === "time") {  // half of the last day may stand beyond the end of the axis
+      option = { ...option, grid: { ...option.grid, right: Math.ceil(widthOf("00-00 00:00") / 2) + 6 } };
+    }
+    if (option.yAxis?.type === "category") return withNames(option, height, width, each.widest_number);
+    if (option.series[0].type === "sankey") return { option: withEnds(option), height };
+    return { option, height };
+  }
+
+  function legendLines({ data, itemWidth, itemGap }, width) {
+    let lines = 1, used = 0;
+    for (const name of data) {
+      const wide = itemWidth + 6 + widthOf(name) + itemGap;
+      if (used && used + wide > width) { lines += 1; used = 0; }
+      used += wide;
+    }
+    return lines;
+  }
+
+  /** Names of bars on as many lines as they need: beside the bars where there is room, else above them. */
+  function withNames(option, height, width, widest) {
+    const names = option.yAxis.data;
+    const longest = Math.max(...names.map(widthOf));
+    const isWide = width >= WIDE || longest <= 0.3 * width;
+    const room = isWide ? Math.min(longest, 0.45 * width) : width - 12;
+    const lines = names.map((name) => broken(name, room));
+    const most = Math.max(...lines.map((each) => each.length));
+    const usual = (height - option.grid.top) / names.length;
+    const row = isWide ? Math.max(usual, most * LINE + 8) : 2 * most * LINE + 20;
+    const label = { ...option.yAxis.axisLabel, fontSize: FONT, lineHeight: LINE, formatter: (name, at) => lines[at].join("\n") };
+    if (!isWide) {
+      Object.assign(label, { inside: true, margin: 0, align: "left", verticalAlign: "bottom", padding: [0, 0, 9, 0] });
+    }
+    const right = widthOf(widest) * 1.15 + 12;
+    return {
+      option: {
+        ...option,
+        grid: { ...option.grid, right, containLabel: isWide },
+        yAxis: { ...option.yAxis, axisLabel: label },
+      },
+      height: Math.round(option.grid.top + row * names.length + 8),
+    };
+  }
+
+  /** The names at both ends of a flow stand beside it: there is room for the longest. */
+  function withEnds(option) {
     const [first] = option.series;
-    if (first.type !== "sankey" || width > 640) return option;
-    const label = { ...first.label, overflow: "truncate", width: Math.round((width - 100) / 2) - 30 };
-    return { ...option, series: [{ ...first, right: 90, label }] };
+    const longest = (side) => Math.max(0, ...first.data.filter(({ label }) => label.position === side)
+      .map(({ name, label }) => widthOf(label.formatter ?? name)));
+    return { ...option, series: [{ ...first, left: longest("left") + 12, right: longest("right") + 12 }] };
+  }
+
+  /** Make room for all charts, before any is drawn. */
+  function reserve() {
+    told.charts.forEach((each, at) => {
+      places[at].hidden = false;
+      places[at].style.height = `${fitted(each, places[at].clientWidth).height}px`;
+    });
   }
 
   function draw() {
     const style = getComputedStyle(document.documentElement);
-    for (const { chart, place, told: { option } } of drawn) {
-      chart.setOption(coloured(narrowed(option, place.clientWidth), style), { notMerge: true });
+    reserve();
+    for (const { chart, place, told: each } of drawn) {
+      const { option, height } = fitted(each, place.clientWidth);
+      chart.resize({ width: place.clientWidth, height });
+      chart.setOption(coloured(option, style), { notMerge: true });
     }
   }
 
@@ -44,13 +142,10 @@
     run();
     told.charts.forEach(add);
     draw();
-    new ResizeObserver(() => drawn.forEach(({ chart }) => chart.resize())).observe(document.querySelector("main"));
-    for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", draw);
   }
 
-  function add(each) {
-    const place = document.getElementById(`picture-${each.name}`);
-    place.hidden = false;
+  function add(each, at) {
+    const place = places[at];
     const chart = echarts.init(place, null, { renderer: "svg", height: each.height });
     if (each.leads_to) {
       chart.on("click", ({ name }) => {
@@ -61,6 +156,58 @@
     drawn.push({ chart, place, told: each });
   }
 
+  // -- as a picture
+
+  const SVG = "http://www.w3.org/2000/svg";
+
+  function svg(name, attributes, ...children) {
+    const element = document.createElementNS(SVG, name);
+    for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, value);
+    element.append(...children);
+    return element;
+  }
+
+  /** A chart as a picture that stands by itself: with its title, and the sentence that says what it is a part of. */
+  function picture(name) {
+    begin();
+    const { place, told: each } = drawn.find(({ told: chart }) => chart.name === name);
+    const style = getComputedStyle(document.documentElement);
+    const [ink, paper] = ["--ink", "--paper"].map((tone) => style.getPropertyValue(tone).trim());
+    const inner = place.querySelector("svg").cloneNode(true);
+    const [width, height] = ["width", "height"].map((side) => Number(inner.getAttribute(side)));
+    const words = broken(each.alt, width - 16);
+    const whole = [width + 16, height + 44 + words.length * 16 + 12];
+    inner.removeAttribute("style");
+    for (const [attribute, value] of [["x", 8], ["y", 34]]) inner.setAttribute(attribute, value);
+    const text = { "font-family": family, fill: ink };
+    const outer = svg("svg", { xmlns: SVG, width: whole[0], height: whole[1], viewBox: `0 0 ${whole[0]} ${whole[1]}` },
+      svg("title", {}, each.title), svg("desc", {}, each.alt),
+      svg("rect", { width: "100%", height: "100%", fill: paper }),
+      svg("text", { ...text, x: 8, y: 22, "font-size": 15, "font-weight": 600 }, each.title),
+      inner,
+      ...words.map((line, at) => svg("text", { ...text, x: 8, y: height + 56 + at * 16, "font-size": FONT }, line)));
+    return { text: new XMLSerializer().serializeToString(outer), width: whole[0], height: whole[1] };
+  }
+
+  /** The same as a PNG, twice as fine as a screen of old; resolves to a Blob. */
+  async function pixels(name) {
+    const { text, width, height } = picture(name);
+    const image = new Image();
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+    await image.decode();
+    const canvas = make("canvas", { width: 2 * width, height: 2 * height });
+    canvas.getContext("2d").drawImage(image, 0, 0, 2 * width, 2 * height);
+    return new Promise((resolve) => { canvas.toBlob(resolve, "image/png"); });
+  }
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest?.("[data-save]");
+    if (!button) return;
+    const { save: form, chart: name } = button.dataset;
+    const content = form === "svg" ? picture(name).text : await pixels(name);
+    window.arkaudit.save(`${name}.${form}`, content, form === "svg" ? "image/svg+xml" : "image/png");
+  });
+
   /** A chart that lives as long as what it stands in: drawn once, in the colours of the page. */
   window.arkaudit.drawIn = (place, height, option) => {
     run();
@@ -69,7 +216,19 @@
     return chart;
   };
 
+  window.arkaudit.drawCharts = begin;
+  window.arkaudit.picture = picture;
+  window.arkaudit.pixels = pixels;
   if (!told.charts.length) return;
+  document.documentElement.classList.add("living");
+  reserve();
+  let width = 0;
+  new ResizeObserver(([{ contentRect }]) => {
+    if (contentRect.width === width) return;  // charts change the height of what they stand in, and only that
+    width = contentRect.width;
+    draw();
+  }).observe(document.querySelector(".charts"));
+  for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", draw);
   const seen = new IntersectionObserver((entries) => {
     if (!entries.some((entry) => entry.isIntersecting)) return;
     seen.disconnect();
@@ -77,5 +236,4 @@
   }, { rootMargin: "400px" });
   seen.observe(document.querySelector(".charts"));
   window.addEventListener("beforeprint", begin);
-  window.arkaudit.drawCharts = begin;
 })();

@@ -57,12 +57,21 @@ window.arkaudit = (() => {
       for (let row = 0; row < codes.length; row++) if (codes[row] >= 0 && fits[codes[row]]) hits[row] = 1;
     }
 
-    /** Sets 0 in *keep* for the rows whose text is another than *wanted*. */
+    /** Sets 0 in *keep* for the rows whose text is none of *wanted*. */
     keepOnly(wanted, keep) {
-      const code = this.codes ? this.texts.indexOf(wanted) : null;
+      const texts = new Set(wanted);
+      const codes = this.codes ? new Set(wanted.map((text) => this.texts.indexOf(text)).filter((code) => code >= 0)) : null;
       for (let row = 0; row < keep.length; row++) {
-        if (this.codes ? this.codes[row] !== code : this.text(row) !== wanted) keep[row] = 0;
+        if (codes ? !codes.has(this.codes[row]) : !texts.has(this.text(row))) keep[row] = 0;
       }
+    }
+
+    /** How many different texts the column has in *rows*. */
+    different(rows) {
+      const found = new Set();
+      for (const row of rows) found.add(this.codes[row]);
+      found.delete(-1);
+      return found.size;
     }
 
     /** A number for each row, in the order of the values; Infinity for nothing, which comes last either way. */
@@ -96,7 +105,7 @@ window.arkaudit = (() => {
       return this.byName.get(name);
     }
 
-    /** The numbers of the rows that hold every word of *words* and have each of *filters*, in *order*. */
+    /** The numbers of the rows that hold every word of *words* and one value of each of *filters*, in *order*. */
     find(words, filters, order) {
       const keep = new Uint8Array(this.rows).fill(1);
       for (const word of words.toLowerCase().split(/\s+/).filter(Boolean)) {
@@ -145,6 +154,18 @@ window.arkaudit = (() => {
 
   const told = JSON.parse(document.getElementById("told").textContent);
 
+  const plural = new Intl.PluralRules(document.documentElement.lang);
+
+  /** The sentence of this name, with *values* in its places; with a `count` in them, in the form that it asks for. */
+  function say(name, values = {}) {
+    const known = told.words[name];
+    const text = typeof known === "string" ? known : known[plural.select(values.count)] ?? known.other;
+    return text.replace(/\{(\w+)\}/g, (whole, place) => {
+      const value = values[place] ?? whole;
+      return typeof value === "number" ? shown.count(value) : value;
+    });
+  }
+
   /** An element with attributes and children; text is only ever text. */
   function make(name, attributes = {}, ...children) {
     const element = document.createElement(name);
@@ -169,5 +190,5 @@ window.arkaudit = (() => {
     return document.createTextNode(text);
   }
 
-  return { told, load, make, content };
+  return { told, load, make, content, say };
 })();

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { told, load, make, content } = window.arkaudit;
+  const { told, load, make, content, say } = window.arkaudit;
   const dialog = document.getElementById("detail");
   const body = dialog.querySelector(".detail-body");
   let cameFrom = "";
@@ -35,10 +35,9 @@
     const steps = rows.map((row, at) => {
       const [url, status, error] = ["url", "status", "error"].map((name) => requests.column(name).text(row));
       const attempt = Number(requests.column("attempt").value(row));
-      const words = status ? `answered ${status}` : `no answer${error ? `: ${error}` : ""}`;
-      const again = attempt > 1 ? ` (attempt ${attempt})` : "";
+      const words = `${status ? "answered" : error ? "no answer because" : "no answer"}${attempt > 1 ? " again" : ""}`;
       return make("li", at === rows.length - 1 ? { class: "last" } : {}, content(url, "URL"),
-        make("span", { class: "step" }, ` ${words}${again}`));
+        " ", make("span", { class: "step" }, say(words, { status, error, attempt })));
     });
     return make("ol", { class: "chain" }, ...steps);
   }
@@ -47,7 +46,7 @@
 
   /** How it fared: a point a check, by moment and by what it came to; drawn when it is in the page. */
   function life(history, rows) {
-    const place = make("div", { class: "life", role: "img", "aria-label": "Its checks over time; the table below says the same" });
+    const place = make("div", { class: "life", role: "img", "aria-label": say("life") });
     const points = rows.map((row) => ({
       value: [history.column("at").value(row), LEVELS.indexOf(history.column("family").text(row))],
       itemStyle: { color: { colour: history.column("family").text(row) } },
@@ -69,7 +68,7 @@
   }
 
   function past(history, rows) {
-    const table = listing("Its checks, the last one first", history, [...rows].reverse(), ["at", "run", "family", "object"]);
+    const table = listing(say("checks caption"), history, [...rows].reverse(), ["at", "run", "family", "object"]);
     return rows.length > 1 ? [life(history, rows), table] : [table];
   }
 
@@ -77,40 +76,49 @@
     const [arks, citations, requests, failures, history] = await Promise.all(
       ["arks", "citations", "requests", "failures", "history"].map(load));
     const rows = arks.column("ark").rowsWith(ark);
-    if (!rows.length) return [make("p", {}, "This report holds nothing about this ARK.")];
+    if (!rows.length) return [make("p", {}, say("not held"))];
     const parts = [];
     const asked = requests.column("ark").rowsWith(ark);
     for (const row of rows) {
       const url = arks.column("request_url").text(row);
-      parts.push(make("h3", {}, url ? "Asked at " : "Not asked", url ? content(url, "URL") : null));
+      parts.push(make("h3", {}, say(url ? "asked at" : "not asked"), " ", url ? content(url, "URL") : null));
       parts.push(facts(arks, row, ["object", "state", "since", "object_evidence", "metadata", "metadata_evidence",
         "commitment", "permanence", "guarantor", "commitment_evidence", "final_url", "judged_at", "check", "suggestions", "remarks"]));
       const way = asked.filter((each) => requests.column("request_url").text(each) === url
         && requests.column("question").text(each) === "object");
-      if (way.length) parts.push(make("h4", {}, "The way to the object"), chain(requests, way));
+      if (way.length) parts.push(make("h4", {}, say("the way")), chain(requests, way));
     }
     const amiss = failures.column("ark").rowsWith(ark);
     if (amiss.length) {
-      parts.push(make("h3", {}, "What to do"));
+      parts.push(make("h3", {}, say("what to do")));
       const number = failures.column("number").text(amiss[0]);
       const advice = told.advice[failures.column("cause").text(amiss[0])];
-      parts.push(make("p", {}, advice ?? "", " ", make("a", { href: `#failures?number=${number}` }, "All places with this cause")));
+      parts.push(make("p", {}, advice ?? "", " ", make("a", { href: `#failures?number=${number}` }, say("all places"))));
       parts.push(facts(failures, amiss[0], ["cause", "fault", "host", "should_be", "because", "last_good_url", "last_good_at", "contact"]));
     }
     const checks = history.column("ark").rowsWith(ark);
-    if (checks.length) parts.push(make("h3", {}, `Checks so far: ${checks.length}`), ...past(history, checks));
+    if (checks.length) parts.push(make("h3", {}, say("checks", { count: checks.length })), ...past(history, checks));
     const cited = citations.column("ark").rowsWith(ark);
     if (cited.length) {
-      parts.push(make("h3", {}, `Cited in ${cited.length} ${cited.length === 1 ? "place" : "places"}`));
-      parts.push(listing("Where it is cited, as written", citations, cited,
+      parts.push(make("h3", {}, say("cited", { count: cited.length })));
+      parts.push(listing(say("cited caption"), citations, cited,
         ["document", "page", "place", "role", "as_written", "repairs", "confidence", "request_url"]));
     }
     if (asked.length) {
-      parts.push(make("h3", {}, `Requests: ${asked.length}`));
-      parts.push(listing("Every request about it", requests, asked,
+      parts.push(make("h3", {}, say("requests", { count: asked.length })));
+      parts.push(listing(say("requests caption"), requests, asked,
         ["question", "attempt", "hop", "url", "status", "location", "error", "at", "elapsed_s"]));
     }
     return parts;
+  }
+
+  /** A button that copies the address of this page, open at *ark*. */
+  function permalink(ark) {
+    const button = make("button", { type: "button" }, say("permalink"));
+    button.addEventListener("click", () => {
+      window.arkaudit.copyWith(button, `${location.href.split("#")[0]}#ark=${encodeURIComponent(ark)}`);
+    });
+    return make("p", { class: "permalink" }, button);
   }
 
   async function follow() {
@@ -121,7 +129,9 @@
     }
     let ark;
     try { ark = decodeURIComponent(found[1]); } catch { ark = found[1]; }
-    body.replaceChildren(make("h2", { id: "detail-name", tabindex: "-1" }, ark), make("p", { role: "status" }, "Looking …"));
+    ark = ark.replace(/^ark:\/*/i, "ark:");  // both forms of the label mean the same
+    body.replaceChildren(make("h2", { id: "detail-name", tabindex: "-1" }, ark), permalink(ark),
+      make("p", { role: "status" }, say("looking")));
     if (!dialog.open) dialog.showModal();
     dialog.scrollTop = 0;
     dialog.querySelector("#detail-name").focus();
@@ -142,7 +152,7 @@
   dialog.addEventListener("close", () => {
     if (location.hash.startsWith("#ark=")) history.replaceState(null, "", cameFrom || location.pathname + location.search);
   });
-  dialog.querySelector("button").addEventListener("click", () => dialog.close());
+  dialog.querySelector(".close").addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   window.arkaudit.showArk = follow;
   follow();

@@ -2,10 +2,11 @@
 "use strict";
 
 (() => {
-  const { told, load, make, content } = window.arkaudit;
+  const { told, load, make, content, say } = window.arkaudit;
   const NUMERIC = new Set(["count", "number", "share"]);
   const FEWEST = 2, MOST = 80;
   const LONG = 120;
+  const SEVERAL = "\u0000";
   const shown = new Map();
 
   function filterable(column) {
@@ -16,26 +17,38 @@
   function filterBar(table, state, changed) {
     const columns = table.columns.filter(filterable);
     if (!columns.length || table.rows < 8) return null;
-    const bar = make("div", { class: "filters", role: "group", "aria-label": `Filters of ${table.told.title}` });
+    const bar = make("div", { class: "filters", role: "group", "aria-label": say("filters", { table: table.told.title }) });
     for (const column of columns) {
       const counts = new Map();
       column.codes.forEach((code) => counts.set(code, (counts.get(code) ?? 0) + 1));
       const options = column.texts
         .map((text, code) => ({ text, count: counts.get(code) ?? 0 }))
         .sort((a, b) => b.count - a.count || (a.text < b.text ? -1 : 1));
-      const select = make("select", { name: column.name }, make("option", { value: "" }, "any"));
+      const select = make("select", { name: column.name }, make("option", { value: "" }, say("any")));
       for (const { text, count } of options) {
-        select.append(make("option", { value: text }, `${told.names[text] ?? text} (${count.toLocaleString("en")})`));
+        select.append(make("option", { value: text }, say("choice", { value: told.names[text] ?? text, number: count })));
       }
-      select.value = state.filters[column.name] ?? "";
+      choose(select, state.filters[column.name]);
       select.addEventListener("change", () => {
-        if (select.value) state.filters[column.name] = select.value;
+        if (select.value === SEVERAL) return;
+        if (select.value) state.filters[column.name] = [select.value];
         else delete state.filters[column.name];
+        choose(select, state.filters[column.name]);
         changed();
       });
       bar.append(make("label", {}, make("span", {}, column.heading), select));
     }
     return bar;
+  }
+
+  /** Make *select* show *values*, also where these are several. */
+  function choose(select, values = []) {
+    select.querySelector(`option[value="${SEVERAL}"]`)?.remove();
+    if (values.length > 1) {
+      const names = values.map((text) => told.names[text] ?? text).join(", ");
+      select.append(make("option", { value: SEVERAL }, say("any of several", { values: names })));
+    }
+    select.value = values.length > 1 ? SEVERAL : values[0] ?? "";
   }
 
   /** What DataTables takes for a cell: an element as it is; a text as HTML, in which nothing is markup any more. */
@@ -82,14 +95,14 @@
     if (location.hash.startsWith("#ark=")) return;
     const parts = new URLSearchParams();
     if (state.words) parts.set("q", state.words);
-    for (const [column, value] of Object.entries(state.filters)) parts.set(column, value);
+    for (const [column, values] of Object.entries(state.filters)) values.forEach((value) => parts.append(column, value));
     const query = parts.toString();
     if (query || location.hash.startsWith(`#${name}?`)) {
       history.replaceState(null, "", query ? `#${name}?${query}` : `#${name}`);
     }
   }
 
-  /** Make the static table of a section a living one; resolves to what commands it. */
+  /** Make the static table of this name a living one; resolves to what commands it, or to null where there is none. */
   async function show(name) {
     if (shown.has(name)) return shown.get(name);
     const promise = build(name);
@@ -98,7 +111,8 @@
   }
 
   async function build(name) {
-    const section = document.querySelector(`section[data-table="${name}"]`);
+    const section = document.querySelector(`[data-table="${name}"]`);
+    if (!section) return null;
     const place = section.querySelector(".scroll");
     const table = await load(name);
     const state = { words: "", filters: {}, found: null, key: null };
@@ -118,7 +132,12 @@
       searching: table.rows > 8,
       paging: table.rows > 10,
       info: table.rows > 10,
-      language: { search: "Search", searchPlaceholder: "words", zeroRecords: "No row fits.", emptyTable: "No rows." },
+      language: {
+        search: say("search"), searchPlaceholder: say("search hint"), zeroRecords: say("no row fits"),
+        emptyTable: say("no rows"), info: say("rows shown"), infoEmpty: say("no row fits"),
+        infoFiltered: say("rows filtered"), lengthMenu: say("rows a page"),
+      },
+      infoCallback: (settings, start, end, most, total, words) => countedArks(table, state, words),
       layout: { topStart: "info", topEnd: "search", bottomStart: "pageLength", bottomEnd: "paging" },
       headerCallback: (head) => {
         const visible = table.columns.filter((column) => table.rows === 0 || !column.isEmpty);
@@ -136,40 +155,48 @@
     const commands = {
       table, state, living,
       search(words, filters) {
-        state.filters = { ...filters };
-        section.querySelectorAll(".filters select").forEach((select) => { select.value = filters[select.name] ?? ""; });
+        state.filters = Object.fromEntries(Object.entries(filters).map(([column, values]) => [column, [values].flat()]));
+        section.querySelectorAll(".filters select").forEach((select) => choose(select, state.filters[select.name]));
         living.search(words).draw();
       },
     };
     const bar = filterBar(table, state, () => living.draw());
     if (bar) section.querySelector(".dt-container").before(bar);
-    living.on("draw", () => remember(name, state));
+    const whole = make("button", { type: "button", class: "whole" }, say("whole table", { number: table.rows }));
+    whole.addEventListener("click", () => {
+      commands.search("", {});
+      section.querySelector("summary").focus();
+    });
+    const tellWhole = () => { whole.hidden = !state.words && !Object.keys(state.filters).length; };
+    section.querySelector(".dt-container").before(whole);
+    tellWhole();
+    living.on("draw", () => { remember(name, state); tellWhole(); });
     section.classList.add("living");
+    hint(frame);
     requestIdleCallback(() => table.columns.forEach((column) => column.codes && column.lowered));
     return commands;
   }
 
-  /** `#arks?q=louvre&object=broken` leads to a table that is searched and filtered so. */
-  async function follow() {
-    const found = /^#([a-z_]+)\?(.*)$/.exec(location.hash);
-    if (!found || !told.tables[found[1]]) return;
-    const parts = Object.fromEntries(new URLSearchParams(found[2]));
-    const { q = "", ...filters } = parts;
-    const commands = await show(found[1]);
-    commands.search(q, filters);
-    document.getElementById(found[1]).scrollIntoView();
+  /** Of a table in which an ARK has a row for each of its URLs, how many ARKs the rows are about. */
+  function countedArks(table, state, words) {
+    const arks = table.column("ark");
+    if (!arks || !state.found?.length) return words;
+    const number = arks.different(state.found);
+    return number === state.found.length ? words : say("rows of arks", { rows: words, count: number, number });
   }
 
-  const seen = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      if (entry.isIntersecting) {
-        seen.unobserve(entry.target);
-        show(entry.target.dataset.table);
-      }
-    }
-  }, { rootMargin: "600px" });
-  document.querySelectorAll("section[data-table]").forEach((section) => seen.observe(section));
-  window.addEventListener("hashchange", follow);
+  /** Say of a frame that there is more beside what it shows, for as long as that is so. */
+  function hint(frame) {
+    const words = make("p", { class: "sideways", "aria-hidden": "true" }, say("more columns"));
+    frame.before(words);
+    const tell = () => { words.hidden = frame.scrollLeft + frame.clientWidth >= frame.scrollWidth - 1; };
+    new ResizeObserver(tell).observe(frame);
+    frame.addEventListener("scroll", tell, { passive: true });
+    tell();
+  }
+
+  document.addEventListener("toggle", ({ target }) => {
+    if (target.open && target.dataset.table) show(target.dataset.table);
+  }, true);
   window.arkaudit.show = show;
-  follow();
 })();

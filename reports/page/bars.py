@@ -1,0 +1,205 @@
+"""Charts of bars: ARKs by organization, and how they give the three services."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import shorten
+from typing import Any, Final
+
+import pandas as pd
+
+from crawler.observations import FAMILY_OF, Family, ObjectOutcome
+from reports.ark_statuses import FAMILY_COLUMNS
+from reports.display import counted, escaped
+from reports.page.chart import FRAME, LEGEND, LEGEND_HEIGHT, ROW_HEIGHT, Chart, colour
+from reports.wording import FAMILY_NAMES
+
+_MOST_NAANS: Final = 14
+#: A name longer than this is cut at the end of a word; the table has it whole.
+_LONGEST_NAME: Final = 90
+
+
+# -- ARKs by NAAN
+
+
+def by_naan(naans: pd.DataFrame) -> Chart:
+    """ARKs by NAAN and family: one bar a NAAN, the greatest on top, the small ones together."""
+    bars = _bars(naans)
+    totals = bars.sum(axis="columns")
+    return Chart(
+        "arks-by-naan",
+        "ARKs by organization",
+        _naan_sentence(naans),
+        _height(len(bars), has_legend=True),
+        {
+            **FRAME,
+            "legend": {**LEGEND, "data": list(FAMILY_NAMES.values())},
+            "xAxis": {"type": "value", "show": False, "max": max(1, int(totals.max()))},
+            "yAxis": _names(list(bars.index)),
+            "series": [
+                *(
+                    _stack(FAMILY_NAMES[family], family.value, bars[column], int(totals.max()))
+                    for family, column in FAMILY_COLUMNS.items()
+                ),
+                _totals(totals),
+            ],
+        },
+        leads_to="naan",
+        widest_number=f"{int(totals.max()):,}",
+    )
+
+
+def _height(bars: int, *, has_legend: bool = False) -> int:
+    """The height of a chart of so many bars whose names need one line each; where they need more, it grows."""
+    return (LEGEND_HEIGHT if has_legend else 0) + 16 + ROW_HEIGHT * bars
+
+
+def _bars(naans: pd.DataFrame) -> pd.DataFrame:
+    """One row a bar, labelled: the greatest NAANs, and the others as one, unless that would dwarf them."""
+    columns = list(FAMILY_COLUMNS.values())
+    rows = naans[columns].astype("int64").set_axis(_labels(naans), axis="index")
+    if len(rows) <= _MOST_NAANS:
+        return rows
+    kept, rest = rows.iloc[: _MOST_NAANS - 1], rows.iloc[_MOST_NAANS - 1 :]
+    if rest.sum().sum() > 2 * kept.iloc[0].sum():  # beside such a bar the others would be too short to read
+        return kept
+    return pd.concat([kept, pd.DataFrame([rest.sum()], index=[counted(len(rest), "other NAAN")])])
+
+
+def _labels(naans: pd.DataFrame) -> list[str]:
+    names = zip(naans["naan"], naans["organization"].fillna(""), strict=True)
+    return [f"{_shortened(escaped(organization))} {escaped(naan)}".strip() for naan, organization in names]
+
+
+def _shortened(name: str) -> str:
+    """A name that is not too long, cut between words where it has any.
+
+    >>> _shortened("x" * 200) == "x" * 89 + "…", _shortened("Centre " * 20).endswith("Centre …"), _shortened("")
+    (True, True, '')
+    """
+    if len(name) <= _LONGEST_NAME:
+        return name
+    cut = shorten(name, _LONGEST_NAME, placeholder=" …")
+    return cut if len(cut) > 2 else f"{name[: _LONGEST_NAME - 1]}…"
+
+
+def _names(names: Sequence[str]) -> dict[str, Any]:
+    return {
+        "type": "category",
+        "data": list(names),
+        "inverse": True,
+        "axisLine": {"show": False},
+        "axisTick": {"show": False},
+        "axisLabel": {"color": colour("ink"), "interval": 0},
+    }
+
+
+def _stack(name: str, tone: str, values: pd.Series, longest: int) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "name": name,
+        "stack": "all",
+        "barWidth": 15,
+        "data": [
+            {"value": value, "label": {"show": _has_room(value, longest), "formatter": f"{value:,}"}}
+            for value in map(int, values)
+        ],
+        "itemStyle": {"color": colour(tone)},
+        "label": {"color": colour(f"{tone}-on"), "position": "inside"},
+        "emphasis": {"disabled": True},
+    }
+
+
+def _has_room(value: int, longest: int) -> bool:
+    """Return whether a number can be read inside its part of a bar."""
+    return value > (0.04 + 0.02 * len(f"{value:,}")) * longest
+
+
+def _totals(totals: pd.Series) -> dict[str, Any]:
+    """The sum of each bar, written behind it: a bar of no length of its own."""
+    return {
+        "type": "bar",
+        "name": "in all",
+        "stack": "all",
+        "data": [{"value": 0, "label": {"show": True, "formatter": f"{total:,}"}} for total in map(int, totals)],
+        "label": {"position": "right", "color": colour("ink"), "fontWeight": "bold"},
+        "tooltip": {"show": False},
+        "legendHoverLink": False,
+        "silent": True,
+    }
+
+
+def _naan_sentence(naans: pd.DataFrame) -> str:
+    counts = ", ".join(
+        f"{int(naans[column].sum()):,} {FAMILY_NAMES[family]}" for family, column in FAMILY_COLUMNS.items()
+    )
+    arks, largest = int(naans["arks"].sum()), naans.iloc[0]
+    undrawn = arks - int(_bars(naans).sum().sum())
+    return (
+        f"Stacked bars of {counted(arks, 'ARK')} under {counted(len(naans), 'NAAN')}: {counts}. "
+        f"The NAAN with most ARKs is {escaped(largest['naan'])}, with {largest['arks']:,}."
+        + (f" The smaller NAANs, with {counted(undrawn, 'ARK')} together, are not drawn." if undrawn else "")
+    )
+
+
+# -- the three services
+
+
+def by_service(services: pd.DataFrame) -> tuple[Chart, ...]:
+    """Return for each service how many ARKs give it, and what the others answered: small multiples, of one scale."""
+    most = max(1, int(services["arks"].max()))
+    return tuple(_service(str(name), rows, most) for name, rows in services.groupby("service", sort=False))
+
+
+_SERVICE_TITLES: Final[Mapping[str, str]] = {
+    "object": "The object: what ARKs lead to",
+    "metadata": "The description: what ?info gives",
+    "commitment": "The commitment: what is promised",
+}
+
+
+def _service(service: str, rows: pd.DataFrame, most: int) -> Chart:
+    given, asked = int(rows.loc[rows["given"], "arks"].sum()), int(rows["arks"].sum())
+    bars = list(zip(rows["outcome"], map(int, rows["arks"]), rows["given"], strict=True))
+    answers = "; ".join(f"{outcome} {arks:,}" for outcome, arks, _ in bars)
+    return Chart(
+        f"service-{service}",
+        _SERVICE_TITLES[service],
+        f"{given:,} of {counted(asked, 'ARK')} {_GIVE[given == 1]}. Bars of the answers: {answers}.",
+        _height(len(bars)),
+        {
+            **FRAME,
+            "grid": {**FRAME["grid"], "top": 4},
+            "xAxis": {"type": "value", "show": False, "max": most},
+            "yAxis": _names([str(outcome) for outcome, *_ in bars]),
+            "series": [
+                {
+                    "type": "bar",
+                    "name": "ARKs",
+                    "barWidth": 15,
+                    "data": [
+                        {
+                            "value": arks,
+                            "itemStyle": {"color": colour(_family(service, str(outcome), given=is_given).value)},
+                            "label": {"formatter": f"{arks:,}"},
+                        }
+                        for outcome, arks, is_given in bars
+                    ],
+                    "label": {"show": True, "position": "right", "color": colour("ink")},
+                    "emphasis": {"disabled": True},
+                }
+            ],
+        },
+        widest_number=f"{most:,}",
+    )
+
+
+#: For many, and for one.
+_GIVE: Final = ("give this service", "gives this service")
+
+
+def _family(service: str, outcome: str, *, given: bool) -> Family:
+    """The colour of an answer: an object outcome by its family, any other by whether the service is given."""
+    if service == "object":
+        return FAMILY_OF[ObjectOutcome(outcome)]
+    return Family.WORKS if given else Family.NOT_JUDGED

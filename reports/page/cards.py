@@ -1,0 +1,221 @@
+"""The cards of what to act on: a cause of failures, who can repair it, what to do, and what to send."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+import pandas as pd
+
+from crawler.observations import Family, ObjectOutcome
+from reports.definitions import ARK, TEXT, URL
+from reports.display import counted, escaped, link
+from reports.formats.markdown_report import code
+from reports.frames import Frames
+from reports.page.shown_tables import Cell, cell_of, records_of
+from reports.remediation.causes import Cause, Fault
+from reports.remediation.letters import Letter, Seen, letter
+from reports.wording import CAUSE_NAMES, FAULT_NAMES
+
+#: ARKs that a command names one by one; more are named by what they have in common.
+MOST_IN_COMMAND: Final = 12
+#: Rows of the failures of a cause that its letter and its command are made of.
+_MOST_ROWS: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ActionCard:
+    """A cause of failures that somebody should look at, in words."""
+
+    number: int
+    key: str
+    """What it is in every report about this store."""
+    name: str
+    cause: str
+    tone: str
+    counts: str
+    advice: str
+    shows: str
+    """What the link to its places says."""
+    facts: tuple[tuple[str, Cell], ...]
+    evidence: tuple[tuple[str, Cell], ...]
+    """What else is known, folded."""
+    letter: Letter
+    mail: str | None
+    """A ``mailto:`` address, where the registry has one."""
+    command: str
+    """What makes it a known problem."""
+    item: str
+    """Its line in a check-list, as Markdown."""
+
+
+def action_cards(frames: Frames, tables: Mapping[str, pd.DataFrame], most: int) -> list[ActionCard]:
+    """The first cards of a report, in the order of the causes."""
+    causes = tables["causes"].head(most)
+    failures = tables["failures"]
+    rows = failures[failures["number"].isin(causes["number"])]
+    places = dict(rows["number"].value_counts())
+    kept = rows.groupby("number").head(_MOST_ROWS)
+    days = _days(tables["arks"], kept)
+    by_number = {number: list(records_of(each)) for number, each in kept.groupby("number")}
+    addresses = _addresses(frames)
+    return [
+        _card(row, by_number.get(row["number"], []), int(places.get(row["number"], 0)), days, addresses, frames.store)
+        for row in records_of(causes)
+    ]
+
+
+def _days(arks: pd.DataFrame, failures: pd.DataFrame) -> Mapping[tuple[str, str], date]:
+    """The day on which each ARK that fails was judged at its URL."""
+    judged = arks[arks["ark"].isin(failures["ark"])]
+    return {(row["ark"], row["request_url"]): row["judged_at"].date() for row in records_of(judged) if row["judged_at"]}
+
+
+def _addresses(frames: Frames) -> Mapping[str, tuple[str, str]]:
+    """Whom the registry names for each NAAN, and the address that it gives."""
+    known = frames.registered[frames.registered["shoulder"].eq("") & frames.registered["organization"].notna()]
+    return {row["naan"]: (row["organization"], row["contact"] or "") for row in records_of(known)}
+
+
+def _card(
+    row: Mapping[str, Any],
+    failures: Sequence[Mapping[str, Any]],
+    places: int,
+    days: Mapping[tuple[str, str], date],
+    addresses: Mapping[str, tuple[str, str]],
+    store: str,
+) -> ActionCard:
+    cause, fault = Cause(row["cause"]), Fault(row["fault"])
+    named = [addresses[naan] for naan in (row["naans"] or "").split(", ") if naan in addresses]
+    counts = (
+        f"{counted(row['citations'], 'citation')} of {counted(row['arks'], 'ARK')} "
+        f"in {counted(row['documents'], 'document')}"
+    )
+    responsible = _responsible(row, fault)
+    facts = [
+        ("Responsible", responsible),
+        *(("Assigned by", _contact(*each)) for each in named[:3]),
+        ("Looked after by", cell_of(row["assignees"], TEXT)),
+        ("Should be", cell_of(row["should_be"], URL)),
+        ("Because", cell_of(row["because"], TEXT)),
+    ]
+    evidence = [
+        ("Cause", Cell(row["cause"], TEXT)),
+        ("Addresses", cell_of(row["pattern"], TEXT)),
+        ("For example", cell_of(row["example_ark"], ARK)),
+        ("Cited in", cell_of(row["example_document"], URL)),
+        ("Evidence", Cell(escaped(row["evidence"] or ""), URL)),
+    ]
+    told = letter(cause, fault, row["host"] or "", _seen(failures, days), row["arks"])
+    mailbox = next((found for _, address in named if (found := _mailbox(address))), None)
+    return ActionCard(
+        number=row["number"],
+        key=escaped("|".join([row["cause"], row["fault"], row["host"] or "", row["pattern"] or ""])),
+        name=CAUSE_NAMES[cause],
+        cause=row["cause"],
+        tone=Family.UNREACHABLE.value if fault is Fault.NOBODY else Family.FAILS.value,
+        counts=counts,
+        advice=row["advice"],
+        shows=_shows(row["citations"], places),
+        facts=tuple((name, cell) for name, cell in facts if cell.text),
+        evidence=tuple((name, cell) for name, cell in evidence if cell.text),
+        letter=told,
+        mail=f"mailto:{mailbox}?subject={quote(told.subject)}" if mailbox else None,
+        command=triage_command(row, [each["ark"] for each in failures], store),
+        item=f"- [ ] **{CAUSE_NAMES[cause]}** ({code(responsible.text)}): {counts}. {row['advice']}",
+    )
+
+
+def _shows(citations: int, places: int) -> str:
+    """Return what a link to so many rows says.
+
+    >>> _shows(1, 1), _shows(9, 13), _shows(0, 2)
+    ('Show 1 citation', 'Show 9 citations, in 13 places', 'Show 2 places')
+    """
+    if not citations:
+        return f"Show {counted(places, 'place')}"
+    where = f", in {places:,} places" if places > citations else ""
+    return f"Show {counted(citations, 'citation')}{where}"
+
+
+def _responsible(row: Mapping[str, Any], fault: Fault) -> Cell:
+    """With whom a repair begins: whoever edits a document, or a host, with the way there."""
+    if fault is Fault.CITATION:
+        return Cell("whoever edits the citing documents", TEXT)
+    host = row["host"] or ""
+    url = next((text for text in (row["pattern"], row["example_url"]) if text and _netloc(text) == host), None)
+    home = f"{urlsplit(url).scheme}://{host}/" if url and host else None
+    return Cell(f"{FAULT_NAMES[fault]}: {escaped(host) or 'no host'}", URL, href=link(home) if home else None)
+
+
+def _netloc(url: str) -> str:
+    try:
+        return urlsplit(url).netloc.lower()
+    except ValueError:
+        return ""
+
+
+_MAILBOX: Final = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
+
+
+def _mailbox(address: str) -> str | None:
+    """*address* if it is one for mail, and nothing else.
+
+    >>> _mailbox("arks@example.org"), _mailbox("arks@example.org?bcc=x@y.z"), _mailbox("https://example.org/")
+    ('arks@example.org', None, None)
+    """
+    return address if _MAILBOX.fullmatch(address) else None
+
+
+def _contact(organization: str, address: str) -> Cell:
+    """An organization with the address that the registry gives: a link, where one can be made of it."""
+    if not address:
+        return Cell(escaped(organization), TEXT)
+    mailbox = _mailbox(address)
+    return Cell(f"{escaped(organization)} ({escaped(address)})", URL, f"mailto:{mailbox}" if mailbox else link(address))
+
+
+def _seen(failures: Sequence[Mapping[str, Any]], days: Mapping[tuple[str, str], date]) -> list[Seen]:
+    """The ARKs that fail, each with the documents that cite it."""
+    together: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in failures:
+        together.setdefault((row["ark"], row["request_url"]), []).append(row)
+    return [
+        Seen(
+            ark=ark,
+            url=url,
+            outcome=ObjectOutcome(rows[0]["object"]),
+            day=days.get((ark, url)),
+            documents=tuple(dict.fromkeys(row["document"] for row in rows if row["document"])),
+            should_be=rows[0]["should_be"] or "",
+        )
+        for (ark, url), rows in together.items()
+    ]
+
+
+def triage_command(row: Mapping[str, Any], arks: Sequence[str], store: str) -> str:
+    """The command by which a cause becomes a known problem; nothing of the web can be more in it than a word.
+
+    >>> triage_command({"arks": 2, "host": "a.example"}, ["ark:12148/x", "ark:12148/y'z"], "audit.db")
+    'arkaudit triage acknowledge ark:12148/x \\'ark:12148/y\\'"\\'"\\'z\\' --reason "…" --store audit.db'
+    """
+    named = list(dict.fromkeys(arks))
+    if row["arks"] <= MOST_IN_COMMAND and all(map(str.isprintable, named)):
+        meant = [*named]
+    else:
+        meant = ["--host", escaped(row["host"] or "")]
+    words = " ".join(shlex.quote(word) for word in meant)
+    return f'arkaudit triage acknowledge {words} --reason "…" --store {shlex.quote(escaped(store or "audit.db"))}'
+
+
+def check_list(title: str, cards: Sequence[ActionCard]) -> Iterator[str]:
+    """The lines of a check-list in Markdown; what came from the web stands in code spans."""
+    yield f"# To act on: {code(escaped(title))}"
+    yield ""
+    for card in cards:
+        yield card.item

@@ -1,0 +1,225 @@
+"""Charts over time: the share of ARKs alive run by run, and survival by NAAN and by resolver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pandas as pd
+
+from reports.display import counted, escaped
+from reports.page.chart import FRAME, LEGEND, Chart, Numbers, colour
+
+
+def alive_of(runs: pd.DataFrame) -> Chart | None:
+    """The share of ARKs that work, and that are not confirmed broken, after each run; None before the second run."""
+    known = runs[runs["share_working"].notna()]
+    if len(known) < 2:
+        return None
+    moments = [f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in known["started_at"]]
+    lines = [
+        ("work", "line-1", known["share_working"], "solid"),
+        ("not confirmed broken", "line-3", known["share_not_broken"], "dashed"),
+    ]
+    first, last, foot = known.iloc[0], known.iloc[-1], _foot(known["share_working"])
+    return Chart(
+        "share-alive",
+        "Share alive by run",
+        f"Lines over {counted(len(known), 'run')}: the share of ARKs at a URL that work went from "
+        f"{_share(first, 'working')} after run {first['run_id']} to {_share(last, 'working')} after "
+        f"run {last['run_id']}; "
+        f"{_share(last, 'working', 'failing')} are not confirmed broken.{_foot_sentence(foot)}",
+        300,
+        {
+            **_lines_frame([name for name, *_ in lines], foot),
+            "useUTC": True,
+            "xAxis": _time_axis(first["started_at"], last["started_at"]),
+            "series": [
+                _line(name, tone, list(zip(moments, map(_rounded, values), strict=True)), dash)
+                for name, tone, values, dash in lines
+            ],
+        },
+        numbers=Numbers(
+            f"The last {_MOST_RUNS} runs in numbers" if len(known) > _MOST_RUNS else "The runs in numbers",
+            ("run", "began", "work", "fail, not yet confirmed", "confirmed broken", "share that works", "remark"),
+            tuple(_run_row(run) for _, run in known.tail(_MOST_RUNS).iterrows()),
+        ),
+    )
+
+
+def _time_axis(first: pd.Timestamp, last: pd.Timestamp) -> dict[str, Any]:
+    """An axis of days; of minutes, where all that is drawn lies within a few days."""
+    is_long = last - first >= pd.Timedelta(days=_FEW_DAYS)
+    label, apart = ("{yyyy}-{MM}-{dd}", "1D") if is_long else ("{MM}-{dd} {HH}:{mm}", "1min")
+    return {
+        "type": "time",
+        **_AXIS,
+        "minInterval": int(pd.Timedelta(apart).total_seconds() * 1000),
+        "axisLabel": {**_AXIS["axisLabel"], "formatter": label},
+    }
+
+
+_FEW_DAYS: Final = 3
+
+
+def _share(run: pd.Series, *parts: str) -> str:
+    """A share of what was proved by a run, with what it is a share of."""
+    of = sum(int(run[name]) for name in ("working", "failing", "confirmed_broken"))
+    part = sum(int(run[name]) for name in parts)
+    return f"{_percent(part / of)} ({part:,} of {of:,})"
+
+
+def _run_row(run: pd.Series) -> tuple[str, ...]:
+    counts = (f"{run[name]:,}" for name in ("working", "failing", "confirmed_broken"))
+    remark = "suspect: most hosts failed" if run["suspect"] else ""
+    return str(run["run_id"]), f"{run['started_at']:%Y-%m-%d}", *counts, _percent(run["share_working"]), remark
+
+
+def survival_of(survival: pd.DataFrame, grouping: str) -> Chart | None:
+    """The survival curves of the greatest NAANs or resolvers, and of all; None where nothing was watched for a day.
+
+    Beside it the numbers at risk: a curve says less and less, the fewer are still watched.
+    """
+    curves = _curves(survival, grouping)
+    longest = max((int(rows["days"].max()) for rows in curves.values()), default=0)
+    if longest < 1:
+        return None
+    title = {"naan": "Survival by NAAN", "resolver": "Survival by resolver"}[grouping]
+    days = sorted({round(longest * part / _TICKS) for part in range(_TICKS + 1)})
+    foot = _foot(pd.concat([rows["survival"] for rows in curves.values()]))
+    tones = ["ink", *(f"line-{number}" for number in range(1, _MOST_CURVES + 1))]
+    return Chart(
+        f"survival-{grouping}",
+        title,
+        _survival_sentence(curves, longest) + _foot_sentence(foot),
+        320,
+        {
+            **_lines_frame(list(curves), foot),
+            "xAxis": {
+                "type": "value",
+                "min": 0,
+                "max": longest,
+                "name": "days since it was first seen to work",
+                "nameLocation": "middle",
+                "nameGap": 28,
+                "nameTextStyle": {"color": colour("soft")},
+                **_AXIS,
+            },
+            "series": [
+                {**_line(name, tone, [[0, 1.0], *_points(rows)], dash), "step": "end"}
+                for (name, rows), tone, dash in zip(curves.items(), tones, _DASHES, strict=False)
+            ],
+        },
+        numbers=Numbers(
+            "At risk, and estimated share alive",
+            ("", *(f"{counted(day, 'day')}" for day in days), "share alive (95 %)"),
+            tuple((name, *(f"{_at_risk(rows, day):,}" for day in days), _end(rows)) for name, rows in curves.items()),
+            is_open=True,
+        ),
+    )
+
+
+#: Curves of one chart besides that of all; parts of its axis that numbers at risk are printed for.
+_MOST_CURVES: Final = 5
+_TICKS: Final = 3
+_MOST_RUNS: Final = 24
+_DASHES: Final = ("solid", "solid", "dashed", "dotted", "solid", "dashed")
+_AXIS: Final[Mapping[str, Any]] = {
+    "axisLabel": {"color": colour("ink"), "hideOverlap": True, "fontSize": 12},
+    "axisLine": {"lineStyle": {"color": colour("soft")}},
+    "splitLine": {"show": False},
+}
+
+
+def _curves(survival: pd.DataFrame, grouping: str) -> dict[str, pd.DataFrame]:
+    """The rows of all, and of the groups with most subjects, by the name that a reader knows them by."""
+    chosen = survival[survival["grouping"].isin(["all", grouping])]
+    groups = {(str(kind), str(name)): rows for (kind, name), rows in chosen.groupby(["grouping", "group"])}
+    sizes = {key: -int(rows["at_risk"].max()) for key, rows in groups.items() if key[0] == grouping}
+    greatest = sorted(sizes, key=lambda key: (sizes[key], key))[:_MOST_CURVES]
+    whole = [key for key in groups if key[0] == "all"]
+    return {"all" if key[0] == "all" else escaped(key[1]): groups[key] for key in (*whole, *greatest)}
+
+
+def _points(rows: pd.DataFrame) -> list[list[float]]:
+    return [[int(day), _rounded(share)] for day, share in zip(rows["days"], rows["survival"], strict=True)]
+
+
+def _at_risk(rows: pd.DataFrame, day: int) -> int:
+    """Return how many were alive and still watched on a day."""
+    later = rows[rows["days"] >= day]
+    return 0 if later.empty else int(later["at_risk"].iloc[0])
+
+
+def _end(rows: pd.DataFrame) -> str:
+    last = rows.iloc[-1]
+    if pd.isna(last["low"]) or pd.isna(last["high"]):
+        return _percent(last["survival"])
+    return f"{_percent(last['survival'])} ({100 * last['low']:.1f} to {100 * last['high']:.1f})"
+
+
+def _survival_sentence(curves: Mapping[str, pd.DataFrame], longest: int) -> str:
+    parts = "; ".join(f"{name} {_percent(rows['survival'].iloc[-1])}" for name, rows in curves.items())
+    return (
+        f"Falling steps: the estimated share (Kaplan-Meier) of {_watched(curves)} still alive so many days after each "
+        f"was first seen to work, over {counted(longest, 'day')}. At the end: {parts}."
+    )
+
+
+def _watched(curves: Mapping[str, pd.DataFrame]) -> str:
+    most = max(int(rows["at_risk"].max()) for rows in curves.values())
+    return f"{counted(most, 'watched ARK')} at a URL"
+
+
+def _foot(shares: pd.Series) -> float:
+    """Return where an axis of shares begins: at 0, unless all of them lie so high that nothing could be distinguished.
+
+    >>> _foot(pd.Series([1.0, 0.993])), _foot(pd.Series([0.98, 0.72])), _foot(pd.Series([0.4]))
+    (0.95, 0.7, 0.0)
+    """
+    lowest = float(shares.min())
+    return 0.0 if lowest < 0.5 else min(0.95, int(lowest * 20) / 20)
+
+
+def _foot_sentence(foot: float) -> str:
+    return f" The axis begins at {100 * foot:.0f} %." if foot else ""
+
+
+def _lines_frame(names: Sequence[str], foot: float) -> dict[str, Any]:
+    return {
+        **FRAME,
+        "grid": {"left": 4, "right": 24, "top": 40, "bottom": 28, "containLabel": True},
+        "tooltip": {"trigger": "axis", "renderMode": "richText", "confine": True},
+        "legend": {**LEGEND, "data": list(names)},
+        "yAxis": {
+            "type": "value",
+            "min": foot,
+            "max": 1,
+            "interval": round((1 - foot) / 5, 4),
+            **_AXIS,
+            "splitLine": {"lineStyle": {"color": colour("line")}},
+            "percent": True,
+        },
+    }
+
+
+def _line(name: str, tone: str, points: Sequence[Any], dash: str) -> dict[str, Any]:
+    return {
+        "type": "line",
+        "name": name,
+        "data": [list(point) for point in points],
+        "symbol": "circle",
+        "symbolSize": 4,
+        "showSymbol": len(points) <= _MOST_RUNS,
+        "lineStyle": {"color": colour(tone), "width": 2, "type": dash},
+        "itemStyle": {"color": colour(tone)},
+        "emphasis": {"disabled": True},
+    }
+
+
+def _percent(share: Any) -> str:
+    return "unknown" if pd.isna(share) else f"{100 * float(share):.1f} %"
+
+
+def _rounded(share: Any) -> float:
+    return round(float(share), 4)

@@ -1,0 +1,115 @@
+"""Tables and cells as the page shows them: what is a link, what a badge, and which rows stand in the page as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pandas as pd
+
+from crawler.history.ark_status import ArkState, EventKind
+from crawler.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome
+from reports.definitions import Column, TableDefinition, rows_of
+from reports.display import ColumnType, link, shown
+from reports.page.payload import most_embedded, packed
+from reports.page.topics import ON_PAPER, columns_of
+from reports.remediation.causes import FAULT_OF, Fault
+from reports.wording import FAMILY_NAMES
+
+#: Rows of a table that stand in the page as HTML, for readers without scripts and for paper; the data has them all.
+MOST_ROWS: Final = 60
+MOST_LISTED: Final = 15
+#: Characters of a text that stands in a table as it is; `tables.js` has the same.
+LONGEST: Final = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a table as the page shows it."""
+
+    text: str
+    kind: ColumnType
+    href: str | None = None
+    tone: str | None = None
+    """The family that a badge has its colour from; none for no badge."""
+
+    @property
+    def is_long(self) -> bool:
+        """True if it would make its row tall: then only its beginning shows."""
+        return self.kind is ColumnType.TEXT and len(self.text) > LONGEST
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    """A table as the page shows it: its first rows."""
+
+    definition: TableDefinition
+    columns: tuple[Column, ...]
+    """Those in which there is anything, in the order of the page."""
+    rows: tuple[tuple[Cell, ...], ...]
+    row_count: int
+    held: int
+    """How many of its rows the page holds."""
+    data: str
+    nothing: str = ""
+    """What is said in its place, where it has nothing to tell."""
+
+    @property
+    def is_on_paper(self) -> bool:
+        """True if it is printed."""
+        return self.definition.name in ON_PAPER
+
+
+def shown_table(definition: TableDefinition, table: pd.DataFrame, nothing: str = "") -> ShownTable:
+    """A table for the page: its first rows as cells, and all that the page holds of it, packed."""
+    ordered = columns_of(definition)
+    columns = tuple(column for column in ordered if table[column.name].notna().any())
+    most = MOST_LISTED if definition.is_listing else MOST_ROWS
+    first = table.head(most)[[column.name for column in columns]]
+    rows = tuple(
+        tuple(cell_of(value, column.type) for value, column in zip(row, columns, strict=True)) for row in rows_of(first)
+    )
+    held = table.head(most_embedded(definition.name))
+    return ShownTable(definition, columns, rows, len(table), len(held), packed(held, ordered), nothing)
+
+
+def cell_of(value: Any, kind: ColumnType) -> Cell:
+    """A value as a cell: a web address is a link, a word of a vocabulary a badge."""
+    text = shown(value, kind)
+    if kind is ColumnType.URL:
+        return Cell(text, kind, href=link(value or ""))
+    if kind is ColumnType.TOKEN:
+        return Cell(NAMES.get(text, text), kind, tone=TONES.get(text))
+    return Cell(text, kind)
+
+
+def records_of(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """The rows of a table by the names of its columns, as plain values, None for what is missing."""
+    return (dict(zip(rows.columns, row, strict=True)) for row in rows_of(rows))
+
+
+def _tones() -> Mapping[str, str]:
+    """Every token that is shown as a badge, with the family whose colour it gets."""
+    given = {*DESCRIBED, CommitmentOutcome.STATED}
+    others = (*MetadataOutcome, *CommitmentOutcome)
+    states = {
+        ArkState.HEALTHY: Family.WORKS,
+        ArkState.FAILING: Family.UNREACHABLE,
+        ArkState.FLAPPING: Family.UNREACHABLE,
+        ArkState.CONFIRMED_BROKEN: Family.FAILS,
+    }
+    events = {EventKind.BROKE: Family.FAILS, EventKind.RECOVERED: Family.WORKS}
+    causes = {Fault.NOBODY: Family.UNREACHABLE}
+    return {
+        **{str(event): events.get(event, Family.NOT_JUDGED).value for event in EventKind},
+        **{str(cause): causes.get(fault, Family.FAILS).value for cause, fault in FAULT_OF.items()},
+        **{str(state): states.get(state, Family.NOT_JUDGED).value for state in ArkState},
+        **{str(outcome): (Family.WORKS if outcome in given else Family.NOT_JUDGED).value for outcome in others},
+        **{str(outcome): family.value for outcome, family in FAMILY_OF.items()},
+        **{str(family): family.value for family in Family},
+    }
+
+
+TONES: Final = _tones()
+NAMES: Final = {str(family): name for family, name in FAMILY_NAMES.items()}

@@ -1,0 +1,86 @@
+// Where links lead: a table is opened, brought to life and filtered before the page goes there; and where one is.
+"use strict";
+
+(() => {
+  const { told, show } = window.arkaudit;
+  const bar = document.querySelector("body > nav");
+  const links = [...bar.querySelectorAll("a")];
+  const parts = links.map((link) => document.getElementById(link.hash.slice(1)));
+  /** So far below the top is a part of which one says that it is being read; in CSS pixels. */
+  const READ = 120;
+
+  /** `#arks?q=louvre&object=broken` leads to a table that is searched and filtered so, `#arks` to all of it. */
+  async function arrive() {
+    const found = /^#([a-z][\w-]*)(?:\?(.*))?$/.exec(location.hash);
+    const place = found && document.getElementById(found[1]);
+    if (!place) return;
+    const fold = place.closest("details");
+    if (fold) fold.open = true;
+    if (told.tables[found[1]]) {
+      const table = await show(found[1]);
+      if (table && found[2] !== undefined) table.search(...asked(found[2]));
+    }
+    place.scrollIntoView();
+    const stop = fold?.querySelector("summary") ?? place;
+    if (stop === place) place.setAttribute("tabindex", "-1");
+    stop.focus({ preventScroll: true });
+  }
+
+  let arrived = Promise.resolve();
+  const follow = () => { arrived = arrive(); };
+
+  function asked(query) {
+    const filters = {};
+    let words = "";
+    for (const [name, value] of new URLSearchParams(query)) {
+      if (name === "q") words = value;
+      else (filters[name] ??= []).push(value);
+    }
+    return [words, filters];
+  }
+
+  /** Mark the link to the part that is being read, and keep it in view. */
+  function mark() {
+    let current = -1;
+    parts.forEach((part, at) => { if (part.getBoundingClientRect().top <= READ) current = at; });
+    links.forEach((link, at) => {
+      if (at !== current) link.removeAttribute("aria-current");
+      else if (!link.hasAttribute("aria-current")) {
+        link.setAttribute("aria-current", "true");
+        const room = bar.clientWidth;
+        const middle = link.offsetLeft + link.offsetWidth / 2;
+        bar.scrollTo({ left: middle - room / 2 });
+      }
+    });
+  }
+
+  let isDue = false;
+  window.addEventListener("scroll", () => {
+    if (isDue) return;
+    isDue = true;
+    requestAnimationFrame(() => { isDue = false; mark(); });
+  }, { passive: true });
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.('a[href^="#"]');
+    if (link && link.hash === location.hash) follow();  // the address stays, so that nothing else would tell
+  });
+  window.addEventListener("hashchange", follow);
+
+  const opened = [];
+  window.addEventListener("beforeprint", () => {
+    for (const fold of document.querySelectorAll("details[data-paper]:not([open])")) {
+      fold.open = true;
+      opened.push(fold);
+    }
+  });
+  window.addEventListener("afterprint", () => opened.splice(0).forEach((fold) => { fold.open = false; }));
+
+  mark();
+  follow();
+  /** Comes true when the page has arrived where its address leads. */
+  window.arkaudit.arrived = async () => {
+    await new Promise((resume) => { setTimeout(resume); });  // until the address has changed, and that was told
+    await arrived;
+  };
+})();

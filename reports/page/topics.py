@@ -1,0 +1,131 @@
+"""The order in which the page shows its tables: by topic, and in each table what matters most in front."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import pandas as pd
+
+from crawler.history.ark_status import EventKind
+from reports.definitions import Column, TableDefinition
+from reports.frames import Frames
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A part of the page: tables that answer questions of one kind."""
+
+    name: str
+    title: str
+    answers: str
+    """The questions, in a sentence."""
+    tables: tuple[str, ...]
+
+
+#: Every table of a report stands in one of them.
+TOPICS: Final = (
+    Topic(
+        "to-mend",
+        "Places to mend",
+        "Where exactly something fails, what is written there, and what it should be.",
+        ("failures", "corrections", "causes", "known", "check_failures", "unfit"),
+    ),
+    Topic(
+        "over-time",
+        "Over time",
+        "What has changed since the audit before, and how long ARKs live.",
+        ("changes", "standings", "runs", "survival", "recoveries", "outages", "persistence"),
+    ),
+    Topic(
+        "organizations",
+        "Organizations",
+        "Whose ARKs they are, how each collection does, and what your own list says of them.",
+        ("naans", "shoulders", "collections", "shared_naans", "inventory", "inventory_extra"),
+    ),
+    Topic(
+        "hosts-asked",
+        "Resolvers and hosts",
+        "Who resolves, where ARKs land, and how resolvers treat equal spellings.",
+        ("resolvers", "landing_hosts", "targets", "conformance"),
+    ),
+    Topic(
+        "documents-read",
+        "Documents",
+        "How each document does, what it cites, and what typesetting had broken.",
+        ("documents", "sections", "citations", "repairs", "joins", "findings"),
+    ),
+    Topic(
+        "every-ark",
+        "ARKs",
+        "Everything about each ARK; and two for one object, one for two, wholes and their parts.",
+        ("arks", "duplicates", "containers"),
+    ),
+    Topic(
+        "services-given",
+        "Services",
+        "Whether an ARK gives its object, a description, and a commitment.",
+        ("services", "levels", "info_answers", "permanence"),
+    ),
+    Topic(
+        "the-audit",
+        "The audit itself",
+        "What was counted, what it has cost the hosts, and what was left out.",
+        ("summary", "hosts", "requests", "left_out"),
+    ),
+)
+
+#: Tables that stand on paper, too: those that count.
+ON_PAPER: Final = frozenset({"naans", "resolvers", "landing_hosts", "documents", "levels"})
+
+#: The columns that come first on the page, where the files have another order.
+_FIRST: Final[Mapping[str, tuple[str, ...]]] = {
+    "arks": ("ark", "family", "object", "state", "request_url", "citations", "documents", "final_url"),
+    "causes": ("number", "cause", "citations", "arks", "documents", "host", "fault", "advice", "contact"),
+    "check_failures": ("ark", "suggestions", "object", "as_written", "first_document"),
+    "citations": ("ark", "object", "document", "page", "as_written", "repairs", "confidence"),
+    "conformance": ("resolver", "form", "conforms", "treatment", "status", "asked_url"),
+    "corrections": ("as_written", "correct", "document", "page", "why", "because"),
+    "documents": ("document", "citations", "arks", "works", "fails", "unreachable", "not_judged", "title"),
+    "failures": ("ark", "document", "page", "as_written", "should_be", "cause", "object", "context", "number"),
+    "inventory": ("ark", "findings", "title", "collection", "expected_url", "final_url"),
+    "joins": ("ark", "as_written", "document", "page", "confidence", "reason", "object"),
+    "known": ("ark", "treatment", "until", "why", "object", "document", "page"),
+    "requests": ("ark", "question", "url", "status", "error", "location", "elapsed_s"),
+    "targets": ("ark", "object", "status", "final_url", "good_url", "good_at", "expected_url"),
+    "unfit": ("ark", "as_written", "document", "page", "purpose", "is_example"),
+}
+
+
+def columns_of(definition: TableDefinition) -> tuple[Column, ...]:
+    """The columns of a table in the order of the page."""
+    first = _FIRST.get(definition.name, ())
+    by_name = {column.name: column for column in definition.columns}
+    return (*(by_name[name] for name in first), *(column for column in definition.columns if column.name not in first))
+
+
+#: What a table without a row says, where that is more than that there is none.
+_NOTHING: Final[Mapping[str, str]] = {
+    "changes": "Nothing has changed.",
+    "inventory": "No list of your own ARKs was given.",
+    "inventory_extra": "No list of your own ARKs was given, or it lacks none.",
+    "known": "Nothing was acknowledged or ignored.",
+    "failures": "Nothing is to be mended.",
+    "causes": "Nothing is to be done.",
+    "corrections": "None is sure enough to be proposed.",
+    "check_failures": "No check character fails.",
+    "left_out": "Nothing was left out.",
+}
+_FIRST_TIME: Final = "Nothing to compare with yet: this is the first audit of its kind in the store."
+
+
+def nothing_words(definition: TableDefinition, table: pd.DataFrame, frames: Frames) -> str:
+    """Return what is said in the place of a table that has nothing to tell; an empty text for one that has."""
+    if definition.name == "changes" and _is_first(frames) and table["event"].eq(EventKind.NEW).all():
+        return _FIRST_TIME
+    return _NOTHING.get(definition.name, "None.") if table.empty else ""
+
+
+def _is_first(frames: Frames) -> bool:
+    return frames.previous is None and frames.since is None

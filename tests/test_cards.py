@@ -1,0 +1,229 @@
+"""The cards of what to act on: letters in plain words, whom to write to, commands that do what they say."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup, Tag
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.observations import ObjectOutcome
+from reports.display import escaped
+from reports.exports import write_report
+from reports.frames import Frames, load_frames
+from reports.page.cards import action_cards, check_list, triage_command
+from reports.page.document import page
+from reports.remediation.causes import Cause, Fault
+from reports.remediation.letters import REQUESTS, Seen, letter
+from reports.tables import tables_of
+from tests.browser import Page, browser_page
+from tests.loopback import run_command
+from tests.report_world import RIGHT_TO_LEFT_OVERRIDE, write_world
+from tests.test_report_page import needs_browser
+from tests.vectors import vectors
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_world(tmp_path_factory.mktemp("cards") / "world.sqlite")
+
+
+@pytest.fixture(scope="module")
+def frames(store: Path) -> Frames:
+    return load_frames(store)
+
+
+# -- letters
+
+
+@pytest.mark.parametrize("vector", vectors("letters"))
+def test_a_letter_says_what_was_seen_and_what_would_help(vector: dict[str, Any]) -> None:
+    seen = [
+        Seen(
+            **{
+                **each,
+                "outcome": ObjectOutcome(each["outcome"]),
+                "day": date.fromisoformat(each["day"]) if "day" in each else None,
+                "documents": tuple(each.get("documents", ())),
+            }
+        )
+        for each in vector["seen"]
+    ]
+    told = letter(Cause(vector["cause"]), Fault(vector["fault"]), vector["host"], seen, vector["count"])
+    assert told.subject == vector["subject"]
+    assert told.body == "\n\n".join(vector["body"]) + "\n"
+
+
+def test_there_are_words_for_every_cause() -> None:
+    assert set(REQUESTS) == set(Cause)
+
+
+# -- whom to write to
+
+
+@pytest.mark.parametrize(
+    ("address", "href", "mail"),
+    [
+        pytest.param("https://museum.example/", "https://museum.example/", False, id="a home page is a link"),
+        pytest.param("arks@museum.example", "mailto:arks@museum.example", True, id="a mailbox is a link, too"),
+        pytest.param("a@b.example?bcc=all@b.example", None, False, id="no more than a mailbox is written to"),
+        pytest.param("javascript:alert(1)", None, False, id="what runs is no link"),
+        pytest.param("Rue de Rivoli, Paris", None, False, id="an address of stone is shown as it is"),
+    ],
+)
+def test_the_responsible_have_an_address_where_the_registry_has_one(
+    frames: Frames, address: str, href: str | None, mail: bool
+) -> None:
+    known = frames.registered["naan"].eq("53355")
+    registered = frames.registered.assign(contact=frames.registered["contact"].mask(known, address))
+    changed = replace(frames, registered=registered)
+    soup = BeautifulSoup(page(changed, tables_of(changed)), "html.parser")
+    item = soup.select_one("ol.actions > li[data-cause=unknown-naan]")
+    assert item is not None
+    facts = {str(fact.dt.text): fact.dd for fact in item.select(".facts > div") if fact.dt and fact.dd}
+    assert facts["Assigned by"].text == f"Musée du Louvre ({address})"
+    found = facts["Assigned by"].select_one("a")
+    assert (found["href"] if isinstance(found, Tag) else None) == href
+    assert bool(item.select("a[href^='mailto:'][href*='subject=']")) == mail
+    assert facts["Responsible"].text == "the resolver: museum.example"
+
+
+# -- commands
+
+
+def test_the_command_makes_it_a_known_problem(store: Path, frames: Frames, tmp_path: Path) -> None:
+    copy = tmp_path / "world.sqlite"
+    copy.write_bytes(store.read_bytes())
+    cards = action_cards(frames, tables_of(frames), 9)
+    assert [card.cause for card in cards] == ["unknown-naan", "refused-here", "silent-host"]
+    for left, card in zip((2, 1, 0), cards, strict=True):
+        name, *arguments = shlex.split(card.command)
+        assert name == "arkaudit"
+        assert arguments[-1] == "world.sqlite"
+        done = run_command(*arguments[:-1], copy)
+        assert done.returncode == 0, done.stderr
+        assert len(tables_of(load_frames(copy))["causes"]) == left
+
+
+@given(st.text(min_size=1), st.lists(st.text(min_size=1), min_size=1, max_size=20), st.text())
+def test_nothing_of_the_web_is_more_than_a_word_of_a_command(host: str, arks: list[str], store: str) -> None:
+    row = {"host": host, "arks": len(set(arks))}
+    words = shlex.split(triage_command(row, arks, store))
+    assert words[:3] == ["arkaudit", "triage", "acknowledge"]
+    assert words[-4:-1] == ["--reason", "…", "--store"]
+    assert words[3:-4] in (["--host", words[4]], list(dict.fromkeys(arks)))
+    assert all(escaped(word) == word for word in words)
+
+
+def test_many_arks_are_named_by_their_host() -> None:
+    arks = [f"ark:12345/x{number}" for number in range(13)]
+    command = triage_command({"host": "a.example", "arks": 13}, arks, "audit.db")
+    assert command == 'arkaudit triage acknowledge --host a.example --reason "…" --store audit.db'
+
+
+# -- the check-list
+
+
+def test_the_check_list_holds_every_card_and_marks_nothing_up(frames: Frames) -> None:
+    lines = list(check_list(f"`evil`{RIGHT_TO_LEFT_OVERRIDE}", action_cards(frames, tables_of(frames), 9)))
+    assert lines[0] == "# To act on: `` `evil`[U+202E] ``"
+    assert lines[2] == (
+        "- [ ] **the resolver knows no ARK of this NAAN** (`the resolver: museum.example`): 2 citations of 1 ARK "
+        "in 2 documents. Find out which resolver serves this NAAN; cite the ARKs there."
+    )
+    assert len(lines) == 5
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator[tuple[Page, Path]]:
+    folder = tmp_path_factory.mktemp("browser")
+    index = write_report(frames, folder / "report", ["html"]).files[0]
+    with browser_page(folder / "profile") as browser:
+        yield browser, index
+
+
+@pytest.mark.browser
+@needs_browser
+def test_what_is_done_is_ticked_off_by_keyboard_and_stays_so(opened: tuple[Page, Path]) -> None:
+    browser, index = opened
+    browser.open(index)
+    assert browser.value("document.querySelector('.check-list [role=status]').textContent") == "0 of 3 done"
+    browser.value("document.querySelectorAll('[data-tick]')[1].focus()")
+    browser.press(" ", 32, text=" ")
+    assert browser.value("document.querySelector('.check-list [role=status]').textContent") == "1 of 3 done"
+    lines = browser.value("arkaudit.checkList()").splitlines()
+    assert [line[:5] for line in lines[2:]] == ["- [ ]", "- [x]", "- [ ]"]
+    browser.open(index)
+    assert browser.value("document.querySelector('.check-list [role=status]').textContent") == "1 of 3 done"
+    browser.value("document.querySelectorAll('[data-tick]')[1].click()")
+    assert browser.value("arkaudit.checkList().includes('[x]')") is False
+    assert browser.complaints == []
+    assert browser.requested_urls == [index.resolve().as_uri()]
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_letter_can_be_changed_and_copied(opened: tuple[Page, Path]) -> None:
+    browser, index = opened
+    browser.open(index)
+    browser.value("document.querySelector('.actions details').open = true")
+    browser.value("document.getElementById('letter-1').value += '\\nAnna'")
+    browser.value(
+        "navigator.clipboard.writeText = async (text) => { window.pasted = text; }, "
+        "document.querySelector('[data-copy=letter-1]').click()"
+    )
+    browser.wait_for("document.querySelector('[data-copy=letter-1]').textContent === 'Copied'")
+    pasted = browser.value("window.pasted")
+    assert pasted.startswith("Dear colleagues,")
+    assert pasted.endswith("\nAnna")
+    assert "ark:53355/cl010120339" in pasted
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_browser_that_keeps_its_clipboard_says_so(opened: tuple[Page, Path]) -> None:
+    browser, index = opened
+    browser.open(index)
+    browser.value(
+        "navigator.clipboard.writeText = () => Promise.reject(new Error('no')), document.execCommand = () => false, "
+        "document.querySelector('[data-check-list=copy]').click()"
+    )
+    browser.wait_for("document.querySelector('[data-check-list=copy]').textContent.includes('select the text')")
+
+
+@pytest.mark.browser
+@needs_browser
+def test_the_cards_say_their_places(opened: tuple[Page, Path]) -> None:
+    browser, index = opened
+    browser.open(index)
+    told = json.loads(
+        browser.value("JSON.stringify([...document.querySelectorAll('.actions .show a')].map(a => a.textContent))")
+    )
+    assert told == ["Show 2 citations", "Show 1 citation", "Show 1 citation"]
+
+
+@pytest.mark.browser
+@needs_browser
+def test_without_scripts_the_page_says_what_to_do_and_offers_no_button_that_does_nothing(
+    opened: tuple[Page, Path],
+) -> None:
+    browser, index = opened
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(index)
+        told = browser.value("document.querySelector('.actions').innerText")
+        assert "Find out which resolver serves this NAAN" in told
+        assert "Done" not in told
+        assert not browser.value("[...document.querySelectorAll('button')].some(each => each.offsetParent)")
+        browser.value("document.querySelector('[data-table=arks]').open = true")
+        assert "ark:53355/cl010120339" in browser.value("document.querySelector('[data-table=arks]').innerText")
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)

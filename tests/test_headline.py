@@ -1,0 +1,105 @@
+"""The verdict in one sentence, and as a badge: every form of it, and that it tells no other numbers than the tables."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from crawler.storage.store import Store
+from reports.exports import write_report
+from reports.formats.badge import badge
+from reports.frames import load_frames
+from reports.headline import Counts, counts_of, headline
+from reports.tables import tables_of
+from tests.browser import browser_page
+from tests.report_world import write_world
+from tests.test_history import GUIDE, ONE, OTHER, audit
+from tests.test_report_page import needs_browser
+from tests.vectors import vectors
+
+
+@pytest.mark.parametrize("vector", vectors("headlines"))
+def test_the_verdict_is_a_sentence(vector: dict[str, Any]) -> None:
+    days = {name: date.fromisoformat(value) for name, value in vector["counts"].items() if name in ("day", "since")}
+    assert headline(Counts(**{**vector["counts"], **days})) == vector["says"]
+
+
+@given(*(st.integers(0, 5) for _ in range(5)))
+def test_every_verdict_names_its_denominator_and_no_plural_stands_beside_a_one(
+    works: int, fails: int, unreachable: int, not_judged: int, causes: int
+) -> None:
+    counts = Counts(works, fails, unreachable, not_judged, causes)
+    said = headline(counts)
+    assert said.endswith(".")
+    assert not re.search(r"\b1 (?:causes|ARKs)\b|\b1 of \d+ judged ARKs fail\b", said)
+    if works + fails > 2:
+        assert str(counts.judged) in said
+
+
+def test_the_numbers_are_those_of_the_tables(tmp_path: Path) -> None:
+    frames = load_frames(write_world(tmp_path / "world.sqlite"))
+    counts = counts_of(frames, tables_of(frames))
+    assert counts == Counts(3, 1, 1, 4, causes=3, day=date(2026, 11, 20))
+
+
+def test_it_is_compared_with_the_run_before_or_with_the_one_that_was_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "audit.db"
+    with Store.open(path) as store:
+        for day, status in ((0, 200), (30, 200), (60, 404), (90, 404), (120, 404), (150, 200)):
+            audit(store, day, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: status, OTHER: 200})
+    frames = load_frames(path)
+    said = headline(counts_of(frames, tables_of(frames)))
+    assert said == "Both judged ARKs work; nothing to act on; since 1 May, none broke and 1 recovered."
+    frames = load_frames(path, since=2)
+    said = headline(counts_of(frames, tables_of(frames)))
+    assert said == "Both judged ARKs work; nothing to act on; since 31 January, 1 broke and 1 recovered."
+
+
+# -- the badge
+
+
+@pytest.mark.parametrize("vector", vectors("badges"))
+def test_a_badge_claims_no_more_than_is_known(vector: dict[str, Any]) -> None:
+    days = {name: date.fromisoformat(value) for name, value in vector["counts"].items() if name == "day"}
+    counts = Counts(**{**vector["counts"], **days})
+    made = badge(counts, is_suspect=vector.get("is_suspect", False))
+    assert (made.message, made.colour) == (vector["message"], vector["colour"])
+
+
+def test_the_badge_is_a_picture_and_an_endpoint(tmp_path: Path) -> None:
+    frames = load_frames(write_world(tmp_path / "world.sqlite"))
+    picture, told = write_report(frames, tmp_path / "report", ["badge"]).files
+    root = etree.fromstring(picture.read_bytes())
+    assert root.get("aria-label") == "ARKs: 75 % resolving, Nov 2026"
+    assert [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")] == ["ARKs", "75 % resolving, Nov 2026"]
+    assert json.loads(told.read_text()) == {
+        "schemaVersion": 1,
+        "label": "ARKs",
+        "message": "75 % resolving, Nov 2026",
+        "color": "a84300",
+    }
+
+
+@pytest.mark.browser
+@needs_browser
+def test_the_words_of_a_badge_fit_into_it(tmp_path: Path) -> None:
+    frames = load_frames(write_world(tmp_path / "world.sqlite"))
+    picture, _ = write_report(frames, tmp_path / "report", ["badge"]).files
+    with browser_page(tmp_path / "profile") as browser:
+        browser.open(picture)
+        boxes = json.loads(
+            browser.value(
+                "JSON.stringify([...document.querySelectorAll('svg, text')].map(each => each.getBoundingClientRect())"
+                ".map(box => [box.left, box.right]))"
+            )
+        )
+    whole, label, message = boxes
+    assert whole[0] < label[0] < label[1] < message[0] < message[1] < whole[1]

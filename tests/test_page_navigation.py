@@ -1,0 +1,182 @@
+"""Where the links of the page lead: each arrives at its heading, at any width, whatever grows on the way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reports.exports import write_report
+from reports.frames import load_frames
+from tests.browser import Page, browser_page
+from tests.report_world import write_world
+from tests.test_report_page import needs_browser, rows
+
+#: So far from the top of the window a heading may stand when a link has led to it, in CSS pixels.
+MOST_PX = 60
+WIDTHS = [1400, 390]
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, Path]]:
+    folder = tmp_path_factory.mktemp("navigation")
+    frames = load_frames(write_world(folder / "world.sqlite"))
+    index = write_report(frames, folder / "report", ["html"]).files[0]
+    with browser_page(folder / "profile") as browser:
+        yield browser, index
+
+
+def links_of(browser: Page) -> list[str]:
+    """The targets inside the page that its links name, once each."""
+    hrefs = "[...document.querySelectorAll('a[href^=\"#\"]')].map(link => link.getAttribute('href'))"
+    links: list[str] = json.loads(browser.value(f"JSON.stringify([...new Set({hrefs})])"))
+    return [link for link in links if not link.startswith("#ark=") and link != "#report"]
+
+
+def click(browser: Page, link: str) -> None:
+    """Click a link to *link*, and wait until the page has come to rest."""
+    browser.value(f"document.querySelector('a[href=\"{link}\"]').click()")
+    browser.settled("arkaudit.arrived()")
+
+
+def place_px(browser: Page, link: str) -> float:
+    """How far below the top of the window the heading stands that *link* names."""
+    name = link.removeprefix("#").partition("?")[0]
+    return float(browser.value(f"document.getElementById('{name}').getBoundingClientRect().top"))
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_link_arrives_at_its_heading(opened: tuple[Page, Path], width: int) -> None:
+    browser, index = opened
+    browser.open(index, width=width)
+    links = links_of(browser)
+    assert len(links) > 18
+    for link in links:
+        click(browser, link)
+        assert 0 <= place_px(browser, link) <= MOST_PX, link
+    assert browser.complaints == []
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_heading_can_be_opened_by_its_address(opened: tuple[Page, Path], width: int) -> None:
+    browser, index = opened
+    browser.open(index, width=width)
+    names = browser.value("JSON.stringify([...document.querySelectorAll('main h2, main h3[id]')].map(h => h.id))")
+    for name in json.loads(names)[::4]:  # one of each kind is enough: each opens the page anew
+        browser.open(index, width=width, fragment=f"#{name}")
+        browser.settled("arkaudit.arrived()")
+        browser.value("arkaudit.drawCharts()")
+        assert 0 <= place_px(browser, name) <= MOST_PX, name
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize("width", WIDTHS)
+def test_what_to_act_on_is_on_the_first_screen(opened: tuple[Page, Path], width: int) -> None:
+    browser, index = opened
+    browser.open(index, width=width)
+    assert place_px(browser, "#to-act-on") < 600
+
+
+@pytest.mark.browser
+@needs_browser
+def test_the_navigation_stays_and_says_where_one_is(opened: tuple[Page, Path]) -> None:
+    browser, index = opened
+    browser.open(index, width=390)
+    for name in ("#services-given", "#to-act-on", "#the-audit"):
+        click(browser, name)
+        browser.wait_for(f"document.querySelector('nav [aria-current]')?.hash === '{name}'")
+        [left, right] = browser.value(
+            "(() => { const box = document.querySelector('nav [aria-current]').getBoundingClientRect();"
+            " return [box.left, box.right]; })()"
+        )
+        assert left >= 0
+        assert right <= 390
+        assert browser.value("document.querySelector('body > nav').getBoundingClientRect().top") == 0
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_tile_leads_to_the_rows_that_it_counts(opened: tuple[Page, Path]) -> None:
+    browser, index = opened
+    browser.open(index)
+    told = json.loads(
+        browser.value(
+            "JSON.stringify([...document.querySelectorAll('.tile a')].map(a => [a.getAttribute('href'), a.innerText]))"
+        )
+    )
+    counted = {link: int(number) for link, number in told if link.startswith("#arks")}
+    assert len(counted) == 7
+    for link, number in counted.items():
+        click(browser, link)
+        found = [ark for ark in rows(browser, "arks") if ark.startswith("ark:")]
+        assert len(set(found)) == number, link
+    click(browser, "#arks?metadata=erc&metadata=html&metadata=structured")
+    chosen = browser.value("document.querySelector('[data-table=arks] select[name=metadata]').selectedOptions[0].text")
+    assert chosen == "erc, html, structured"
+
+
+@pytest.mark.browser
+@needs_browser
+def test_what_a_link_has_left_out_can_be_had_back(opened: tuple[Page, Path]) -> None:
+    browser, index = opened
+    browser.open(index)
+    link = "#failures?number=1"
+    click(browser, link)
+    shown = rows(browser, "failures")
+    whole = "document.querySelector('[data-table=failures] .whole')"
+    assert not browser.value(f"{whole}.hidden")
+    browser.value(f"{whole}.click()")
+    assert len(rows(browser, "failures")) > len(shown)
+    assert browser.value("location.hash") == "#failures"
+    assert browser.value(f"{whole}.hidden")
+    assert browser.value("document.activeElement.tagName") == "SUMMARY"
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_link_leads_there_again_after_the_reader_has_gone_elsewhere(opened: tuple[Page, Path]) -> None:
+    browser, index = opened
+    browser.open(index, width=390)
+    for _ in range(2):
+        click(browser, "#arks?ark_family=fails")
+        assert rows(browser, "arks") == ["ark:53355/cl010120339"]
+        browser.value("scrollTo(0, 0), null")
+    browser.value("document.querySelector('[data-table=arks]').open = false")
+    click(browser, "#arks?ark_family=fails")
+    assert browser.value("document.querySelector('[data-table=arks]').open")
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize("fragment", ["#nothing", "#arks?%E0%A4%A=x&q=%00", "#ark", "#-", "#data-arks?x=y"])
+def test_a_link_that_leads_nowhere_does_no_harm(opened: tuple[Page, Path], fragment: str) -> None:
+    browser, index = opened
+    browser.open(index, fragment=fragment)
+    browser.settled("arkaudit.arrived()")
+    assert browser.complaints == []
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_wide_table_keeps_its_first_column_and_says_that_there_is_more(opened: tuple[Page, Path], width: int) -> None:
+    browser, index = opened
+    browser.open(index, width=width)
+    click(browser, "#arks")
+    frame = "document.querySelector('[data-table=arks] .scroll')"
+    assert not browser.value("document.querySelector('[data-table=arks] .sideways').hidden")
+    first = f"{frame}.querySelector('tbody th').getBoundingClientRect()"
+    before = browser.value(f"{first}.left")
+    browser.value(f"{frame}.scrollLeft = 300, null")
+    assert browser.value(f"{first}.left") == before
+    assert browser.value(f"{first}.width") <= width / 2
+    browser.value(f"{frame}.scrollLeft = 100000, null")
+    browser.wait_for("document.querySelector('[data-table=arks] .sideways').hidden")
+    assert browser.value("document.documentElement.scrollWidth <= innerWidth")
