@@ -11,6 +11,10 @@ ArkauditError
 │   └── Running                 a named audit runs already
 ├── BadSchedule, ValueError     a schedule that no calendar knows
 ├── CheckFailed                 `check`: its process died
+├── PartsFailed                 parts of a dataset could not be made, for now
+│   └── SchedulerLost           the scheduler of a cluster is gone
+├── StorageFailed               object storage does not do what it was asked for
+├── AnotherWorker               a worker of a cluster would find other things
 ├── RunInterrupted              a signal has ended a run; what was observed is kept
 │   └── AuditInterrupted        the same, with the number of the run
 ├── StoreError                  a store can't be used
@@ -22,6 +26,7 @@ ArkauditError
 │   ├── StoreUnwritable         the disk is full, or the file was taken away
 │   └── StoreDamaged            what is in it can't be read
 ├── StoreUnreadable             `load_report`: there is no such store, or no such run in it
+├── DatasetUnreadable           a file of a dataset is missing, or is none
 ├── UnknownTable, KeyError      `Frames.table`: the report has no such table
 ├── UnknownWord, ValueError     a column holds a word that its vocabulary has not
 ├── InventoryUnreadable         an inventory can't be used
@@ -58,6 +63,7 @@ from __future__ import annotations
 
 from arkaudit.audits import AuditInterrupted
 from arkaudit.check_process import CheckFailed
+from arkaudit.cluster import AnotherWorker, SchedulerLost
 from arkaudit.config import ConfigError
 from arkaudit.output_rows import OutputUnwritable
 from arkaudit.schedules.ledger import Running
@@ -83,8 +89,16 @@ from crawler.wire.handlers import ProxyFailed
 from crawler.wire.names import LookUpNotBegun, NameFailure, NameNotFound, NameServerFailed, NameServerSilent
 from extractors.naan_records import NotARegistry
 from extractors.normalize import MisplacedSuffix, NamespaceOnly, NotAnArk
-from extractors.shared_errors import ArkauditError, RunInterrupted, SourceUnreadable, UserMistake
+from extractors.shared_errors import (
+    ArkauditError,
+    PartsFailed,
+    RunInterrupted,
+    SourceUnreadable,
+    StorageFailed,
+    UserMistake,
+)
 from extractors.worker import WorkerDied, WorkerError, WorkerFailed, WorkerOutOfMemory, WorkerTimeout
+from reports.dataset.connection import DatasetUnreadable
 from reports.exports import ReportUnwritable
 from reports.frames import StoreUnreadable, UnknownTable
 from reports.inventory_file import InventoryUnreadable
@@ -92,6 +106,7 @@ from reports.typed_columns import UnknownWord
 
 __all__ = [
     "AddressRefused",
+    "AnotherWorker",
     "ArkauditError",
     "AuditInterrupted",
     "BadLocation",
@@ -100,6 +115,7 @@ __all__ = [
     "CacheUnwritable",
     "CheckFailed",
     "ConfigError",
+    "DatasetUnreadable",
     "InventoryUnreadable",
     "LookUpNotBegun",
     "MisplacedSuffix",
@@ -116,12 +132,15 @@ __all__ = [
     "NotOurStore",
     "OlderStore",
     "OutputUnwritable",
+    "PartsFailed",
     "ProxyFailed",
     "RegistryRefused",
     "ReportUnwritable",
     "RunInterrupted",
     "Running",
+    "SchedulerLost",
     "SourceUnreadable",
+    "StorageFailed",
     "StoreBusy",
     "StoreDamaged",
     "StoreError",

@@ -128,7 +128,8 @@ def code_of(ending: BaseException) -> int:
 
     from arkaudit.output_rows import OutputClosed, OutputUnwritable
     from crawler.storage.store_errors import StoreDamaged, StoreUnopenable, StoreUnwritable
-    from extractors.shared_errors import RunInterrupted, UserMistake
+    from extractors.shared_errors import PartsFailed, RunInterrupted, StorageFailed, UserMistake
+    from reports.dataset.connection import DatasetUnreadable
     from reports.exports import ReportUnwritable
     from reports.frames import StoreUnreadable
 
@@ -137,13 +138,13 @@ def code_of(ending: BaseException) -> int:
             return code
         case OutputClosed() | SystemExit(code=None):
             return 0
-        case UserMistake() | StoreUnopenable() | StoreUnreadable() | ReportUnwritable():
+        case UserMistake() | StoreUnopenable() | StoreUnreadable() | DatasetUnreadable() | ReportUnwritable():
             return EXIT_MISTAKE
         case click.ClickException():
             return EXIT_MISTAKE
         case OSError(errno=number) if number in _OF_PATHS and ending.filename is not None:
             return EXIT_MISTAKE
-        case StoreUnwritable() | StoreDamaged() | OutputUnwritable():
+        case StoreUnwritable() | StoreDamaged() | OutputUnwritable() | StorageFailed() | PartsFailed():
             return EXIT_UNFINISHED
         case OSError(errno=number) if number in _OF_DISKS:
             return EXIT_UNFINISHED

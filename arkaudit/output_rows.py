@@ -7,11 +7,10 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
 from extractors.documents import Document
-from extractors.mentions.mention import Mention
+from extractors.mention_rows import MENTION_COLUMNS, mention_rows
 from extractors.shared_errors import ArkauditError
 from reports.display import defused, escaped, escaped_json
 
@@ -23,46 +22,9 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-MENTION_COLUMNS = (
-    "document", "ark", "as_written", "repaired", "role", "page", "place", "spans", "context", "repairs",
-    "resolver", "inflection", "fragment", "confidence", "reason", "alternatives", "check", "suggestions", "spelling",
-    "citation",
-)  # fmt: skip
-
-
-def mention_row(document: str, mention: Mention) -> dict[str, Any]:
-    """One mention, as `arkaudit extract` gives it."""
-    return {
-        "document": document,
-        "ark": str(mention.ark),
-        "as_written": mention.as_written,
-        "repaired": mention.repaired,
-        "role": mention.role.value,
-        "page": mention.page,
-        "place": mention.place,
-        "spans": [list(span) for span in mention.spans],
-        "context": mention.context,
-        "repairs": list(mention.repairs),
-        "resolver": mention.resolver,
-        "inflection": mention.inflection,
-        "fragment": mention.fragment,
-        "confidence": mention.confidence.token,
-        "reason": mention.reason,
-        "alternatives": list(mention.alternatives),
-        "check": mention.check.value,
-        "suggestions": list(mention.suggestions),
-        "spelling": [remark.value for remark in mention.remarks],
-        "citation": mention.citation,
-    }
-
-
-def mention_rows(document: Document) -> list[dict[str, Any]]:
-    """The mentions of a document, as `arkaudit extract` gives them."""
-    return [mention_row(document.name, mention) for mention in document.mentions]
-
 
 def mention_lines(document: Document, *, is_utf8: bool) -> str:
-    """The same as JSON Lines."""
+    """The mentions of a document as JSON Lines."""
     return "".join(_json_line(row, is_utf8=is_utf8) for row in mention_rows(document))
 
 
@@ -84,7 +46,7 @@ def verdict_row(asked: str, verdict: Verdict) -> dict[str, Any]:
         "metadata": _service(verdict.metadata),
         "commitment": _service(verdict.commitment),
         "final_url": verdict.final_url,
-        "hops": [{**asdict(hop), "headers": dict(hop.headers)} for hop in verdict.hops],
+        "hops": [hop.json for hop in verdict.hops],
         "requests": verdict.requests,
         "rests_on": list(verdict.rests_on),
         "did_you_mean": verdict.did_you_mean.json if verdict.did_you_mean else None,

@@ -1,18 +1,16 @@
-"""Mentions and doubts about them, as they stand in the store."""
+"""Mentions, as they stand in the store."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 from extractors.ark import Ark
 from extractors.conformance import Remark
-from extractors.document_model import Anchor, Block, Role
+from extractors.document_model import Role
 from extractors.mentions.mention import Mention
 from extractors.mentions.unresolved import UnresolvedMention
-from extractors.wraps.evidence import Cutting
 from extractors.wraps.wrap import Confidence
 
 
@@ -42,38 +40,6 @@ class KeptUnresolvedMention(KeptMention):
     """A mention that wasn't certain when its document was read."""
 
     unresolved: UnresolvedMention
-
-
-def unresolved_json(unresolved: UnresolvedMention) -> dict[str, Any]:
-    """Return *unresolved* as JSON, to be read again by `unresolved_of`; the slack of lines is stored as "rooms"."""
-    window = asdict(unresolved.window)
-    window["rooms"] = window.pop("line_slack")
-    linked = [[link, str(ark)] for link, ark in unresolved.linked]
-    return {**asdict(unresolved), "window": window, "cutting": unresolved.cutting.value, "linked": linked}
-
-
-def unresolved_of(kept: Mapping[str, Any]) -> UnresolvedMention:
-    """Return the unresolved mention that `unresolved_json` made *kept* of.
-
-    >>> mention = UnresolvedMention(3, Block("see ark:/12345/x5", page=2, line_slack=((4, 1.5),)), 40, Cutting.UNKNOWN)
-    >>> unresolved_of(unresolved_json(mention)) == mention
-    True
-    """
-    window = dict(kept["window"])
-    block = Block(
-        text=window["text"],
-        role=Role(window["role"]),
-        page=window["page"],
-        place=window["place"],
-        link=window["link"],
-        anchors=tuple(Anchor(**anchor) for anchor in window["anchors"]),
-        line_slack=tuple((at, slack) for at, slack in window["rooms"]),
-        jumps=tuple(window.get("jumps", ())),
-        seams=tuple(window.get("seams", ())),
-        page_breaks=tuple(window["page_breaks"]),
-    )
-    linked = tuple((link, Ark.parse(ark)) for link, ark in kept.get("linked", ()))
-    return UnresolvedMention(kept["index"], block, kept["offset"], Cutting(kept["cutting"]), linked)
 
 
 def mention_of(row: Any) -> Mention:

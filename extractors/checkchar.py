@@ -254,7 +254,11 @@ def _claims(naan: str, names: Mapping[str | None, set[str]]) -> Iterator[tuple[s
     shoulders = sorted(names, key=lambda key: key or "")
     if not any(_most_pass(naan, names, zone) for zone in Zone):  # a shoulder with few names takes no zone
         shoulders = [shoulder for shoulder in shoulders if len(names[shoulder]) >= ENOUGH_NAMES]
-    tallies = {shoulder: _Tally.of(naan, names[shoulder]) for shoulder in shoulders}
+    yield from _claims_of({shoulder: _Tally.of(naan, names[shoulder]) for shoulder in shoulders})
+
+
+def _claims_of(tallies: Mapping[str | None, _Tally]) -> Iterator[tuple[str | None, CheckCharacterRule]]:
+    """The claims that the names of one NAAN make, by shoulder; those with few names take what all of them show."""
     of_all = _Tally(
         sum(tally.seen for tally in tallies.values()),
         {zone: sum(tally.passed[zone] for tally in tallies.values()) for zone in Zone},
@@ -265,6 +269,39 @@ def _claims(naan: str, names: Mapping[str | None, set[str]]) -> Iterator[tuple[s
             claim = of_all
         if claim is not None:
             yield shoulder, claim
+
+
+def zones_of_distinct(bases: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
+    """Return the same of distinct ARKs without qualifiers, in memory that grows with their shoulders only.
+
+    >>> arks = [Ark("12345", f"x6{number}" + check_character(f"12345/x6{number}")) for number in range(100, 120)]
+    >>> zones_of_distinct(arks) == learned_zones(arks)
+    True
+    """
+    seen: dict[str, Counter[str | None]] = defaultdict(Counter)
+    passed: dict[tuple[str, str | None], Counter[Zone]] = defaultdict(Counter)
+    for base in bases:
+        if len(base.name) > 1:
+            seen[base.naan][base.shoulder] += 1
+            passed[base.naan, base.shoulder].update(_zones_passed(base.naan, base.name))
+    found: dict[Key, CheckCharacterRule] = {}
+    for naan in sorted(seen):
+        tallies = {
+            shoulder: _Tally(number, {zone: passed[naan, shoulder][zone] for zone in Zone})
+            for shoulder, number in sorted(seen[naan].items(), key=lambda item: item[0] or "")
+        }
+        found |= {(naan, shoulder): claim for shoulder, claim in _claims_of(_that_count(tallies))}
+    return found
+
+
+def _that_count(tallies: Mapping[str | None, _Tally]) -> Mapping[str | None, _Tally]:
+    """Those of the shoulders of a NAAN of which something can be said: see `_claims`."""
+    total = sum(tally.seen for tally in tallies.values())
+    if total < ENOUGH_NAMES:
+        return {}
+    if any(sum(tally.passed[zone] for tally in tallies.values()) >= PASSING_SHARE * total for zone in Zone):
+        return tallies
+    return {shoulder: tally for shoulder, tally in tallies.items() if tally.seen >= ENOUGH_NAMES}
 
 
 def _most_pass(naan: str, names: Mapping[str | None, set[str]], zone: Zone) -> bool:

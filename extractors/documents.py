@@ -158,9 +158,9 @@ class LocalDocuments:
 
     def __iter__(self) -> Iterator[ArchiveMember | Document]:
         if self.standard_input is not None:
-            yield from _documents_in(self.standard_input, STANDARD_INPUT, path="")
+            yield from documents_in(self.standard_input, STANDARD_INPUT, path="")
         for path in self.files:
-            yield from _documents_in_file(path)
+            yield from documents_in_file(path)
 
 
 def _place(source: Source) -> Path | BinaryIO:
@@ -188,32 +188,34 @@ def _documents_at(
                     continue
                 if not isinstance(place, Path) and found.name == name:  # which nothing else says anything of
                     found = replace(found, media_type=media_type, charset=charset)
-                yield Document.of(found.name, read_member(worker, found))
+                yield Document.of(found.name, read_member(worker, found, with_links=False))
 
 
 def _parts_of(place: Path | BinaryIO, name: str) -> Iterator[ArchiveMember | Document]:
     if not isinstance(place, Path):
-        yield from _documents_in(place, name, path=name)
+        yield from documents_in(place, name, path=name)
     elif place.is_dir():
         hidden: list[str] = []
         for path in sorted(files_in(place, hidden)):
-            yield from _documents_in_file(path)
+            yield from documents_in_file(path)
         if hidden:
             yield Document(document_name(place), (), (hidden_finding(hidden),), is_folder=True)
     else:
-        yield from _documents_in_file(place)
+        yield from documents_in_file(place)
 
 
-def _documents_in_file(path: Path) -> Iterator[ArchiveMember | Document]:
-    name = document_name(path)
+def documents_in_file(path: Path, name: str | None = None) -> Iterator[ArchiveMember | Document]:
+    """Return the documents in one local file, by its *name* as a document; one that can't be opened is a finding."""
+    name = document_name(path) if name is None else name
     try:
         with path.open("rb") as stream:
-            yield from _documents_in(stream, name, path=path.name)
+            yield from documents_in(stream, name, path=path.name)
     except OSError as problem:
         yield Document(name, (), (Finding("unreadable", str(problem.strerror or problem)),))
 
 
-def _documents_in(stream: BinaryIO, name: str, *, path: str) -> Iterator[ArchiveMember | Document]:
+def documents_in(stream: BinaryIO, name: str, *, path: str) -> Iterator[ArchiveMember | Document]:
+    """Return the documents in a stream that can seek; the ending of *path* may tell their format."""
     stream.seek(0)
     for found in members(stream, name=name, path=path):
         yield found if isinstance(found, ArchiveMember) else Document(name, (), (found,))

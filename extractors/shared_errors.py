@@ -18,6 +18,14 @@ class UserMistake(ArkauditError):
     """Raised for what the user can put right: one clear line."""
 
 
+class PartsFailed(ArkauditError):
+    """Raised when parts of a dataset could not be made, for now; what has been committed stays."""
+
+
+class StorageFailed(ArkauditError):
+    """Raised when object storage does not do, for now, what it was asked for."""
+
+
 class RunInterrupted(ArkauditError):
     """Raised when the run was stopped by a signal; what was in flight has been recorded, unless it was stopped at once.
 

@@ -191,10 +191,12 @@ class TwoPasses(Generic[R]):
 
 def read_batch(parts: Sequence[Part]) -> list[DocumentSummary]:
     """Return the summary of each of *parts*; a document that takes too long is read as far as it was."""
-    return [
-        DocumentSummary.of(part if isinstance(part, Document) else Document.of(part.name, extraction_in_time(part)))
-        for part in parts
-    ]
+    return [DocumentSummary.of(part if isinstance(part, Document) else document_of(part)) for part in parts]
+
+
+def document_of(part: ArchiveMember) -> Document:
+    """Return what is read of *part* in the time that a document has, without its links."""
+    return Document.of(part.name, extraction_in_time(part, with_links=False))
 
 
 def _failed(part: Part, failure: WorkerError) -> DocumentSummary:

@@ -12,13 +12,15 @@ from pathlib import Path
 from sqlalchemy import Column as StoredColumn
 
 from crawler import schema
+from extractors.dataset.columns import DATASET_TABLES, DatasetColumn
 from reports.definitions import Column
 from reports.tables import TABLES
 
 _INTRODUCTION = """# Data dictionary
 
 Every column that is stored and every column that is published, with type, unit and meaning. This page is made from
-`crawler/schema.py` and `reports/tables.py` by `python -m reports.data_dictionary docs/data-dictionary.md`.
+`crawler/schema.py`, `reports/tables.py` and `extractors/dataset/columns.py` by
+`python -m reports.data_dictionary docs/data-dictionary.md`.
 
 The tokens (outcomes, kinds, roles) are defined in `crawler/outcomes.py` and `crawler/observations.py`. ARK, NAAN and
 the three services are those of draft-kunze-ark-38. A cell without a value is NULL in the store and empty in a file.
@@ -34,6 +36,10 @@ One CSV file a table, `tables/NAME.csv`, and the same tables on the page: UTF-8,
 numbers do not; a *truth* is `true` or `false`, a *share* a fraction from 0 to 1, a *moment* ISO 8601 in UTC. Text that a spreadsheet
 would run as a formula begins with an apostrophe that is not part of it.
 """  # noqa: E501  (likewise)
+_DATASET = """## Datasets
+
+Parquet, in many files a table; [dataset.md](dataset.md) says which of them count. *Optional* cells may be missing.
+"""
 
 #: Name, type, unit and meaning of a column.
 Row = tuple[str, str, str, str]
@@ -45,7 +51,9 @@ def page() -> str:
         _table(name, table.comment or "", map(_stored, table.columns)) for name, table in schema.tables.tables.items()
     )
     published = (_table(f"{table.name}.csv", table.caption, map(_published, table.columns)) for table in TABLES)
-    return "\n".join([_INTRODUCTION, _STORED, *stored, _PUBLISHED, *published]).rstrip() + "\n"
+    of_datasets = (_table(table.name, table.caption, map(_of_dataset, table.columns)) for table in DATASET_TABLES)
+    parts = [_INTRODUCTION, _STORED, *stored, _PUBLISHED, *published, _DATASET, *of_datasets]
+    return "\n".join(parts).rstrip() + "\n"
 
 
 def _table(name: str, caption: str, rows: Iterable[Row]) -> str:
@@ -67,6 +75,11 @@ def _stored(column: StoredColumn[object]) -> Row:
 
 def _published(column: Column) -> Row:
     return column.name, str(column.type), column.unit, column.meaning
+
+
+def _of_dataset(column: DatasetColumn) -> Row:
+    kind = f"{column.kind}, optional" if column.is_optional else str(column.kind)
+    return column.name, kind, column.unit, column.meaning
 
 
 def main(arguments: Sequence[str]) -> int:

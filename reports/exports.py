@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import TypeAlias
 
 from filelock import lock_descriptor
 
@@ -22,6 +23,9 @@ from reports.vocabulary import DEFAULT_FORMATS
 
 __all__ = ["ReportPaths", "ReportUnwritable", "check_out", "csv_text", "defused", "write_report"]
 
+
+#: The content of a file, piece by piece.
+Pieces: TypeAlias = Iterable[bytes]
 
 #: How the folders begin in which a report is made.
 _PREFIX = ".arkaudit-report-"
@@ -52,16 +56,20 @@ def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DE
     wanted = [FORMATS[name] for name in dict.fromkeys(formats)]
     check_out(out, formats)
     whole = report if isinstance(report, Report) else Report.of(report)
-    try:
-        written = _write_all(out, _contents(wanted, whole))
-    except OSError as error:
-        raise ReportUnwritable(f"{out}: the report can't be written: {error.strerror or error}") from error
-    places = {place: out / place for place in written}
+    places = {PurePosixPath(path.relative_to(out)): path for path in write_files(out, _contents(wanted, whole))}
     return ReportPaths(
         index=places.get(INDEX),
         tables={place.stem: path for place, path in places.items() if place.suffix == ".csv"},
         files=tuple(places.values()),
     )
+
+
+def write_files(out: Path, contents: Iterator[tuple[PurePosixPath, Pieces]]) -> list[Path]:
+    """Put files into the folder *out*, all of them or none, and return where they are. Raises `ReportUnwritable`."""
+    try:
+        return [out / place for place in _write_all(out, contents)]
+    except OSError as error:
+        raise ReportUnwritable(f"{out}: the report can't be written: {error.strerror or error}") from error
 
 
 def text_of(report: Report, name: str) -> str:
@@ -90,13 +98,13 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
             raise ReportUnwritable(f"{out / place}: is a folder, where a file of the report belongs")
 
 
-def _contents(formats: Sequence[ReportFormat], report: Report) -> Iterator[tuple[PurePosixPath, bytes]]:
+def _contents(formats: Sequence[ReportFormat], report: Report) -> Iterator[tuple[PurePosixPath, Pieces]]:
     """The files of all formats, one at a time; the page last, as the sign that the report is there."""
     for form in sorted(formats, key=lambda form: INDEX in form.paths):
-        yield from form.files(report)
+        yield from ((place, [content]) for place, content in form.files(report))
 
 
-def _write_all(out: Path, contents: Iterator[tuple[PurePosixPath, bytes]]) -> list[PurePosixPath]:
+def _write_all(out: Path, contents: Iterator[tuple[PurePosixPath, Pieces]]) -> list[PurePosixPath]:
     is_new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     try:
@@ -131,8 +139,9 @@ def _held(folder: Path | str) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def _staged(folder: Path, contents: Iterator[tuple[PurePosixPath, bytes]]) -> Iterator[PurePosixPath]:
-    for place, content in contents:
+def _staged(folder: Path, contents: Iterator[tuple[PurePosixPath, Pieces]]) -> Iterator[PurePosixPath]:
+    for place, pieces in contents:
         (folder / place).parent.mkdir(exist_ok=True)
-        (folder / place).write_bytes(content)
+        with (folder / place).open("wb") as file:
+            file.writelines(pieces)
         yield place

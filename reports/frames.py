@@ -213,7 +213,7 @@ def _chosen(
         if asked is not None and not has_run(connection, asked):
             raise StoreUnreadable(f"{store}: has no run {asked}")
     reported = audit_as_it_stands(connection) if run_id is None else run_alone(run_id)
-    registered = _registered(registry)
+    registered = registered_names(registry)
     until = None if reported is None else reported.until
     reported = reported or run_alone(NO_RUN)
     earlier = None if until is None else run_before(connection, reported.run_id)
@@ -341,7 +341,7 @@ def _last_good(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.drop(columns="verdict_id").drop_duplicates("ark_id", keep="last", ignore_index=True)
 
 
-def _registered(registry: Registry) -> pd.DataFrame:
+def registered_names(registry: Registry) -> pd.DataFrame:
     """Return what the registry says of each NAAN and shoulder, ordered by both; of two entries about one the later
     holds.
     """

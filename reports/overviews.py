@@ -136,7 +136,12 @@ def documents(frames: Frames) -> pd.DataFrame:
 
 def organizations(frames: Frames, naans: pd.Series) -> pd.Series:
     """Whom the registry names for each of *naans*; a shared NAAN is nobody's."""
-    known = frames.registered[frames.registered["shoulder"].eq("")].set_index("naan")["organization"]
+    return organizations_of(frames.registered, naans)
+
+
+def organizations_of(registered: pd.DataFrame, naans: pd.Series) -> pd.Series:
+    """The same by what the registry says (`reports.frames.registered_names`)."""
+    known = registered[registered["shoulder"].eq("")].set_index("naan")["organization"]
     return naans.map(known).where(~naans.isin(list(SHARED_NAANS))).astype("str")
 
 

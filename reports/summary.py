@@ -75,7 +75,7 @@ def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
         *_url_measures(frames),
         *known_measures(frames),
         *inventory_measures(frames),
-        ("findings", len(frames.findings), "Remarks about documents, each kind and text once a document."),
+        finding_measure(len(frames.findings)),
         *_question_measures(frames),
         (
             REQUESTS_SENT,
@@ -87,37 +87,46 @@ def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
 
 
 def _document_measures(frames: Frames) -> Iterator[Measure]:
-    outcomes = Counter(frames.documents["outcome"])
-    read, unreadable = outcomes[DocumentOutcome.READ], outcomes[DocumentOutcome.UNREADABLE]
-    redirected = outcomes[DocumentOutcome.REDIRECTED]
-    yield "documents", len(frames.documents), "Every document that was asked for."
+    yield from document_measures(Counter(frames.documents["outcome"]))
+
+
+def document_measures(outcomes: Mapping[str, int]) -> Iterator[Measure]:
+    """Yield the measures of documents, of which so many came to each of *outcomes*."""
+    count, known = sum(outcomes.values()), Counter(outcomes)
+    read, unreadable = known[DocumentOutcome.READ], known[DocumentOutcome.UNREADABLE]
+    redirected = known[DocumentOutcome.REDIRECTED]
+    yield "documents", count, "Every document that was asked for."
     yield "documents read", read, "They came, and could be read."
     yield "documents not readable", unreadable, "They came, but no reader could make anything of them."
     yield "documents redirected", redirected, "They led to another of these documents, which counts for itself."
-    yield "documents not reached", len(frames.documents) - read - unreadable - redirected, "They did not come."
+    yield "documents not reached", count - read - unreadable - redirected, "They did not come."
 
 
 def _citation_measures(frames: Frames) -> Iterator[Measure]:
     mentions = frames.mentions
     judged = mentions.merge(frames.verdicts, on=["ark_id", "request_url"], how="left")
-    citations = mentions["citation_id"].nunique()
-    yield "citations", citations, "Citations of an ARK in a document; a link and its text are one."
-    yield "places", len(mentions), "Where they stand: link targets, texts, metadata."
-    yield from _family_measures("citations", families(judged.drop_duplicates("citation_id")["object"]))
-    repaired = mentions.loc[mentions["repairs"].fillna("").ne(""), "citation_id"].nunique()
+    yield from citation_measures(
+        Counter(families(judged.drop_duplicates("citation_id")["object"])),
+        places=len(mentions),
+        repaired=mentions.loc[mentions["repairs"].fillna("").ne(""), "citation_id"].nunique(),
+        ambiguous=mentions.loc[mentions["confidence"].eq("ambiguous"), "citation_id"].nunique(),
+    )
+
+
+def citation_measures(
+    families_of: Mapping[str, int], *, places: int, repaired: int, ambiguous: int
+) -> Iterator[Measure]:
+    """Yield the measures of citations, of which so many are of each family."""
+    yield "citations", sum(families_of.values()), "Citations of an ARK in a document; a link and its text are one."
+    yield "places", places, "Where they stand: link targets, texts, metadata."
+    yield from _family_measures("citations", families_of)
     yield "citations repaired", repaired, "Broken by typesetting or markup, and made whole again."
-    ambiguous = mentions.loc[mentions["confidence"].eq("ambiguous"), "citation_id"].nunique()
     yield "citations ambiguous", ambiguous, "More than one reading is possible; the alternatives are kept."
 
 
 def _ark_measures(frames: Frames) -> Iterator[Measure]:
     standings = ark_statuses(frames)
-    yield (
-        "ARKs",
-        len(standings),
-        "Distinct ARKs; one that was asked at several URLs counts once, with its best outcome.",
-    )
-    yield from _family_measures("ARKs", standings["family"])
+    yield from ark_measures(Counter(standings["family"]))
     described = int(standings["metadata"].isin(DESCRIBED).sum())
     yield "ARKs described", described, "The provider answers ?info with a description of the object."
     committed = int(standings["commitment"].eq(CommitmentOutcome.STATED).sum())
@@ -132,6 +141,18 @@ def _ark_measures(frames: Frames) -> Iterator[Measure]:
     for state, meaning in STATE_MEANINGS.items():
         if states[state]:
             yield f"ARKs by standing: {state}", states[state], meaning
+
+
+def ark_measures(families_of: Mapping[str, int]) -> Iterator[Measure]:
+    """Yield the measures of distinct ARKs, of which so many are of each family."""
+    count = sum(families_of.values())
+    yield "ARKs", count, "Distinct ARKs; one that was asked at several URLs counts once, with its best outcome."
+    yield from _family_measures("ARKs", families_of)
+
+
+def finding_measure(count: int) -> Measure:
+    """Return the measure of findings."""
+    return "findings", count, "Remarks about documents, each kind and text once a document."
 
 
 def _url_measures(frames: Frames) -> Iterator[Measure]:
@@ -149,10 +170,9 @@ def _question_measures(frames: Frames) -> Iterator[Measure]:
     yield "questions asked", len(frames.observations), note
 
 
-def _family_measures(of: str, families_of: pd.Series) -> Iterator[Measure]:
-    counts = Counter(families_of)
+def _family_measures(of: str, families_of: Mapping[str, int]) -> Iterator[Measure]:
     for family, meaning in FAMILY_MEANINGS.items():
-        yield f"{of}: {family}", counts[family], meaning
+        yield f"{of}: {family}", families_of.get(family, 0), meaning
 
 
 def _ark_requests(observations: pd.DataFrame) -> int:
@@ -189,17 +209,8 @@ def sentences(summary: pd.DataFrame) -> list[str]:
     count = {measure: int(value) for measure, value in zip(summary["measure"], summary["value"], strict=True)}
     known = summary.loc[summary["measure"].eq(KNOWN) & summary["value"].gt(0), "note"]
     works, fails, silent, not_judged = (count[f"ARKs: {family}"] for family in Family)
-    documents_missed = (
-        f"{count['documents not readable']:,} not readable, {count['documents not reached']:,} not reached"
-    )
-    if count["documents redirected"]:
-        documents_missed += f", {count['documents redirected']:,} redirected"
     return [
-        (
-            f"{counted(count['citations'], 'citation')} of {counted(count['ARKs'], 'ARK')} "
-            f"in {counted(count['documents'], 'document')} ({documents_missed}); "
-            f"{count['citations repaired']:,} repaired, {count['citations ambiguous']:,} ambiguous."
-        ),
+        cited_sentence(count),
         (
             f"Of the ARKs, {works:,} work and {fails:,} fail; "
             f"{silent:,} gave no answer today, and {not_judged:,} were not judged."
@@ -216,6 +227,20 @@ def sentences(summary: pd.DataFrame) -> list[str]:
         *(f"{words}." for words in known),
         *filter(None, [inventory_sentence(count)]),
     ]
+
+
+def cited_sentence(count: Mapping[str, int]) -> str:
+    """Return what was read and is cited, by the measures of a summary."""
+    documents_missed = (
+        f"{count['documents not readable']:,} not readable, {count['documents not reached']:,} not reached"
+    )
+    if count["documents redirected"]:
+        documents_missed += f", {count['documents redirected']:,} redirected"
+    return (
+        f"{counted(count['citations'], 'citation')} of {counted(count['ARKs'], 'ARK')} "
+        f"in {counted(count['documents'], 'document')} ({documents_missed}); "
+        f"{count['citations repaired']:,} repaired, {count['citations ambiguous']:,} ambiguous."
+    )
 
 
 def _each(questions: int, arks: int) -> str:

@@ -10,6 +10,7 @@ from sqlalchemy import Column as StoredColumn
 from sqlalchemy import Table
 
 from crawler import schema
+from extractors.dataset.columns import DATASET_TABLES, DatasetTable
 from reports.data_dictionary import main, page
 from reports.display import ColumnType
 from reports.tables import TABLES, TableDefinition
@@ -63,7 +64,20 @@ def test_the_page_describes_the_stored_and_the_published_tables_and_no_other(
     assert list(described) == [
         *(table.name for table in schema.tables.tables.values()),
         *(f"{definition.name}.csv" for definition in TABLES),
+        *(table.name for table in DATASET_TABLES),
     ]
+
+
+@pytest.mark.parametrize("table", DATASET_TABLES, ids=lambda table: table.name)
+def test_every_column_of_a_dataset_has_the_type_unit_and_meaning_of_its_definition(table: DatasetTable) -> None:
+    text = PAGE.read_text("utf-8")
+    caption, rows = dictionary(text[text.index("## Datasets") :])[table.name]
+    assert caption == table.caption
+    assert rows == [
+        (column.name, f"{column.kind}, optional" if column.is_optional else column.kind, column.unit, column.meaning)
+        for column in table.columns
+    ]
+    assert all(column.unit for column in table.columns if "integer" in column.kind)
 
 
 @pytest.mark.parametrize("name", schema.tables.tables)

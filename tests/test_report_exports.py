@@ -8,6 +8,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -198,15 +199,12 @@ def test_when_the_disk_is_full_nothing_half_written_stays(
     if not is_new:
         out.mkdir()
         (out / "index.html").write_text("old")
-    write_bytes = Path.write_bytes
+    open_file = Path.open
 
-    def until_full(path: Path, data: bytes) -> int:
-        if path.name == "requests.csv":
-            write_bytes(path, data[:10])
-            raise OSError(28, "No space left on device")
-        return write_bytes(path, data)
+    def until_full(path: Path, *arguments: Any) -> Any:
+        return open_file(Path("/dev/full") if path.name == "requests.csv" else path, *arguments)
 
-    monkeypatch.setattr(Path, "write_bytes", until_full)
+    monkeypatch.setattr(Path, "open", until_full)
     with pytest.raises(ReportUnwritable, match="No space left on device"):
         write_report(frames, out)
     assert list(tmp_path.rglob("*")) == ([] if is_new else [out, out / "index.html"])

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.mention_rows import unresolved_json, unresolved_of
 from extractors.ark import Ark
 from extractors.document_model import Anchor, Block, Role
 from extractors.extraction import extraction_of, with_evidence
 from extractors.find import Mention, scan
+from extractors.mentions.kept import unresolved_json, unresolved_of
 from extractors.mentions.unresolved import UnresolvedMention, decided_again, unresolved_mentions
 from extractors.wraps.cutting import cutting_of
 from extractors.wraps.evidence import Cutting, Evidence

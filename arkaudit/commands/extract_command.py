@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from arkaudit import logs
 from arkaudit.document_findings import report_findings
@@ -24,9 +26,30 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+_MOST_WORKERS = 256
+
 
 @click.command()
-@click.argument("places", metavar="PATH|URL…", nargs=-1, required=True)
+@click.argument("places", metavar="PATH|URL…", nargs=-1)
+@click.option(
+    "--from",
+    "from_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Read what a file names, one a line; it may be compressed (.gz).",
+)
+@click.option(
+    "--out", metavar="FOLDER|s3://…", help="Make a dataset there, or go on with it: Parquet, for very many documents."
+)
+@click.option(
+    "--part-size", type=click.IntRange(min=1), metavar="MB", help="With --out: what is read together.  [default: 128]"
+)
+@click.option(
+    "--workers",
+    callback=lambda _, __, given: _workers(given),
+    metavar="N|ADDRESS",
+    help="With --out: so many Dask workers on this machine, or those of a scheduler (tcp://…, tls://…).",
+)
+@click.option("--dry-run", is_flag=True, help="With --out: tell how much there is to read, and read nothing.")
 @click.option("--format", "form", type=click.Choice(["jsonl", "csv", "table"]), default="jsonl", show_default=True)
 @click.option(
     "--findings",
@@ -43,6 +66,11 @@ R = TypeVar("R")
 @request_options
 def extract(
     places: tuple[str, ...],
+    from_file: Path | None,
+    out: str | None,
+    part_size: int | None,
+    workers: str | None,
+    dry_run: bool,
     form: str,
     findings: Path | None,
     fail_on: tuple[str, ...],
@@ -57,11 +85,25 @@ def extract(
     \b
     arkaudit extract thesis.pdf
     arkaudit extract --format csv papers/ > arks.csv
+    arkaudit extract papers/ --out dataset/
     """
     from arkaudit import output_rows as rows
     from arkaudit.extracting import documents
     from crawler.seeds import Seeds
+    from extractors.mention_rows import MENTION_COLUMNS, mention_rows
 
+    if from_file is not None:
+        from arkaudit.dataset_inputs import lines_of
+
+        places = (*places, *lines_of(from_file))
+    if not places:
+        raise UserMistake("nothing to read: give files, folders or URLs, or --from FILE")
+    if out is not None:
+        _extract_into(out, places, part_size, workers, dry_run, fail_on, jobs, config_file, options)
+        return
+    for given, name in ((part_size, "--part-size"), (workers, "--workers"), (dry_run, "--dry-run")):
+        if given:
+            raise UserMistake(f"{name} is for datasets: it needs --out")
     seeds = Seeds.of(place for place in places if place != "-")
     is_plain = config_file is None and all(value in (None, ()) for value in options.values())
     config = None
@@ -89,15 +131,62 @@ def extract(
         if form == "table":
             from rich.console import Console
 
-            rows.print_mentions(chain.from_iterable(read(rows.mention_rows)), Console())
+            rows.print_mentions(chain.from_iterable(read(mention_rows)), Console())
         elif form == "csv":
-            rows.write(rows.csv_line(rows.MENTION_COLUMNS), sys.stdout)
+            rows.write(rows.csv_line(MENTION_COLUMNS), sys.stdout)
             rows.write_all(read(partial(rows.mention_csv_lines, is_terminal=sys.stdout.isatty())), sys.stdout)
         else:
             rows.write_all(read(partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))), sys.stdout)
     if not is_read:
         end_unread("nothing", unread)
     exit_on(fail_on, [DocumentOutcome.UNREADABLE.value for _ in unread])
+
+
+def _extract_into(
+    out: str,
+    places: Sequence[str],
+    part_size: int | None,
+    workers: str | None,
+    dry_run: bool,
+    fail_on: Sequence[str],
+    jobs: int | None,
+    config_file: Path | None,
+    options: dict[str, Any],
+) -> None:
+    """Make a dataset."""
+    from arkaudit.dataset_command import make_dataset, tell_of_dataset
+    from extractors.dataset.plan import PART_BYTES
+
+    context = click.get_current_context()
+    for name, option in (("form", "--format"), ("findings", "--findings")):
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise UserMistake(f"{option} is not for datasets: they are Parquet, and have a table of findings")
+    if workers and jobs:
+        raise UserMistake("--jobs is for this process, and --workers for others: give one of them")
+    if "-" in places:
+        raise UserMistake("a dataset is made of files, not of standard input")
+    config = config_of(config_file, options)
+    part_bytes = part_size * 2**20 if part_size else PART_BYTES
+    if dry_run:
+        tell_of_dataset(places, out, part_bytes=part_bytes)
+        return
+    made = make_dataset(places, out, jobs=jobs or config.jobs or cores(), workers=workers, part_bytes=part_bytes)
+    if made.unreadable and made.unreadable == made.manifest.tables["documents"].rows:
+        end_unread("nothing", made.first_unreadable)
+    exit_on(fail_on, [DocumentOutcome.UNREADABLE.value] * bool(made.unreadable))
+
+
+def _workers(given: str | None) -> str | None:
+    """The number of workers, or the address of a scheduler."""
+    if (
+        given is None
+        or re.fullmatch(r"[a-z]+://[^\s/]+", given)
+        or (given.isdecimal() and 0 < int(given) <= _MOST_WORKERS)
+    ):
+        return given
+    raise click.BadParameter(
+        f"a number from 1 to {_MOST_WORKERS}, or the address of a scheduler (tcp://…), not {given!r}"
+    )
 
 
 def _writable(path: Path) -> TextIO:

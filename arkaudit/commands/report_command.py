@@ -17,10 +17,16 @@ from arkaudit.options import (
     inventory_option,
     store_option,
 )
+from extractors.shared_errors import UserMistake
 
 
 @click.command()
 @store_option
+@click.option(
+    "--dataset",
+    metavar="FOLDER",
+    help="Report on what a dataset cites (extract --out), not on a store: tables alone, as csv or parquet.",
+)
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write the report into this folder; - for standard output."
 )
@@ -38,6 +44,7 @@ from arkaudit.options import (
 def report(
     context: click.Context,
     store_file: Path,
+    dataset: str | None,
     out: Path | None,
     run_id: int | None,
     since: int | None,
@@ -60,7 +67,11 @@ def report(
     arkaudit report --since 3 --only broke --format md --out -
     arkaudit report --naan 12148 --fail-on confirmed-broken
     arkaudit report --inventory ours.csv --out report
+    arkaudit report --dataset dataset/ --out report
     """
+    if dataset is not None:
+        _report_on_dataset(context, dataset, out, formats)
+        return
     from arkaudit.reporting import report_on
     from reports.choosing import Choice
 
@@ -72,6 +83,24 @@ def report(
     choice = Choice(naans=naans, documents=documents, only=only)
     found = report_on(store_file, out, formats=formats, run_id=run_id, since=since, choice=choice, inventory=inventory)
     exit_on(fail_on, found)
+
+
+def _report_on_dataset(context: click.Context, dataset: str, out: Path | None, formats: tuple[str, ...]) -> None:
+    """Report on a dataset, for which no option about a store means anything."""
+    from arkaudit.dataset_reporting import report_on_dataset
+
+    given = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name not in ("dataset", "out", "formats")
+        and context.get_parameter_source(option.name or "") not in (None, ParameterSource.DEFAULT)
+    ]
+    if given:
+        raise UserMistake(f"{given[0]} is about a store: it can't be given with --dataset")
+    if out == Path("-"):
+        raise UserMistake("a report on a dataset is more than one file: name a folder with --out")
+    is_default = context.get_parameter_source("formats") in (None, ParameterSource.DEFAULT)
+    report_on_dataset(dataset, out, ("csv",) if is_default else formats)
 
 
 @click.command()

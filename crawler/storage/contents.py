@@ -15,9 +15,10 @@ from crawler import schema
 from crawler.crawl_requests import KEY_BYTES
 from crawler.history import triaging
 from crawler.history.latest import status_in
-from crawler.mention_rows import mention_of, unresolved_of
+from crawler.mention_rows import mention_of
 from crawler.observations import Hop
 from crawler.storage.stored_rows import observation_in, tls_result_in
+from extractors.mentions.kept import unresolved_of
 
 #: So many rows of each table are reported; the first show enough.
 _MOST_ROWS: Final = 5

@@ -24,8 +24,6 @@ from crawler.mention_rows import (
     KeptMention,
     KeptUnresolvedMention,
     mention_of,
-    unresolved_json,
-    unresolved_of,
 )
 from crawler.observations import (
     CitedMention,
@@ -37,6 +35,7 @@ from crawler.storage.outlinks import add_outlinks, dead_sources
 from crawler.storage.stored_rows import document_values
 from extractors.ark import Ark
 from extractors.document_model import Finding
+from extractors.mentions.kept import unresolved_json, unresolved_of
 from extractors.mentions.mention import STANDS_WHOLE
 
 #: The number of unreadable documents that a run names.

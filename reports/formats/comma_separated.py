@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -33,10 +34,17 @@ def csv_text(table: pd.DataFrame) -> str:
     return _bytes(table).decode("utf-8")
 
 
+def csv_pieces(names: Iterable[str], frames: Iterable[pd.DataFrame]) -> Iterator[bytes]:
+    """Yield a table as CSV, whose columns have these *names*, and whose rows come in any number of *frames*."""
+    header = ",".join(f'"{name}"' for name in names)
+    yield f"{header}\n".encode()
+    for table in frames:
+        parts = (table.iloc[begin : begin + _ROWS_AT_ONCE] for begin in range(0, len(table), _ROWS_AT_ONCE))
+        yield from in_order(_lines, parts)
+
+
 def _bytes(table: pd.DataFrame) -> bytes:
-    header = ",".join(f'"{name}"' for name in table.columns)
-    parts = (table.iloc[begin : begin + _ROWS_AT_ONCE] for begin in range(0, len(table), _ROWS_AT_ONCE))
-    return b"".join([f"{header}\n".encode(), *in_order(_lines, parts)])
+    return b"".join(csv_pieces(table.columns, [table]))
 
 
 def _lines(rows: pd.DataFrame) -> bytes:
@@ -78,13 +86,13 @@ def _defused(texts: Any) -> Any:
     return pc.if_else(is_formula, marked, texts)
 
 
-def _path(name: str) -> PurePosixPath:
+def csv_path(name: str) -> PurePosixPath:
     return PurePosixPath("tables", f"{name}.csv")
 
 
 def _files(report: Report) -> Files:
     for name, table in report.tables.items():
-        yield _path(name), _bytes(table)
+        yield csv_path(name), _bytes(table)
 
 
-CSV = ReportFormat("csv", tuple(_path(table.name) for table in TABLES), _files)
+CSV = ReportFormat("csv", tuple(csv_path(table.name) for table in TABLES), _files)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -17,6 +18,47 @@ from reports.tables import TABLES
 
 def parquet_bytes(table: pd.DataFrame, definition: TableDefinition) -> bytes:
     """The table as Parquet."""
+    return b"".join(parquet_pieces(definition, [table]))
+
+
+def parquet_pieces(definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> Iterator[bytes]:
+    """Yield a table as Parquet, whose rows come in any number of *frames*: one group of rows for each."""
+    schema, sink = _schema(definition), _Pieces()
+    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
+        for table in frames:
+            arrays = [pa.Array.from_pandas(_plain(table[field.name]), type=field.type, safe=True) for field in schema]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+            yield from sink.taken()
+    yield from sink.taken()
+
+
+class _Pieces(io.RawIOBase):
+    """A file of which what is written can be taken away."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kept: list[bytes] = []
+        self._length = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        piece = bytes(data)
+        self._kept.append(piece)
+        self._length += len(piece)
+        return len(piece)
+
+    def tell(self) -> int:
+        return self._length
+
+    def taken(self) -> list[bytes]:
+        """Return what was written since this was asked before."""
+        pieces, self._kept = self._kept, []
+        return pieces
+
+
+def _schema(definition: TableDefinition) -> pa.Schema:
     types: dict[Any, Any] = {
         COUNT: pa.int64(),
         NUMBER: pa.float64(),
@@ -28,11 +70,7 @@ def parquet_bytes(table: pd.DataFrame, definition: TableDefinition) -> bytes:
         pa.field(column.name, types.get(column.type, pa.string()), metadata=_metadata(column.meaning, column.unit))
         for column in definition.columns
     ]
-    arrays = [pa.Array.from_pandas(_plain(table[field.name]), type=field.type, safe=True) for field in fields]
-    schema = pa.schema(fields, metadata={"table": definition.name, "row": definition.caption})
-    sink = io.BytesIO()
-    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), sink, compression="zstd")
-    return sink.getvalue()
+    return pa.schema(fields, metadata={"table": definition.name, "row": definition.caption})
 
 
 def _plain(column: pd.Series) -> pd.Series:
@@ -43,13 +81,13 @@ def _metadata(meaning: str, unit: str) -> dict[str, str]:
     return {"meaning": meaning, **({"unit": unit} if unit else {})}
 
 
-def _path(name: str) -> PurePosixPath:
+def parquet_path(name: str) -> PurePosixPath:
     return PurePosixPath("parquet", f"{name}.parquet")
 
 
 def _files(report: Report) -> Files:
     for definition in report.definitions:
-        yield _path(definition.name), parquet_bytes(report.tables[definition.name], definition)
+        yield parquet_path(definition.name), parquet_bytes(report.tables[definition.name], definition)
 
 
-PARQUET = ReportFormat("parquet", tuple(_path(table.name) for table in TABLES), _files, is_text=False)
+PARQUET = ReportFormat("parquet", tuple(parquet_path(table.name) for table in TABLES), _files, is_text=False)

@@ -1,0 +1,239 @@
+"""The engine that works on the parts of a dataset in many processes, of this machine or of many: Dask.
+
+Only `submit` and `as_completed` are used of it, so that another engine is another module like this one. Whoever reaches
+a scheduler runs code on its workers: ours is on loopback, and talks only to those that have its key.
+"""
+
+from __future__ import annotations
+
+import logging
+import platform
+import signal
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from arkaudit import __version__
+from extractors.dataset.making import Answer, Call, answer_here
+from extractors.shared_errors import ArkauditError, PartsFailed, UserMistake
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+#: A part is given up when so many workers have ended over it.
+LOSSES: Final = 3
+#: What has read a document bears on what was found.
+_READERS: Final = (
+    "beautifulsoup4", "ijson", "lxml", "markdown-it-py", "pikepdf", "pymarc", "pypdf", "pypdfium2", "pyspellchecker",
+    "regex",
+)  # fmt: skip
+_CONNECT_S = 10
+_GONE: Final = "the scheduler is gone"
+#: Seconds between two looks whether the scheduler is there, and how many workers it has; and how long it may be silent.
+_LOOK_EVERY_S = 5.0
+_SILENT_S = 60.0
+_POLL_S = 0.02
+
+
+class SchedulerLost(PartsFailed):
+    """Raised when the scheduler is gone."""
+
+
+class AnotherWorker(ArkauditError):
+    """Raised by a worker that would find other things than the driver."""
+
+
+@contextmanager
+def local_engine(workers: int) -> Iterator[DaskEngine]:
+    """Start so many workers on this machine, and give an engine that uses them. Raises `UserMistake` without Dask."""
+    _require_dask()
+    import dask
+    from distributed import Client, LocalCluster
+
+    settings = {
+        "distributed.worker.daemon": False,
+        "distributed.scheduler.allowed-failures": LOSSES - 1,
+        "distributed.scheduler.http.routes": [],  # there is nothing to be seen
+        "distributed.worker.http.routes": [],
+        "distributed.worker.profile.enabled": False,  # a look at the stack each 10 ms, for a dashboard that isn't there
+        "distributed.admin.tick.interval": "500ms",
+        "distributed.admin.system-monitor.interval": "5s",
+    }
+    with (
+        dask.config.set(settings),
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            security=True,  # keys of its own, which other users of this machine don't have
+            memory_limit=0,  # what a document may take is limited in its own process
+            preload=[__name__],
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield DaskEngine(client)
+
+
+def dask_setup(_: object) -> None:
+    """Make a worker of this machine deaf to Ctrl-C, which is for the driver; Dask calls it by this name."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def remote_engine(address: str) -> Iterator[DaskEngine]:
+    """Give an engine that uses the workers of a scheduler. Raises `UserMistake` where it can't be used.
+
+    Keys for ``tls://`` are those of Dask's own configuration.
+    """
+    _require_dask()
+    from distributed import Client
+
+    try:
+        client = Client(address, timeout=_CONNECT_S)
+    except (OSError, TimeoutError, ValueError, TypeError) as problem:
+        raise UserMistake(f"there is no Dask scheduler at {address} that can be used: {_reason(problem)}") from None
+    with client:
+        _check(client)
+        yield DaskEngine(client)
+
+
+class DaskEngine:
+    """Gives each worker a call, and lets another one wait for it, as long as there are any."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._workers = 1
+        self._looked_at = -_LOOK_EVERY_S
+        self._seen_at = time.monotonic()
+        self._look()
+
+    def answers(self, calls: Iterable[Call]) -> Iterator[Answer]:
+        """Give the answer to each of *calls* as it comes. Raises `SchedulerLost`, and `UserMistake` for odd workers."""
+        from distributed import as_completed
+
+        left = iter(calls)
+        futures: dict[Any, Call] = {}
+        completed = as_completed([], with_results=True, raise_errors=False)
+
+        def submit() -> None:
+            for call in islice(left, max(0, 2 * self._workers - len(futures))):
+                future = self._client.submit(answer_as, call, fingerprint(), key=_key(call), pure=False)
+                futures[future] = call
+                completed.add(future)
+
+        submit()
+        try:
+            while futures:
+                done = completed.next_batch(block=False)
+                if not done:
+                    time.sleep(_POLL_S)
+                answers = [_answer(future, result, futures.pop(future)) for future, result in done]
+                self._look()
+                submit()  # first, so that no worker waits for what is made of the answers
+                yield from answers
+        finally:
+            for future in futures:
+                future.release()
+
+    def _look(self) -> None:
+        """Look whether the scheduler is there, and how many workers it has, now and then."""
+        now = time.monotonic()
+        if now - self._looked_at < (_LOOK_EVERY_S if self._workers > 1 else 1):
+            return
+        self._looked_at = now
+        try:
+            self._workers = max(1, sum(self._client.sync(self._client.scheduler.ncores, callback_timeout=10).values()))
+            self._seen_at = now
+        except (OSError, TimeoutError) as problem:
+            if self._client.status != "running" or now - self._seen_at > _SILENT_S or isinstance(problem, OSError):
+                raise SchedulerLost(_GONE) from None
+
+
+def answer_as(call: Call, expected: tuple[str, ...]) -> Any:
+    """Return the commit record of a part, done in a worker that is as its driver is. Raises `AnotherWorker`."""
+    if fingerprint() != expected:
+        raise AnotherWorker(difference(expected, fingerprint()))
+    return answer_here(call)
+
+
+@cache
+def fingerprint() -> tuple[str, ...]:
+    """Return the versions of what decides which ARKs are found in a document."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return (f"arkaudit {__version__}", f"Python {python}", *(f"{name} {_version(name)}" for name in _READERS))
+
+
+def difference(expected: Iterable[str], found: Iterable[str]) -> str:
+    """Return in words what a worker has that is another than what is expected.
+
+    >>> difference(("arkaudit 1", "lxml 6"), ("arkaudit 1", "lxml 5"))
+    'lxml 5 instead of lxml 6'
+    """
+    return ", ".join(f"{there} instead of {here}" for here, there in zip(expected, found, strict=True) if here != there)
+
+
+def _check(client: Client) -> None:
+    """Raise `UserMistake` where a worker would find other things than we do. Later ones are checked as they work."""
+    try:
+        found: dict[str, tuple[str, ...]] = client.run(fingerprint, on_error="raise")
+    except ModuleNotFoundError as problem:
+        raise UserMistake(f"a worker of the cluster has no arkaudit: {problem}") from None
+    except (OSError, TimeoutError) as problem:
+        raise UserMistake(f"the workers of the cluster can't be reached: {_reason(problem)}") from None
+    for worker, versions in found.items():
+        if versions != fingerprint():
+            raise UserMistake(f"the worker {worker} has {difference(fingerprint(), versions)}")
+
+
+def _answer(future: Any, result: Any, call: Call) -> Answer:
+    """What became of a call whose future is done, with this *result* if it has one."""
+    from distributed import KilledWorker
+
+    try:
+        if future.status == "finished":
+            return Answer(call, result)
+        if future.status == "cancelled":
+            raise SchedulerLost(_GONE)
+        problem = future.exception()
+    except (OSError, TimeoutError, CancelledError):  # as what is done was fetched
+        raise SchedulerLost(_GONE) from None
+    if isinstance(problem, KilledWorker):
+        return Answer(call, lost=f"{LOSSES} workers have ended over it")
+    if isinstance(problem, AnotherWorker | ModuleNotFoundError):
+        raise UserMistake(f"a worker of the cluster can't take part: {problem}")
+    return Answer(call, failed=_reason(problem))
+
+
+def _key(call: Call) -> str:
+    """The name of a task: never one that was used before, for a scheduler remembers what has failed."""
+    return f"{call.method}-{call.key}-{time.monotonic_ns():x}"
+
+
+def _reason(problem: BaseException | None) -> str:
+    return f"{type(problem).__name__}: {problem}".partition("\n")[0][:300]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "missing"
+
+
+def _require_dask() -> None:
+    if find_spec("distributed") is None:
+        raise UserMistake("--workers needs Dask: pip install 'arkaudit[cluster]'; without it, --jobs uses all cores")
+    import distributed
+
+    for name in (distributed.__name__, "tornado.application", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] in (distributed.__name__, "tornado"):  # what it means is said here, in one line
+            logging.getLogger(name).setLevel(logging.CRITICAL)

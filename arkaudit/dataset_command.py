@@ -1,0 +1,110 @@
+"""Do what `arkaudit extract --out` does: make a dataset of what documents cite, or go on with one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from arkaudit import __version__
+from arkaudit.dataset_inputs import Inputs, estimate, inputs_of
+from arkaudit.dataset_progress import DatasetProgress
+from arkaudit.exits import EXIT_UNFINISHED, end, say
+from extractors.dataset.making import Engine, Made, Making, OneProcess
+from extractors.dataset.object_storage import is_object
+from extractors.dataset.part_worker import PartWorker
+from extractors.dataset.plan import PART_BYTES, parts_of, planned
+from extractors.dataset.storage import Storage, open_storage
+from extractors.shared_errors import PartsFailed, StorageFailed, UserMistake
+from reports.display import counted
+
+#: Of how many documents it is said by name that they could not be read.
+_MOST_NAMES = 3
+_LOCK = "work/lock"
+
+
+def tell_of_dataset(places: Sequence[str], out: str, *, part_bytes: int = PART_BYTES) -> None:
+    """Say what there would be to read."""
+    inputs = _inputs(places, out)
+    print(estimate(parts_of(inputs.files, part_bytes=part_bytes)))
+
+
+def make_dataset(
+    places: Sequence[str], out: str, *, jobs: int, workers: str | None = None, part_bytes: int = PART_BYTES
+) -> Made:
+    """Make the dataset *out* of the files in *places*, and return what was made; says how far it is.
+
+    It is made in this process, with *jobs* others for documents, or by *workers*: so many, or those of a scheduler.
+
+    Raises `UserMistake`, and OSError where the folder fails; ends with 3 when parts could not be read for now.
+    """
+    inputs = _inputs(places, out)
+    storage = open_storage(out)
+    _check_place(storage)
+    with _alone_in(out), _engine(workers, jobs) as engine, DatasetProgress() as progress:
+        made = _made(storage, inputs, engine, progress, part_bytes)
+    _tell(made, out)
+    return made
+
+
+def _inputs(places: Sequence[str], out: str) -> Inputs:
+    try:
+        return inputs_of(places, out)
+    except StorageFailed as problem:
+        end(EXIT_UNFINISHED, str(problem))
+
+
+@contextmanager
+def _engine(workers: str | None, jobs: int) -> Iterator[Engine]:
+    if workers is None:
+        with PartWorker(jobs) as worker:
+            yield OneProcess(worker)
+        return
+    from arkaudit.cluster import local_engine, remote_engine
+
+    with local_engine(int(workers)) if workers.isdecimal() else remote_engine(workers) as engine:
+        yield engine
+
+
+def _made(storage: Storage, inputs: Inputs, engine: Engine, progress: DatasetProgress, part_bytes: int) -> Made:
+    try:
+        parts = planned(storage, inputs.files, inputs.folders, version=__version__, part_bytes=part_bytes)
+        return Making(storage, parts, engine, __version__, progress).made()
+    except (PartsFailed, StorageFailed) as problem:
+        end(EXIT_UNFINISHED, f"the dataset is not finished: {problem}; the same command goes on with it")
+
+
+def _tell(made: Made, out: str) -> None:
+    tables = made.manifest.tables
+    mentions = counted(tables["mentions"].rows, "mention of an ARK", "mentions of ARKs")
+    say(f"{out}: {counted(tables['documents'].rows, 'document')}, {mentions}, {counted(made.manifest.parts, 'part')}")
+    if made.unreadable:
+        names = ", ".join(made.first_unreadable[:_MOST_NAMES])
+        say(f"{counted(made.unreadable, 'document')} could not be read (the table findings says why): {names}")
+
+
+def _check_place(storage: Storage) -> None:
+    """Raise `UserMistake` where something else stands than a dataset."""
+    try:
+        is_other = not storage.names("work/plans") and (storage.names("") or set(storage.folders("")) - {"work"})
+    except StorageFailed as problem:
+        end(EXIT_UNFINISHED, str(problem))
+    if is_other:
+        raise UserMistake(f"{storage.place} is not empty, and no dataset")
+
+
+@contextmanager
+def _alone_in(out: str) -> Iterator[None]:
+    """Keep other commands of machines that see the same folder out of it; object storage has no locks."""
+    if is_object(out):
+        yield
+        return
+    path = Path(out, _LOCK)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(path, timeout=0):
+            yield
+    except Timeout:
+        raise UserMistake(f"{out} is being made by another command") from None

@@ -1,0 +1,72 @@
+"""Do what `arkaudit report --dataset` does: count what a dataset cites, show it in brief, write its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from arkaudit.exits import say
+from arkaudit.options import cores
+from arkaudit.output_rows import whole
+from crawler.registry import cache_folder
+from crawler.registry import load as load_registry
+from extractors.shared_errors import UserMistake
+from reports.dataset.connection import open_dataset
+from reports.dataset.counting import count
+from reports.dataset.report import DATASET_FORMATS, write_dataset_report
+from reports.dataset.tables import NAANS, SUMMARY
+from reports.definitions import COUNT, rows_of
+from reports.display import escaped, shown
+from reports.exports import check_out
+from reports.frames import registered_names
+from reports.summary import cited_sentence
+
+_MOST_SHOWN = 20
+
+
+def report_on_dataset(place: str, out: Path | None, formats: Sequence[str]) -> None:
+    """Print what the dataset at *place* cites in brief, and write its tables into *out*, where one is named.
+
+    Raises `UserMistake`, `reports.dataset.connection.DatasetUnreadable`, `reports.exports.ReportUnwritable` and
+    `arkaudit.output_rows.OutputUnwritable`.
+    """
+    unknown = [name for name in formats if name not in DATASET_FORMATS]
+    if unknown:
+        raise UserMistake(f"a report on a dataset is had as {' or '.join(DATASET_FORMATS)}, not as {unknown[0]}")
+    if out is not None:
+        check_out(out, formats)
+    registered = registered_names(load_registry(cache_folder()))
+    with open_dataset(place, threads=cores()) as dataset:
+        count(dataset)
+        [summary] = SUMMARY.frames(dataset, registered)
+        naans = pd.concat(list(NAANS.frames(dataset, registered)))
+        if out is not None:
+            write_dataset_report(dataset, registered, out, formats)
+    console = Console()
+    with whole(console):
+        console.print(cited_sentence(dict(rows_of(summary[["measure", "value"]]))), highlight=False, markup=False)
+        console.print(_by_organization(naans))
+    if out is not None:
+        say(f"the tables are in {out}")
+
+
+def _by_organization(naans: pd.DataFrame) -> Table:
+    """The NAANs with most ARKs, and what is cited of them."""
+    table = Table(title="ARKs by organization", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("NAAN", no_wrap=True)
+    table.add_column("organization")
+    for heading in ("ARKs", "citations", "documents"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    columns = ["naan", "organization", "arks", "citations", "documents"]
+    for naan, organization, *counts in rows_of(naans[columns].head(_MOST_SHOWN)):
+        words = (Text(escaped(text or ""), no_wrap=True, overflow="ellipsis") for text in (naan, organization))
+        table.add_row(*words, *(shown(each, COUNT) for each in counts))
+    if len(naans) > _MOST_SHOWN:
+        table.caption = f"and {len(naans) - _MOST_SHOWN:,} more"
+    return table

@@ -1,0 +1,330 @@
+"""The making of a dataset, from its plan to its manifest, by whichever engine works on its parts.
+
+Whatever is killed, and whenever: the same command goes on with what has been committed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import pyarrow as pa
+
+from extractors.dataset import deciding, reading
+from extractors.dataset.columns import DATASET_TABLES, DatasetTable
+from extractors.dataset.deciding import EVIDENCE, DecidedRecord
+from extractors.dataset.evidence_files import LEARNED_FILE, NAMES_FILE, digest_of, evidence_of, learned_json
+from extractors.dataset.manifest import MANIFEST, Manifest, TableFiles
+from extractors.dataset.parquet_files import ParquetFile
+from extractors.dataset.part_worker import PartWorker, own_worker
+from extractors.dataset.plan import Part, mark_halved
+from extractors.dataset.reading import READ, ReadRecord
+from extractors.dataset.sorted_names import SortedNames, joined, read_names, write_names
+from extractors.dataset.storage import SCRATCH, Storage
+from extractors.shared_errors import PartsFailed, StorageFailed
+
+#: So often a part is tried that fails without taking its worker with it.
+_ATTEMPTS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Work on a part: arguments for a method of `PartWorker`."""
+
+    key: str
+    method: str
+    """``read`` or ``decide``."""
+    arguments: tuple[Any, ...]
+
+    def on(self, worker: PartWorker) -> Any:
+        """Return the commit record of the part when *worker* has done it."""
+        return getattr(worker, self.method)(*self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a call: its record, or why there is none."""
+
+    call: Call
+    record: Any = None
+    lost: str = ""
+    """Why every process that tried it has ended."""
+    failed: str = ""
+    """What was raised."""
+
+
+class Engine(Protocol):
+    """Works on parts, one by one or many at a time."""
+
+    def answers(self, calls: Iterable[Call]) -> Iterator[Answer]:
+        """Give the answer to each of *calls*, in any order."""
+
+
+class OneProcess:
+    """The engine that is none: one part after the other, here."""
+
+    def __init__(self, worker: PartWorker) -> None:
+        self._worker = worker
+
+    def answers(self, calls: Iterable[Call]) -> Iterator[Answer]:
+        """Give the answer to each of *calls*, in their order."""
+        for call in calls:
+            try:
+                answer = Answer(call, call.on(self._worker))
+            except StorageFailed as problem:
+                answer = Answer(call, failed=str(problem))
+            yield answer
+
+
+def answer_here(call: Call) -> Any:
+    """Return the commit record of a part, done by this process for an engine."""
+    return call.on(own_worker())
+
+
+class Listener:
+    """Hears how far the making of a dataset has come; this one doesn't mind."""
+
+    def planned(self, parts: Sequence[Part], done: Sequence[Part]) -> None:
+        """All *parts* are known, and those that were *done* before."""
+
+    def read(self, part: Part, record: ReadRecord) -> None:
+        """One more part was read."""
+
+    def set_back(self, part: Part, reason: str) -> None:
+        """A part was lost or has failed, and is tried otherwise, or later."""
+
+    def deciding(self, parts: int, done: int) -> None:
+        """All were read; so many *parts* are decided now."""
+
+    def decided(self, record: DecidedRecord) -> None:
+        """One more part was decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A dataset that was made."""
+
+    manifest: Manifest
+    unreadable: int
+    """Documents that could not be read."""
+    first_unreadable: Sequence[str]
+
+
+@dataclass(slots=True)
+class Making:
+    """The making of the dataset in *storage* out of *parts*."""
+
+    storage: Storage
+    parts: Sequence[Part]
+    engine: Engine
+    version: str
+    listener: Listener = field(default_factory=Listener)
+    folder: str = field(default_factory=lambda: str(Path.cwd()))
+    """The folder that local paths are taken from."""
+
+    def made(self) -> Made:
+        """Make the dataset. Raises `PartsFailed`, and OSError where the storage fails."""
+        read = self._read()
+        digest = self._evidence(read)
+        decided = self._decided(read, digest)
+        manifest = self._manifest(read, decided, digest)
+        self.storage.replace(MANIFEST, manifest.to_bytes())
+        _clean(self.storage, manifest, read)
+        unreadable = [name for record in read.values() for name in record.first_unreadable]
+        return Made(manifest, sum(record.unreadable for record in read.values()), unreadable)
+
+    # -- the first pass
+
+    def _read(self) -> dict[str, ReadRecord]:
+        """The records of all parts that were read, in their order."""
+        committed = _committed(self.storage, READ)
+        done = [part for part in self.parts if part.key in committed]
+        self.listener.planned(self.parts, done)
+        records = {part.key: self._read_record(part.key) for part in done}
+        todo = [part for part in self.parts if part.key not in committed]
+        reading_again = _Retries()
+        while todo or reading_again.alone:
+            some = todo or [reading_again.alone.pop()]
+            parts = {part.key: part for part in some}
+            calls = (Call(part.key, "read", (self.storage.place, part, self.folder)) for part in some)
+            todo = []
+            for answer in self.engine.answers(calls):
+                part = parts[answer.call.key]
+                if answer.record is None:
+                    self.listener.set_back(part, answer.lost or answer.failed)
+                    todo += reading_again.after(answer, part, self.storage)
+                if answer.record is None and part.key in reading_again.given_up:
+                    answer = replace(answer, record=reading.record_as_unreadable(self.storage, part, answer.lost))
+                if answer.record is not None:
+                    records[part.key] = answer.record
+                    self.listener.read(part, answer.record)
+        if reading_again.problem:
+            raise PartsFailed(reading_again.problem)
+        ordered = [key for part in self.parts for key in _keys(part, reading_again.halves)]
+        return {key: records[key] for key in ordered}
+
+    def _read_record(self, key: str) -> ReadRecord:
+        return ReadRecord.of_bytes(_present(self.storage, reading.record_file(key)))
+
+    # -- between the passes
+
+    def _evidence(self, read: Mapping[str, ReadRecord]) -> str:
+        """The digest of the evidence that all parts give; it is among the files."""
+        column = joined(self._columns(read))
+        digest = digest_of(column)
+        learned_file = f"{EVIDENCE}/{digest}/{LEARNED_FILE}"
+        if self.storage.read(learned_file) is None:
+            scratch = self.storage.scratch()
+            try:
+                write_names(column, scratch)
+                self.storage.put(scratch, f"{EVIDENCE}/{digest}/{NAMES_FILE}")
+            finally:
+                scratch.unlink(missing_ok=True)
+            self.storage.create(learned_file, learned_json(evidence_of(SortedNames.of_column(column))))
+        return digest
+
+    def _columns(self, read: Mapping[str, ReadRecord]) -> Iterator[pa.LargeBinaryArray]:
+        for key, record in read.items():
+            with self.storage.local(reading.names_file(key, record.attempt)) as path:
+                yield read_names(path)
+
+    # -- the second pass
+
+    def _decided(self, read: Mapping[str, ReadRecord], digest: str) -> dict[str, DecidedRecord]:
+        committed = _committed(self.storage, f"{deciding.DECIDED}/{digest}")
+        records = {
+            key: DecidedRecord.of_bytes(_present(self.storage, deciding.record_file(key, digest)))
+            for key in read
+            if key in committed
+        }
+        self.listener.deciding(len(read), len(records))
+        calls = [
+            Call(key, "decide", (self.storage.place, key, record.attempt, digest))
+            for key, record in read.items()
+            if key not in records
+        ]
+        for _ in range(_ATTEMPTS):
+            again = []
+            problem = ""
+            for answer in self.engine.answers(calls):
+                if answer.record is not None:
+                    records[answer.call.key] = answer.record
+                    self.listener.decided(answer.record)
+                else:
+                    again.append(answer.call)
+                    problem = f"part {answer.call.key}: {answer.lost or answer.failed}"
+            calls = again
+        if calls:
+            raise PartsFailed(problem)
+        return {key: records[key] for key in read}
+
+    # -- the end
+
+    def _manifest(self, read: Mapping[str, ReadRecord], decided: Mapping[str, DecidedRecord], digest: str) -> Manifest:
+        tables: dict[str, TableFiles] = {}
+        for table in DATASET_TABLES:
+            files = [
+                deciding.table_file(table.name, key, digest, record.attempt)
+                for key, record in decided.items()
+                if record.rows[table.name]
+            ]
+            rows = sum(record.rows[table.name] for record in decided.values())
+            tables[table.name] = TableFiles(rows, files or [_without_rows(self.storage, table, digest)])
+        files_read = [file for part in self.parts for file in part.files]
+        size = sum(file.size for file in files_read)
+        return Manifest(self.version, digest, len(files_read), size, len(read), tables)
+
+
+@dataclass(slots=True)
+class _Retries:
+    """What is tried again of the parts that were lost, or have failed.
+
+    A lost one has taken its workers with it, or has only waited where another one did. So it is halved, and a single
+    file is tried once more while nothing else is: only then it was surely that file.
+    """
+
+    halves: dict[str, tuple[Part, Part]] = field(default_factory=dict)
+    alone: list[Part] = field(default_factory=list)
+    """To be tried while nothing else is."""
+    given_up: set[str] = field(default_factory=set)
+    problem: str = ""
+    """Why a part has failed for good."""
+    _alone: set[str] = field(default_factory=set)
+    _failures: Counter[str] = field(default_factory=Counter)
+
+    def after(self, answer: Answer, part: Part, storage: Storage) -> Sequence[Part]:
+        """Return what is to be tried next, beside others, after an *answer* without a record."""
+        if answer.lost and len(part.files) > 1:
+            mark_halved(storage, part)
+            self.halves[part.key] = part.halves
+            return part.halves
+        if answer.lost and part.key not in self._alone:
+            self._alone.add(part.key)
+            self.alone.append(part)
+        elif answer.lost:
+            self.given_up.add(part.key)
+        else:
+            self._failures[part.key] += 1
+            if self._failures[part.key] < _ATTEMPTS:
+                return [part]
+            self.problem = self.problem or f"part {part.key}: {answer.failed}"
+        return ()
+
+
+def _committed(storage: Storage, folder: str) -> set[str]:
+    """The parts of which a folder has commit records."""
+    return {name.removesuffix(".json") for name in storage.names(folder) if name.endswith(".json")}
+
+
+def _present(storage: Storage, name: str) -> bytes:
+    data = storage.read(name)
+    if data is None:
+        raise FileNotFoundError(f"{storage.place}/{name} was there, and has gone")
+    return data
+
+
+def _keys(part: Part, halves: Mapping[str, tuple[Part, Part]]) -> Iterator[str]:
+    """The keys of what *part* was read as."""
+    if part.key not in halves:
+        yield part.key
+        return
+    for half in halves[part.key]:
+        yield from _keys(half, halves)
+
+
+def _without_rows(storage: Storage, table: DatasetTable, digest: str) -> str:
+    """Make the file of a table that has no rows, for readers that need one; returns its name."""
+    name = f"{table.name}/none-{digest}.parquet"
+    scratch = storage.scratch()
+    try:
+        ParquetFile(table, scratch).close()
+        storage.put(scratch, name)
+    finally:
+        scratch.unlink(missing_ok=True)
+    return name
+
+
+def _clean(storage: Storage, manifest: Manifest, read: Mapping[str, ReadRecord]) -> None:
+    """Remove what no part of the dataset is any more: other attempts, and what rests on evidence of before."""
+    for digest in storage.folders(deciding.DECIDED):
+        if digest != manifest.evidence:
+            storage.remove_folder(f"{deciding.DECIDED}/{digest}")
+    for digest in storage.folders(EVIDENCE):
+        if digest != manifest.evidence:
+            storage.remove_folder(f"{EVIDENCE}/{digest}")
+    for name, table in manifest.tables.items():
+        _remove_others(storage, name, set(table.files))
+    kept = {reading.record_file(key) for key in read}
+    kept |= {reading.documents_file(key, record.attempt) for key, record in read.items()}
+    kept |= {reading.names_file(key, record.attempt) for key, record in read.items()}
+    _remove_others(storage, READ, kept)
+    storage.remove_folder(SCRATCH)
+
+
+def _remove_others(storage: Storage, folder: str, kept: set[str]) -> None:
+    for name in storage.names(folder):
+        if f"{folder}/{name}" not in kept:
+            storage.remove(f"{folder}/{name}")

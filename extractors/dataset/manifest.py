@@ -1,0 +1,82 @@
+"""The manifest of a dataset: what it consists of. It comes last, and readers trust nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from extractors.dataset.columns import DATASET_TABLES
+from extractors.dataset.storage import Storage
+from extractors.shared_errors import UserMistake
+
+MANIFEST: Final = "manifest.json"
+FORMAT: Final = "arkaudit dataset"
+FORMAT_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TableFiles:
+    """The files of one table."""
+
+    rows: int
+    files: Sequence[str]
+    """Their names, relative to the dataset, in the order of the parts; at least one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a dataset consists of."""
+
+    arkaudit: str
+    """The version that made it."""
+    evidence: str
+    """The digest of the evidence that its doubtful mentions were decided on."""
+    input_files: int
+    input_bytes: int
+    parts: int
+    tables: Mapping[str, TableFiles]
+
+    def to_bytes(self) -> bytes:
+        """Return the manifest as its file has it."""
+        kept = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "arkaudit": self.arkaudit,
+            "evidence": self.evidence,
+            "inputs": {"files": self.input_files, "bytes": self.input_bytes},
+            "parts": self.parts,
+            "tables": {name: {"rows": table.rows, "files": list(table.files)} for name, table in self.tables.items()},
+        }
+        return json.dumps(kept, indent=1).encode() + b"\n"
+
+    @classmethod
+    def of_bytes(cls, data: bytes) -> Manifest:
+        """Return the manifest in a file. Raises ValueError for what is none, or of a version that is not known."""
+        kept: Any = json.loads(data)
+        try:
+            if kept["format"] != FORMAT:
+                raise ValueError("it is of something else")
+            if kept["format_version"] != FORMAT_VERSION:
+                raise ValueError(f"its format is version {kept['format_version']}, and {FORMAT_VERSION} is known here")
+            tables = {
+                table.name: TableFiles(kept["tables"][table.name]["rows"], tuple(kept["tables"][table.name]["files"]))
+                for table in DATASET_TABLES
+            }
+            inputs = kept["inputs"]
+            return cls(kept["arkaudit"], kept["evidence"], inputs["files"], inputs["bytes"], kept["parts"], tables)
+        except (LookupError, TypeError) as problem:
+            raise ValueError(f"something is missing: {problem}") from None
+
+
+def manifest_in(storage: Storage) -> Manifest:
+    """Return the manifest of the dataset in *storage*. Raises `UserMistake` where there is none that can be read."""
+    data = storage.read(MANIFEST)
+    if data is None:
+        begun = " yet: the command that makes it has not come to its end" if storage.names("work/plans") else ""
+        raise UserMistake(f"{storage.place} is no dataset{begun}")
+    try:
+        return Manifest.of_bytes(data)
+    except ValueError as problem:
+        raise UserMistake(f"{storage.place}/{MANIFEST} can't be read: {problem}") from None

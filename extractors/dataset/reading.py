@@ -1,0 +1,227 @@
+"""The first pass of a dataset: the bytes of a part become its documents, and what stands whole in them."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from extractors.archives.members import ArchiveMember
+from extractors.batches import BATCH_BYTES, BATCH_DOCUMENTS, BatchReading, part_weight
+from extractors.dataset.kept_documents import Origin, line_of, write_lines
+from extractors.dataset.object_storage import is_object, opened_object
+from extractors.dataset.plan import InputFile, Part
+from extractors.dataset.sorted_names import column_of, write_names
+from extractors.dataset.storage import Storage
+from extractors.document_model import Finding
+from extractors.documents import Document, documents_in, documents_in_file, whole_arks
+from extractors.folders import document_name
+from extractors.isolated import extraction_of_member, failed_extraction, may_stay_inline
+from extractors.two_passes import document_of
+from extractors.worker import WorkerError
+from extractors.worker_executor import WorkerExecutor
+
+#: Where the results of the first pass are.
+READ: Final = "work/read"
+#: Of so many documents that could not be read a record has the names.
+_MOST_NAMES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRecord:
+    """The commit record of a part's first pass."""
+
+    attempt: str
+    documents: int
+    unreadable: int
+    mentions: int
+    unresolved: int
+    first_unreadable: tuple[str, ...] = ()
+    """The names of a few that could not be read."""
+
+    @classmethod
+    def of_bytes(cls, data: bytes) -> ReadRecord:
+        """Return the record in a file."""
+        kept = json.loads(data)
+        return cls(**{**kept, "first_unreadable": tuple(kept["first_unreadable"])})
+
+    def to_bytes(self) -> bytes:
+        """Return the record as a file has it."""
+        return json.dumps(asdict(self)).encode() + b"\n"
+
+
+def record_file(key: str) -> str:
+    """Return the name of the commit record of a part."""
+    return f"{READ}/{key}.json"
+
+
+def documents_file(key: str, attempt: str) -> str:
+    """Return the name of the file that has the documents of a part."""
+    return f"{READ}/{key}-{attempt}.jsonl.zst"
+
+
+def names_file(key: str, attempt: str) -> str:
+    """Return the name of the file that has the ARKs of a part that stand whole."""
+    return f"{READ}/{key}-{attempt}.whole.arrow"
+
+
+def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: str = "") -> ReadRecord:
+    """Read *part*, unless it has been read already, and return its commit record: the first one counts.
+
+    Local paths are taken from *folder*. Raises OSError and `StorageFailed` where the storage fails, or an input there.
+    """
+    done = storage.read(record_file(part.key))
+    if done is not None:
+        return ReadRecord.of_bytes(done)
+    about_folders = [
+        Document(each.folder, (), (Finding(each.kind, each.detail),), is_folder=True) for each in part.folders
+    ]
+    reading = BatchReading(executor, read_sourced, _failed, stays_here=_is_little)
+    sourced = (each for file in part.files for each in _sourced(file, folder))
+    results = (each for some in reading.results(sourced, _weight) for each in some)
+    return _published(storage, part.key, _chained(about_folders, results))
+
+
+def record_as_unreadable(storage: Storage, part: Part, reason: str) -> ReadRecord:
+    """Keep that the files of *part* could not be read, and why; returns the commit record that counts."""
+    documents = [Document(name_of(file), (), (Finding("unreadable", reason),)) for file in part.files]
+    return _published(storage, part.key, _chained(documents, ()))
+
+
+def name_of(file: InputFile) -> str:
+    """Return the name of a file as a document."""
+    return file.name if is_object(file.name) else document_name(Path(file.name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sourced:
+    """A document that is to be read, or what else is said of a file, and the name of that file."""
+
+    source: str
+    part: ArchiveMember | Document
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadDocument:
+    """A document that was read, as a line, and what is counted of it."""
+
+    line: bytes
+    name: str
+    mentions: int
+    unresolved: int
+    is_unreadable: bool
+    is_member: bool
+    whole: tuple[str, ...]
+    """Normal forms of its ARKs about which nothing had to be decided."""
+
+    @classmethod
+    def of(cls, document: Document, origin: Origin) -> _ReadDocument:
+        return cls(
+            line_of(document, origin),
+            document.name,
+            len(document.mentions),
+            len(document.unresolved),
+            document.is_unreadable,
+            origin.size is not None,
+            tuple({str(ark) for ark in whole_arks(document)}),
+        )
+
+
+def read_sourced(batch: Sequence[_Sourced]) -> list[_ReadDocument]:
+    """Return what was read of each document of a batch, as `extractors.two_passes.read_batch` reads it."""
+    read = []
+    for each in batch:
+        part = each.part
+        document = part if isinstance(part, Document) else document_of(part)
+        read.append(_ReadDocument.of(document, Origin.of(each.source, part)))
+    return read
+
+
+def _failed(each: _Sourced, failure: WorkerError) -> _ReadDocument:
+    """What is known of a document whose process ended."""
+    part = each.part
+    if isinstance(part, Document):
+        return _ReadDocument.of(part, Origin(each.source))
+    extraction = extraction_of_member(failed_extraction(failure, part.media_type), part)
+    return _ReadDocument.of(Document.of(part.name, extraction), Origin.of(each.source, part))
+
+
+def _weight(each: _Sourced) -> int:
+    return part_weight(each.part)
+
+
+def _is_little(batch: Sequence[_Sourced]) -> bool:
+    """Return whether a batch is not worth a process: it is not full, and nothing in it may crash its parser."""
+    if sum(map(_weight, batch)) >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
+        return False
+    return all(isinstance(each.part, Document) or may_stay_inline(each.part) for each in batch)
+
+
+def _sourced(file: InputFile, folder: str) -> Iterator[_Sourced]:
+    source = name_of(file)
+    parts = _object_parts(source) if is_object(source) else documents_in_file(Path(folder, file.name), source)
+    for part in parts:
+        yield _Sourced(source, part)
+
+
+def _object_parts(source: str) -> Iterator[ArchiveMember | Document]:
+    """The documents in an object. Raises `StorageFailed` when it could not be read, which is no damage to it."""
+    try:
+        with opened_object(source) as stream:
+            yield from documents_in(stream, source, path=source.rpartition("/")[2])
+    except FileNotFoundError:
+        yield Document(source, (), (Finding("unreadable", "there is no such object any more"),))
+
+
+def _chained(documents: Iterable[Document], read: Iterable[_ReadDocument]) -> Iterator[_ReadDocument]:
+    yield from (_ReadDocument.of(document, Origin(document.name)) for document in documents)
+    yield from read
+
+
+def _published(storage: Storage, key: str, read: Iterable[_ReadDocument]) -> ReadRecord:
+    """Write the documents and names of a part, then its commit record; what came too late removes its own."""
+    counted = _Counted()
+    attempt = secrets.token_hex(4)
+    documents, names = storage.scratch(), storage.scratch()
+    try:
+        write_lines(counted.lines(read), documents)
+        write_names(column_of(counted.whole), names)
+        storage.put(documents, documents_file(key, attempt))
+        storage.put(names, names_file(key, attempt))
+    finally:
+        documents.unlink(missing_ok=True)
+        names.unlink(missing_ok=True)
+    record = counted.record(attempt)
+    if storage.create(record_file(key), record.to_bytes()):
+        return record
+    storage.remove(documents_file(key, attempt))
+    storage.remove(names_file(key, attempt))
+    first = storage.read(record_file(key))
+    assert first is not None
+    return ReadRecord.of_bytes(first)
+
+
+class _Counted:
+    """What is counted of documents while their lines are written."""
+
+    def __init__(self) -> None:
+        self.whole: set[str] = set()
+        self._documents = self._mentions = self._unresolved = 0
+        self._unreadable: list[str] = []
+
+    def lines(self, read: Iterable[_ReadDocument]) -> Iterator[bytes]:
+        for each in read:
+            self.whole.update(each.whole)
+            self._documents += each.is_member or each.is_unreadable
+            self._mentions += each.mentions
+            self._unresolved += each.unresolved
+            if each.is_unreadable:
+                self._unreadable.append(each.name)
+            yield each.line
+
+    def record(self, attempt: str) -> ReadRecord:
+        names = tuple(self._unreadable[:_MOST_NAMES])
+        return ReadRecord(attempt, self._documents, len(self._unreadable), self._mentions, self._unresolved, names)

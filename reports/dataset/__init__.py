@@ -1,0 +1,1 @@
+"""Reports on datasets: what very many documents cite, counted by DuckDB in bounded memory."""

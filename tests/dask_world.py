@@ -1,0 +1,130 @@
+"""A Dask cluster on loopback, of processes that can be killed, and drivers that make datasets with it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+from tests.loopback import clean_environment
+
+_ROOT = Path(__file__).parent.parent
+#: So long anything may take on the slowest machine.
+PATIENCE_S = 180.0
+
+
+def wait_until(is_so: Callable[[], bool], what: str) -> None:
+    """Wait for something; fails when it doesn't come."""
+    end = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < end, f"never: {what}"
+        time.sleep(0.02)
+
+
+class Cluster:
+    """A scheduler and some workers with a nanny each, which starts another process where one has ended."""
+
+    def __init__(
+        self, folder: Path, workers: int, *, seconds: float = 0.0, nannies: bool = True, **environment: str
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._log = folder / "parts.log"
+        self._environment = {
+            **clean_environment(),
+            "DASK_DISTRIBUTED__WORKER__PRELOAD": "tests.dask_faults",
+            "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "2",
+            "FAULTS_LOG": str(self._log),
+            "FAULTS_SECONDS": str(seconds),
+            **environment,
+        }
+        self._count = workers
+        self._options = () if nannies else ("--no-nanny",)
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self.workers: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _start(self) -> None:
+        file = self._folder / "scheduler.json"
+        self.scheduler = self._begin(
+            "dask_scheduler", "--scheduler-file", str(file), "--port", "0", "--dashboard-address", "127.0.0.1:0"
+        )
+        wait_until(file.exists, "a scheduler")
+        self.address = str(json.loads(file.read_text())["address"])
+        options = "--nthreads 1 --memory-limit 0 --dashboard-address 127.0.0.1:0 --death-timeout 20"
+        for number in range(self._count):
+            self.workers.append(
+                self._begin("dask_worker", self.address, "--name", f"w{number}", *options.split(), *self._options)
+            )
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes:
+            for child in children_of(process.pid):
+                _kill(child)
+            process.kill()
+            process.wait()
+
+    def _begin(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", f"distributed.cli.{module}", "--host", "127.0.0.1", *arguments]
+        with (self._folder / f"{module}.log").open("ab") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=log, env=self._environment, cwd=_ROOT)
+        self._processes.append(process)
+        return process
+
+    @property
+    def begun(self) -> list[tuple[str, int]]:
+        """The parts that were begun, each with the process that did it."""
+        lines = self._log.read_text().splitlines() if self._log.exists() else []
+        return [(key, int(pid)) for key, pid in (line.split() for line in lines)]
+
+    @property
+    def at_work(self) -> list[int]:
+        """The processes of workers that have begun a part and live."""
+        return [pid for pid in dict.fromkeys(pid for _, pid in self.begun) if Path(f"/proc/{pid}").exists()]
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has begun."""
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    except OSError:
+        return []
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, 9)
+
+
+def driver(out: Path, workers: str, *places: Path, part_size: str = "1") -> subprocess.Popen[str]:
+    """A command that makes a dataset, begun."""
+    command = [sys.executable, "-m", "arkaudit", "extract", *map(str, places), "--out", str(out)]
+    return subprocess.Popen(
+        [*command, "--workers", workers, "--part-size", part_size],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+        cwd=_ROOT,
+        start_new_session=True,  # as of a terminal
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """The exit code of a command, and what it has said on standard error."""
+    _, said = process.communicate(timeout=PATIENCE_S)
+    return process.returncode, said

@@ -1,0 +1,169 @@
+"""Documents for datasets, what is in a dataset, and commands that make one and are killed at every step of it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from extractors.dataset.columns import MENTIONS
+from extractors.dataset.making import Making, OneProcess
+from extractors.dataset.manifest import Manifest
+from extractors.dataset.part_worker import PartWorker
+from extractors.dataset.plan import InputFile, planned
+from extractors.dataset.storage import LocalStorage
+from extractors.mention_rows import MENTION_COLUMNS
+
+VERSION = "0"
+_LETTERS = "bcdfghjkmnpqrstvwxz0123456789"
+#: The columns that a dataset has beside those of `arkaudit extract`.
+OWN_COLUMNS = {column.name for column in MENTIONS.columns} - set(MENTION_COLUMNS)
+
+Row = dict[str, Any]
+
+
+def write_documents(folder: Path, count: int = 12, *, seed: int = 1) -> list[Path]:
+    """Make documents of which some break ARKs at a line's end that stand whole in others; one is a WARC file."""
+    chance = random.Random(1)
+    names = ["".join(chance.choices(_LETTERS, k=10)) for _ in range(12)]
+    chance = random.Random(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = [_text(chance, names) for _ in range(count)]
+    made = []
+    for number, text in enumerate(texts[2:]):
+        made.append(folder / f"{seed}-{number:03}.txt")
+        made[-1].write_text(text)
+    made.append(folder / f"{seed}-crawl.warc.gz")
+    made[-1].write_bytes(b"".join(gzip.compress(record(f"http://b.example/{n}", texts[n])) for n in (0, 1, 0)))
+    return made
+
+
+def _text(chance: random.Random, names: list[str]) -> str:
+    return " ".join(
+        f"see ark:/12148/{name[:5]}{chance.choice(['', chr(10)])}{name[5:]} in the catalogue"
+        for name in chance.choices(names, k=6)
+    )
+
+
+def record(url: str, text: str) -> bytes:
+    """A record of a WARC file."""
+    body = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode()
+    head = f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nContent-Type: application/http\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body + b"\r\n\r\n"
+
+
+def rows_in(dataset: Path, table: str) -> list[Row]:
+    """The rows of a table, by its manifest."""
+    manifest = Manifest.of_bytes((dataset / "manifest.json").read_bytes())
+    found = pa.concat_tables([pq.ParquetFile(dataset / name).read() for name in manifest.tables[table].files])
+    assert found.num_rows == manifest.tables[table].rows
+    return list(found.to_pylist())
+
+
+def content_of(dataset: Path) -> dict[str, list[str]]:
+    """All rows of a dataset, so that two can be compared."""
+    return {table: sorted(map(str, rows_in(dataset, table))) for table in ("documents", "mentions", "findings")}
+
+
+def extracted_rows(dataset: Path) -> list[Row]:
+    """The mentions of a dataset as `arkaudit extract` prints them, by document."""
+    rows = sorted(rows_in(dataset, "mentions"), key=lambda row: (row["document"], row["ordinal"]))
+    return [{name: row[name] for name in MENTION_COLUMNS} for row in rows]
+
+
+def files_of(paths: list[Path]) -> list[InputFile]:
+    """The files at *paths*, as a plan has them."""
+    return [InputFile(str(path), path.stat().st_size, "") for path in paths]
+
+
+def make(out: Path, paths: list[Path], storage: LocalStorage | None = None, *, part_bytes: int = 1_500) -> None:
+    """Make a dataset in this process, in small parts."""
+    storage = storage or LocalStorage(out)
+    parts = planned(storage, files_of(paths), version=VERSION, part_bytes=part_bytes)
+    with PartWorker(1) as worker:
+        Making(storage, parts, OneProcess(worker), VERSION).made()
+
+
+class _DyingStorage(LocalStorage):
+    """A storage whose process is gone before, or just after, it has changed something for the n-th time."""
+
+    def __init__(self, folder: Path, dies_at: int) -> None:
+        super().__init__(folder)
+        self._left = dies_at
+
+    def _step(self) -> None:
+        self._left -= 1
+        if self._left == 0:
+            os._exit(9)
+
+    def create(self, name: str, data: bytes) -> bool:
+        self._step()
+        is_made = super().create(name, data)
+        self._step()
+        return is_made
+
+    def replace(self, name: str, data: bytes) -> None:
+        self._step()
+        super().replace(name, data)
+        self._step()
+
+    def put(self, scratch: Path, name: str) -> None:
+        self._step()
+        super().put(scratch, name)
+        self._step()
+
+    def remove(self, name: str) -> None:
+        self._step()
+        super().remove(name)
+
+
+def main(folder: Path, papers: Path) -> None:
+    """Make datasets in processes that end at a step, and then in others that go on; says what came of it.
+
+    At each step one of them ends, and another goes on to the end; the last dataset is made by processes of which each
+    ends a step later than the one before.
+    """
+    paths = sorted(papers.iterdir())
+    make(folder / "whole", paths)
+    expected = content_of(folder / "whole")
+    wrong, step = [], 1
+    while _ends_at(folder / "ds", paths, step):
+        assert not _ends_at(folder / "ds", paths, 0)
+        if content_of(folder / "ds") != expected:
+            wrong.append(step)
+        shutil.rmtree(folder / "ds")
+        step += 1
+    deaths = 0
+    while _ends_at(folder / "last", paths, deaths + 1):
+        deaths += 1
+    if content_of(folder / "last") != expected:
+        wrong.append(-deaths)
+    print(json.dumps({"steps": step - 1, "deaths": deaths, "wrong": wrong}))
+
+
+def _ends_at(out: Path, paths: list[Path], step: int) -> bool:
+    """Make a dataset in another process; returns whether it has ended at that step, and not come to its end."""
+    child = os.fork()
+    if not child:
+        storage = _DyingStorage(out, step)
+        parts = planned(storage, files_of(paths), version=VERSION, part_bytes=1_500)
+        worker = PartWorker(1)
+        worker._storages[storage.place] = storage
+        Making(storage, parts, OneProcess(worker), VERSION).made()
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    assert code in (0, 9), code
+    return code == 9
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,166 @@
+"""Datasets by Dask: the rows of one process, whichever worker, driver or scheduler is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from arkaudit import __version__
+from arkaudit.cluster import difference, fingerprint
+from extractors.dataset.reading import READ
+from tests.dask_world import PATIENCE_S, Cluster, children_of, driver, ended, wait_until
+from tests.dataset_world import content_of, rows_in, write_documents
+from tests.loopback import run_command
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
+ROOT = Path(__file__).parent.parent
+_PDFS = ROOT / "corpus" / "dev" / "documents" / "pdf"
+
+
+@pytest.fixture(scope="module")
+def papers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Documents that make ten parts of one mebibyte."""
+    folder = tmp_path_factory.mktemp("papers")
+    for path in write_documents(folder, 11):
+        if path.suffix == ".txt":
+            path.write_text(path.read_text() + "\n" + "words " * 120_000)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(papers: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What is in the dataset of these documents that one process has made."""
+    out = tmp_path_factory.mktemp("whole") / "ds"
+    done = run_command("extract", papers, "--out", out, "--part-size", "1")
+    assert done.returncode == 0, done.stderr
+    return content_of(out)
+
+
+def parts_read(out: Path) -> int:
+    return len(list((out / READ).glob("*.json")))
+
+
+def test_workers_of_this_machine_make_the_same(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
+    code, said = ended(driver(tmp_path / "ds", "2", papers))
+    assert (code, said.count("\n")) == (0, 1), said
+    assert content_of(tmp_path / "ds") == whole
+
+
+def test_a_poison_file_is_a_row_and_costs_no_other(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "poison.txt").write_text("ark:/12148/btv1b8449691v")
+    (tmp_path / "more" / "sound.txt").write_text("nothing")
+    with Cluster(tmp_path / "cluster", 2) as cluster:
+        code, said = ended(driver(tmp_path / "ds", cluster.address, papers, tmp_path / "more"))
+    assert code == 0, said
+    content = content_of(tmp_path / "ds")
+    assert content["mentions"] == whole["mentions"]
+    rows = [row for row in rows_in(tmp_path / "ds", "documents") if row["outcome"] == "unreadable"]
+    assert [Path(row["document"]).name for row in rows] == ["poison.txt"]
+    [finding] = [row for row in rows_in(tmp_path / "ds", "findings") if row["document"] == rows[0]["document"]]
+    assert (finding["kind"], finding["detail"]) == ("unreadable", "3 workers have ended over it")
+    assert any("sound.txt" in row for row in content["documents"])
+
+
+def test_a_scheduler_that_is_killed_ends_the_command_which_goes_on(
+    tmp_path: Path, papers: Path, whole: dict[str, list[str]]
+) -> None:
+    with Cluster(tmp_path / "first", 2, seconds=0.3) as cluster:
+        process = driver(tmp_path / "ds", cluster.address, papers)
+        wait_until(lambda: parts_read(tmp_path / "ds") >= 3, "three parts")
+        cluster.scheduler.kill()
+        code, said = ended(process)
+    assert (code, said.count("\n")) == (3, 1), said
+    assert "the scheduler is gone" in said
+    assert "the same command goes on" in said
+    before = {path.name: path.stat().st_ino for path in (tmp_path / "ds" / READ).glob("*.json")}
+    with Cluster(tmp_path / "second", 2) as cluster:
+        process = driver(tmp_path / "ds", cluster.address, papers)
+        code, said = ended(process)
+        assert code == 0, said
+        assert not {f"{key}.json" for key, _ in cluster.begun} & set(before)
+    assert content_of(tmp_path / "ds") == whole
+    assert before.items() <= {path.name: path.stat().st_ino for path in (tmp_path / "ds" / READ).glob("*.json")}.items()
+
+
+def test_a_driver_that_is_killed_is_gone_on_with(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
+    with Cluster(tmp_path / "cluster", 2, seconds=0.2) as cluster:
+        for parts in (2, 5):
+            process = driver(tmp_path / "ds", cluster.address, papers)
+            wait_until(lambda parts=parts: parts_read(tmp_path / "ds") >= parts, f"{parts} parts")  # type: ignore[misc]
+            process.kill()
+            process.communicate()
+        code, said = ended(driver(tmp_path / "ds", cluster.address, papers))
+        assert code == 0, said
+    assert content_of(tmp_path / "ds") == whole
+
+
+def test_a_worker_that_is_cut_off_publishes_nothing_twice(
+    tmp_path: Path, papers: Path, whole: dict[str, list[str]]
+) -> None:
+    settings = {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "3s"}
+    with Cluster(tmp_path / "cluster", 2, seconds=0.3, nannies=False, **settings) as cluster:
+        process = driver(tmp_path / "ds", cluster.address, papers)
+        wait_until(lambda: len(cluster.at_work) == 2, "two workers at work")
+        stopped = cluster.at_work[0]
+        os.kill(stopped, signal.SIGSTOP)
+        code, said = ended(process)
+        assert code == 0, said
+        [late] = [worker for worker in cluster.workers if worker.pid == stopped]
+        late.send_signal(signal.SIGCONT)
+        late.wait(PATIENCE_S)
+        assert len(cluster.begun) == len({key for key, _ in cluster.begun}) + 1
+    assert content_of(tmp_path / "ds") == whole
+
+
+def test_pdfs_are_read_by_workers_as_dask_has_them(tmp_path: Path) -> None:
+    with Cluster(tmp_path / "cluster", 1) as cluster:  # whose processes may not begin others by `multiprocessing`
+        code, said = ended(driver(tmp_path / "ds", cluster.address, _PDFS))
+        assert code == 0, said
+    run_command("extract", _PDFS, "--out", tmp_path / "here")
+    assert content_of(tmp_path / "ds") == content_of(tmp_path / "here")
+    assert sum(row["document"].endswith(".pdf") for row in rows_in(tmp_path / "ds", "mentions")) > 100
+
+
+def test_a_worker_of_another_version_is_refused(tmp_path: Path, papers: Path) -> None:
+    with Cluster(tmp_path / "cluster", 1, FAULTS_VERSION="0.0.7") as cluster:
+        code, said = ended(driver(tmp_path / "ds", cluster.address, papers))
+        assert (code, said.count("\n")) == (2, 1), said
+        assert f"arkaudit 0.0.7 instead of arkaudit {__version__}" in said
+        assert not cluster.begun
+
+
+def test_an_interrupt_ends_all_with_one_line(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
+    process = driver(tmp_path / "ds", "2", papers)
+    wait_until(lambda: parts_read(tmp_path / "ds") >= 1 or process.poll() is not None, "a part")
+    left = children_of(process.pid)
+    os.killpg(process.pid, signal.SIGINT)
+    code, said = ended(process)
+    assert (code, len(said.strip().splitlines())) in ((130, 1), (0, 1)), said
+    assert left
+    wait_until(lambda: not [pid for pid in left if Path(f"/proc/{pid}").exists()], "an end of all processes")
+    assert run_command("extract", papers, "--out", tmp_path / "ds", "--part-size", "1").returncode == 0
+    assert content_of(tmp_path / "ds") == whole
+
+
+def test_no_scheduler_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    code, said = ended(driver(tmp_path / "ds", "tcp://127.0.0.1:9", tmp_path / "a.txt"))
+    assert (code, said.count("\n")) == (2, 1), said
+    assert "there is no Dask scheduler at tcp://127.0.0.1:9" in said
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "x", "1000", "tcp//x"])
+def test_what_is_no_number_and_no_address_is_a_mistake(tmp_path: Path, given: str) -> None:
+    done = run_command("extract", tmp_path, "--out", tmp_path / "ds", f"--workers={given}")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def test_the_versions_that_matter_are_named() -> None:
+    assert fingerprint()[0].startswith("arkaudit ")
+    assert not [each for each in fingerprint() if each.endswith("missing")]
+    assert difference(fingerprint(), fingerprint()) == ""
+    assert PATIENCE_S > 60

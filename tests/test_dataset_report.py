@@ -1,0 +1,159 @@
+"""Reports on datasets: row by row those on a store in which the same documents are, and nothing was checked."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from arkaudit.exits import code_of
+from reports.dataset.connection import DatasetUnreadable
+from reports.dataset.tables import CITED_HOSTS, DATASET_REPORT
+from tests.dataset_world import make, write_documents
+from tests.loopback import run_command
+
+ROOT = Path(__file__).parent.parent
+
+#: What the corpus has not: sections, resolvers, examples, equals by an older text, shared NAANs, odd names.
+TEXTS = {
+    "a/three.txt": "see ark:12148/x5.svg.en or ark:12148/x5.en.svg there",
+    "a/one.txt": "see ark:12345/x5 and http://N2T.net:80/ark:12148/bpt6k1.a, https://n2t.net/ark:/12148/bpt6k1.b now",
+    "a/b/two.txt": "cited is ark:/99166/w6zzchdth, 'ark:/12148/btv1b8\n449691v' and https://[broken/ark:/12148/x5 too",
+    "a/b/it's \u4e2d.html": '<title>T</title><a href="https://n2t.net/ark:/13030/kt9r39g6cg">ark:/13030/kt9r39g6</a>',
+    "none.txt": "nothing here",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Documents, their store, their dataset in many parts, and the reports on both."""
+    place = tmp_path_factory.mktemp("dataset_report")
+    for name, text in TEXTS.items():
+        path = place / "papers" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    *_, archive = write_documents(place / "papers" / "made")
+    archive.unlink()  # of an archive as such, a store has a row, too
+    for name in ("wrapped", "false-friends"):
+        target = place / "papers" / name
+        source = ROOT / "corpus" / "dev" / "documents" / name
+        if source.is_dir():
+            target.symlink_to(source)
+    (place / "papers" / "plain").symlink_to(ROOT / "corpus" / "dev" / "documents" / "plain")
+    sources = [str(path) for path in sorted((place / "papers").iterdir())]
+    both = ("--format", "csv", "--format", "parquet")
+    commands = (
+        ("crawl", *sources, "--store", "@a.db"),
+        ("report", "--store", "@a.db", "--out", "@store", *both),
+        ("extract", "--part-size", "1", "--out", "@ds", *sources),
+        ("report", "--dataset", "@ds", "--out", "@dataset", *both),
+    )
+    for command in commands:
+        done = _run(place, *command)
+        assert done.returncode == 0, done.stderr
+    return place
+
+
+def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command; an argument that begins with @ is a path in *folder*."""
+    return run_command(*(str(folder / each[1:]) if each.startswith("@") else each for each in arguments))
+
+
+@pytest.mark.parametrize("name", [table.definition.name for table in DATASET_REPORT if table.definition != CITED_HOSTS])
+def test_tables_are_those_of_a_store(folder: Path, name: str) -> None:
+    ours = (folder / "dataset" / "tables" / f"{name}.csv").read_bytes()
+    of_store = (folder / "store" / "tables" / f"{name}.csv").read_bytes()
+    if name == "summary":  # of the store, what is known without asking anybody
+        known = set(ours.splitlines())
+        of_store = b"".join(line for line in of_store.splitlines(keepends=True) if line.rstrip(b"\n") in known)
+    assert ours == of_store
+    parquet = [pq.read_table(folder / kind / "parquet" / f"{name}.parquet") for kind in ("dataset", "store")]
+    assert parquet[0].schema.equals(parquet[1].schema, check_metadata=True)
+    if name != "summary":
+        assert parquet[0].equals(parquet[1])
+        assert ours.count(b"\n") > 1  # or nothing was compared
+
+
+def test_hosts_are_counted_by_what_is_cited(folder: Path) -> None:
+    rows = pq.read_table(folder / "dataset" / "parquet" / "cited_hosts.parquet").to_pylist()
+    mentions = [
+        mention
+        for path in (folder / "ds" / "mentions").glob("*.parquet")
+        for mention in pq.read_table(path).to_pylist()
+        if re.match(r"(?i)[a-z-]+://n2t\.net(?::80|:443)?/", mention["resolver"] or "")
+    ]
+    [found] = [row for row in rows if row["host"] == "n2t.net"]
+    assert found["arks"] == len({mention["ark"] for mention in mentions})
+    assert found["citations"] == len({(mention["document"], mention["citation"]) for mention in mentions})
+    assert found["documents"] == len({mention["document"] for mention in mentions})
+    assert [row["arks"] for row in rows] == sorted((row["arks"] for row in rows), reverse=True)
+
+
+def test_a_report_is_shown_in_brief(folder: Path) -> None:
+    done = _run(folder, "report", "--dataset", "@ds")
+    assert done.returncode == 0, done.stderr
+    assert "ARKs by organization" in done.stdout
+    assert "12148" in done.stdout
+
+
+def test_two_reports_are_equal_byte_for_byte(folder: Path) -> None:
+    assert _run(folder, "report", "--dataset", "@ds", "--out", "@again", "--format", "csv").returncode == 0
+    for path in (folder / "again").rglob("*.csv"):
+        assert path.read_bytes() == (folder / "dataset" / path.relative_to(folder / "again")).read_bytes()
+
+
+def test_a_dataset_without_a_mention_has_a_report(tmp_path: Path) -> None:
+    (tmp_path / "none.txt").write_text("nothing")
+    assert _run(tmp_path, "extract", "--out", "@ds", "@none.txt").returncode == 0
+    done = _run(tmp_path, "report", "--dataset", "@ds", "--out", "@out")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "tables" / "documents.csv").read_text().count("none.txt") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--dataset", "@nowhere"], "is no dataset"),
+        (["--dataset", "@ds", "--run", "1"], "--run is about a store: it can't be given with --dataset"),
+        (["--dataset", "@ds", "--store", "@a.db"], "--store is about a store"),
+        (["--dataset", "@ds", "--out", "@out", "--format", "html"], "csv or parquet, not as html"),
+        (["--dataset", "@ds", "--out", "-"], "more than one file"),
+        (["--dataset", "@ds", "--out", "@ds/manifest.json"], "is not a folder"),
+    ],
+)
+def test_mistakes_are_one_line(folder: Path, arguments: list[str], complaint: str) -> None:
+    done = _run(folder, "report", *arguments)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (folder / "out").exists()
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    make(tmp_path / "ds", write_documents(tmp_path / "papers"))
+    manifest = json.loads((tmp_path / "ds" / "manifest.json").read_text())
+    missing = tmp_path / "ds" / manifest["tables"]["mentions"]["files"][0]
+    missing.unlink()
+    done = run_command("report", "--dataset", tmp_path / "ds", "--out", tmp_path / "out")
+    assert (done.returncode, done.stderr.count("\n")) == (code_of(DatasetUnreadable()), 1)
+    assert missing.name in done.stderr
+    missing.write_bytes(b"PAR1 this is no Parquet PAR1")
+    done = run_command("report", "--dataset", tmp_path / "ds", "--out", tmp_path / "out")
+    assert (done.returncode, done.stderr.count("\n")) == (code_of(DatasetUnreadable()), 1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_only_the_files_of_the_manifest_are_read(folder: Path, tmp_path: Path) -> None:
+    make(tmp_path / "ds", write_documents(tmp_path / "papers"))
+    assert run_command("report", "--dataset", tmp_path / "ds", "--out", tmp_path / "one").returncode == 0
+    (tmp_path / "ds" / "mentions" / "p000009-late-attempt.parquet").write_bytes(b"came too late")
+    assert run_command("report", "--dataset", tmp_path / "ds", "--out", tmp_path / "two").returncode == 0
+    assert _tables(tmp_path / "one") == _tables(tmp_path / "two")
+
+
+def _tables(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in out.rglob("*.csv")}

@@ -1,0 +1,327 @@
+"""Datasets: the rows of `arkaudit extract`, whatever is killed, and whatever comes later."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from arkaudit.exits import code_of
+from extractors.dataset.columns import DATASET_TABLES, ColumnKind
+from extractors.dataset.making import MANIFEST
+from extractors.dataset.reading import READ
+from extractors.dataset.storage import LocalStorage
+from tests.dataset_world import (
+    content_of,
+    extracted_rows,
+    make,
+    rows_in,
+    write_documents,
+)
+from tests.loopback import clean_environment, run_command
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_rows_are_those_of_extract_over_the_corpus(tmp_path: Path) -> None:
+    jobs = "2"
+    places = [ROOT / "corpus" / "dev", *sorted((ROOT / "tests" / "fixtures").glob("*.pdf"))]
+    findings = tmp_path / "findings.jsonl"
+    extracted = run_command("extract", "--jobs", jobs, "--findings", findings, *places)
+    done = run_command("extract", "--jobs", jobs, "--part-size", "1", "--out", tmp_path / "ds", *places)
+    assert (extracted.returncode, done.returncode, done.stdout) == (0, 0, "")
+    expected = [json.loads(line) for line in extracted.stdout.splitlines()]
+    rows = extracted_rows(tmp_path / "ds")
+    assert len(rows) > 5_000
+    assert rows == sorted(expected, key=lambda row: row["document"])  # stable: the order within a document stays
+    said = [json.loads(line) for line in findings.read_text().splitlines()]
+    found = rows_in(tmp_path / "ds", "findings")
+    keys = ("document", "kind", "detail")
+    assert sorted([row[key] for key in keys] for row in found) == sorted([row[key] for key in keys] for row in said)
+    documents = rows_in(tmp_path / "ds", "documents")
+    unreadable = sum(row["outcome"] == "unreadable" for row in documents)
+    assert unreadable
+    assert f"{unreadable} documents could not be read" in done.stderr
+    assert len(json.loads((tmp_path / "ds" / MANIFEST).read_text())["tables"]["mentions"]["files"]) > 1
+
+
+def test_columns_are_as_the_dictionary_says(tmp_path: Path) -> None:
+    make(tmp_path / "ds", write_documents(tmp_path / "papers"))
+    types = {
+        ColumnKind.TEXT: pa.string(),
+        ColumnKind.NUMBER: pa.int32(),
+        ColumnKind.LARGE_NUMBER: pa.int64(),
+        ColumnKind.TEXTS: pa.list_(pa.string()),
+        ColumnKind.PAIRS: pa.list_(pa.list_(pa.int32())),
+    }
+    manifest = json.loads((tmp_path / "ds" / MANIFEST).read_text())
+    for table in DATASET_TABLES:
+        expected = [(column.name, types[column.kind], column.is_optional) for column in table.columns]
+        for name in manifest["tables"][table.name]["files"]:
+            schema = pq.read_schema(tmp_path / "ds" / name)
+            found = [(field.name, field.type, field.nullable) for field in schema]
+            assert [(name, str(kind), null) for name, kind, null in found] == [
+                (name, str(kind).replace("item", "element"), null) for name, kind, null in expected
+            ]
+
+
+def test_source_and_record_tell_where_a_document_is(tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    write_documents(papers)
+    make(tmp_path / "ds", sorted(papers.iterdir()))
+    rows = [row for row in rows_in(tmp_path / "ds", "documents") if row["record"]]
+    source = str(papers / "1-crawl.warc.gz")
+    assert [(row["document"], row["source"], row["record"], row["url"]) for row in rows] == [
+        (f"{source}!/http://b.example/0", source, "http://b.example/0", "http://b.example/0"),
+        (f"{source}!/http://b.example/1", source, "http://b.example/1", "http://b.example/1"),
+        (f"{source}!/http://b.example/0 (2)", source, "http://b.example/0 (2)", "http://b.example/0"),
+    ]
+    whole = [row for row in rows_in(tmp_path / "ds", "documents") if not row["record"]]
+    assert whole
+    assert all(row["document"] == row["source"] and row["url"] is None for row in whole)
+    for table in ("documents", "mentions", "findings"):
+        named = {row["document"]: (row["source"], row["record"]) for row in rows_in(tmp_path / "ds", "documents")}
+        assert all(named[row["document"]] == (row["source"], row["record"]) for row in rows_in(tmp_path / "ds", table))
+
+
+def test_a_process_that_ends_at_any_step_changes_nothing(tmp_path: Path) -> None:
+    write_documents(tmp_path / "papers")
+    command = [sys.executable, "-m", "tests.dataset_world", str(tmp_path), str(tmp_path / "papers")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["wrong"] == []
+    assert result["steps"] > 40
+    assert result["deaths"] > 5
+
+
+def test_a_command_that_is_killed_goes_on(tmp_path: Path) -> None:
+    chance = random.Random(7)
+    paths = write_documents(tmp_path / "papers", 60)
+    for path in paths[:20]:
+        path.write_text(path.read_text() * 20)  # so that processes are at work
+    whole = run_command("extract", tmp_path / "papers", "--out", tmp_path / "whole", "--part-size", "1")
+    assert whole.returncode == 0, whole.stderr
+    command = [sys.executable, "-m", "arkaudit", "extract", "--jobs", "2", "--part-size", "1"]
+    command += [str(tmp_path / "papers"), "--out", str(tmp_path / "ds")]
+    kills = 0
+    while True:
+        with subprocess.Popen(command, stderr=subprocess.PIPE, env=clean_environment(), cwd=ROOT) as process:
+            if kills < 5:
+                _wait_until(process, lambda: (tmp_path / "ds" / "work").exists())
+                time.sleep(chance.uniform(0, 0.4))
+                process.send_signal(signal.SIGKILL)
+                kills += process.wait() == -signal.SIGKILL
+                continue
+            assert process.stderr is not None
+            assert process.wait(120) == 0, process.stderr.read()
+            break
+    assert content_of(tmp_path / "ds") == content_of(tmp_path / "whole")
+
+
+def _wait_until(process: subprocess.Popen[bytes], is_so: Callable[[], bool]) -> None:
+    while process.poll() is None and not is_so():
+        time.sleep(0.01)
+
+
+def test_new_inputs_repeat_the_second_pass_only(tmp_path: Path) -> None:
+    first, second = write_documents(tmp_path / "a", seed=1), write_documents(tmp_path / "b", seed=2)
+    make(tmp_path / "ds", first)
+    records = {path: path.stat().st_ino for path in (tmp_path / "ds" / READ).glob("*.json")}
+    make(tmp_path / "ds", [*second, *first])
+    assert {path: path.stat().st_ino for path in records} == records
+    make(tmp_path / "whole", [*first, *second])
+    assert content_of(tmp_path / "ds") == content_of(tmp_path / "whole")
+    files = {str(path.relative_to(tmp_path / "ds")) for path in (tmp_path / "ds").glob("[dmf]*/*.parquet")}
+    tables = json.loads((tmp_path / "ds" / MANIFEST).read_text())["tables"]
+    assert files == {name for table in tables.values() for name in table["files"]}
+
+
+class _Overtaken(LocalStorage):
+    """A storage on which another attempt always comes first."""
+
+    def __init__(self, folder: Path, first: Callable[[], None]) -> None:
+        super().__init__(folder)
+        self._first: Callable[[], None] | None = first
+
+    def create(self, name: str, data: bytes) -> bool:
+        if self._first is not None and name.startswith(READ):
+            self._first, first = None, self._first
+            first()
+        return super().create(name, data)
+
+
+def test_an_attempt_that_comes_too_late_removes_its_own(tmp_path: Path) -> None:
+    paths = write_documents(tmp_path / "papers")
+    make(tmp_path / "whole", paths)
+    overtaken = _Overtaken(tmp_path / "ds", lambda: make(tmp_path / "ds", paths))
+    make(tmp_path / "ds", paths, overtaken)
+    assert content_of(tmp_path / "ds") == content_of(tmp_path / "whole")
+    parts = {path.name.split("-")[0] for path in (tmp_path / "ds" / READ).glob("*.zst")}
+    assert len(parts) == len(list((tmp_path / "ds" / READ).glob("*.zst"))) > 2
+
+
+def test_what_other_attempts_leave_is_no_part_of_it(tmp_path: Path) -> None:
+    paths = write_documents(tmp_path / "papers")
+    make(tmp_path / "ds", paths)
+    before = content_of(tmp_path / "ds")
+    stray = tmp_path / "ds" / "mentions" / "p000001-0123456789abcdef-01234567.parquet"
+    stray.write_bytes(b"half a fi")
+    assert content_of(tmp_path / "ds") == before
+    make(tmp_path / "ds", paths)
+    assert not stray.exists()
+
+
+def test_a_list_names_files_and_may_be_compressed(tmp_path: Path) -> None:
+    paths = write_documents(tmp_path / "papers")
+    (tmp_path / "list.gz").write_bytes(gzip.compress("\n".join(map(str, [*paths, ""])).encode()))
+    listed = run_command("extract", "--from", tmp_path / "list.gz", "--out", tmp_path / "ds")
+    named = run_command("extract", tmp_path / "papers", "--out", tmp_path / "other")
+    assert (listed.returncode, named.returncode) == (0, 0)
+    assert content_of(tmp_path / "ds") == content_of(tmp_path / "other")
+    told = run_command("extract", "--from", tmp_path / "list.gz", "--out", tmp_path / "none", "--dry-run")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout.startswith("11 files, 0.0 MB, 1 part, about 0.000 hours of one core")
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_dataset_in_a_folder_that_is_read_is_not_read(tmp_path: Path) -> None:
+    write_documents(tmp_path)
+    for _ in range(2):
+        assert run_command("extract", tmp_path, "--out", tmp_path / "ds").returncode == 0
+        assert all("/ds/" not in row["document"] for row in rows_in(tmp_path / "ds", "documents"))
+
+
+def test_what_no_utf_8_can_hold_is_spelled_out(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(r'{"note": "\ud800 see ark:/12148/btv1b8449691v \udc00"}')
+    make(tmp_path / "ds", [tmp_path / "a.json"])
+    [row] = rows_in(tmp_path / "ds", "mentions")
+    extracted = json.loads(run_command("extract", tmp_path / "a.json").stdout)
+    assert row["context"] == extracted["context"].encode("utf-8", "backslashreplace").decode()
+
+
+def test_each_table_has_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("nothing here")
+    make(tmp_path / "ds", [tmp_path / "a.txt"])
+    assert (rows_in(tmp_path / "ds", "mentions"), rows_in(tmp_path / "ds", "findings")) == ([], [])
+    assert [row["outcome"] for row in rows_in(tmp_path / "ds", "documents")] == ["read"]
+
+
+def test_hidden_files_of_a_folder_are_a_finding(tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    write_documents(papers, 3)
+    (papers / ".hidden").write_text("ark:/12148/btv1b8449691v")
+    run_command("extract", papers, "--out", tmp_path / "ds")
+    run_command("extract", papers, "--out", tmp_path / "ds")
+    [finding] = rows_in(tmp_path / "ds", "findings")
+    assert (finding["document"], finding["source"], finding["kind"]) == (str(papers), str(papers), "members-skipped")
+    assert all(row["document"] != str(papers) for row in rows_in(tmp_path / "ds", "documents"))
+
+
+def test_nothing_but_what_cannot_be_read_ends_with_3(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4 and nothing more")
+    done = run_command("extract", tmp_path / "a.pdf", "--out", tmp_path / "ds")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (3, f"arkaudit: nothing could be read: {tmp_path}/a.pdf")
+    assert [row["outcome"] for row in rows_in(tmp_path / "ds", "documents")] == ["unreadable"]
+    (tmp_path / "b.txt").write_text("text")
+    done = run_command("extract", tmp_path / "b.txt", "--out", tmp_path / "ds", "--fail-on", "unreadable")
+    assert done.returncode == 1
+
+
+def _mistakes(tmp_path: Path) -> dict[str, tuple[list[str | Path], str]]:
+    paper, ds = tmp_path / "a.txt", tmp_path / "ds"
+    return {
+        "nothing is named": (["--out", ds], "nothing to read"),
+        "an empty list": ([paper, "--from", tmp_path / "empty", "--out", ds], "names nothing"),
+        "a list that is not there": (["--from", tmp_path / "gone", "--out", ds], "can't be read"),
+        "a list that is no gzip": (["--from", tmp_path / "bad.gz", "--out", ds], "can't be read"),
+        "a URL": (["https://b.example/a", "--out", ds], "not of what is fetched"),
+        "standard input": (["-", "--out", ds], "not of standard input"),
+        "another form": ([paper, "--format", "csv", "--out", ds], "--format is not for datasets"),
+        "findings": ([paper, "--findings", tmp_path / "f", "--out", ds], "--findings is not for datasets"),
+        "parts of no dataset": ([paper, "--part-size", "3"], "needs --out"),
+        "a dry run of no dataset": ([paper, "--dry-run"], "needs --out"),
+        "a folder with other files": ([paper, "--out", tmp_path / "full"], "is not empty, and no dataset"),
+        "a file": ([paper, "--out", paper], "is no folder"),
+        "a file that is not there": ([tmp_path / "gone", "--out", ds], "neither"),
+    }
+
+
+@pytest.mark.parametrize("case", _mistakes(Path()))
+def test_a_mistake_is_one_line_and_nothing_is_written(tmp_path: Path, case: str) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    (tmp_path / "empty").write_text("\n\n")
+    (tmp_path / "bad.gz").write_bytes(b"\x1f\x8bno")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "other").write_text("mine")
+    arguments, said = _mistakes(tmp_path)[case]
+    done = run_command("extract", *arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert said in done.stderr
+    assert not (tmp_path / "ds").exists()
+    assert list((tmp_path / "full").iterdir()) == [tmp_path / "full" / "other"]
+
+
+def test_a_file_that_has_changed_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("see ark:/12148/btv1b8449691v")
+    assert run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds").returncode == 0
+    before = content_of(tmp_path / "ds")
+    (tmp_path / "a.txt").write_text("see another one")
+    done = run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "is not what it was" in done.stderr
+    assert content_of(tmp_path / "ds") == before
+
+
+def test_another_version_or_a_broken_plan_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("see ark:/12148/btv1b8449691v")
+    make(tmp_path / "ds", [tmp_path / "a.txt"])
+    done = run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "was begun by arkaudit 0" in done.stderr
+    (tmp_path / "ds" / "work" / "plans" / "00001.jsonl").write_text("{")
+    done = run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "is no plan" in done.stderr
+
+
+def test_one_command_at_a_time_makes_a_dataset(tmp_path: Path) -> None:
+    from filelock import FileLock
+
+    (tmp_path / "a.txt").write_text("text")
+    (tmp_path / "ds" / "work").mkdir(parents=True)
+    with FileLock(tmp_path / "ds" / "work" / "lock"):
+        done = run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "is being made by another command" in done.stderr
+    assert run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds").returncode == 0
+
+
+class _FullStorage(LocalStorage):
+    """A storage on a disk that is full."""
+
+    def scratch(self) -> Path:
+        scratch = super().scratch()
+        scratch.symlink_to("/dev/full")
+        return scratch
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_leaves_nothing_half_done(tmp_path: Path) -> None:
+    paths = write_documents(tmp_path / "papers")
+    make(tmp_path / "whole", paths)
+    with pytest.raises(OSError, match="space") as raised:
+        make(tmp_path / "ds", paths, _FullStorage(tmp_path / "ds"))
+    assert code_of(raised.value) == 3
+    make(tmp_path / "ds", paths)
+    assert content_of(tmp_path / "ds") == content_of(tmp_path / "whole")
