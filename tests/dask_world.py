@@ -7,24 +7,13 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
 from tests.loopback import clean_environment
+from tests.waiting import PATIENCE_S, wait_until
 
 _ROOT = Path(__file__).parent.parent
-#: So long anything may take on the slowest machine.
-PATIENCE_S = 180.0
-
-
-def wait_until(is_so: Callable[[], bool], what: str) -> None:
-    """Wait for something; fails when it doesn't come."""
-    end = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < end, f"never: {what}"
-        time.sleep(0.02)
 
 
 class Cluster:

@@ -20,6 +20,7 @@ from typing import Any, Self
 import trustme
 
 from tests import preloaded
+from tests.waiting import PATIENCE_S
 
 _SO_TIMESTAMPNS = 35  # of Linux; Python has no name for it
 #: From a request target to the bytes of the whole answer; None hangs up without a word.
@@ -137,7 +138,7 @@ def run_command(
     stdin: str = "",
     stdout: int | None = None,
     encoding: str = "utf-8",
-    timeout_s: float = 120.0,
+    timeout_s: float = PATIENCE_S,
     **environment: str,
 ) -> subprocess.CompletedProcess[str]:
     """`arkaudit` with these arguments, as a process of its own; what it prints may go to a file descriptor instead."""

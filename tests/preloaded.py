@@ -19,6 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
+from tests.waiting import PATIENCE_S
+
 #: What takes long to import. `arkaudit` itself is not among it: its consoles look at the environment as they are made.
 IMPORTED = (
     "crawler.deciding",
@@ -53,7 +55,7 @@ def run(
     environment: Mapping[str, str],
     stdin: str = "",
     stdout: int | None = None,
-    timeout_s: float = 120.0,
+    timeout_s: float = PATIENCE_S,
 ) -> subprocess.CompletedProcess[str]:
     """What `subprocess.run` gives for ``python -m arkaudit`` with these arguments, in the same working folder.
 

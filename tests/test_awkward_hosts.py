@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tests.loopback import RawServer, Responder, clean_environment, json_lines, outcomes, reply
+from tests.waiting import wait_until
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
 #: Long enough for the slowest machine; what hangs would hang for good.
@@ -47,8 +48,7 @@ def test_an_audit_of_few_arks_does_not_wait_for_one_of_many_at_a_slow_host(tmp_p
         paced = ("--delay", "0.05", f"--connect-to=r.example:80=127.0.0.1:{server.port}")
         many, few = arks("r.example", [f"x{number:03}" for number in range(400)]), arks("r.example", ["y1", "y2"])
         with audit(tmp_path / "many.db", *paced, *many, cache=cache) as first:
-            while len(server.targets) < 3:
-                time.sleep(0.05)
+            wait_until(lambda: len(server.targets) >= 3, "three requests")
             with audit(tmp_path / "few.db", *paced, *few, cache=cache) as second:
                 told, errors = second.communicate(timeout=AT_MOST_S)
                 assert second.returncode == 0, errors

@@ -16,6 +16,7 @@ import pytest
 from crawler.observations import Question
 from crawler.verdicts.spellings import FORMS, QUESTIONS_A_SHOULDER
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
+from tests.waiting import PATIENCE_S, rows_if_any, wait_until
 
 ERC = "erc:\nwho: Rossi, Ada\nwhat: Notebook\nwhen: 1952\nerc-support:\nwho: Archive\nwhat: Not Guaranteed\n"
 COMMAND = [sys.executable, "-m", "arkaudit", "check", *ON_LOOPBACK]
@@ -103,30 +104,29 @@ def test_rows_are_json_whatever_the_encoding_of_the_stream(encoding: str) -> Non
     assert json_lines(done.stdout)[0]["asked"] == asked
 
 
-def test_what_is_judged_is_printed_when_the_check_is_interrupted() -> None:
+def test_what_is_judged_is_printed_when_the_check_is_interrupted(tmp_path: Path) -> None:
     was_interrupted = threading.Event()
 
     def slow(target: str) -> bytes | None:
-        was_interrupted.wait(20)
+        was_interrupted.wait(PATIENCE_S)
         return respond(target)
 
     here, waiting = "http://quick.example/ark:/12x45/here", "http://slack.example/ark:/12x45/slow"
     with RawServer(respond) as quick, RawServer(slow) as slack:
         hosts = {"quick.example": quick, "slack.example": slack}
         routes = [f"--connect-to={name}:80=127.0.0.1:{server.port}" for name, server in hosts.items()]
-        command = [*COMMAND, "--timeout", "30", *routes]
-        subprocess.run([*command, here], capture_output=True, check=True, timeout=60)
-        asked = 2 * len(quick.targets)  # as many as one check sends, once more
-        command += [here, waiting]
+        command = [*COMMAND, "--timeout", "900", *routes]
+        alone, store = tmp_path / "alone.db", tmp_path / "a.db"
+        subprocess.run([*command, "--store", alone, here], capture_output=True, check=True, timeout=PATIENCE_S)
+        answers = f"select 1 from observation where request_url = '{here}'"
+        command += ["--store", store, here, waiting]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-            waited = time.monotonic() + 60
-            while time.monotonic() < waited and len(quick.targets) < asked:
-                time.sleep(0.02)
-            time.sleep(2)  # until the last answer is read; the other host holds its own back for longer
+            all_answers = len(rows_if_any(alone, answers))
+            wait_until(lambda: len(rows_if_any(store, answers)) == all_answers > 0, "all answers of the other host")
             running.send_signal(signal.SIGINT)
             time.sleep(0.2)  # a signal needs no longer to arrive
             was_interrupted.set()
-            printed, said = running.communicate(timeout=40)
+            printed, said = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 130, said
     assert "interrupted" in said
     rows = {row["asked"]: row["object"]["outcome"] for row in json_lines(printed)}

@@ -11,9 +11,10 @@ import pytest
 from arkaudit import __version__
 from arkaudit.cluster import difference, fingerprint
 from extractors.dataset.reading import READ
-from tests.dask_world import PATIENCE_S, Cluster, children_of, driver, ended, wait_until
+from tests.dask_world import Cluster, children_of, driver, ended
 from tests.dataset_world import content_of, rows_in, write_documents
 from tests.loopback import run_command
+from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
 ROOT = Path(__file__).parent.parent

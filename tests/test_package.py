@@ -101,11 +101,11 @@ def test_a_directory_beyond_all_measure_is_not_read(monkeypatch):
 
 def test_a_hundred_thousand_headers_without_content_take_no_time():
     data = local_entry(b"a", b"", flags=8) * 100_000
-    started = time.perf_counter()
+    started = time.process_time()
     package = Package(data)
     for name in package.names:
         package.read(name)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_inflating_nothing_at_all_is_bounded_as_well(monkeypatch):

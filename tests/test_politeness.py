@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -22,6 +23,7 @@ import trustme
 from arkaudit.config import ConfigError, load
 from crawler.politeness.pacing import Allowance
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply, run_command
+from tests.waiting import PATIENCE_S, rows_if_any, wait_until
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
 INTERVAL_S = 0.4
@@ -270,14 +272,16 @@ def test_a_run_that_is_stopped_does_not_wait_for_a_dead_host(tmp_path: Path) -> 
         sys.executable, "-m", "arkaudit", "check", *ON_LOOPBACK, "--backoff", "60", "--store", tmp_path / "a.db",
         *(f"http://127.0.0.1:{port}/ark:/12x45/x{number}" for number in range(20)),
     ]  # fmt: skip
+    observed = "select 1 from observation"
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
-        while not (tmp_path / "a.db").exists() or len(rows(tmp_path / "a.db", "select * from sqlite_master")) < 5:
-            time.sleep(0.1)
-        while len(rows(tmp_path / "a.db", "select * from observation")) < 5:
-            time.sleep(0.1)
-        running.send_signal(2)
         try:
-            running.communicate(timeout=60)
+            wait_until(
+                lambda: len(rows_if_any(tmp_path / "a.db", observed)) >= 5 or running.poll() is not None,
+                "five observations",
+            )
+            assert running.poll() is None, running.communicate()
+            running.send_signal(signal.SIGINT)
+            running.communicate(timeout=PATIENCE_S)
         finally:
             running.kill()
     assert running.returncode == 130
@@ -330,15 +334,17 @@ def test_a_request_over_a_connection_that_the_host_has_closed_is_repeated_in_its
 
 
 def test_a_host_of_ones_own_is_asked_as_its_owner_says(tmp_path: Path) -> None:
-    lock, now, most = threading.Lock(), 0, 0
+    changed, now, most = threading.Condition(), 0, 0
 
     def respond(_: str) -> bytes:
         nonlocal now, most
-        with lock:
+        with changed:
             now += 1
             most = max(most, now)
+            changed.notify_all()
+            changed.wait_for(lambda: most >= 3, 3)  # however late a busy machine sends them
         time.sleep(0.2)
-        with lock:
+        with changed:
             now -= 1
         return reply("404 Not Found")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +10,7 @@ import pytest
 from tests.interrupted import Command, counts, tables, with_a_pause
 from tests.library import Page, Web, arks, documents, feed, pdf, record, records, rows, sitemap
 from tests.loopback import ON_LOOPBACK, reply, run_command
+from tests.waiting import rows_if_any, wait_until
 
 WWW = "w.example"
 HOME = f"http://{WWW}/"
@@ -210,10 +209,7 @@ def test_a_crawl_that_is_killed_while_it_reads_where_a_redirect_led_ends_as_if_i
         web.crawl(HOME, "--max-pages", "5", store=whole)
         command = ["crawl", *ON_LOOPBACK, *web.routes, HOME, "--max-pages", "5", "--store", killed]
         with Command(command, first=with_a_pause) as running:
-            deadline = time.monotonic() + 30
-            while not _is_claimed(killed, f"{HOME}b") and time.monotonic() < deadline:
-                time.sleep(0.02)
-            assert _is_claimed(killed, f"{HOME}b")
+            wait_until(lambda: _is_claimed(killed, f"{HOME}b"), "a claim of the page")
             running.kill()
         assert run_command(*command).returncode == 0
     assert_same(tables(killed), tables(whole))
@@ -221,10 +217,4 @@ def test_a_crawl_that_is_killed_while_it_reads_where_a_redirect_led_ends_as_if_i
 
 
 def _is_claimed(store: Path, url: str) -> bool:
-    if not store.exists():
-        return False
-    with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as raw:
-        try:
-            return raw.execute("select state from frontier where url = ?", (url,)).fetchone() == ("claimed",)
-        except sqlite3.OperationalError:
-            return False
+    return rows_if_any(store, f"select state from frontier where url = '{url}'") == [("claimed",)]

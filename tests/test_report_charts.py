@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from tests.browser import Page, browser_page
 from tests.report_world import write_world
 from tests.test_history import GUIDE, ONE, OTHER, audit
 from tests.test_report_page import barriers, needs_browser
+from tests.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -253,10 +253,7 @@ def test_a_browser_saves_pictures_and_the_check_list_as_files(tmp_path: Path, op
         ("[data-check-list=save]", "to-act-on.md", b"# To act on: "),
     ):
         browser.value(f"document.querySelector('{button}').click()")
-        deadline = time.monotonic() + 30
-        while not (tmp_path / name).exists():
-            assert time.monotonic() < deadline, f"{name} was never saved"
-            time.sleep(0.05)
+        wait_until((tmp_path / name).exists, f"{name} was saved")
         assert (tmp_path / name).read_bytes().startswith(begins)
     assert browser.complaints == []
 

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from tests.loopback import RawServer, reply, run_command
+from tests.waiting import PATIENCE_S
 
 PAGE = reply(body="<title>An object</title>")
 CONFIGURATION = """
@@ -71,7 +72,7 @@ def runs_of(folder: Path) -> list[str]:
         return [state for (state,) in raw.execute("select state from run order by run_id")]
 
 
-def eventually(condition: Callable[[], object], *, patience_s: float = 60) -> bool:
+def eventually(condition: Callable[[], object], *, patience_s: float = PATIENCE_S) -> bool:
     deadline_s = time.monotonic() + patience_s
     while not condition() and time.monotonic() < deadline_s:
         time.sleep(0.05)
@@ -120,7 +121,7 @@ def test_foreign_packages_in_the_working_directory_are_none_of_ours(
             assert eventually(lambda: ledger_of(tmp_path).exists() and entries(tmp_path)[-1:] != [])
             assert eventually(lambda: entries(tmp_path)[0]["ended"] is not None)
             scheduler.send_signal(signal.SIGTERM)
-            _, said = scheduler.communicate(timeout=60)
+            _, said = scheduler.communicate(timeout=PATIENCE_S)
     assert [entry["exit_code"] for entry in entries(tmp_path)] == [0], said.decode()
 
 
@@ -131,7 +132,7 @@ def test_python_m_takes_no_package_of_the_working_directory_for_its_own(tmp_path
     (tmp_path / "a.pdf").write_bytes((Path(__file__).parent / "fixtures" / "password.pdf").read_bytes())
     (tmp_path / "a.txt").write_text("ark:/67531/metadc2846")
     command = [sys.executable, "-m", "arkaudit", "extract", "a.pdf", "a.txt"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert (done.returncode, done.stdout.count("\n")) == (0, 1), done.stderr
     assert "a.pdf: encrypted" in done.stderr
 
@@ -166,7 +167,7 @@ def test_two_runs_of_one_audit_never_go_at_once(tmp_path: Path) -> None:
                 assert (due.returncode, due.stderr) == (0, "")
             finally:
                 may_answer.set()
-                first.communicate(timeout=60)
+                first.communicate(timeout=PATIENCE_S)
     assert len(entries(tmp_path)) == 1
 
 
@@ -218,7 +219,7 @@ def test_a_scheduler_that_is_killed_and_started_again_makes_every_run_once(tmp_p
         with serving(config) as scheduler:
             assert eventually(lambda: _ended(tmp_path) >= 4)
             scheduler.send_signal(signal.SIGTERM)
-            scheduler.communicate(timeout=60)
+            scheduler.communicate(timeout=PATIENCE_S)
             assert scheduler.returncode == 0
     moments = [entry["due"] for entry in entries(tmp_path) if entry["exit_code"] == 0]
     assert moments == sorted(set(moments)), "no moment twice"
@@ -243,7 +244,7 @@ def test_a_signal_lets_a_run_finish_what_it_has_in_flight(tmp_path: Path) -> Non
         with serving(config) as scheduler:
             assert eventually(lambda: len(server.targets) > 3)
             scheduler.send_signal(signal.SIGTERM)
-            _, said = scheduler.communicate(timeout=100)
+            _, said = scheduler.communicate(timeout=PATIENCE_S)
         assert scheduler.returncode == 0
     assert "goes on the next time" in said
     assert [entry["exit_code"] for entry in entries(tmp_path)] == [130]
@@ -317,4 +318,4 @@ def test_with_nothing_due_it_ends_without_loading_the_machinery(tmp_path: Path) 
         "except SystemExit: pass\n"
         "assert not {'scrapy', 'twisted', 'pandas'} & set(sys.modules), 'slow to import'\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=PATIENCE_S)

@@ -55,6 +55,7 @@ class Log:
     async def ask(self, by: HostThrottle, url: str = HOST, *, takes_s: float = 0.0, status: int = 200) -> None:
         async with by.slot(url) as slot:
             self.starts[url].append(time.monotonic())
+            slot.sent()  # behind our own note of it, which a busy machine may make late
             self._under_way[url] += 1
             self.most[url] = max(self.most.get(url, 0), self._under_way[url])
             await asyncio.sleep(takes_s)
@@ -116,8 +117,7 @@ def test_a_thousand_hosts_are_asked_at_once() -> None:
 
     run(scene)
     assert all(len(log.starts[url]) == turns for url in urls)
-    # Three thousand turns keep a processor busy, so that the log is late now and then; without pacing it would be 0.
-    assert min(log.shortest_gap(url) for url in urls) >= INTERVAL_S / 3
+    assert min(log.shortest_gap(url) for url in urls) >= INTERVAL_S - TOLERANCE_S
 
 
 def test_intervals_count_from_when_a_request_really_went_out() -> None:

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply
+from tests.waiting import PATIENCE_S
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
 FAST = ("--timeout", "1.5", "--attempts", "1")
@@ -147,7 +148,7 @@ def test_names_that_can_not_be_looked_up_are_told_apart() -> None:
     urls = [f"http://{host}/ark:/12x45/x5" for host in hosts]
     done = subprocess.run(
         [sys.executable, "-c", NAMES, "check", "--contact", "auditor@library.example", *FAST, *urls],
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=PATIENCE_S,
     )  # fmt: skip
     rows = json_lines(done.stdout)
     assert outcomes(rows) == ["dns"] * len(hosts), done.stderr
@@ -217,7 +218,7 @@ def test_nothing_but_results_is_said_about_certificates() -> None:
     with RawServer(lambda _: PAGE, tls=trustme.CA().issue_cert("another.example")) as server:
         done = subprocess.run(
             [sys.executable, "-m", "arkaudit", "check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/x5"],
-            capture_output=True, text=True, check=False, timeout=60,
+            capture_output=True, text=True, check=False, timeout=PATIENCE_S,
         )  # fmt: skip
     assert [line for line in done.stderr.splitlines() if not line.startswith("ARKs: ")] == []
 
@@ -229,7 +230,7 @@ def through_proxy(proxy: str, *urls: str) -> list[dict[str, Any]]:
     clean = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     done = subprocess.run(
         [sys.executable, "-m", "arkaudit", "check", "--delay", "0", *FAST, "--allow-address", "127.0.0.0/8", *urls],
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=PATIENCE_S,
         env={**clean, "http_proxy": proxy, "https_proxy": proxy},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from extractors.worker import Worker, WorkerDied, WorkerError, WorkerFailed, WorkerOutOfMemory, WorkerTimeout
+from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parent.parent
 LONG_S = 600
@@ -105,7 +106,7 @@ def test_after_any_end_the_next_call_is_answered(deed, error, message):
 
 
 def test_a_call_that_takes_too_long_is_killed():
-    with Worker(act, timeout_s=0.3) as worker:
+    with Worker(act, timeout_s=1.0) as worker:
         first = worker.call("pid")
         with pytest.raises(WorkerTimeout):
             worker.call("sleep", LONG_S)
@@ -114,7 +115,7 @@ def test_a_call_that_takes_too_long_is_killed():
 
 
 def test_the_time_limit_holds_while_arguments_are_on_their_way():
-    with Worker(act, timeout_s=0.5) as worker:
+    with Worker(act, timeout_s=1.0) as worker:
         os.kill(worker.call("pid"), signal.SIGSTOP)  # it doesn't read, and the pipe is full long before the end
         with pytest.raises(WorkerTimeout):
             worker.call("length", bytes(10_000_000))
@@ -167,7 +168,7 @@ def test_threads_take_turns():
 
 def test_workers_die_side_by_side():
     def lives_and_dies(_):
-        with Worker(act, timeout_s=0.2) as worker:
+        with Worker(act, timeout_s=1.0) as worker:
             for deed in (["abort"], ["sleep", LONG_S], ["exit", 1]):
                 with pytest.raises(WorkerError):
                     worker.call(*deed)
@@ -198,7 +199,7 @@ def test_neither_files_nor_processes_are_left():
     gc.collect()
     before = open_files()
     for _ in range(3):
-        with Worker(act, timeout_s=0.2) as worker:
+        with Worker(act, timeout_s=1.0) as worker:
             for deed in (["abort"], ["sleep", LONG_S], ["raise", "oh"], ["nothing"]):
                 try:
                     worker.call(*deed)
@@ -258,7 +259,7 @@ def run_script(tmp_path, ending):
             parent.kill()
 
 
-def wait_for_end(pid, *, patience_s=20):
+def wait_for_end(pid, *, patience_s=PATIENCE_S):
     deadline_s = time.monotonic() + patience_s
     while is_running(pid) and time.monotonic() < deadline_s:
         time.sleep(0.05)
@@ -281,7 +282,7 @@ def wait_for_end(pid, *, patience_s=20):
 )
 def test_the_worker_ends_with_its_parent_and_without_a_word(tmp_path, ending):
     with run_script(tmp_path, ending) as parent:
-        output, errors = parent.communicate(timeout=60)
+        output, errors = parent.communicate(timeout=PATIENCE_S)
     assert wait_for_end(int(output))
     assert errors == ""
 
@@ -295,7 +296,7 @@ def test_ctrl_c_in_the_terminal_gives_one_traceback_the_parents(tmp_path, delay_
         pid = int(parent.stdout.readline())
         time.sleep(delay_s)
         os.killpg(parent.pid, signal.SIGINT)
-        _, errors = parent.communicate(timeout=60)
+        _, errors = parent.communicate(timeout=PATIENCE_S)
     assert wait_for_end(pid)
     assert errors.count("Traceback") == errors.count("KeyboardInterrupt") == 1, errors
 

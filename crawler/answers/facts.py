@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from crawler.answers.answer import is_textual
 from crawler.answers.erc import QUESTIONS
 from crawler.answers.landings import absent_address, is_absent_path, is_home_page, is_log_in, is_search, refresh_target
 from crawler.answers.notices import PageWords
@@ -26,8 +25,6 @@ from extractors.ark import Ark
 
 #: Who, what, when: a page that answers so many of them under their labels is no page for what is not there.
 TELLING = 2
-#: Of a page that was cut off so soon nobody knows whether it is another one.
-_FEW_CAME = 12
 _THUMP_STATUS = re.compile(r"\s*(?:\S+\s+)?(?P<code>\d{3})\b(?!\.)")
 _LABEL_WORDS = "who|what|when|creator|author|title|date|publisher"
 _LABELLED = re.compile(rf"\b(?P<label>{_LABEL_WORDS})\s*:\s*(?!(?:{_LABEL_WORDS}|where)\s*:)(?=\S)", re.IGNORECASE)
@@ -108,12 +105,6 @@ class AnswerFacts:
         found = _THUMP_STATUS.match(header)
         code = int(found["code"]) if found else 0
         return code if self.is_success and code >= 400 else None
-
-    @property
-    def is_cut_off(self) -> bool:
-        """True if so little came of a page that nobody can tell whether it is the same as another."""
-        is_little = len((self.seen.text or "").split()) < _FEW_CAME
-        return not self.seen.body_complete and is_little and is_textual(self.seen.media_type)
 
     # -- what stands in the object's place
 

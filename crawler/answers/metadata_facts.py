@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from crawler.answers.answer import is_textual
+from crawler.answers.cut_off import nobody_can_tell
 from crawler.answers.erc import QUESTIONS
 from crawler.answers.erc_values import missing_code, says_something
 from crawler.answers.facts import AnswerFacts
@@ -102,6 +103,28 @@ class MetadataFacts:
             return same_answer(self.answer.seen, self.control.seen)
         names = (last_part(self.answer.seen.asked_url), last_part(self.control.seen.asked_url))
         return other is not None and _impersonal(record, names) == _impersonal(other, names)
+
+    # -- too little to tell
+
+    @once
+    def may_be_objects_again(self) -> bool:
+        """True if it stands where the object's answer does, and too little came of one to tell whether both are one."""
+        record, seen = self.answer.seen.record, self.answer.seen
+        is_markup = "html" in (seen.media_type or "") or bool(seen.title)
+        is_comparable = (record is None or "erc" not in record or is_markup) and self.object.is_success
+        return is_comparable and is_at_place_of(seen, self.object.seen) and nobody_can_tell(seen, self.object.seen)
+
+    @once
+    def may_be_everybodys(self) -> bool:
+        """True if a name that can't exist gets a success too, of which too little came to tell it from this one."""
+        if self.control is None or not self.control.is_success:
+            return False
+        seen, other = self.answer.seen, self.control.seen
+        if seen.record is None:
+            return nobody_can_tell(seen, other)
+        names = (last_part(seen.asked_url), last_part(other.asked_url))
+        strange = set(_impersonal(other.record or {}, names)) - set(_impersonal(seen.record, names))
+        return not other.body_complete and len(strange) <= 1  # the last value may be cut
 
     # -- a description
 

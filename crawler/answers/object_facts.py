@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from urllib.parse import urlsplit
 
+from crawler.answers.cut_off import nobody_can_tell
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import has_nothing_of_its_own, last_part, own_words, same_answer, same_page
 from crawler.answers.notices import PageWords, sure_words
@@ -31,6 +32,8 @@ class ControlContrast(StrEnum):
     ANOTHER = "another page"
     NO_OTHER = "a page that differs no more than the object's own does each time"
     """Another page, as the object's own is each time: news or advertisements change, and nothing else tells them."""
+    NOT_COMPARED = "a success that can't be compared"
+    """Of it, or of the answer, so little came that they may be one page: that success means nothing here."""
     REFUSED_THERE = "refused by the host that answers"
     """The host that answers for the object tells what it does not know: its success means something."""
     REFUSED_BEFORE = "refused on the way to it"
@@ -75,8 +78,8 @@ class ObjectFacts:
             return ControlContrast.REFUSED_THERE if is_there else ControlContrast.REFUSED_BEFORE
         if self._is_answered_alike(control):
             return ControlContrast.THE_SAME
-        if answer.is_cut_off or control.is_cut_off:
-            return ControlContrast.NOTHING
+        if nobody_can_tell(answer.seen, control.seen):
+            return ControlContrast.NOT_COMPARED
         is_own = not has_nothing_of_its_own(answer.seen, control.seen, [each.seen for each in self.again])
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
 

@@ -41,6 +41,12 @@ WORTH: Mapping[tuple[ControlContrast, Signs, bool], ObjectOutcome] = {
     (ControlContrast.NO_OTHER, Signs.ONE, True): _OPEN,
     (ControlContrast.NO_OTHER, Signs.SEVERAL, False): _SOFT,
     (ControlContrast.NO_OTHER, Signs.SEVERAL, True): _OPEN,
+    (ControlContrast.NOT_COMPARED, Signs.NONE, False): _OPEN,
+    (ControlContrast.NOT_COMPARED, Signs.NONE, True): _YES,
+    (ControlContrast.NOT_COMPARED, Signs.ONE, False): _OPEN,
+    (ControlContrast.NOT_COMPARED, Signs.ONE, True): _OPEN,
+    (ControlContrast.NOT_COMPARED, Signs.SEVERAL, False): _SOFT,
+    (ControlContrast.NOT_COMPARED, Signs.SEVERAL, True): _OPEN,
     (ControlContrast.REFUSED_THERE, Signs.NONE, False): _YES,
     (ControlContrast.REFUSED_THERE, Signs.NONE, True): _YES,
     (ControlContrast.REFUSED_THERE, Signs.ONE, False): _YES,
@@ -129,6 +135,10 @@ def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
         grounds.append(
             "a name that can't exist gets a page that differs from this one no more than this one does from itself,"
             " asked again"
+        )
+    if reply is ControlContrast.NOT_COMPARED and control is not None:
+        grounds.append(
+            f"a name that can't exist is answered {control.seen.status} too, and too little came to compare the two"
         )
     return (*grounds, *facts.signs)
 

@@ -111,6 +111,20 @@ _NOT_ABOUT_THE_OBJECT: tuple[MetadataRule, ...] = (
         MetadataOutcome.ANSWERS_ANYTHING,
         lambda facts: [_everybodys(facts)],
     ),
+    VerdictRule(
+        "too little came of the answer, or of the object's, to tell whether both are one",
+        lambda facts: facts.may_be_objects_again,
+        MetadataOutcome.UNDETERMINED,
+        lambda facts: [
+            f"{facts.asked} may have given the object's own answer again: too little came to compare the two"
+        ],
+    ),
+    VerdictRule(
+        "a name that can't exist gets a success too, of which too little came to tell whether it is the same",
+        lambda facts: facts.may_be_everybodys,
+        MetadataOutcome.UNDETERMINED,
+        lambda facts: [f"too little came of what a name that can't exist gets for {facts.asked} to compare the two"],
+    ),
 )
 _RECORDS: tuple[MetadataRule, ...] = (
     VerdictRule(
