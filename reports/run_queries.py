@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Integer, Select, and_, column, func, or_, select, table
+from sqlalchemy import ColumnElement, Connection, Integer, Select, and_, case, column, func, or_, select, table
 
 from crawler.observations import FAMILY_OF, DocumentOutcome, Family
 from crawler.schema import ark, document, event, is_current_mention, latest, mention, observation, run, verdict
@@ -94,13 +94,28 @@ def asked_arks(run_id: int) -> Select[Any]:
     return select(observation.c.ark_id).where(observation.c.run_id == run_id)
 
 
-#: When the last answer behind a verdict came: a run may be interrupted, and go on days after a later one.
-_answered_at: Final = func.coalesce(
-    select(func.max(observation.c.at))
-    .where(observation.c.run_id == verdict.c.run_id, observation.c.request_url == verdict.c.request_url)
-    .correlate(verdict)
-    .scalar_subquery(),
-    run.c.started_at,
+_other: Final = run.alias()
+#: Runs that another one ran beside: each began before the other ended. One that was interrupted may go on days after a
+#: later one, and of one that never ended nobody knows.
+_beside_another: Final = (
+    select(run.c.run_id)
+    .join(_other, run.c.run_id != _other.c.run_id)
+    .where(or_(_other.c.ended_at.is_(None), run.c.started_at <= _other.c.ended_at))
+    .where(or_(run.c.ended_at.is_(None), _other.c.started_at <= run.c.ended_at))
+)
+#: When the last answer behind a verdict came; it is looked up only where the beginnings of runs don't tell their order.
+_answered_at: Final = case(
+    (
+        verdict.c.run_id.in_(_beside_another.scalar_subquery()),
+        func.coalesce(
+            select(func.max(observation.c.at))
+            .where(observation.c.run_id == verdict.c.run_id, observation.c.request_url == verdict.c.request_url)
+            .correlate(verdict)
+            .scalar_subquery(),
+            run.c.started_at,
+        ),
+    ),
+    else_=run.c.started_at,
 )
 
 

@@ -39,6 +39,7 @@ from reports.frames import Frames, StoreUnreadable, load_frames
 from reports.hops import hop_arrays
 from tests.read_only import read_only
 from tests.report_world import (
+    BPT,
     BTV_AT_N2T,
     GUIDE,
     LANDING,
@@ -417,3 +418,41 @@ def test_a_store_that_the_crawler_wrote_is_read_back(tmp_path: Path) -> None:
     assert frames.findings["detail"].tolist() == ["only 10 of 20 pages were read"]
     assert frames.tls["reason"].tolist() == ["ok"]
     assert frames.run["ended_at"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "counts"),
+    [
+        pytest.param(("01", "02", "02"), ("03", "04", "04"), 2, id="one after the other: the later one"),
+        pytest.param(("01", "09", "08"), ("03", "04", "04"), 1, id="gone on with behind a later one"),
+        pytest.param(("01", None, "08"), ("03", "04", "04"), 1, id="the same, and never ended"),
+        pytest.param(("01", "09", "02"), ("03", "04", "04"), 2, id="ended behind a later one, and answered before it"),
+        pytest.param(("01", None, "02"), ("03", None, "04"), 2, id="neither has ended"),
+        pytest.param(("01", "03", "03"), ("03", "04", None), 2, id="one ends as the other begins"),
+    ],
+)
+def test_of_two_checks_the_one_that_was_answered_last_counts(
+    tmp_path: Path, first: tuple[str, str | None, str | None], second: tuple[str, str | None, str | None], counts: int
+) -> None:
+    def at(day: str | None) -> str | None:
+        return None if day is None else f"2026-11-{day}T10:00:00.000+00:00"
+
+    times = {1: first, 2: second}
+    about = {"ark_id": 1, "request_url": BPT}
+    store = write_store(
+        tmp_path / "a.db",
+        {
+            schema.ark: [ark_row(1, "ark:12148/bpt6k107371t")],
+            schema.run: [
+                {"run_id": run, "command": "check", "started_at": at(begin), "ended_at": at(end)}
+                for run, (begin, end, _) in times.items()
+            ],
+            schema.verdict: [{"run_id": run, "verdict_id": run, "object": "resolved", **about} for run in times],
+            schema.observation: [
+                observation_row(1, BPT, "object", [hop(BPT)], run_id=run, at=at(answer))
+                for run, (_, _, answer) in times.items()
+                if answer is not None
+            ],
+        },
+    )
+    assert list(load_frames(store).verdicts["run_id"]) == [counts]
