@@ -63,12 +63,14 @@ def _measured(part: str, *paths: Path) -> dict[str, Any]:
 
 
 def _report(store: Path, out: Path) -> dict[str, Any]:
+    from arkaudit.reporting import return_freed_memory
     from reports.exports import write_report
     from reports.formats.report import Report
     from reports.frames import load_frames
     from reports.tables import TABLES
 
     begun, began = _clock(), time.perf_counter()
+    return_freed_memory()
     frames = load_frames(store)
     loaded = _clock()
     made = {}
