@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TypeAlias
 
 from filelock import lock_descriptor
 
@@ -17,15 +16,12 @@ from extractors.shared_errors import ArkauditError
 from reports.display import defused
 from reports.formats.comma_separated import csv_text
 from reports.formats.every import FORMATS, INDEX
-from reports.formats.report import Report, ReportFormat
+from reports.formats.report import Files, Report, ReportFormat
 from reports.frames import Frames
 from reports.vocabulary import DEFAULT_FORMATS
 
 __all__ = ["ReportPaths", "ReportUnwritable", "check_out", "csv_text", "defused", "write_report"]
 
-
-#: The content of a file, piece by piece.
-Pieces: TypeAlias = Iterable[bytes]
 
 #: How the folders begin in which a report is made.
 _PREFIX = ".arkaudit-report-"
@@ -64,7 +60,7 @@ def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DE
     )
 
 
-def write_files(out: Path, contents: Iterator[tuple[PurePosixPath, Pieces]]) -> list[Path]:
+def write_files(out: Path, contents: Files) -> list[Path]:
     """Put files into the folder *out*, all of them or none, and return where they are. Raises `ReportUnwritable`."""
     try:
         return [out / place for place in _write_all(out, contents)]
@@ -77,8 +73,8 @@ def text_of(report: Report, name: str) -> str:
     form = FORMATS[name]
     if not form.is_one_file:
         raise ValueError(f"{name} is more than one text")
-    [(_, content)] = form.files(report)
-    return content.decode("utf-8")
+    [(_, pieces)] = form.files(report)
+    return b"".join(pieces).decode("utf-8")
 
 
 def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
@@ -98,13 +94,13 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
             raise ReportUnwritable(f"{out / place}: is a folder, where a file of the report belongs")
 
 
-def _contents(formats: Sequence[ReportFormat], report: Report) -> Iterator[tuple[PurePosixPath, Pieces]]:
+def _contents(formats: Sequence[ReportFormat], report: Report) -> Files:
     """The files of all formats, one at a time; the page last, as the sign that the report is there."""
     for form in sorted(formats, key=lambda form: INDEX in form.paths):
-        yield from ((place, [content]) for place, content in form.files(report))
+        yield from form.files(report)
 
 
-def _write_all(out: Path, contents: Iterator[tuple[PurePosixPath, Pieces]]) -> list[PurePosixPath]:
+def _write_all(out: Path, contents: Files) -> list[PurePosixPath]:
     is_new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     try:
@@ -139,7 +135,7 @@ def _held(folder: Path | str) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def _staged(folder: Path, contents: Iterator[tuple[PurePosixPath, Pieces]]) -> Iterator[PurePosixPath]:
+def _staged(folder: Path, contents: Files) -> Iterator[PurePosixPath]:
     for place, pieces in contents:
         (folder / place).parent.mkdir(exist_ok=True)
         with (folder / place).open("wb") as file:

@@ -47,7 +47,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 
 def content(report: Report, name: str) -> dict[str, bytes]:
-    return {str(place): data for place, data in FORMATS[name].files(report)}
+    return {str(place): b"".join(pieces) for place, pieces in FORMATS[name].files(report)}
 
 
 def test_every_format_that_is_named_is_there_and_writes_what_it_says(report: Report, tmp_path: Path) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import pandas as pd
 
 from reports.dataset.connection import OpenDataset
 from reports.dataset.tables import DATASET_REPORT
-from reports.exports import Pieces, write_files
+from reports.exports import write_files
 from reports.formats.comma_separated import csv_path, csv_pieces
 from reports.formats.parquet import parquet_path, parquet_pieces
+from reports.formats.report import Files
 
 #: The formats that a report on a dataset can have.
 DATASET_FORMATS: Final = ("csv", "parquet")
@@ -28,9 +29,7 @@ def write_dataset_report(
     return write_files(out, _contents(dataset, registered, formats))
 
 
-def _contents(
-    dataset: OpenDataset, registered: pd.DataFrame, formats: Sequence[str]
-) -> Iterator[tuple[PurePosixPath, Pieces]]:
+def _contents(dataset: OpenDataset, registered: pd.DataFrame, formats: Sequence[str]) -> Files:
     for table in DATASET_REPORT:
         definition = table.definition
         if "csv" in formats:

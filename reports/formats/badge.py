@@ -85,8 +85,8 @@ def svg(of: Badge) -> str:
 def _files(report: Report) -> Files:
     is_suspect = bool(report.frames.run["is_suspect"].fillna(False).any())
     of = badge(counts_of(report.frames, report.tables), is_suspect=is_suspect)
-    yield _SVG, svg(of).encode()
-    yield _JSON, (json.dumps(endpoint(of), indent=2) + "\n").encode()
+    yield _SVG, [svg(of).encode()]
+    yield _JSON, [(json.dumps(endpoint(of), indent=2) + "\n").encode()]
 
 
 BADGE = ReportFormat("badge", (_SVG, _JSON), _files)

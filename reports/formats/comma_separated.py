@@ -31,7 +31,7 @@ def csv_text(table: pd.DataFrame) -> str:
     >>> csv_text(pd.DataFrame({"title": ["=1+1", None], "arks": pd.array([2, None], dtype="Int64")}))
     '"title","arks"\n"\'=1+1",2\n"",""\n'
     """
-    return _bytes(table).decode("utf-8")
+    return b"".join(csv_pieces(table.columns, [table])).decode("utf-8")
 
 
 def csv_pieces(names: Iterable[str], frames: Iterable[pd.DataFrame]) -> Iterator[bytes]:
@@ -41,10 +41,6 @@ def csv_pieces(names: Iterable[str], frames: Iterable[pd.DataFrame]) -> Iterator
     for table in frames:
         parts = (table.iloc[begin : begin + _ROWS_AT_ONCE] for begin in range(0, len(table), _ROWS_AT_ONCE))
         yield from in_order(_lines, parts)
-
-
-def _bytes(table: pd.DataFrame) -> bytes:
-    return b"".join(csv_pieces(table.columns, [table]))
 
 
 def _lines(rows: pd.DataFrame) -> bytes:
@@ -92,7 +88,7 @@ def csv_path(name: str) -> PurePosixPath:
 
 def _files(report: Report) -> Files:
     for name, table in report.tables.items():
-        yield csv_path(name), _bytes(table)
+        yield csv_path(name), csv_pieces(table.columns, [table])
 
 
 CSV = ReportFormat("csv", tuple(csv_path(table.name) for table in TABLES), _files)

@@ -150,7 +150,7 @@ def json_text(value: Any) -> str:
 
 
 def _files(report: Report) -> Files:
-    yield _PATH, json_text(document(report)).encode("utf-8", "backslashreplace")
+    yield _PATH, [json_text(document(report)).encode("utf-8", "backslashreplace")]
 
 
 JSON = ReportFormat("json", (_PATH,), _files)

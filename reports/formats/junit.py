@@ -91,7 +91,7 @@ def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -
 
 
 def _files(report: Report) -> Files:
-    yield _PATH, junit(report).encode("utf-8", "backslashreplace")
+    yield _PATH, [junit(report).encode("utf-8", "backslashreplace")]
 
 
 JUNIT = ReportFormat("junit", (_PATH,), _files)

@@ -126,7 +126,7 @@ def code(text: str) -> str:
 
 
 def _files(report: Report) -> Files:
-    yield _PATH, markdown(report).encode("utf-8", "backslashreplace")
+    yield _PATH, [markdown(report).encode("utf-8", "backslashreplace")]
 
 
 MARKDOWN = ReportFormat("md", (_PATH,), _files)

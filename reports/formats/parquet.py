@@ -16,11 +16,6 @@ from reports.formats.report import Files, Report, ReportFormat
 from reports.tables import TABLES
 
 
-def parquet_bytes(table: pd.DataFrame, definition: TableDefinition) -> bytes:
-    """The table as Parquet."""
-    return b"".join(parquet_pieces(definition, [table]))
-
-
 def parquet_pieces(definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> Iterator[bytes]:
     """Yield a table as Parquet, whose rows come in any number of *frames*: one group of rows for each."""
     schema, sink = _schema(definition), _Pieces()
@@ -87,7 +82,7 @@ def parquet_path(name: str) -> PurePosixPath:
 
 def _files(report: Report) -> Files:
     for definition in report.definitions:
-        yield parquet_path(definition.name), parquet_bytes(report.tables[definition.name], definition)
+        yield parquet_path(definition.name), parquet_pieces(definition, [report.tables[definition.name]])
 
 
 PARQUET = ReportFormat("parquet", tuple(parquet_path(table.name) for table in TABLES), _files, is_text=False)

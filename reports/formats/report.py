@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import TypeAlias
 
 import pandas as pd
 
@@ -33,8 +34,11 @@ class Report:
         return TABLES
 
 
-#: Files of a report: where each belongs in its folder, and its bytes.
-Files = Iterator[tuple[PurePosixPath, bytes]]
+#: The content of a file, piece by piece: that of a long table need not be in memory as a whole.
+Pieces: TypeAlias = Iterable[bytes]
+
+#: Files of a report: where each belongs in its folder, and what is in it.
+Files: TypeAlias = Iterator[tuple[PurePosixPath, Pieces]]
 
 
 @dataclass(frozen=True, slots=True)

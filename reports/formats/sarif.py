@@ -96,7 +96,7 @@ def _location(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _files(report: Report) -> Files:
-    yield _PATH, json_text(sarif(report)).encode("utf-8", "backslashreplace")
+    yield _PATH, [json_text(sarif(report)).encode("utf-8", "backslashreplace")]
 
 
 SARIF = ReportFormat("sarif", (_PATH,), _files)

@@ -96,7 +96,7 @@ def _width(column: pd.Series, title: str) -> int:
 
 
 def _files(report: Report) -> Files:
-    yield _PATH, workbook_bytes(report)
+    yield _PATH, [workbook_bytes(report)]
 
 
 XLSX = ReportFormat("xlsx", (_PATH,), _files, is_text=False)
