@@ -22,6 +22,7 @@ _COMMANDS = {
     "check": ("check_command", "The three services of ARKs: object, metadata, commitment."),
     "crawl": ("audit_command", "Crawl documents and record the ARKs that they cite."),
     "demo": ("demo_command", "The whole audit at work on this machine's loopback."),
+    "doctor": ("doctor_command", "What is installed, configured and reachable here."),
     "extract": ("extract_command", "The ARKs that documents cite, repaired, and where."),
     "history": ("report_command", "The life of one ARK: citations, checks, events, status."),
     "notify": ("notify_command", "Tell people what a run has changed."),

@@ -792,3 +792,16 @@ def test_a_mistyped_word_is_answered_with_the_nearest(
     done = run_command(*arguments, *(["-c", tmp_path / "a.toml"] if config else []))
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert words in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "place", "found"),
+    [
+        pytest.param("arkaudit ru", 1, "plain,run", id="a command"),
+        pytest.param("arkaudit report --form", 2, "plain,--format", id="an option"),
+        pytest.param("arkaudit run --fail-on bro", 3, "plain,broken", id="a word of an option"),
+    ],
+)
+def test_a_shell_can_complete_what_is_typed(words: str, place: int, found: str) -> None:
+    asked = {"COMP_WORDS": words, "COMP_CWORD": str(place), "_ARKAUDIT_COMPLETE": "bash_complete"}
+    assert found in run_command(**asked).stdout.splitlines()

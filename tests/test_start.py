@@ -43,6 +43,7 @@ def imported(folder: Path, *arguments: str) -> set[str]:
         (["schedule", "--help"], set()),
         (["store", "--help"], set()),
         (["demo", "--help"], set()),
+        (["doctor", "--help"], set()),
         (["extract", "--help"], set()),
         (["extract", "a.txt"], {"lxml", "regex"}),
         (["extract", "a.html"], {"lxml", "regex"}),

@@ -1,0 +1,268 @@
+"""Do what `arkaudit doctor` does: tell whether everything is here that an audit needs, without a request to anybody."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
+from platform import platform, python_version
+from typing import Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from arkaudit import __version__
+from arkaudit.config import Config, ConfigError, load_audits
+from arkaudit.exits import EXIT_FINDING
+from arkaudit.output_rows import whole, write
+from crawler.registry import cache_folder
+from crawler.registry import load as load_registry
+from extractors.isolated import PARSING_BYTES
+from extractors.naan import Registry
+from extractors.sandbox import Means, held
+from extractors.worker import Worker, WorkerError
+from reports.display import counted, escaped
+
+#: Days after which a copy of the NAAN registry is called old: new NAANs are assigned every week.
+OLD_DAYS: Final = 90
+
+
+class State(StrEnum):
+    """The state of one thing that was looked at."""
+
+    GOOD = "good"
+    NOTE = "note"
+    """An audit works without it, but does less, or is less polite."""
+    FAULT = "fault"
+    """An audit would fail, or would not be safe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """One thing that was looked at, and what is to be said of it."""
+
+    name: str
+    state: State
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """An extra of the package: the module that it brings, and what that is for."""
+
+    module: str
+    purpose: str
+
+
+#: The extras of pyproject.toml, by name.
+EXTRAS: Final[Mapping[str, Extra]] = {
+    "duckdb": Extra("duckdb", "report --dataset"),
+    "dns": Extra("dns", "resolve.maptr, the historical look-up of NAANs"),
+    "scheduler": Extra("apscheduler", "schedule run"),
+    "cluster": Extra("distributed", "extract --workers"),
+    "s3": Extra("s3fs", "documents and datasets on object storage"),
+    "demo": Extra("arklet", "demo"),
+}
+
+
+def examine(config_file: Path | None, store: Path | None, *, show: str) -> None:
+    """Print what is here and what is not; exit with 1 if an audit would fail.
+
+    *config_file* is looked at if it is there; it must be, if it was named. With *show* "json" it is JSON.
+    """
+    found = list(_examined(config_file, store))
+    if show == "json":
+        write(json.dumps([asdict(each) for each in found], indent=2, ensure_ascii=False) + "\n", sys.stdout)
+    else:
+        console = Console()
+        with whole(console):
+            console.print(_table(found))
+    if any(each.state is State.FAULT for each in found):
+        sys.exit(EXIT_FINDING)
+
+
+def _table(found: list[Examined]) -> Table:
+    styles = {State.GOOD: "green", State.NOTE: "yellow", State.FAULT: "bold red"}
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for each in found:
+        table.add_row(Text(each.state.value, style=styles[each.state]), Text(each.name), Text(escaped(each.words)))
+    return table
+
+
+def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined]:
+    yield Examined("arkaudit", State.GOOD, f"{__version__}, Python {python_version()}, {platform(terse=True)}")
+    yield examined_extras({name: find_spec(extra.module) is not None for name, extra in EXTRAS.items()})
+    yield examined_sandbox(_means_held)
+    place = config_file or Path("arkaudit.toml")
+    if config_file is None and not place.exists():
+        yield Examined("configuration", State.NOTE, "none: there is no arkaudit.toml here, and no other was named (-c)")
+        yield examined_contact({None: Config()})
+    else:
+        try:
+            audits = load_audits(place)
+        except ConfigError as mistake:
+            yield Examined("configuration", State.FAULT, str(mistake))
+        else:
+            yield examined_audits(place, audits)
+            yield examined_contact(audits)
+            yield from _examined_stores(audits, given=store)
+            store = None
+    if store is not None:
+        yield examined_store(store)
+    yield examined_cache(cache_folder())
+    yield examined_registry(load_registry(cache_folder()), datetime.now(UTC))
+    yield examined_proxies(getproxies())
+
+
+def examined_extras(is_installed: Mapping[str, bool]) -> Examined:
+    """Say which extras are installed.
+
+    >>> examined_extras({"dns": True, "scheduler": False}).words
+    "dns. Not installed: scheduler (schedule run). To install one: pip install 'arkaudit[scheduler]'"
+    """
+    here = ", ".join(name for name, is_here in is_installed.items() if is_here) or "none"
+    missing = [name for name, is_here in is_installed.items() if not is_here]
+    if not missing:
+        return Examined("extras", State.GOOD, here)
+    lacking = ", ".join(f"{name} ({EXTRAS[name].purpose})" for name in missing)
+    install = f"To install one: pip install 'arkaudit[{missing[0]}]'"
+    return Examined("extras", State.NOTE, f"{here}. Not installed: {lacking}. {install}")
+
+
+def _means_held() -> frozenset[Means]:
+    with Worker(held, memory_bytes=PARSING_BYTES) as worker:
+        return worker.call()
+
+
+def examined_sandbox(means_held: Callable[[], frozenset[Means]]) -> Examined:
+    """Say how the process is confined that parses documents; *means_held* asks one.
+
+    >>> examined_sandbox(lambda: frozenset(Means)).words
+    'documents are parsed in a process that the kernel confines (landlock, seccomp)'
+    """
+    try:
+        means = means_held()
+    except WorkerError as failure:
+        return Examined("parsing", State.FAULT, f"no process can be started that parses documents: {failure}")
+    missing = [each.value for each in Means if each not in means]
+    if missing:
+        words = f"this system doesn't confine the process that parses documents by {' or '.join(missing)}"
+        return Examined("parsing", State.NOTE, f"{words}; its memory and its time are limited all the same")
+    names = ", ".join(each.value for each in Means)
+    return Examined("parsing", State.GOOD, f"documents are parsed in a process that the kernel confines ({names})")
+
+
+def examined_audits(place: Path, audits: Mapping[str | None, Config]) -> Examined:
+    """Say what a valid configuration holds."""
+    names = [name for name in audits if name]
+    held_in = f", with {counted(len(names), 'named audit')}: {', '.join(names)}" if names else ""
+    return Examined("configuration", State.GOOD, f"{place} is valid{held_in}")
+
+
+def examined_contact(audits: Mapping[str | None, Config]) -> Examined:
+    """Say whether hosts learn whom they can write to.
+
+    >>> examined_contact({None: Config()}).state
+    <State.NOTE: 'note'>
+    """
+    anonymous = [name or "the top" for name, config in audits.items() if config.is_anonymous]
+    if not anonymous:
+        told = sorted({config.politeness.contact or config.user_agent for config in audits.values()})
+        return Examined("contact", State.GOOD, f"hosts can write to {', '.join(told)}")
+    where = f" ({', '.join(anonymous)})" if len(audits) > 1 else ""
+    advice = 'set politeness.contact = "you@example.org", or give --contact'
+    return Examined("contact", State.NOTE, f"hosts can't tell who asks{where}: {advice}")
+
+
+def _examined_stores(audits: Mapping[str | None, Config], *, given: Path | None) -> Iterator[Examined]:
+    if given is not None:
+        yield examined_store(given)
+        return
+    top = audits[None].store
+    stores = {name: config.store for name, config in audits.items() if name and config.store}
+    for name, store in stores.items() or ([("audit", top)] if top else []):
+        if store.exists():
+            yield examined_store(store)
+        else:
+            yield Examined("store", State.GOOD, f"{store} isn't there yet: the first run of {name} makes it")
+
+
+def examined_store(store: Path) -> Examined:
+    """Say whether *store* can be read, and how large it is."""
+    from crawler.storage.store_errors import StoreError
+    from reports.store_reading import StoreUnreadable, read
+
+    try:
+        runs = read(store, lambda connection: connection.exec_driver_sql("SELECT count(*) FROM run").scalar_one())
+    except (StoreError, StoreUnreadable) as problem:
+        return Examined("store", State.FAULT, str(problem))
+    megabytes = f"{store.stat().st_size / 1e6:,.1f} MB"
+    if not os.access(store, os.W_OK):
+        return Examined("store", State.FAULT, f"{store} can't be written to")
+    return Examined("store", State.GOOD, f"{store} has {counted(runs, 'run')}, {megabytes}")
+
+
+def examined_cache(folder: Path) -> Examined:
+    """Say whether audits of this machine can share what they know: the pace of hosts, and the NAAN registry."""
+    shared = "the pace of each host and the NAAN registry are kept there"
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as problem:
+        words = f"{folder} can't be used: {problem.strerror or problem}; ARKAUDIT_CACHE names another one"
+        return Examined("cache", State.FAULT, words)
+    finally:
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
+    return Examined("cache", State.GOOD, f"{folder}: {shared}")
+
+
+def examined_registry(registry: Registry, now: datetime) -> Examined:
+    """Say how old the copy of the NAAN registry is.
+
+    >>> examined_registry(Registry.builtin(), datetime.now(UTC)).state
+    <State.NOTE: 'note'>
+    """
+    advice = "arkaudit registry update fetches the newest"
+    if registry.warning:
+        return Examined("NAAN registry", State.NOTE, registry.warning)
+    if registry.fetched_at is None:
+        where = "a few well-known NAANs that are built in" if registry.source == "built in" else registry.source
+        return Examined("NAAN registry", State.NOTE, f"{where}; {advice}")
+    days = (now - registry.fetched_at).days
+    words = f"asked for {counted(days, 'day')} ago at {registry.source}"
+    if days > OLD_DAYS:
+        return Examined("NAAN registry", State.NOTE, f"{words}; {advice}")
+    return Examined("NAAN registry", State.GOOD, words)
+
+
+def examined_proxies(proxies: Mapping[str, str]) -> Examined:
+    """Say through which proxies requests go, without the passwords that stand in their addresses.
+
+    >>> examined_proxies({"https": "http://me:secret@proxy.example:3128"}).words
+    'requests go through https: proxy.example:3128'
+    """
+    used = {scheme: proxies[scheme] for scheme in ("http", "https") if scheme in proxies}
+    if not used:
+        return Examined("proxy", State.GOOD, "none")
+    named = ", ".join(f"{scheme}: {_without_user(url)}" for scheme, url in used.items())
+    return Examined("proxy", State.NOTE, f"requests go through {named}")
+
+
+def _without_user(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2] or url.rpartition("@")[2]
+

@@ -1,0 +1,124 @@
+"""What `arkaudit doctor` says of this machine."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from arkaudit.config import load_audits
+from arkaudit.doctor import (
+    EXTRAS,
+    OLD_DAYS,
+    State,
+    examined_cache,
+    examined_contact,
+    examined_proxies,
+    examined_registry,
+    examined_sandbox,
+    examined_store,
+)
+from crawler.storage.store import Store
+from extractors.naan import Registry
+from extractors.sandbox import Means
+from extractors.worker import WorkerDied
+from tests.loopback import run_command
+
+
+def states(*arguments: str | Path, code: int = 0, **environment: str) -> dict[str, str]:
+    done = run_command("doctor", "--format", "json", *arguments, **environment)
+    assert done.returncode == code, done.stderr
+    return {each["name"]: each["state"] for each in json.loads(done.stdout)}
+
+
+def test_a_configured_audit_is_good_in_each_respect(tmp_path: Path) -> None:
+    Store.open(tmp_path / "a.db").close()
+    config = tmp_path / "arkaudit.toml"
+    config.write_text('store = "a.db"\n[politeness]\ncontact = "me@library.example"\n')
+    found = states("-c", config, ARKAUDIT_CACHE=str(tmp_path / "cache"))
+    assert found.pop("NAAN registry") == "note"
+    assert "fault" not in found.values()
+    assert (found["configuration"], found["contact"], found["store"]) == ("good", "good", "good")
+    assert not (tmp_path / "cache").exists(), "looking makes nothing"
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "faulty"),
+    [
+        pytest.param("-c", "[politeness]\ndealy = 2\n", "configuration", id="a mistyped setting"),
+        pytest.param("--store", "no store", "store", id="a file that is no store"),
+        pytest.param("--store", "", "store", id="an empty file"),
+    ],
+)
+def test_what_would_make_an_audit_fail_is_a_fault(tmp_path: Path, option: str, text: str, faulty: str) -> None:
+    (tmp_path / "file").write_text(text)
+    assert states(option, tmp_path / "file", code=1)[faulty] == "fault"
+
+
+def test_a_configuration_that_is_named_must_be_there(tmp_path: Path) -> None:
+    done = run_command("doctor", "-c", tmp_path / "none.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "none.toml" in done.stderr
+
+
+def test_a_cache_that_is_a_file_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("")
+    assert examined_cache(tmp_path / "cache").state is State.FAULT
+    assert examined_cache(tmp_path / "new" / "cache").state is State.GOOD
+
+
+def test_audits_without_a_contact_are_named(tmp_path: Path) -> None:
+    config = tmp_path / "arkaudit.toml"
+    config.write_text(
+        '[audits.theses]\nseeds = ["https://a.example/"]\n'
+        '[audits.maps]\nseeds = ["https://b.example/"]\n[audits.maps.politeness]\ncontact = "me@b.example"\n'
+    )
+    found = examined_contact(load_audits(config))
+    assert found.state is State.NOTE
+    assert "(the top, theses)" in found.words
+
+
+def test_a_store_is_counted_and_left_as_it_is(tmp_path: Path) -> None:
+    store = tmp_path / "a.db"
+    Store.open(store).close()
+    before = store.read_bytes(), sorted(tmp_path.iterdir())
+    assert "has 0 runs" in examined_store(store).words
+    assert (store.read_bytes(), sorted(tmp_path.iterdir())) == before
+
+
+@pytest.mark.parametrize(("days", "state"), [(0, State.GOOD), (OLD_DAYS, State.GOOD), (OLD_DAYS + 1, State.NOTE)])
+def test_a_registry_grows_old(days: int, state: State) -> None:
+    now = datetime(2026, 11, 20, tzinfo=UTC)
+    registry = Registry((), "https://n2t.example/", fetched_at=now - timedelta(days=days))
+    assert examined_registry(registry, now).state is state
+
+
+def test_a_parsing_process_that_dies_is_a_fault_and_one_less_confined_a_note() -> None:
+    def fails() -> frozenset[Means]:
+        raise WorkerDied("it was killed")
+
+    assert examined_sandbox(fails).state is State.FAULT
+    assert examined_sandbox(frozenset).state is State.NOTE
+
+
+def test_the_password_of_a_proxy_is_not_shown() -> None:
+    found = examined_proxies({"http": "http://me:open-sesame@proxy.example:3128", "no": "localhost"})
+    assert "open-sesame" not in found.words
+    assert "proxy.example:3128" in found.words
+
+
+def test_each_extra_of_the_package_is_looked_for() -> None:
+    project = tomllib.loads(Path(__file__).parent.parent.joinpath("pyproject.toml").read_text())["project"]
+    assert set(EXTRAS) == set(project["optional-dependencies"])
+    brought = {
+        name: {Requirement(each).name for each in project["optional-dependencies"][name]}
+        for name in project["optional-dependencies"]
+    }
+    for name, extra in EXTRAS.items():
+        distributions = {each.lower() for each in packages_distributions()[extra.module]}
+        assert distributions & {each.lower() for each in brought[name]}, name
