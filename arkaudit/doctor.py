@@ -265,4 +265,3 @@ def examined_proxies(proxies: Mapping[str, str]) -> Examined:
 
 def _without_user(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2] or url.rpartition("@")[2]
-
