@@ -8,13 +8,14 @@
 # make lock   brings constraints.txt up to date with pyproject.toml
 # make bench  measures speed, each figure beside a named baseline in the same run
 # make ark-server  sets up a second resolver, for tests that are skipped without it
+# make pywb   sets up a web archive, for tests that are skipped without it
 # make lint   format, style, types, and which way imports point
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo demo-anew examples picture test ark-server properties fuzz audit lock bench lint format build clean
+.PHONY: demo demo-anew examples picture test ark-server pywb properties fuzz audit lock bench lint format build clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed
@@ -105,6 +106,14 @@ ark-server: $(VENV)/ark-server/installed
 $(VENV)/ark-server/installed: $(VENV)/installed tests/ark_server.txt
 	@$(PYTHON) -m venv --clear $(VENV)/ark-server
 	@$(VENV)/ark-server/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --requirement tests/ark_server.txt
+	@touch $@
+
+pywb: $(VENV)/pywb/installed
+
+# Likewise. surt alone has no wheel; it is plain Python.
+$(VENV)/pywb/installed: $(VENV)/installed tests/pywb.txt
+	@$(PYTHON) -m venv --clear $(VENV)/pywb
+	@$(VENV)/pywb/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-binary surt --requirement tests/pywb.txt
 	@touch $@
 
 # In an environment of its own, for it is only measured beside ours; a benchmark can do without it.

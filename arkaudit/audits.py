@@ -29,6 +29,7 @@ from crawler.registry import load as load_registry
 from crawler.seeds import Seeds
 from crawler.settling import settle_readings
 from crawler.spiders.arks_spider import ArksSpider
+from crawler.spiders.mementos_spider import MementosSpider
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import ARKS, FrontierState
 from crawler.storage.store import FINISHED, Store
@@ -113,6 +114,8 @@ class AuditRun:
         self._probed = {(result.host, result.port) for result in store.tls_results(run_id)}
         self._early: EarlyVerdicts | None = None
         """What was judged while the run asked."""
+        self._is_judged = False
+        """Whether all verdicts of the whole run are in the store."""
         self._is_read = targets is not None
         """Whether all documents are there, so that it is settled which ARKs are asked about."""
 
@@ -151,6 +154,8 @@ class AuditRun:
             stages.append(stack.enter_context(documents))
         if self._resolve:
             stages.append(SpiderStage(ArksSpider, partial(self._arks, progress)))
+            if self._config.memento.timegate:
+                stages.append(SpiderStage(MementosSpider, partial(self._mementos, progress)))
         run_stages(stages, self._config.settings(), on_start=started)
 
     def _documents(self, progress: RunProgress) -> dict[str, Any]:
@@ -176,6 +181,18 @@ class AuditRun:
         background = self._background()
         self._early = EarlyVerdicts(self._store, self._run_id, background)
         given = {"targets": asked, "readings": background.readings, "rules": rules, "early": self._early}
+        return {**self._of_run, **given}
+
+    def _mementos(self, progress: RunProgress) -> dict[str, Any]:
+        """The arguments of the spider that asks for captures, once it is known which ARKs fail."""
+        self._judge(progress)
+        wanted = self._config.memento
+        assert wanted.timegate is not None
+        failing = list(
+            self._store.capture_wishes(self._run_id, wanted.timegate, now=datetime.now(UTC), max_age_s=wanted.max_age)
+        )
+        progress.stage("archived copies", len(failing))
+        given = {"timegate": wanted.timegate, "targets": failing, "patience": self._config.patience}
         return {**self._of_run, **given}
 
     @property
@@ -210,7 +227,9 @@ class AuditRun:
     # -- its end
 
     def _judge(self, progress: RunProgress) -> None:
-        """Settle what is doubtful by the answers, and judge all."""
+        """Settle what is doubtful by the answers, and judge all, once."""
+        if self._is_judged:
+            return
         background = self._background()
         settle_readings(self._store, self._run_id)
         asked = self._settled()
@@ -221,13 +240,15 @@ class AuditRun:
             self._heard(verdict)
 
         judge_run(self._store, self._run_id, asked, background, heard=judged, kept=self._early)
+        self._is_judged = True
 
     def _stop(self, *, is_patient: bool) -> None:
         """Judge those targets of which all is asked, for whoever interrupted; note that the run can be gone on with.
 
         What only a whole run shows is left for its end; and what was to be asked once more has not failed.
         """
-        targets = self._settled(as_asked=True) if is_patient and self._is_read else []
+        is_open = is_patient and self._is_read and not self._is_judged
+        targets = self._settled(as_asked=True) if is_open else []
         with suppress(StoreUnwritable):
             asked = Frontier(self._store, self._run_id, ARKS).settled() if targets else set()
             done = [(ark, url) for ark, url in targets if url in asked or ark.is_skipped]
@@ -268,7 +289,8 @@ def _asks_strangers(config: Config, seeds: Seeds | None, targets: Sequence[Targe
     """Return whether a run may send requests to hosts that are not the operator's own."""
     if config.network.only_routed:
         return False
-    urls = [*(seeds.urls if seeds else ()), *(url for ark, url in targets or () if not ark.is_skipped)]
+    archive = [config.memento.timegate] if config.memento.timegate and resolve else []
+    urls = [*archive, *(seeds.urls if seeds else ()), *(url for ark, url in targets or () if not ark.is_skipped)]
     is_open = seeds is not None and resolve  # nobody knows yet which hosts are cited
     return is_open or any(not config.owns(host) for host in set(map(host_of, urls)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,13 @@ from crawler.history.news import count_words
 from crawler.history.rechecking import KnownArk
 from crawler.history.triaging import Treated
 from crawler.judging import Background, verdicts_of_run
+from crawler.mementos import MementoRecord
 from crawler.named_arks import mention_in
-from crawler.observations import Verdict
+from crawler.observations import FAMILY_OF, Family, Verdict
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.resolving import request_url
+from crawler.storage.store import Store
 from crawler.verdicts.readings import CandidateReading, readings_of_mentions
 from crawler.verdicts.verdict import unasked
 from extractors.ark import Ark
@@ -71,7 +73,7 @@ def checked(
     raised: list[str] = []
     for text, verdict in zip(asked, judged.verdicts, strict=True):
         if isinstance(verdict, Verdict):
-            printed.append(_row(text, verdict, judged.observed))
+            printed.append(_row(text, verdict, judged.observed, judged.mementos))
             raised += _raised([verdict], judged.decided)
         elif verdict is not None:
             printed.append(rows.invalid_row(text, verdict))
@@ -89,6 +91,8 @@ class JudgedLines:
     decided: Mapping[tuple[str, str], Treated]
     observed: Observed | None = None
     """Where verdicts are to be explained: everything that was observed."""
+    mementos: Mapping[str, MementoRecord] = field(default_factory=dict)
+    """What an archive has of those that fail, by the URL that was asked for each."""
 
 
 def judged_lines(
@@ -113,6 +117,7 @@ def judged_lines(
             run_id, was_interrupted = stopped.run_id, True
         observed = Observed(begun.store.observations(run_id)) if explain else None
         decided = begun.store.treated(run_id)
+        mementos = _mementos(begun.store, run_id)
 
     def verdict_on(mention: Mention) -> Verdict | None:
         ark, url = targets[mention]
@@ -120,7 +125,7 @@ def judged_lines(
         return verdict if verdict is not None or was_interrupted else unasked(ark, url)
 
     each = [verdict_on(mention) if isinstance(mention, Mention) else mention for mention in found]
-    return JudgedLines(each, was_interrupted, decided, observed)
+    return JudgedLines(each, was_interrupted, decided, observed, mementos)
 
 
 class _Verdicts(dict[tuple[str, str], Verdict]):
@@ -192,7 +197,8 @@ def checked_again(
             run_id, was_interrupted = stopped.run_id, True
         observed = Observed(begun.store.observations(run_id)) if explain else None
         decided = begun.store.treated(run_id)
-    printed = [_row(verdict.request_url, verdict, observed) for verdict in verdicts.values()]
+        mementos = _mementos(begun.store, run_id)
+    printed = [_row(verdict.request_url, verdict, observed, mementos) for verdict in verdicts.values()]
     return CheckResult(printed, was_interrupted, tuple(_raised(verdicts.values(), decided)), count_words(decided))
 
 
@@ -204,10 +210,18 @@ def _raised(verdicts: Iterable[Verdict], decided: Mapping[tuple[str, str], Treat
             yield verdict.object.outcome
 
 
-def _row(text: str, verdict: Verdict, observed: Observed | None) -> dict[str, Any]:
-    row = rows.verdict_row(text, verdict)
+def _mementos(store: Store, run_id: int) -> dict[str, MementoRecord]:
+    return {record.request_url: record for record in store.mementos(run_id)}
+
+
+def _row(
+    text: str, verdict: Verdict, observed: Observed | None, mementos: Mapping[str, MementoRecord]
+) -> dict[str, Any]:
+    works = FAMILY_OF[verdict.object.outcome] is Family.WORKS
+    memento = None if works else mementos.get(verdict.request_url)
+    row = rows.verdict_row(text, verdict, memento)
     if observed is not None:
-        row["explanation"] = explanation(verdict, observed.behind(verdict)).row
+        row["explanation"] = explanation(verdict, observed.behind(verdict), memento).row
     return row
 
 

@@ -82,6 +82,13 @@ def _http_url(text: str) -> str:
     return text
 
 
+def _timegate(text: str) -> str:
+    try:
+        return _http_url(text)
+    except ValueError as problem:
+        raise ValueError(str(problem).replace("URL of a resolver", "URL of a TimeGate")) from None
+
+
 def _host_and_port(text: str) -> str:
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
@@ -321,6 +328,16 @@ class Resolve(_Section):
     """Whether what would be asked of the global resolver, compact ARKs above all, is asked of the registry's target."""
 
 
+class Memento(_Section):
+    """Options for archived copies of what ARKs led to that fail, by the Memento protocol (RFC 7089)."""
+
+    timegate: Annotated[str, AfterValidator(_timegate)] | None = None
+    """The address of a TimeGate, behind which a URL is put: ``https://web.archive.org/web/``. Without it no archive is
+    asked."""
+    max_age: Annotated[float, BeforeValidator(_seconds)] = Field(30 * 86_400.0, ge=0)
+    """Seconds, or with a unit (``30d``), for which what an archive has answered is not asked again."""
+
+
 class Closed(_Section):
     """A collection that is meant to be closed: to be refused there is what its keepers intend."""
 
@@ -429,6 +446,7 @@ class Config(_Section):
     crawl: Crawl = Crawl()
     resolve: Resolve = Resolve()
     log: Log = Log()
+    memento: Memento = Memento()
     closed: list[Closed] = []
     recheck: Recheck = Recheck()
     notify: Notify = Notify()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from arkaudit.exits import say
 from extractors.ark import Ark
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def tell_of_check(asked: Sequence[str], config: Config, known: Sequence[Mention]
     from arkaudit.checking import targets
     from arkaudit.forecast import plan_of_arks, tell
 
+    _tell_of_archive(config)
     tell(plan_of_arks(_asked_at(targets(asked, config, known), config), config.allowance), Console())
 
 
@@ -30,6 +32,7 @@ def tell_of_due(again: Sequence[KnownArk], config: Config) -> None:
     from arkaudit.forecast import plan_of_arks, tell
 
     targets = [(Ark.parse(each.ark), each.request_url) for each in again]
+    _tell_of_archive(config)
     tell(plan_of_arks(_asked_at(targets, config), config.allowance), Console())
 
 
@@ -43,7 +46,14 @@ def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
     from extractors.folders import document_name
 
     named = [*seeds.urls, *map(document_name, seeds.files)]
+    _tell_of_archive(config)
     tell(plan_of_crawl(seeds.urls, last_run(store_file, named), config.allowance), Console())
+
+
+def _tell_of_archive(config: Config) -> None:
+    """Say that an archive would be asked besides: how much, nobody knows before it is known what fails."""
+    if config.memento.timegate:
+        say(f"and of {config.memento.timegate}, about each ARK that fails: one to twenty requests")
 
 
 def _asked_at(targets: Sequence[tuple[Ark, str]], config: Config) -> list[tuple[Ark, str]]:

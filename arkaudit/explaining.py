@@ -13,6 +13,7 @@ from rich.console import Console
 from arkaudit.audit_questions import CONTROLS, Step
 from arkaudit.output_rows import Row, whole
 from crawler.answers.facts import AnswerFacts
+from crawler.mementos import MementoRecord
 from crawler.observations import (
     FAMILY_OF,
     CommitmentOutcome,
@@ -73,7 +74,9 @@ class Observed:
         return [seen for _, seen in sorted(found.items(), key=lambda numbered: numbered[0])]
 
 
-def explanation(verdict: Verdict, observations: Iterable[Observation]) -> Explanation:
+def explanation(
+    verdict: Verdict, observations: Iterable[Observation], memento: MementoRecord | None = None
+) -> Explanation:
     """Return how *verdict* came about, from the observations that it rests on, in the order in which they were made."""
     observations = list(observations)
     own = {seen.question: seen for seen in observations if seen.request_url == verdict.request_url}
@@ -89,6 +92,9 @@ def explanation(verdict: Verdict, observations: Iterable[Observation]) -> Explan
     if verdict.did_you_mean is not None:
         why = _sentence(verdict.did_you_mean.evidence)
         conclusions.append(f"Did you mean {verdict.did_you_mean.ark}? {why[:1].upper()}{why[1:]}")
+    if memento is not None:
+        place = f": {memento.memento_url}" if memento.memento_url else ""
+        conclusions.append(f"The archive: {memento.reason}{place}. {_sentence(memento.evidence)}")
     conclusions += [_form_conclusion(seen, plain) for seen in forms if plain is not None]
     if verdict.remarks:
         conclusions.append(f"Also noticed: {'; '.join(verdict.remarks)}.")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from crawler.mementos import MementoRecord
     from crawler.observations import ServiceVerdict, Verdict
 
 Row = Mapping[str, Any]
@@ -37,8 +38,8 @@ def mention_csv_lines(document: Document, *, is_terminal: bool) -> str:
     return "".join(csv_line([escaped(cell) for cell in line] if is_terminal else line) for line in cells)
 
 
-def verdict_row(asked: str, verdict: Verdict) -> dict[str, Any]:
-    """One line of input and what became of it, as `arkaudit check` gives it."""
+def verdict_row(asked: str, verdict: Verdict, memento: MementoRecord | None = None) -> dict[str, Any]:
+    """One line of input and what became of it, as `arkaudit check` gives it; *memento* is what an archive has of it."""
     return {
         "asked": asked,
         "ark": str(verdict.ark),
@@ -50,6 +51,7 @@ def verdict_row(asked: str, verdict: Verdict) -> dict[str, Any]:
         "requests": verdict.requests,
         "rests_on": list(verdict.rests_on),
         "did_you_mean": verdict.did_you_mean.json if verdict.did_you_mean else None,
+        "archived_copy": memento.json if memento else None,
         "naan_policy": dict(verdict.naan_policy),
         "remarks": list(verdict.remarks),
     }
@@ -70,6 +72,7 @@ def invalid_row(asked: str, reason: str) -> dict[str, Any]:
         "requests": 0,
         "rests_on": [],
         "did_you_mean": None,
+        "archived_copy": None,
         "naan_policy": {},
         "remarks": [],
     }
@@ -174,7 +177,9 @@ def print_verdicts(rows: Sequence[Row], console: Console) -> None:
     for row in rows:
         outcomes = (row[service]["outcome"] for service in ("object", "metadata", "commitment"))
         meant = [f"did you mean {row['did_you_mean']['ark']}?"] if row["did_you_mean"] else []
-        why = "; ".join([*row["object"]["evidence"], *meant])
+        copy = row["archived_copy"] or {}
+        kept = [f"archived copy: {copy['url']} ({copy['reason']})"] if copy.get("url") else []
+        why = "; ".join([*row["object"]["evidence"], *meant, *kept])
         table.add_row(*(Text(escaped(cell)) for cell in (row["asked"], *outcomes, why)))
     with whole(console):
         console.print(table)

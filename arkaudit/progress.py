@@ -19,6 +19,7 @@ from rich.progress import (
 from scrapy import signals
 from scrapy.crawler import Crawler
 
+from crawler.mementos import MementoRecord
 from crawler.observations import DocumentRecord, Observation, Question
 from reports.display import counted
 
@@ -71,7 +72,7 @@ class RunProgress:
         """
         if self._stage:
             self._console.print(self._line(), highlight=False)
-        self._stage, self._done, self._total = name, done, total
+        self._stage, self._done, self._total, self._requests = name, done, total, 0
         if self._task is not None:
             self._bar.remove_task(self._task)
         self._task = self._bar.add_task(name, total=total)
@@ -89,6 +90,9 @@ class RunProgress:
                 self._done += item.question is Question.OBJECT and item.attempt == 1
                 if self._total is not None:  # other readings of a doubtful ARK are asked about as well
                     self._total = max(self._total, self._done)
+                self._requests += sum(hop.sent for hop in item.hops)
+            case MementoRecord():
+                self._done += 1
                 self._requests += sum(hop.sent for hop in item.hops)
             case _:
                 return

@@ -25,7 +25,7 @@ from crawler.mention_rows import DecidedOn
 #: ``PRAGMA application_id`` of our files ("ARKA"), so that a foreign SQLite file is refused and never written to.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``: raised by every change to the tables below.
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 tables = MetaData()
 
@@ -450,6 +450,44 @@ verdict = Table(
     UniqueConstraint("run_id", "request_url"),
     Index("verdict_by_ark", "ark_id"),
     comment="One row an ARK at one URL, judged; unique by run and request URL.",
+)
+
+memento = Table(
+    "memento",
+    tables,
+    Column("memento_id", Integer, primary_key=True, comment="key"),
+    Column("run_id", ForeignKey("run.run_id"), nullable=False, comment="run that asked"),
+    Column("ark_id", ForeignKey("ark.ark_id"), nullable=False, comment="ARK that failed"),
+    Column("request_url", Text, nullable=False, comment="URL at which it failed"),
+    Column("timegate", Text, nullable=False, comment="TimeGate of the archive that was asked (RFC 7089)"),
+    Column("at", Moment, nullable=False, comment="moment of the archive's last answer"),
+    Column(
+        "wanted_at",
+        Moment,
+        comment="moment near which a capture was wanted: when the ARK worked last; missing for the newest capture",
+    ),
+    Column(
+        "outcome",
+        Text,
+        nullable=False,
+        comment="captured, no-capture (the archive has none that is good) or not-told (it did not say)",
+    ),
+    Column("reason", Text, nullable=False, comment="the outcome in words"),
+    Column("original_url", Text, comment="URL that was captured; missing without a capture"),
+    Column("memento_url", Text, comment="address of the last good capture; missing without one"),
+    Column("memento_at", Moment, comment="moment of that capture"),
+    Column("evidence", JSON, nullable=False, comment="sentences that support it", info=unit("list of text")),
+    Column(
+        "hops",
+        JSON,
+        nullable=False,
+        comment="every request to the archive, as in `observation`",
+        info=unit("list of hops"),
+    ),
+    UniqueConstraint("run_id", "request_url"),
+    Index("memento_by_url", "request_url"),
+    comment="One row an ARK that fails at one URL, and what an archive has of it; unique by run and request URL. It "
+    "changes no verdict.",
 )
 
 #: What a run has still to ask for; read and written by `crawler.storage.frontier` alone.

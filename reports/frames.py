@@ -24,6 +24,7 @@ from crawler.schema import (
     finding,
     host_traffic,
     is_current_mention,
+    memento,
     mention,
     observation,
     pause,
@@ -47,6 +48,7 @@ from reports.run_queries import (
     happened_since,
     has_later_run,
     has_run,
+    last_answers_of,
     last_good_of,
     later_runs,
     life_of,
@@ -63,6 +65,7 @@ from reports.selections import (
     HISTORY,
     LAST_GOOD,
     LATEST,
+    MEMENTOS,
     MENTIONS,
     OBSERVATIONS,
     PAUSES,
@@ -129,6 +132,8 @@ class Frames:
     """One row a verdict of this run or an earlier one about an ARK of this run: enough for its life in brief."""
     last_good: pd.DataFrame
     """One row an ARK that fails or is silent now and worked in an earlier run: when, and where it led."""
+    mementos: pd.DataFrame
+    """One row an ARK and URL about which an archive was asked, in this run or an earlier one, with its last answer."""
     registered: pd.DataFrame
     """One row a NAAN or shoulder that the copy of the NAAN registry knows, and whom it names."""
     triage: pd.DataFrame
@@ -289,6 +294,7 @@ def _frames(
     verdicts = query_of(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
     lives = query_of(HISTORY).order_by(verdict.c.verdict_id).join_from(verdict, run).where(life_of(judged, until))
     good = query_of(LAST_GOOD).join_from(verdict, run).where(last_good_of(counting, until))
+    copies = query_of(MEMENTOS).join_from(memento, run).where(last_answers_of(judged, until))
     events = (
         query_of(EVENTS)
         .join_from(event, ark)
@@ -315,6 +321,7 @@ def _frames(
         events=load(EVENTS, events),
         history=load(HISTORY, lives).merge(load(RUNS, query_of(RUNS)), on="run_id", how="left"),
         last_good=_last_good(load(LAST_GOOD, good)),
+        mementos=_last_answers(load(MEMENTOS, copies)),
         registered=registered,
         triage=_triage(treated(reader.connection, counting, run_id, until=reported.until)),
     )
@@ -339,6 +346,13 @@ def _triage_columns(each: TriageState) -> tuple[str | None, ...]:
 def _last_good(rows: pd.DataFrame) -> pd.DataFrame:
     """The last of the good verdicts of each ARK."""
     return rows.drop(columns="verdict_id").drop_duplicates("ark_id", keep="last", ignore_index=True)
+
+
+def _last_answers(rows: pd.DataFrame) -> pd.DataFrame:
+    """The last answer about each ARK and URL, of whatever archive."""
+    return rows.sort_values(["at", "memento_id"]).drop_duplicates(
+        ["ark_id", "request_url"], keep="last", ignore_index=True
+    )
 
 
 def registered_names(registry: Registry) -> pd.DataFrame:

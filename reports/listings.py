@@ -31,6 +31,7 @@ from reports.definitions import (
 )
 from reports.distinct import by_identity, values_of
 from reports.frames import Frames
+from reports.remediation.archived import ARCHIVE, ARCHIVED_AT, ARCHIVED_COPY, archived_copies
 from reports.typed_columns import JOINT, joined
 from reports.wording import naan_policy_words
 
@@ -45,6 +46,7 @@ def arks(frames: Frames) -> pd.DataFrame:
     """
     standing = frames.latest[["ark_id", "request_url", "state", "since"]]
     rows = cited_urls(frames).merge(standing, on=["ark_id", "request_url"], how="left")
+    rows = rows.merge(archived_copies(frames), on=["ark_id", "request_url"], how="left")
     promises = rows["commitment_parsed"]
     check, meant = checks_at(frames, rows["ark_id"])
     rows = rows.assign(
@@ -188,6 +190,9 @@ ARKS: Final = TableDefinition(
         Column("check", TOKEN, "what its check character says: passes, fails, none or unknown"),
         Column("suggestions", TEXT, "ARKs that may have been meant where the check character fails"),
         Column("did_you_mean", ARK, "the one of them that lives, where this ARK is not found; empty for none"),
+        ARCHIVED_COPY,
+        ARCHIVED_AT,
+        ARCHIVE,
         Column("object_evidence", TEXT, "why the object outcome is what it is"),
         Column("metadata_evidence", TEXT, "why the metadata outcome is what it is"),
         Column("commitment_evidence", TEXT, "why the commitment outcome is what it is"),

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, Integer, Select, and_, case, column, func, or_, select, table
 
 from crawler.observations import FAMILY_OF, DocumentOutcome, Family
-from crawler.schema import ark, document, event, is_current_mention, latest, mention, observation, run, verdict
+from crawler.schema import ark, document, event, is_current_mention, latest, memento, mention, observation, run, verdict
 
 #: The state of a run that came to its end.
 FINISHED: Final = "finished"
@@ -188,6 +188,11 @@ def last_good_of(verdicts: Select[Any], until: int) -> ColumnElement[bool]:
         run.c.started_at < _started(until),
         verdict.c.object.in_(_WORKING),
     )
+
+
+def last_answers_of(arks: Select[Any], until: int) -> ColumnElement[bool]:
+    """Return whether an archive was asked about one of *arks* in the run *until* or an earlier one."""
+    return and_(memento.c.ark_id.in_(arks), run.c.started_at <= _started(until))
 
 
 def status_in(verdicts: Select[Any]) -> ColumnElement[bool]:

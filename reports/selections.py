@@ -11,6 +11,7 @@ from sqlalchemy.types import TypeEngine
 
 from crawler import schema
 from crawler.history.ark_status import ArkState, EventKind
+from crawler.mementos import MementoOutcome
 from crawler.observations import (
     ChainEnd,
     CommitmentOutcome,
@@ -27,6 +28,7 @@ from crawler.schema import (
     finding,
     host_traffic,
     latest,
+    memento,
     mention,
     observation,
     pause,
@@ -70,6 +72,7 @@ METADATA = vocabulary(MetadataOutcome)
 COMMITMENT = vocabulary(CommitmentOutcome)
 STATE = vocabulary(ArkState)
 EVENT = vocabulary(EventKind)
+MEMENTO = vocabulary(MementoOutcome)
 
 RUN: Selection = selected(
     run.c.run_id,
@@ -245,6 +248,18 @@ LAST_GOOD: Selection = selected(
     verdict.c.ark_id,
     run.c.started_at.label("good_at"),
     verdict.c.final_url.label("good_url"),
+)
+#: What an archive has of ARKs that fail.
+MEMENTOS: Selection = selected(
+    memento.c.memento_id,
+    memento.c.ark_id,
+    memento.c.request_url,
+    memento.c.at,
+    memento.c.outcome,
+    memento.c.reason,
+    memento.c.memento_url,
+    memento.c.memento_at,
+    outcome=MEMENTO,
 )
 LATEST: Selection = selected(
     latest.c.latest_id,

@@ -29,6 +29,7 @@ EXPORTED: Final = (
     schema.observation,
     schema.tls_probe,
     schema.verdict,
+    schema.memento,
     schema.contact,
     schema.event,
 )

@@ -69,6 +69,7 @@ DTYPES = {
     "fetches": {"document_id": "Int64", "ordinal": "Int64", "at": "datetime64[ms, UTC]"},
     "history": {"run_id": "Int64", "started_at": "datetime64[ms, UTC]", "object": "category"},
     "last_good": {"ark_id": "Int64", "good_at": "datetime64[ms, UTC]", "good_url": "str"},
+    "mementos": {"ark_id": "Int64", "at": "datetime64[ms, UTC]", "outcome": "category", "memento_url": "str"},
     "registered": {"naan": "str", "organization": "str"},
     "latest": {"state": "category", "since": "datetime64[ms, UTC]", "strikes": "Int64"},
     "events": {"event": "category", "at": "datetime64[ms, UTC]"},

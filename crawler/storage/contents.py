@@ -27,7 +27,7 @@ _ROWS_AT_ONCE: Final = 500
 _LISTS: Final = frozenset(
     {
         *("seeds", "hops", "object_evidence", "metadata_evidence", "commitment_evidence", "remarks", "rests_on"),
-        *("spans", "repairs", "alternatives"),
+        *("evidence", "spans", "repairs", "alternatives"),
     }
 )
 

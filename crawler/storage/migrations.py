@@ -152,6 +152,7 @@ STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {
     5: make_what_is_missing,
     6: make_what_is_missing,
     7: make_what_is_missing,
+    8: make_what_is_missing,
 }
 
 

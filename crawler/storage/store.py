@@ -21,6 +21,7 @@ from sqlalchemy.pool import StaticPool
 
 from crawler import schema
 from crawler.crawl_requests import CrawlRequest
+from crawler.mementos import MementoRecord
 from crawler.observations import (
     DocumentRecord,
     HostTraffic,
@@ -33,6 +34,7 @@ from crawler.storage.database import add_row
 from crawler.storage.document_tables import DocumentTables
 from crawler.storage.files import copy_first, locked, refuse_foreign
 from crawler.storage.frontier_rows import DOCUMENTS, SettledEntry, add_requests, settle
+from crawler.storage.memento_tables import MementoTables
 from crawler.storage.merging import Merged, merge
 from crawler.storage.observation_tables import ObservationTables, adding_up
 from crawler.storage.run_tables import FINISHED, RUNNING, Run, RunTables
@@ -41,12 +43,12 @@ from crawler.storage.soundness import distrust, is_damage, is_ours
 from crawler.storage.store_errors import OlderStore, StoreDamaged, StoreUnopenable, StoreUnwritable
 from crawler.storage.verdict_tables import VerdictTables
 
-Recordable = DocumentRecord | Observation | TlsResult | Pause | HostTraffic | SettledEntry
+Recordable = DocumentRecord | Observation | MementoRecord | TlsResult | Pause | HostTraffic | SettledEntry
 
 __all__ = ["FINISHED", "RUNNING", "Recordable", "Run", "Store", "bring_up_to_date"]
 
 
-class Store(RunTables, DocumentTables, ObservationTables, VerdictTables):
+class Store(RunTables, DocumentTables, ObservationTables, VerdictTables, MementoTables):
     """An open store. Use `Store.open`, and as a context manager."""
 
     @classmethod
@@ -121,6 +123,8 @@ class Store(RunTables, DocumentTables, ObservationTables, VerdictTables):
                         )
                     case Observation():
                         observations.append(item)
+                    case MementoRecord():
+                        self._record_memento(connection, run_id, item)
                     case TlsResult():
                         add_row(connection, schema.tls_probe, {"run_id": run_id, **asdict(item)})
                     case Pause():

@@ -18,6 +18,7 @@ from twisted.web.client import BrowserLikePolicyForHTTPS
 from twisted.web.iweb import IPolicyForHTTPS
 from zope.interface import implementer
 
+from crawler.mementos import MementoRecord
 from crawler.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
 from crawler.wire.credentials import Credential, Credentials, Origin, of_proxy
 from crawler.wire.handlers import ExactDownloadHandler
@@ -140,6 +141,8 @@ class Withholding:
         match item:
             case Observation():
                 return quiet.record(item, kept=frozenset({"ark", "request_url", "asked_url"}))
+            case MementoRecord():
+                return quiet.record(item, kept=frozenset({"ark", "request_url", "timegate"}))
             case DocumentRecord():
                 way = None if item.led_by is None else self(item.led_by)
                 cleaned = quiet.record(item, kept=frozenset({"settles", "led_by"}))

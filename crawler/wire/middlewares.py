@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 #: Headers kept with every hop, besides those by which bot challenges are known; and how much of a value.
 KEPT_HEADERS = (
     "Content-Type", "Content-Length", "Link", "THUMP-Status", "Retry-After", "Refresh", "Vary", "Last-Modified",
-    "Server",
+    "Server", "Memento-Datetime", "Content-Location",
 )  # fmt: skip
 HEADER_CHARS = 8192
 #: The content of a body may be so many times as long as the body; longer bodies are unpacked beside the reactor.

@@ -17,6 +17,7 @@ from reports.definitions import ARK, TEXT, URL
 from reports.display import counted, escaped, link
 from reports.formats.markdown_report import code
 from reports.frames import Frames
+from reports.headline import day_words
 from reports.page.shown_tables import Cell, cell_of, records_of
 from reports.remediation.causes import Cause, Fault
 from reports.remediation.letters import Letter, Seen, letter
@@ -103,6 +104,7 @@ def _card(
         ("Looked after by", cell_of(row["assignees"], TEXT)),
         ("Should be", cell_of(row["should_be"], URL)),
         ("Because", cell_of(row["because"], TEXT)),
+        ("Archived copy", _archived(failures)),
     ]
     evidence = [
         ("Cause", Cell(row["cause"], TEXT)),
@@ -153,6 +155,17 @@ def _responsible(row: Mapping[str, Any], fault: Fault) -> Cell:
     return Cell(f"{FAULT_NAMES[fault]}: {escaped(host) or 'no host'}", URL, href=link(home) if home else None)
 
 
+def _archived(failures: Sequence[Mapping[str, Any]]) -> Cell:
+    """The archived copies of ARKs of a cause: of how many, with the first of them; no text without any."""
+    copies = {row["ark"]: row for row in failures if row["archived_copy"] and row["archived_at"]}
+    first = next(iter(copies.values()), None)
+    if first is None:
+        return Cell("", TEXT)
+    url, day = first["archived_copy"], day_words(first["archived_at"].date())
+    more = f", and of {counted(len(copies) - 1, 'more ARK')}" if len(copies) > 1 else ""
+    return Cell(f"of {escaped(first['ark'])}, of {day}{more}", URL, href=link(url))
+
+
 def _netloc(url: str) -> str:
     try:
         return urlsplit(url).netloc.lower()
@@ -193,6 +206,8 @@ def _seen(failures: Sequence[Mapping[str, Any]], days: Mapping[tuple[str, str], 
             day=days.get((ark, url)),
             documents=tuple(dict.fromkeys(row["document"] for row in rows if row["document"])),
             should_be=rows[0]["should_be"] or "",
+            archived_copy=rows[0]["archived_copy"] or "",
+            archived_on=rows[0]["archived_at"].date() if rows[0]["archived_at"] else None,
         )
         for (ark, url), rows in together.items()
     ]

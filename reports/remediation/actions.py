@@ -24,6 +24,7 @@ from reports.definitions import (
 )
 from reports.distinct import bases_of, tallied
 from reports.frames import Frames
+from reports.remediation.archived import ARCHIVED_AT, ARCHIVED_COPY, archived_copies
 from reports.remediation.causes import ADVICE, Cause
 from reports.remediation.failing import diagnosed_failures
 from reports.remediation.known import raised
@@ -71,6 +72,7 @@ def _placed(frames: Frames) -> pd.DataFrame:
     """One row a failing ARK, URL and place of citation, with the number of its cause; in order."""
     failing = diagnosed_failures(frames)
     placed = failing.merge(frames.mentions.drop(columns=["ark", "naan"]), on=["ark_id", "request_url"], how="left")
+    placed = placed.merge(archived_copies(frames), on=["ark_id", "request_url"], how="left")
     placed = raised(frames, placed)
     groups = placed.groupby(_GROUP)
     sizes = groups.agg(citations=("citation_id", "nunique"), arks=("ark_id", "nunique")).reset_index()
@@ -170,6 +172,8 @@ FAILURES: Final = TableDefinition(
         _BECAUSE,
         Column("last_good_url", URL, "where the ARK led when it last worked, in an earlier run; empty if it never did"),
         Column("last_good_at", MOMENT, "beginning of that run", "UTC", varies=True),
+        ARCHIVED_COPY,
+        ARCHIVED_AT,
         Column("request_url", URL, "URL that was asked for the object"),
         Column("object", TOKEN, "outcome of the object service at this URL"),
         _HOST,

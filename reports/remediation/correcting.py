@@ -24,6 +24,8 @@ class Why(StrEnum):
     """The resolver that is written fails, and another works."""
     REPAIRED = "repaired"
     """It works once it is whole; as it stands nobody gets there."""
+    ARCHIVED_COPY = "archived-copy"
+    """It fails, nothing better is known, and an archive has a copy: that may be cited beside it, not in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +48,16 @@ class Place:
     meant_ark: str | None = None
     """The ARK that was meant, where asking has shown which one lives."""
     meant_url: str | None = None
+    archived_copy: str | None = None
+    """The address of the last good capture of what it led to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
     """The right spelling of a citation, and why."""
 
-    correct: str
+    correct: str | None
+    """None where it is right, and an archived copy is all that can be offered."""
     why: Why
     because: str
 
@@ -103,6 +108,17 @@ def correction(place: Place) -> Correction | None:
         return Correction(
             correct, Why.DID_YOU_MEAN, f"it is not found; {place.meant_ark} differs in a character and lives"
         )
+    return _better(place) or _beside(place)
+
+
+def _beside(place: Place) -> Correction | None:
+    """Return what may be written beside a citation of which nothing better is known."""
+    if place.archived_copy is None or place.family is Family.WORKS:
+        return None
+    return Correction(None, Why.ARCHIVED_COPY, "it fails; an archive has a copy of what it led to")
+
+
+def _better(place: Place) -> Correction | None:
     if place.cause in _WAYS:
         better = place.works_at if place.has_resolver else _without_hyphens(place)
         if better and better != place.as_written:

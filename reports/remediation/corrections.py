@@ -24,6 +24,7 @@ from reports.definitions import (
     rows_of,
 )
 from reports.frames import Frames
+from reports.remediation.archived import ARCHIVED_AT, ARCHIVED_COPY, archived_copies
 from reports.remediation.causes import Cause
 from reports.remediation.correcting import Place, correction
 from reports.remediation.failing import diagnosed_failures
@@ -33,7 +34,7 @@ from reports.typed_columns import JOINT
 _PAIR: Final = ["ark_id", "request_url"]
 _OF_PLACE: Final = [
     *("as_written", "repaired", "role", "repairs", "confidence", "resolver", "family", "cause", "should_be"),
-    "did_you_mean",
+    *("did_you_mean", "archived_copy"),
 ]
 
 
@@ -42,6 +43,7 @@ def corrections(frames: Frames) -> pd.DataFrame:
     failing = diagnosed_failures(frames)[[*_PAIR, "cause", "should_be"]]
     verdicts = frames.verdicts[[*_PAIR, "object", "did_you_mean"]]
     rows = frames.mentions.merge(verdicts, on=_PAIR, how="left").merge(failing, on=_PAIR, how="left")
+    rows = rows.merge(archived_copies(frames), on=_PAIR, how="left")
     rows = rows[rows["repairs"].fillna("").ne("") | rows["did_you_mean"].notna() | rows["cause"].notna()]
     rows = with_decisions(frames, rows)
     rows = rows[rows["treatment"].isna()]
@@ -69,6 +71,7 @@ def _place(row: dict[str, Any]) -> Place:
         works_at=row["should_be"] if row["should_be"] and "://" in row["should_be"] else None,
         meant_ark=meant.get("ark"),
         meant_url=meant.get("url"),
+        archived_copy=row["archived_copy"],
     )
 
 
@@ -96,7 +99,8 @@ CORRECTIONS: Final = TableDefinition(
     "corrections",
     "Corrections for editors",
     "One row a place that should be written otherwise, in the order of the documents; only what is sure enough: what "
-    "works once it is repaired, what was meant and lives, and what works in another form or at another resolver.",
+    "works once it is repaired, what was meant and lives, and what works in another form or at another resolver. Where "
+    "nothing is, and an archive has a copy, that may be cited beside the ARK.",
     corrections,
     (
         Column("document", URL, "URL or path of the document"),
@@ -104,11 +108,13 @@ CORRECTIONS: Final = TableDefinition(
         Column("place", TEXT, "element and attribute, or rectangle on the page in points"),
         Column("role", TOKEN, "text, link-target, metadata, link-annotation or structured-data"),
         Column("as_written", TEXT, "what stands in the document"),
-        Column("correct", TEXT, "what should stand there"),
-        Column("why", TOKEN, "did-you-mean, other-form, other-resolver or repaired"),
+        Column("correct", TEXT, "what should stand there; empty where only an archived copy is known"),
+        Column("why", TOKEN, "did-you-mean, other-form, other-resolver, repaired or archived-copy"),
         Column("because", TEXT, "why, in words"),
         Column("context", TEXT, "text around it"),
         Column("ark", ARK, "ARK in normal form, as it was read"),
+        ARCHIVED_COPY,
+        ARCHIVED_AT,
         Column("assignee", TEXT, "who looks after it, as was decided; empty for nobody"),
     ),
     is_listing=True,

@@ -34,6 +34,10 @@ class Seen:
     """Those that cite it."""
     should_be: str = ""
     """What would be right, if that is known."""
+    archived_copy: str = ""
+    """Where an archive has a copy of what it led to."""
+    archived_on: date | None = None
+    """When that was captured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,9 @@ def _told(seen: Seen) -> Iterator[str]:
         yield f"  cited in {named}, and in {counted(more, 'other document')}" if more > 0 else f"  cited in {named}"
     if seen.should_be:
         yield f"  it should probably be {escaped(seen.should_be)}"
+    if seen.archived_copy and seen.archived_on:
+        copy = escaped(seen.archived_copy)
+        yield f"  an archive has a copy of what it led to, of {day_words(seen.archived_on)}: {copy}"
 
 
 #: What would help, said to whoever can do it.

@@ -94,7 +94,7 @@
       const number = failures.column("number").text(amiss[0]);
       const advice = told.advice[failures.column("cause").text(amiss[0])];
       parts.push(make("p", {}, advice ?? "", " ", make("a", { href: `#failures?number=${number}` }, say("all places"))));
-      parts.push(facts(failures, amiss[0], ["cause", "fault", "host", "should_be", "because", "last_good_url", "last_good_at", "contact"]));
+      parts.push(facts(failures, amiss[0], ["cause", "fault", "host", "should_be", "because", "last_good_url", "last_good_at", "archived_copy", "archived_at", "contact"]));
     }
     const checks = history.column("ark").rowsWith(ark);
     if (checks.length) parts.push(make("h3", {}, say("checks", { count: checks.length })), ...past(history, checks));

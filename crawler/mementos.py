@@ -1,0 +1,573 @@
+"""Pure: the search for the last good capture of what an ARK led to, by the Memento protocol (RFC 7089).
+
+A search asks a TimeGate about a URL, looks at the capture that it names, and goes back in time where that shows an
+error. It decides from what comes back and from nothing else; whoever drives it sends the requests.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import format_datetime, parsedate_to_datetime
+from enum import StrEnum
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from crawler.answers.answer import Answer
+from crawler.answers.notices import PageWords
+from crawler.observations import ChainEnd, Hop
+from crawler.resolving import REDIRECTS, BadLocation, resolved_location, sendable
+from extractors.ark import Ark
+
+#: Captures of one URL that are looked at: enough to find the last good one of sixty by halving.
+MOST_CAPTURES: Final = 6
+#: Octets of a list of captures that are read; and of a capture, whose status and first words count.
+TIMEMAP_LIMIT, CAPTURE_LIMIT = 2**20, 2**17
+#: Characters of a page's words that evidence repeats.
+_MOST_SAID: Final = 120
+#: Captures of one URL that a list is read for.
+_MOST_LISTED: Final = 10_000
+#: Answers that show the thing itself: neither alternatives (300), nor "not modified", nor a part of it.
+_SHOWN: Final = frozenset({200, 203, 226})
+#: One link of a Link header, or of a list in ``application/link-format`` (RFC 8288, 3; RFC 6690, 2).
+_LINK: Final = re.compile(r"<(?P<target>[^<>]*)>(?P<parameters>(?:[^<\"]|\"[^\"]*\")*)")
+_PARAMETER: Final = re.compile(r";\s*(?P<name>[A-Za-z*-]+)\s*=\s*(?:\"(?P<quoted>[^\"]*)\"|(?P<token>[^\s;,\"]+))")
+
+
+class MementoOutcome(StrEnum):
+    """The outcome of asking an archive for a capture."""
+
+    CAPTURED = "captured"
+    """There is one, and it answered with the page itself."""
+    NO_CAPTURE = "no-capture"
+    """The archive has none, or none that is good."""
+    NOT_TOLD = "not-told"
+    """The archive did not say: it is down, closed to programs, or no TimeGate. Asked again in the next run."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureWish:
+    """An ARK that fails, and what a capture is wanted of."""
+
+    ark: Ark
+    request_url: str
+    """The URL that was asked for the object."""
+    originals: tuple[str, ...]
+    """The URLs that an archive is asked about, the best first."""
+    worked_at: datetime | None = None
+    """When it worked last, as far as the store knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveAsk:
+    """A request to send to an archive."""
+
+    url: str
+    accept_datetime: datetime | None = None
+    wants_list: bool = False
+    """Whether the body is a list of captures, and not a page."""
+
+    @property
+    def body_limit(self) -> int:
+        """The octets of the body that are read."""
+        return TIMEMAP_LIMIT if self.wants_list else CAPTURE_LIMIT
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that negotiate (RFC 7089, 2.1.1).
+
+        >>> ArchiveAsk("https://a.example/", datetime(2019, 3, 4, 5, 6, 7, tzinfo=UTC)).headers
+        {'Accept-Datetime': 'Mon, 04 Mar 2019 05:06:07 GMT'}
+        """
+        wanted = self.accept_datetime
+        return {} if wanted is None else {"Accept-Datetime": format_datetime(wanted.astimezone(UTC), usegmt=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveAnswer:
+    """The chain that an `ArchiveAsk` came to."""
+
+    hops: tuple[Hop, ...]
+    end: ChainEnd
+    detail: str = ""
+    text: str = ""
+    """The body, where it is a list of captures."""
+    fault: str | None = None
+    """Why the page is not the thing itself, whatever its status (`page_fault`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MementoRecord:
+    """The answer of an archive about one ARK at one URL; it changes no verdict."""
+
+    ark: Ark
+    request_url: str
+    timegate: str
+    outcome: MementoOutcome
+    reason: str
+    """One sentence."""
+    wanted_at: str | None = None
+    """The moment near which a capture was wanted; none for the newest."""
+    original_url: str | None = None
+    """The URL of which it is a capture."""
+    memento_url: str | None = None
+    memento_at: str | None = None
+    """When it was captured."""
+    evidence: tuple[str, ...] = ()
+    hops: tuple[Hop, ...] = ()
+    """Every request, each attempt and redirect."""
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """What people are told of it, as it stands in JSON; the store has the requests."""
+        return {
+            "outcome": self.outcome.value,
+            "reason": self.reason,
+            "url": self.memento_url,
+            "captured_at": self.memento_at,
+            "original_url": self.original_url,
+            "evidence": list(self.evidence),
+        }
+
+    @property
+    def at(self) -> str:
+        """Return when the last request was answered; empty where nothing was asked."""
+        return self.hops[-1].at if self.hops else ""
+
+
+# -- what is wanted
+
+
+def capture_wish(
+    ark: Ark,
+    request_url: str,
+    *,
+    led_to: str | None = None,
+    good_url: str | None = None,
+    worked_at: datetime | None = None,
+) -> CaptureWish:
+    """Return what an archive is asked for about an ARK that fails at *request_url*.
+
+    First where the ARK led when it worked last (*good_url*): there its object was. Then where redirects lead now
+    (*led_to*), as long as that address has the ARK's name in it: no page for all that is missing is taken for the
+    object. At last what was asked itself, of which archives keep redirects.
+
+    >>> ark = Ark.parse("ark:12148/btv1b84")
+    >>> wish = capture_wish(ark, "https://n2t.net/ark:12148/btv1b84", led_to="https://gallica.example/btv1b84.item")
+    >>> wish.originals
+    ('https://gallica.example/btv1b84.item', 'https://n2t.net/ark:12148/btv1b84')
+    """
+    named = led_to if led_to is not None and ark.name in unquote(led_to).replace("-", "") else None
+    urls = dict.fromkeys(sendable(url) for url in (good_url, named, request_url) if url)
+    return CaptureWish(ark, request_url, tuple(urls), worked_at)
+
+
+def is_due(
+    outcome: MementoOutcome, asked_at: datetime, *, now: datetime, max_age_s: float, worked_at: datetime | None
+) -> bool:
+    """Return whether an archive that answered so is asked once more: its answer is old, it told nothing, or the ARK has
+    worked since.
+
+    >>> then, now = datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 20, tzinfo=UTC)
+    >>> is_due(MementoOutcome.NO_CAPTURE, then, now=now, max_age_s=30 * 86_400, worked_at=None)
+    False
+    """
+    if outcome is MementoOutcome.NOT_TOLD or (worked_at is not None and worked_at > asked_at):
+        return True
+    return (now - asked_at).total_seconds() > max_age_s
+
+
+def timegate_url(timegate: str, original: str) -> str:
+    """The URL at which *timegate* is asked about *original*, which stands behind it as it is.
+
+    >>> timegate_url("https://archive.example/web/", "https://n2t.net/ark:12148/x5?")
+    'https://archive.example/web/https://n2t.net/ark:12148/x5?'
+    """
+    return timegate + original
+
+
+# -- what comes back
+
+
+@dataclass(frozen=True, slots=True)
+class MementoLinks:
+    """The links of an answer that are of the protocol (RFC 7089, 2.2)."""
+
+    original: str | None = None
+    timemap: str | None = None
+    captures: tuple[tuple[datetime, str], ...] = ()
+    """By time."""
+
+
+def memento_links(text: str, base: str) -> MementoLinks:
+    """Read a Link header, or a list of captures, which has the same form; relative to *base*.
+
+    >>> memento_links('</o>; rel="original", </web/1/x>; rel="first memento"; datetime="Tue, 01 Jan 2019 00:00:00 GMT"',
+    ...               "https://a.example/").captures
+    ((datetime.datetime(2019, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), 'https://a.example/web/1/x'),)
+    """
+    original = timemap = None
+    captures: dict[str, datetime] = {}
+    for link in _LINK.finditer(text):
+        parameters = {
+            each["name"].lower(): each["quoted"] or each["token"] or ""
+            for each in _PARAMETER.finditer(link["parameters"])
+        }
+        relations = parameters.get("rel", "").lower().split()
+        if "original" in relations:
+            original = link["target"]
+        url = _absolute(base, link["target"])
+        if url is None:
+            continue
+        if "timemap" in relations and parameters.get("type", "application/link-format").startswith("application/link"):
+            timemap = timemap or url
+        captured_at = _moment(parameters.get("datetime"))
+        if "memento" in relations and captured_at is not None and len(captures) < _MOST_LISTED:
+            captures.setdefault(url, captured_at)
+    return MementoLinks(original, timemap, tuple(sorted((at, url) for url, at in captures.items())))
+
+
+def _absolute(base: str, target: str) -> str | None:
+    try:
+        url = resolved_location(base, target)
+    except BadLocation:
+        return None
+    return url if url.lower().startswith(("http://", "https://")) else None
+
+
+def _moment(text: str | None) -> datetime | None:
+    try:
+        found = parsedate_to_datetime(text) if text else None
+    except (ValueError, TypeError, OverflowError):
+        return None
+    if found is None:
+        return None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A capture that was looked at."""
+
+    url: str
+    captured_at: datetime
+    fault: str | None
+    """Why it shows nothing good; none for one that does."""
+    status: int | None = None
+    original: str | None = None
+    """The URL that was captured, by the archive's word."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveReading:
+    """The meaning of an answer: a capture, that there is none, links to go on with, or nothing."""
+
+    links: MementoLinks = field(default_factory=MementoLinks)
+    capture: Capture | None = None
+    has_none: bool = False
+    untold: str | None = None
+
+
+def read_archive(answer: ArchiveAnswer) -> ArchiveReading:
+    """Read what an archive answered, as a TimeGate or with a capture: the capture's own header says which it is."""
+    marked = [hop for hop in answer.hops if captured_at(hop) is not None]
+    last = answer.hops[-1] if answer.hops else None
+    links = _links_of(answer.hops)
+    if marked and (capture := _capture(answer, marked, links)) is not None:
+        return ArchiveReading(links, capture)
+    if answer.end is not ChainEnd.ANSWERED or last is None:
+        return ArchiveReading(
+            links, untold=f"{answer.end.value}: {answer.detail}" if answer.detail else answer.end.value
+        )
+    if last.status in (404, 410):
+        return ArchiveReading(links, has_none=True)
+    if last.status in _SHOWN and (links.captures or links.timemap):
+        return ArchiveReading(links)
+    if last.status in _SHOWN:
+        return ArchiveReading(links, untold="its answer names no capture: not that of a TimeGate")
+    return ArchiveReading(links, untold=f"it answered {last.status}")
+
+
+def _capture(answer: ArchiveAnswer, marked: Sequence[Hop], links: MementoLinks) -> Capture | None:
+    """The capture that a chain ended at; None where the archive did not get as far as to show it."""
+    first, last = marked[0], answer.hops[-1]
+    at = captured_at(last)
+    if at is None:  # a capture of a redirect
+        at = captured_at(first)
+        assert at is not None
+        if answer.end is ChainEnd.ANSWERED and last.status in (404, 410):
+            return Capture(first.url, at, "it is a redirect to what was not captured", first.status)
+        if answer.end in (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS, ChainEnd.BAD_REDIRECT, ChainEnd.NON_WEB):
+            return Capture(first.url, at, f"it is a redirect: {answer.end.value}", first.status)
+        if answer.end is ChainEnd.ANSWERED and last.status in _SHOWN and not links.captures:
+            return Capture(first.url, at, f"it is a redirect that leaves the archive, to {last.url}", first.status)
+        return None
+    if answer.end is not ChainEnd.ANSWERED:
+        if last.status in REDIRECTS:
+            return Capture(last.url, at, f"it is a redirect: {answer.end.value}", last.status)
+        return None
+    place = _absolute(last.url, last.headers.get("Content-Location", last.url))
+    url = place if place is not None and any(place == named for _, named in links.captures) else last.url
+    if last.status not in _SHOWN:
+        return Capture(url, at, f"it answers {last.status}", last.status)
+    if answer.fault:
+        return Capture(url, at, f"it answers {last.status}, and {answer.fault}", last.status)
+    return Capture(url, at, None, last.status, links.original)
+
+
+def page_fault(answer: Answer) -> str | None:
+    """Return why a captured page shows nothing good: it says that there is nothing, or it is in front of something.
+
+    >>> from crawler.answers.answer import read_answer
+    >>> page_fault(read_answer(b"<title>Page not found</title><p>Sorry", "text/html"))
+    "says 'Page not found'"
+    """
+    if answer.facts.challenge:
+        return "is a check for robots"
+    words = PageWords(answer.title or "", answer.text or "", answer.facts.headings)
+    if words.is_titled_log_in:
+        return "asks to log in"
+    said = words.title if words.is_titled_absent else words.body.strip() if words.is_all_absence else None
+    return None if said is None else f"says {said[:_MOST_SAID]!r}"
+
+
+def captured_at(hop: Hop) -> datetime | None:
+    """Return when what a hop answered was captured, by its own word (RFC 7089, 2.1.1); None for no capture."""
+    return _moment(hop.headers.get("Memento-Datetime"))
+
+
+def _links_of(hops: Sequence[Hop]) -> MementoLinks:
+    """The links of the last answer, and of those before it that are about the same original.
+
+    A capture of a redirect leads on to captures of another URL: those are meant then.
+    """
+    each = [memento_links(hop.headers.get("Link", ""), hop.url) for hop in hops]
+    original = next((links.original for links in reversed(each) if links.original), None)
+    if original is not None:
+        each = [links for links in each if links.original and is_same_resource(links.original, original)]
+    captures = {url: at for links in each for at, url in links.captures}
+    timemap = next((links.timemap for links in reversed(each) if links.timemap), None)
+    return MementoLinks(original, timemap, tuple(sorted((at, url) for url, at in captures.items())))
+
+
+def is_same_resource(one: str, other: str) -> bool:
+    """Return whether two URLs are one to an archive: scheme, ``www.``, default ports, case, escapes and a slash at the
+    end are nothing to it (SURT).
+
+    >>> is_same_resource("http://www.Lib.example:80/Item/7/", "https://lib.example/item/%37")
+    True
+    """
+    return _key(one) == _key(other)
+
+
+def _key(url: str) -> str:
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        port = "" if parts.port in (None, 80, 443) else f":{parts.port}"
+    except ValueError:
+        return url
+    host = (parts.hostname or "").removeprefix("www.")
+    rest = unquote(parts.path.rstrip("/")) + (f"?{unquote(parts.query)}" if parts.query else "")
+    return f"{host}{port}{rest}".lower()
+
+
+# -- the search
+
+Search = Generator[ArchiveAsk, ArchiveAnswer, MementoRecord]
+
+
+def capture_search(wish: CaptureWish, timegate: str) -> Search:
+    """Search for the last good capture: yields what to ask, is sent what came of it, returns what to record.
+
+    Of captures made while the ARK worked, as far as that is known, the last good one; else one made later. An archive
+    that does not tell is not asked about further URLs.
+    """
+    hops: list[Hop] = []
+    evidence: list[str] = []
+    has_bad = False
+    for original in wish.originals:
+        found = yield from _search_one(original, wish, timegate, hops)
+        evidence += found.words
+        has_bad |= found.has_bad
+        if found.best is not None:
+            reason = _found_words(found.best, wish)
+            return _record(
+                wish,
+                timegate,
+                MementoOutcome.CAPTURED,
+                reason,
+                hops,
+                evidence,
+                found.best.original or original,
+                found.best,
+            )
+        if found.untold is not None:
+            return _record(wish, timegate, MementoOutcome.NOT_TOLD, f"not told: {found.untold}", hops, evidence)
+    reason = "no good capture: each that was looked at shows an error" if has_bad else "no capture"
+    return _record(wish, timegate, MementoOutcome.NO_CAPTURE, reason, hops, evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The result of the search for captures of one URL."""
+
+    words: tuple[str, ...]
+    best: Capture | None = None
+    untold: str | None = None
+    has_bad: bool = False
+
+
+def _search_one(
+    original: str, wish: CaptureWish, timegate: str, hops: list[Hop]
+) -> Generator[ArchiveAsk, ArchiveAnswer, _Found]:
+    """Search for captures of one URL; *hops* grow with each request."""
+    answer = yield ArchiveAsk(timegate_url(timegate, original), wish.worked_at)
+    hops += answer.hops
+    read = read_archive(answer)
+    if read.untold is not None:
+        return _Found((f"the archive did not tell about {original}: {read.untold}",), untold=read.untold)
+    if read.has_none:
+        return _Found((f"the archive has no capture of {original}",))
+    told = memento_links(answer.hops[0].headers.get("Link", ""), answer.hops[0].url).original
+    if told is not None and not is_same_resource(told, original):
+        return _Found((f"asked about {original}, the archive told of {told}, which is not the same",))
+    known = _Known(wish.worked_at)
+    known.add(read)
+    timemap, untold = read.links.timemap, None
+    for _ in range(MOST_CAPTURES):
+        if known.wants_list and timemap is not None:
+            answer = yield ArchiveAsk(timemap, wants_list=True)
+            hops += answer.hops
+            timemap = None
+            if answer.end is ChainEnd.ANSWERED and answer.hops[-1].status in _SHOWN:
+                known.name(memento_links(answer.text, answer.hops[-1].url).captures)
+        url = known.next_url()
+        if url is None:
+            break
+        answer = yield ArchiveAsk(url)
+        hops += answer.hops
+        read = read_archive(answer)
+        known.heard(url, read)
+        untold = read.untold or untold
+    words = tuple(known.words(original))
+    if known.best is None and untold is not None:
+        words = (*words, f"the archive did not show a capture of {original}: {untold}")
+        return _Found(words, untold=untold, has_bad=known.has_bad)
+    return _Found(words, known.best, has_bad=known.has_bad)
+
+
+class _Known:
+    """The captures of one URL, as far as they are known and were looked at."""
+
+    def __init__(self, worked_at: datetime | None) -> None:
+        self._worked_at = worked_at
+        self._named: dict[str, datetime] = {}
+        self._asked: set[str] = set()
+        self._looked_at: list[Capture] = []
+        """By time."""
+
+    def add(self, read: ArchiveReading) -> None:
+        """Note what an answer links to, and the capture that it is."""
+        self.name(read.links.captures)
+        capture = read.capture
+        if capture is not None and capture not in self._looked_at:
+            self._named.setdefault(capture.url, capture.captured_at)
+            self._asked.add(capture.url)
+            self._looked_at = sorted((*self._looked_at, capture), key=lambda each: each.captured_at)
+
+    def name(self, captures: Sequence[tuple[datetime, str]]) -> None:
+        """Note captures that the archive names."""
+        for at, url in captures:
+            self._named.setdefault(url, at)
+
+    def heard(self, url: str, read: ArchiveReading) -> None:
+        """Note what came of asking for the capture at *url*."""
+        self._asked.add(url)
+        self.add(read)
+
+    @property
+    def has_bad(self) -> bool:
+        """True if a capture shows an error."""
+        return any(each.fault is not None for each in self._looked_at)
+
+    @property
+    def wants_list(self) -> bool:
+        """True if none of the captures that were looked at will do: there may be others."""
+        best = self.best
+        return bool(self._looked_at) and (best is None or not self._is_in_time(best.captured_at))
+
+    @property
+    def best(self) -> Capture | None:
+        """The last good capture of the time in which the ARK worked, or else the first good one after it."""
+        good = [each for each in self._looked_at if each.fault is None]
+        in_time = [each for each in good if self._is_in_time(each.captured_at)]
+        return in_time[-1] if in_time else next(iter(good), None)
+
+    def _is_in_time(self, at: datetime) -> bool:
+        return self._worked_at is None or at <= self._worked_at
+
+    def next_url(self) -> str | None:
+        """The capture to look at next: the last in time, then by halving what lies between a good and a bad one.
+
+        Pages that are gone seldom come back: so the last good one is found in few steps.
+        """
+        best = self.best
+        times = sorted((at, url) for url, at in self._named.items() if self._is_in_time(at))
+        if not times and best is None:
+            times = sorted((at, url) for url, at in self._named.items())
+        start = best.captured_at if best is not None and self._is_in_time(best.captured_at) else _BEFORE_ALL
+        bad = (each.captured_at for each in self._looked_at if each.fault is not None and each.captured_at > start)
+        end = min(bad, default=_AFTER_ALL)
+        between = [url for at, url in times if start < at < end and url not in self._asked]
+        if not between or (start is not _BEFORE_ALL and end is _AFTER_ALL):
+            return None
+        return between[-1] if end > times[-1][0] else between[len(between) // 2]
+
+    def words(self, original: str) -> Iterator[str]:
+        """What was seen of each capture."""
+        for each in self._looked_at:
+            shown = each.fault or f"it answers {each.status}, asked by GET"
+            yield f"capture of {original} of {each.captured_at:%Y-%m-%d}: {shown}"
+
+
+_BEFORE_ALL: Final = datetime.min.replace(tzinfo=UTC)
+_AFTER_ALL: Final = datetime.max.replace(tzinfo=UTC)
+
+
+def _found_words(found: Capture, wish: CaptureWish) -> str:
+    day = f"captured on {found.captured_at:%Y-%m-%d}"
+    if wish.worked_at is None:
+        return f"{day}; when the ARK worked last is not known"
+    days = (found.captured_at - wish.worked_at).days
+    when = f"{wish.worked_at:%Y-%m-%d}"
+    if days > 0:
+        return f"{day}, after the ARK was last seen to work ({when}): what it shows may be something else"
+    return f"{day}, when the ARK worked, as it did until {when} at least"
+
+
+def _record(
+    wish: CaptureWish,
+    timegate: str,
+    outcome: MementoOutcome,
+    reason: str,
+    hops: Sequence[Hop],
+    evidence: Sequence[str],
+    original: str | None = None,
+    found: Capture | None = None,
+) -> MementoRecord:
+    wanted_at = None if wish.worked_at is None else wish.worked_at.isoformat(timespec="milliseconds")
+    return MementoRecord(
+        ark=wish.ark,
+        request_url=wish.request_url,
+        timegate=timegate,
+        outcome=outcome,
+        reason=reason,
+        wanted_at=wanted_at,
+        original_url=original,
+        memento_url=None if found is None else found.url,
+        memento_at=None if found is None else found.captured_at.isoformat(timespec="milliseconds"),
+        evidence=tuple(evidence),
+        hops=tuple(hops),
+    )

@@ -1,0 +1,110 @@
+"""Asks an archive about ARKs that fail, when all are judged (RFC 7089). It decides nothing, and no verdict changes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from scrapy import Request
+from scrapy.http import Response
+from twisted.python.failure import Failure
+
+from crawler.answers.answer import read_answer
+from crawler.attempts import Patience, next_fetch
+from crawler.crawl_requests import CrawlRequest
+from crawler.mementos import ArchiveAnswer, ArchiveAsk, MementoRecord, Search, capture_search, page_fault
+from crawler.observations import Hop
+from crawler.spiders.auditing import AuditSpider
+from crawler.spiders.own_run import ArksRun
+from crawler.storage.feeding import Bounds
+from crawler.storage.frontier_rows import FrontierEntry, SettledEntry
+from crawler.wire.middlewares import chain_of
+from extractors.ark import Ark
+
+#: So many searches are open at a time: they are at one host.
+SEARCHES = 20
+
+
+@dataclass(slots=True)
+class OpenSearch:
+    """A search that is under way: what it asks now, and what went out for it."""
+
+    entry: FrontierEntry
+    search: Search
+    ask: ArchiveAsk
+    attempt: int = 1
+    earlier: list[Hop] = field(default_factory=list)
+    """The hops of attempts that came to nothing."""
+
+
+class MementosSpider(AuditSpider):
+    """One search for each ARK on its frontier; each request depends on the answer to the one before."""
+
+    name = "mementos"
+    exported = MementoRecord
+    run_type = ArksRun
+
+    def __init__(self, *, timegate: str, targets: Iterable[tuple[Ark, str]], patience: Patience, **kwargs: Any) -> None:
+        super().__init__(bounds=Bounds(in_hand=SEARCHES, per_host=SEARCHES), **kwargs)
+        self._timegate = timegate
+        self._patience = patience
+        self.frontier.add(CrawlRequest.to_ark(ark, url) for ark, url in targets)
+
+    async def begin(self) -> AsyncIterator[Request]:
+        async for entry in self.feed.entries():
+            search = capture_search(self.store.capture_wish(self.run_id, entry.crawl_request.url), self._timegate)
+            yield self._request(OpenSearch(entry, search, next(search)))
+
+    def _request(self, under_way: OpenSearch) -> Request:
+        ask = under_way.ask
+        return Request(
+            ask.url,
+            callback=self.answered,
+            errback=self.failed,
+            headers=ask.headers,
+            cb_kwargs={"under_way": under_way},
+            dont_filter=True,
+            meta={"verbatim_url": True, "text_only": not ask.wants_list, "body_limit": ask.body_limit},
+        )
+
+    async def answered(self, response: Response, under_way: OpenSearch) -> AsyncIterator[MementoRecord | Request]:
+        request = response.request
+        assert request is not None
+        for outcome in self._heard(under_way, request, response):
+            yield outcome
+
+    async def failed(self, failure: Failure) -> AsyncIterator[MementoRecord | Request]:
+        request: Request = failure.request  # type: ignore[attr-defined]
+        for outcome in self._heard(request.cb_kwargs["under_way"], request, None):
+            yield outcome
+
+    def _heard(
+        self, under_way: OpenSearch, request: Request, response: Response | None
+    ) -> Iterator[MementoRecord | Request]:
+        hops, end, detail = chain_of(request)
+        wait_s = next_fetch(hops, end, under_way.attempt, self._patience)
+        if wait_s is not None:
+            under_way.attempt += 1
+            under_way.earlier += hops
+            self.ask_later(self._request(under_way), wait_s)
+            return
+        text, fault = ("", None) if response is None else _said(response, under_way.ask)
+        try:
+            under_way.ask = under_way.search.send(ArchiveAnswer(hops, end, detail, text, fault))
+        except StopIteration as over:
+            record: MementoRecord = over.value
+            record = replace(record, hops=tuple(sorted((*under_way.earlier, *record.hops), key=lambda hop: hop.at)))
+            self.recorder.add(record, SettledEntry(self.name, under_way.entry.crawl_request.canonical))
+            yield self.withheld(record)
+        else:
+            under_way.attempt = 1
+            yield self._request(under_way)
+
+
+def _said(response: Response, ask: ArchiveAsk) -> tuple[str, str | None]:
+    """The text of a list of captures; of a page why it is not the thing itself."""
+    if ask.wants_list:
+        return response.body.decode("utf-8", "replace"), None
+    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1") or None
+    return "", page_fault(read_answer(response.body, content_type))

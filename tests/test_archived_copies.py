@@ -1,0 +1,318 @@
+"""Archived copies in a run: a real archive (pywb), archives that are down or hostile, and what the report shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler.storage.store import Store
+from reports.exports import write_report
+from reports.frames import load_frames
+from reports.page.cards import action_cards
+from reports.tables import tables_of
+from tests.library import rows
+from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
+from tests.pywb_server import PYTHON, Archived, Pywb
+
+needs_pywb = pytest.mark.skipif(
+    not PYTHON.exists() and os.environ.get("CI") != "true", reason="make pywb sets up what these tests start"
+)
+MAP = "<title>Plan of the harbour</title><h1>Plan of the harbour</h1><p>Ink on paper, 1784."
+ITEM = "http://lib.example/item/x12"
+GONE = reply("404 Not Found", body="<title>Not found</title><p>Sorry, no such item.")
+
+
+class World:
+    """A resolver that leads to a library, both on loopback, and the command that asks them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.works = False
+        self.folder = folder
+        self.store = folder / "audit.db"
+        self.archive: RawServer | None = None
+
+    def resolver(self, target: str) -> bytes:
+        if target == "/ark:/12148/x12" or (target == "/ark:/12148/y7" and self.works):
+            return reply("302 Found", Location=ITEM)
+        return GONE
+
+    def library(self, target: str) -> bytes:
+        return reply(body=MAP) if self.works else GONE
+
+    def check(self, url: str, timegate: str | None, *more: str, max_age: str = "30d") -> dict[str, Any]:
+        [row] = self.check_all([url], timegate, *more, max_age=max_age)
+        return row
+
+    def check_all(
+        self, urls: list[str], timegate: str | None, *more: str, max_age: str = "30d"
+    ) -> list[dict[str, Any]]:
+        configured = self.folder / "arkaudit.toml"
+        wanted = f'[memento]\ntimegate = "{timegate}"\nmax_age = "{max_age}"\n' if timegate else ""
+        configured.write_text(wanted, "utf-8")
+        done = run_command(
+            "check", *ON_LOOPBACK, *more, *self.routes, *urls, "-c", configured, "--store", self.store, "--no-resume"
+        )
+        assert done.returncode == 0, done.stderr
+        return json_lines(done.stdout)
+
+    routes: tuple[str, ...] = ()
+    base: str = ""
+
+    @property
+    def url(self) -> str:
+        return f"{self.base}/ark:/12148/x12"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    with RawServer(made.resolver) as resolver, RawServer(made.library) as library:
+        made.routes = (f"--connect-to=lib.example:80=127.0.0.1:{library.port}",)
+        made.base = resolver.url
+        yield made
+
+
+def captured(*years: int, good_until: int) -> list[Archived]:
+    return [
+        Archived(ITEM, f"{year}-03-04T05:06:07Z", MAP, "200 OK" if year <= good_until else "404 Not Found")
+        for year in years
+    ]
+
+
+# -- with a real archive
+
+
+@needs_pywb
+@pytest.mark.parametrize(
+    "how", [{}, {"framed": True}, {"redirecting": True}], ids=["in place", "framed", "redirecting"]
+)
+def test_the_last_good_capture_is_found_in_a_real_archive(world: World, how: dict[str, bool]) -> None:
+    with Pywb(captured(2012, 2014, 2016, 2018, 2020, 2022, good_until=2018), **how) as archive:
+        row, other = world.check_all([world.url, f"{world.base}/ark:/12148/z1"], archive.timegate)
+        copy, none = row["archived_copy"], other["archived_copy"]
+        assert (copy["outcome"], copy["captured_at"][:4], copy["original_url"]) == ("captured", "2018", ITEM)
+        assert copy["url"].startswith(archive.timegate)
+        assert (none["outcome"], none["reason"]) == ("no-capture", "no capture")
+        assert [row["object"]["outcome"], other["object"]["outcome"]] == ["broken", "broken"]
+        assert any("asked by GET" in words for words in copy["evidence"])
+        hops = [json.loads(str(each)) for (each,) in rows(world.store, "select hops from memento")]
+        asked = sorted(
+            hop["url"].removeprefix(archive.timegate[: -len("/library/")]) for chain in hops for hop in chain
+        )
+        assert asked == sorted(each for each in archive.requests if "robots.txt" not in each)
+
+
+@needs_pywb
+def test_a_capture_of_a_redirect_is_followed_to_what_it_led_to(world: World) -> None:
+    """Of an ARK whose resolver knows it no more, an archive has the redirect of former times."""
+    asked = f"{world.base}/ark:/12148/y7"
+    kept = [Archived(asked, "2015-03-04T05:06:00Z", "", "302 Found", location=ITEM)]
+    with Pywb([*kept, *captured(2015, 2021, good_until=2015)]) as archive:
+        copy = world.check(asked, archive.timegate)["archived_copy"]
+    assert (copy["outcome"], copy["captured_at"][:4], copy["original_url"]) == ("captured", "2015", ITEM)
+
+
+@needs_pywb
+def test_what_it_led_to_when_it_worked_is_asked_for_near_that_time(world: World) -> None:
+    """The resolver knows the ARK no more: only an earlier run of the store knows where it led."""
+    asked = f"{world.base}/ark:/12148/y7"
+    world.works = True
+    assert world.check(asked, None)["object"]["outcome"] == "resolved"
+    world.works = False
+    with sqlite3.connect(world.store) as raw:
+        raw.execute("update run set started_at = '2019-06-01T00:00:00.000+00:00'")
+    with Pywb(captured(2018, 2019, 2021, 2025, good_until=2025)) as archive:
+        copy = world.check(asked, archive.timegate)["archived_copy"]
+    assert (copy["captured_at"][:4], copy["original_url"]) == ("2019", ITEM)
+    assert copy["reason"] == "captured on 2019-03-04, when the ARK worked, as it did until 2019-06-01 at least"
+    assert rows(world.store, "select wanted_at from memento") == [("2019-06-01T00:00:00.000+00:00",)]
+
+
+# -- with archives that are no good
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        pytest.param(lambda _: None, "not told: reset", id="it hangs up"),
+        pytest.param(lambda _: reply("503 Service Unavailable"), "not told: it answered 503", id="it is busy"),
+        pytest.param(lambda _: reply("403 Forbidden"), "not told: it answered 403", id="it refuses us"),
+        pytest.param(lambda target: reply("302 Found", Location=target), "not told: loop", id="it leads in a circle"),
+        pytest.param(lambda _: reply("302 Found", Location="http://10.0.0.1/"), "not told: refused-address", id="in"),
+        pytest.param(lambda _: reply(body=MAP), "not told: its answer names no capture", id="it is no archive"),
+        pytest.param(
+            lambda _: reply(body=MAP, Memento_Datetime="garbage", Link="<" * 9000), "not told", id="it says nonsense"
+        ),
+        pytest.param(lambda _: reply("404 Not Found"), "no capture", id="it has nothing"),
+    ],
+)  # fmt: skip
+def test_whatever_an_archive_answers_is_a_row_and_changes_no_verdict(
+    world: World, answer: Callable[[str], bytes | None], reason: str
+) -> None:
+    with RawServer(answer) as archive:
+        row = world.check(world.url, f"{archive.url}/web/")
+        assert all(target.startswith("/web/http://") for target in archive.targets)
+    assert row["archived_copy"]["reason"].startswith(reason)
+    assert row["archived_copy"]["url"] is None
+    assert [row[service]["outcome"] for service in ("object", "metadata", "commitment")] == [
+        *("broken", "not-asked", "not-asked")
+    ]
+    traffic = dict(rows(world.store, "select host, requests from host_traffic "))
+    assert traffic[archive.url] >= 2  # robots.txt, too
+
+
+def test_an_archive_that_forbids_programs_is_not_asked(world: World) -> None:
+    rules = reply(body="User-agent: *\nDisallow: /web/", media_type="text/plain")
+    with RawServer(lambda _: reply(body=MAP), robots=rules) as archive:
+        row = world.check(world.url, f"{archive.url}/web/")
+        assert archive.targets == []
+    assert row["archived_copy"]["reason"].startswith("not told: robots")
+
+
+def test_an_archive_at_a_private_address_is_not_asked(world: World) -> None:
+    row = world.check(world.url, "http://10.11.12.13/web/")
+    assert row["archived_copy"]["reason"].startswith("not told: refused-address")
+    assert row["object"]["outcome"] == "broken"
+
+
+def test_only_what_fails_is_asked_about(world: World) -> None:
+    world.works = True
+    with RawServer(lambda _: GONE) as archive:
+        found = world.check_all(
+            [world.url, "https://n2t.net/ark:/12345/x5", "https://n2t.net/ark:/99999/fk4x5"], f"{archive.url}/"
+        )
+        assert archive.request_lines == []
+    assert [row["archived_copy"] for row in found] == [None, None, None]
+
+
+def test_an_answer_is_kept_for_as_long_as_it_holds(world: World) -> None:
+    answers = [reply("503 Service Unavailable"), reply("404 Not Found")]
+    with RawServer(lambda _: answers[0]) as archive:
+        timegate = f"{archive.url}/"
+
+        def asked(**how: str) -> tuple[int, dict[str, Any]]:
+            before = len(archive.targets)
+            row = world.check(world.url, timegate, "--attempts=1", **how)
+            return len(archive.targets) - before, row["archived_copy"]
+
+        assert asked()[1]["outcome"] == "not-told"
+        del answers[0]
+        count, copy = asked()
+        assert (count, copy["outcome"]) == (2, "no-capture")  # no answer is asked for again; at both addresses
+        count, copy = asked()
+        assert (count, copy["outcome"]) == (0, "no-capture")
+        assert asked(max_age="0")[0] == 2
+
+
+def test_what_may_pass_is_asked_again_and_all_of_it_is_kept(world: World) -> None:
+    answers = iter([reply("503 Service Unavailable", Retry_After="0")])
+    with RawServer(lambda _: next(answers, reply("404 Not Found"))) as archive:
+        row = world.check(world.url, f"{archive.url}/")
+    assert row["archived_copy"]["outcome"] == "no-capture"
+    [(hops,)] = rows(world.store, "select hops from memento")
+    assert [hop["status"] for hop in json.loads(str(hops))] == [503, 404, 404]
+
+
+def test_a_secret_of_a_host_goes_to_no_archive_and_into_no_row(world: World) -> None:
+    secret = "open-sesame-4711"
+    with RawServer(lambda _: reply("404 Not Found", Link=f'<{secret}>; rel="original"')) as archive:
+        (world.folder / "arkaudit.toml").write_text(
+            f'[memento]\ntimegate = "{archive.url}/"\n'
+            f'[hosts."{world.base}"]\nheaders = {{ X-Key = {{ env = "KEY" }} }}\n'
+            f'[hosts."{archive.url}"]\nheaders = {{ X-Own = {{ env = "KEY" }} }}\n'
+        )
+        done = run_command(
+            "check", *ON_LOOPBACK, *world.routes, world.url, "-c", world.folder / "arkaudit.toml",
+            "--store", world.store, KEY=secret,
+        )  # fmt: skip
+        assert any("X-Own" in head for head in archive.heads)
+        assert not any("X-Key" in head for head in archive.heads)
+    assert secret not in done.stdout + done.stderr
+    for file in world.folder.iterdir():
+        assert file.name == "arkaudit.toml" or secret.encode() not in file.read_bytes()
+    assert rows(world.store, "select outcome from memento") == [("no-capture",)]
+
+
+def test_a_run_that_is_interrupted_there_keeps_its_verdicts_and_goes_on(world: World) -> None:
+    urls = [world.url, *(f"{world.base}/ark:/12148/q{number}" for number in range(3))]
+    with RawServer(lambda _: reply("404 Not Found")) as archive:
+        world.check_all(urls, f"{archive.url}/")
+        asked = len(archive.targets)
+        with sqlite3.connect(world.store) as raw:  # as a kill leaves it when two are answered
+            raw.execute("update run set state = 'running', ended_at = null")
+            last = "select request_url from memento order by memento_id desc limit 2"
+            raw.execute(f"update frontier set state = 'claimed' where spider = 'mementos' and url in ({last})")
+            raw.execute(
+                "delete from memento where memento_id in (select memento_id from memento order by 1 desc limit 2)"
+            )
+        done = run_command(
+            "check", *ON_LOOPBACK, *world.routes, *urls, "-c", world.folder / "arkaudit.toml", "--store", world.store
+        )
+        assert "going on with run 1" in done.stderr
+        assert len(archive.targets) - asked in (2, 3)
+    assert rows(world.store, "select count(*), count(distinct request_url) from memento") == [(4, 4)]
+    assert rows(world.store, "select state, count(*) from run group by 1") == [("finished", 1)]
+
+
+@pytest.mark.parametrize(
+    ("timegate", "words"),
+    [
+        pytest.param("web.archive.org/web/", "not the http or https URL of a TimeGate", id="no scheme"),
+        pytest.param("https://me:pw@archive.example/", "credentials in a URL", id="with a password"),
+    ],
+)
+def test_a_timegate_that_can_not_be_one_is_told_in_one_line(tmp_path: Path, timegate: str, words: str) -> None:
+    configured = tmp_path / "arkaudit.toml"
+    configured.write_text(f'[memento]\ntimegate = "{timegate}"\n')
+    done = run_command("check", "ark:12148/x5", "-c", configured)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert words in done.stderr
+    assert "me:pw" not in done.stderr
+
+
+# -- in the report
+
+
+@needs_pywb
+def test_the_report_shows_copies_in_cards_letters_tables_and_corrections(world: World) -> None:
+    page = f"<p>A map: <a href='{world.base}/ark:/12148/x12'>ARK</a>, and {world.base}/ark:/12148/nq3."
+    with RawServer(lambda _: reply(body=page)) as site, Pywb(captured(2018, good_until=2018)) as archive:
+        configured = world.folder / "arkaudit.toml"
+        configured.write_text(f'[memento]\ntimegate = "{archive.timegate}"\n')
+        done = run_command(
+            "run", f"{site.url}/", *ON_LOOPBACK, *world.routes, "-c", configured, "--store", world.store,
+            "--out", world.folder / "report",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert "archived copies: 2 of 2" in done.stderr
+        copy = f"{archive.timegate}20180304050607/{ITEM}"
+    frames = load_frames(world.store)
+    tables = tables_of(frames)
+    arks = tables["arks"].set_index("ark")
+    assert arks.loc["ark:12148/x12", "archived_copy"] == copy
+    assert arks.loc["ark:12148/nq3", "archive"] == "no capture"
+    assert set(tables["failures"]["archived_copy"].dropna()) == {copy}
+    [correction] = tables["corrections"].to_dict("records")
+    assert (correction["why"], correction["archived_copy"]) == ("archived-copy", copy)
+    cards = action_cards(frames, tables, 10)
+    shown = [cell for card in cards for name, cell in card.facts if name == "Archived copy"]
+    assert [cell.href for cell in shown] == [copy]
+    assert any(
+        f"an archive has a copy of what it led to, of 4 March 2018: {copy}" in card.letter.body for card in cards
+    )
+    write_report(frames, world.folder / "again")
+    assert copy in (world.folder / "again" / "index.html").read_text("utf-8")
+
+
+def test_an_answer_is_brought_into_another_store_with_its_run(world: World, tmp_path: Path) -> None:
+    with RawServer(lambda _: reply("404 Not Found")) as archive:
+        world.check(world.url, f"{archive.url}/")
+    with Store.open(tmp_path / "other.db") as other:
+        assert other.bring_in(world.store, at="2026-11-23T00:00:00.000+00:00").brought == 1
+        assert [record.outcome.value for record in other.mementos(1)] == ["no-capture"]
