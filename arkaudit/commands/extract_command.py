@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from arkaudit import logs
 from arkaudit.document_findings import report_findings
-from arkaudit.exits import NEVER, end_unread, errors, exit_on
+from arkaudit.exits import EXIT_FINDING, NEVER, end_unread, errors, exit_on, say
 from arkaudit.options import config_of, cores, jobs_option, request_options
 from crawler.outcomes import DocumentOutcome
 from extractors.shared_errors import UserMistake
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _MOST_WORKERS = 256
+#: An ARK whose check character is wrong: it was never assigned.
+_MISTYPED = "mistyped"
 
 
 @click.command()
@@ -58,9 +60,9 @@ _MOST_WORKERS = 256
 )
 @click.option(
     "--fail-on",
-    type=click.Choice([NEVER, DocumentOutcome.UNREADABLE.value]),
+    type=click.Choice([NEVER, DocumentOutcome.UNREADABLE.value, _MISTYPED]),
     multiple=True,
-    help="Exit with 1 when a document could not be read.",
+    help="Exit with 1 when a document could not be read, or cites an ARK whose check character is wrong. Repeatable.",
 )
 @jobs_option
 @request_options
@@ -113,20 +115,24 @@ def extract(
         config = config_of(config_file, options)
     processes = jobs or (config.jobs if config is not None else None) or cores()
     unread: list[str] = []
+    mistyped: list[str] = []
     is_read = False
     with ExitStack() as stack:
         to_findings = stack.enter_context(_writable(findings)) if findings else None
 
         def read(render: Callable[[Document], R]) -> Iterator[R]:
             nonlocal is_read
-            for each in documents(seeds, render, standard_input="-" in places, jobs=processes, config=config):
+            checked = partial(_checked, render)
+            for each in documents(seeds, checked, standard_input="-" in places, jobs=processes, config=config):
                 document = each.summary
+                made, failing = each.value
+                mistyped.extend(failing)
                 report_findings(document.name, document.findings, to_findings)
                 if document.is_unreadable:
                     unread.append(document.name)
                 elif not document.is_folder:
                     is_read = True
-                yield each.value
+                yield made
 
         if form == "table":
             from rich.console import Console
@@ -139,7 +145,24 @@ def extract(
             rows.write_all(read(partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))), sys.stdout)
     if not is_read:
         end_unread("nothing", unread)
-    exit_on(fail_on, [DocumentOutcome.UNREADABLE.value for _ in unread])
+    exit_on([token for token in fail_on if token != _MISTYPED], [DocumentOutcome.UNREADABLE.value for _ in unread])
+    if _MISTYPED in fail_on and mistyped:
+        for line in mistyped:
+            say(line)
+        sys.exit(EXIT_FINDING)
+
+
+def _checked(render: Callable[[Document], R], document: Document) -> tuple[R, list[str]]:
+    """Return what *render* makes of a document, and a line for each ARK in it whose check character is wrong."""
+    from extractors.checkchar import CheckCharacter
+
+    failing = [mention for mention in document.mentions if mention.check is CheckCharacter.FAILS]
+    lines = {
+        f"{document.name}: {mention.as_written}: its check character is wrong"
+        + (f"; did you mean {mention.suggestions[0]}?" if len(mention.suggestions) == 1 else "")
+        for mention in failing
+    }
+    return render(document), sorted(lines)
 
 
 def _extract_into(
@@ -157,6 +180,8 @@ def _extract_into(
     from arkaudit.dataset_command import make_dataset, tell_of_dataset
     from extractors.dataset.plan import PART_BYTES
 
+    if _MISTYPED in fail_on:
+        raise UserMistake(f"--fail-on {_MISTYPED} is not for datasets: their mentions have the column 'check'")
     context = click.get_current_context()
     for name, option in (("form", "--format"), ("findings", "--findings")):
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:

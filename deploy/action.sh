@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# What the GitHub action runs: an audit, its report in brief as the summary of the job, and where the report is.
+# Everything comes in variables, one word a line where there may be several, so that nothing in them is run.
+set -euo pipefail
+
+report=${INPUT_REPORT:-arkaudit-report}
+options=(--store "${INPUT_STORE:-audit.db}" --out "$report" --format html --format csv --format md)
+[ -z "${INPUT_CONFIG:-}" ] || options+=(--config "$INPUT_CONFIG")
+[ -z "${INPUT_AUDIT:-}" ] || options+=(--audit "$INPUT_AUDIT")
+[ -z "${INPUT_CONTACT:-}" ] || options+=(--contact "$INPUT_CONTACT")
+while IFS= read -r token; do
+    [ -z "$token" ] || options+=(--fail-on "$token")
+done <<<"${INPUT_FAIL_ON:-}"
+seeds=()
+while IFS= read -r seed; do
+    [ -z "$seed" ] || seeds+=("$seed")
+done <<<"${INPUT_SEEDS:-}"
+
+code=0
+arkaudit run "${options[@]}" -- ${seeds[@]+"${seeds[@]}"} || code=$?
+if [ -f "$report/report.md" ] && [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
+    cat "$report/report.md" >>"$GITHUB_STEP_SUMMARY"
+fi
+if [ -n "${GITHUB_OUTPUT:-}" ]; then
+    [ ! -d "$report" ] || printf 'report=%s\n' "${report//[$'\n\r']/ }" >>"$GITHUB_OUTPUT"
+    printf 'exit-code=%s\n' "$code" >>"$GITHUB_OUTPUT"
+fi
+exit "$code"

@@ -1,0 +1,204 @@
+"""How arkaudit is run by others: the image, the action, the hook, the workflows."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from arkaudit import __version__
+from tests.loopback import RawServer, clean_environment, reply
+
+ROOT = Path(__file__).parent.parent
+TOOLS = Path(sys.executable).parent
+
+
+def tool(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    name, *arguments = command
+    return subprocess.run([TOOLS / name, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_the_dockerfile_has_nothing_unwise() -> None:
+    done = tool("hadolint", "Dockerfile")
+    assert done.returncode == 0, done.stdout
+
+
+SCHEMAS = [
+    ("compose-spec", "compose.yaml"),
+    ("github-actions", "action.yml"),
+    ("citation-file-format", "CITATION.cff"),
+    ("github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"),
+    *(("github-workflows", f".github/workflows/{path.name}") for path in (ROOT / ".github/workflows").iterdir()),
+    *(
+        ("github-issue-forms", f".github/ISSUE_TEMPLATE/{path.name}")
+        for path in (ROOT / ".github/ISSUE_TEMPLATE").iterdir()
+        if path.name != "config.yml"
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "path"), SCHEMAS, ids=[path for _, path in SCHEMAS])
+def test_a_file_for_others_fits_its_schema(schema: str, path: str) -> None:
+    done = tool("check-jsonschema", "--builtin-schema", f"vendor.{schema}", path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_action_and_the_workflows_have_nothing_unsafe() -> None:
+    done = tool("zizmor", "--offline", "--no-progress", ".github", "action.yml")
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_image_is_made_of_all_that_the_package_is_made_of() -> None:
+    sent = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    packages = {name.partition(".")[0] for name in project["tool"]["setuptools"]["packages"]}
+    files = {project["project"]["readme"], *project["project"]["license-files"], "pyproject.toml", "constraints.txt"}
+    assert packages | files <= sent
+    assert all((ROOT / name).exists() for name in sent)
+
+
+def test_the_image_and_the_compose_file_run_commands_that_there_are() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    [health] = re.findall(r"^HEALTHCHECK .* CMD (\[.*\])$", dockerfile, re.MULTILINE)
+    [entry] = re.findall(r"^ENTRYPOINT (\[.*\])$", dockerfile, re.MULTILINE)
+    [command] = re.findall(r"^CMD (\[.*\])$", dockerfile, re.MULTILINE)
+    service = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["arkaudit"]
+    assert service["image"] == f"arkaudit:{__version__}"
+    for words in (json.loads(health), [*json.loads(entry), *json.loads(command)], ["arkaudit", *service["command"]]):
+        assert tool(*words, "--help").returncode == 0, words
+    extras = re.findall(r"'\.\[(.*)\]'", dockerfile)
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert set(extras[0].split(",")) <= set(known)
+
+
+# -- the action
+
+
+def run_action(folder: Path, **inputs: str) -> tuple[int, str, dict[str, str]]:
+    """Run the script of the action; returns its exit code, the summary of the job, and the outputs."""
+    summary, outputs = folder / "summary.md", folder / "outputs"
+    environment = {
+        **clean_environment(),
+        "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}",
+        "GITHUB_STEP_SUMMARY": str(summary),
+        "GITHUB_OUTPUT": str(outputs),
+        **{f"INPUT_{name.upper()}": value for name, value in inputs.items()},
+    }
+    script = ROOT / "deploy" / "action.sh"
+    done = subprocess.run([script], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    told = dict(line.split("=", 1) for line in outputs.read_text().splitlines())
+    assert int(told.pop("exit-code")) == done.returncode, done.stderr
+    return done.returncode, summary.read_text() if summary.exists() else "", told
+
+
+def config_on_loopback(folder: Path) -> str:
+    (folder / "arkaudit.toml").write_text(
+        "[politeness]\ndelay = 0\nbackoff = 0\nattempts = 1\n"
+        '[network]\nonly_routed = true\nallow_addresses = ["127.0.0.0/8"]\n'
+    )
+    return "arkaudit.toml"
+
+
+def site(target: str) -> bytes:
+    if target == "/page":
+        return reply(body="<title>Maps</title><p><a href='/ark:/12x45/a'>a</a> <a href='/ark:/12x45/gone'>gone</a>")
+    return reply(body="<title>a</title>") if target.startswith("/ark:/12x45/a") else reply("404 Not Found")
+
+
+def test_the_action_audits_reports_and_fails_where_it_is_told_to(tmp_path: Path) -> None:
+    with RawServer(site) as server:
+        code, summary, outputs = run_action(
+            tmp_path, config=config_on_loopback(tmp_path), seeds=f"\n{server.url}/page\n", fail_on="broken\n"
+        )
+    assert code == 1
+    assert "ark:12x45/gone" in summary
+    assert (tmp_path / outputs["report"] / "index.html").is_file()
+    assert (tmp_path / "audit.db").is_file()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "code"),
+    [
+        pytest.param({"seeds": "--help"}, 2, id="a seed that looks like an option"),
+        pytest.param({"seeds": "$(touch made)\n`touch made`"}, 2, id="a seed that looks like a command"),
+        pytest.param({"seeds": "x; touch made", "report": 'r"; touch made; "'}, 2, id="the same in other places"),
+        pytest.param({"fail_on": "brokn", "seeds": "https://a.example/"}, 2, id="a mistyped token"),
+        pytest.param({}, 2, id="nothing to audit"),
+    ],
+)
+def test_the_action_runs_nothing_that_stands_in_its_inputs(tmp_path: Path, inputs: dict[str, str], code: int) -> None:
+    found, summary, outputs = run_action(tmp_path, **inputs, config=config_on_loopback(tmp_path))
+    assert (found, summary, outputs) == (code, "", {})
+    assert not list(tmp_path.rglob("made"))
+
+
+# -- the hook of pre-commit
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        pytest.param("see ark:/12148/btv1b8449691v", 0, id="its check character fits"),
+        pytest.param("see ark:/12148/btv1b8449691x", 1, id="it does not"),
+        pytest.param("nothing to see", 0, id="no ARK"),
+    ],
+)
+def test_the_hook_fails_for_an_ark_that_was_never_assigned(tmp_path: Path, text: str, code: int) -> None:
+    [hook] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    (tmp_path / "-a file.md").write_text(text)
+    done = subprocess.run(
+        [TOOLS / "arkaudit", *shlex.split(hook["entry"])[1:], "-a file.md"],
+        cwd=tmp_path,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert ("check character is wrong" in done.stderr) is bool(code)
+
+
+# -- a release
+
+
+def release_check() -> Any:
+    spec = importlib.util.spec_from_file_location("release_check", ROOT / "deploy" / "release_check.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_tag_is_released_that_version_changelog_and_citation_name() -> None:
+    checks = release_check()
+    texts = {name: (ROOT / name).read_text() for name in ("CHANGELOG.md", "CITATION.cff", "arkaudit/__init__.py")}
+    assert checks.version_of(texts["arkaudit/__init__.py"]) == __version__
+    released = re.sub(r"^(## [\d.]+), .*$", r"\1, 2026-12-01", texts["CHANGELOG.md"], count=1, flags=re.MULTILINE)
+    of = {"version": __version__, "citation": texts["CITATION.cff"]}
+    assert list(checks.faults(f"v{__version__}", changelog=released, **of)) == []
+    assert len(list(checks.faults("v9.9.9", changelog=released, **of))) == 1
+
+
+@pytest.mark.parametrize(
+    ("changelog", "citation", "faults"),
+    [
+        pytest.param("## 1.2.0, not released yet\n", "version: 1.2.0\n", 1, id="without a date"),
+        pytest.param("## 1.2.0, 2026-12-01\n", "version: 1.1.0\n", 1, id="the citation of another version"),
+        pytest.param("see ## 1.2.0, 2026-12-01\n", "", 2, id="in neither"),
+        pytest.param("## 1x2.0, 2026-12-01\n", "version: 1.2.0\n", 1, id="a dot is a dot"),
+    ],
+)
+def test_what_names_another_version_keeps_a_tag_from_being_released(changelog: str, citation: str, faults: int) -> None:
+    found = list(release_check().faults("v1.2.0", version="1.2.0", changelog=changelog, citation=citation))
+    assert len(found) == faults
