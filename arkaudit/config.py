@@ -35,12 +35,14 @@ from crawler.attempts import Patience
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.rechecking import Intervals, RecheckPolicy
 from crawler.politeness.pacing import Allowance, Allowances, is_own
+from crawler.resolving import url_fault
 from crawler.scope import Extent
 from crawler.seeds import relative_to
 from crawler.sources.oai_pmh import Selection
 from crawler.sources.patterns import LinkPatterns
 from crawler.verdicts.closed import ClosedCollection
 from crawler.wire.credentials import Credential, Credentials, Origin, names_user, of_proxy
+from crawler.wire.log_in_forms import LogIn
 from extractors.normalize import NotAnArk
 from extractors.shared_errors import UserMistake
 
@@ -79,6 +81,15 @@ def _http_url(text: str) -> str:
         raise ValueError("credentials in a URL are sent to nobody; they belong into a [hosts] section")
     if not is_plain or parts.scheme.lower() not in ("http", "https"):
         raise ValueError(f"not the http or https URL of a resolver: {text!r}")
+    return text
+
+
+def _http_page(text: str) -> str:
+    fault = (
+        url_fault(text) if text.lower().startswith(("http://", "https://")) else "not the http or https URL of a page"
+    )
+    if names_user(text) or fault:
+        raise ValueError("credentials in a URL are sent to nobody" if names_user(text) else f"{fault}: {text!r}")
     return text
 
 
@@ -191,8 +202,21 @@ def _hosts(hosts: dict[str, Any]) -> dict[str, Any]:
     for name in hosts:
         if not _HOST.fullmatch(name):
             raise ValueError(f"not a host: {name!r}; a name, with its port or scheme where need be")
-        Origin.named(name)
+        login = hosts[name].login
+        if login is not None and Origin.of(login.url) != Origin.named(name):
+            raise ValueError(f"{name}: its form stands at another host, or by another scheme: {login.url}")
     return {name.lower(): settings for name, settings in hosts.items()}
+
+
+def _form_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    if not any(isinstance(value, SecretStr) for value in fields.values()):
+        raise ValueError('none of them is secret: a password is named by its environment variable, { env = "NAME" }')
+    return fields
+
+
+def _form_field(value: Any) -> Any:
+    """A value that may be shown, or the secret in the environment variable that it names."""
+    return value if isinstance(value, str) else SecretStr(_secret(value))
 
 
 #: A value that is never shown: pydantic prints asterisks.
@@ -222,6 +246,36 @@ class Politeness(_Section):
     """An address or URL where the operator can be reached; part of the User-Agent."""
 
 
+class Success(_Section):
+    """What tells that a log-in has worked; all that are given must hold."""
+
+    status: int | None = Field(None, ge=100, le=599)
+    """The status of the answer to the form: 302, for most."""
+    cookie: str | None = None
+    """The name of a cookie that it sets."""
+    text: str | None = Field(None, min_length=1)
+    """Words of the page that comes then, behind a redirect on the same host too."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("say what tells success: status, cookie or text")
+        return self
+
+
+class LogInForm(_Section):
+    """Options for the log-in form of a host of one's own."""
+
+    url: Annotated[str, AfterValidator(_http_page)]
+    """The page with the form, on this host."""
+    fields: Annotated[
+        dict[str, Annotated[str | SecretStr, Field(union_mode="left_to_right"), BeforeValidator(_form_field)]],
+        AfterValidator(_form_fields),
+    ] = Field(min_length=1)
+    """By the names that they have in the form: a text, or what is secret in the environment, ``{ env = "NAME" }``."""
+    success: Success
+
+
 class Host(_Section):
     """Options for a host of one's own; it is named by ``name``, ``name:port`` or ``scheme://name:port``."""
 
@@ -233,6 +287,8 @@ class Host(_Section):
     """Headers that it asks for, such as Authorization; sent to this scheme (https, by default), name and port only."""
     cookies: Annotated[dict[str, Secret], AfterValidator(_cookie_names)] = {}
     """Cookies that it asks for, likewise."""
+    login: LogInForm | None = None
+    """A form to log in by, once a run, before anything is asked."""
 
 
 class Network(_Section):
@@ -480,13 +536,19 @@ class Config(_Section):
         )
 
     @property
+    def log_ins(self) -> tuple[LogIn, ...]:
+        """Return how to log in at hosts of one's own."""
+        return tuple(_log_in(name, host.login) for name, host in self.hosts.items() if host.login is not None)
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """The words that nobody is shown: of hosts of one's own, of the proxies on the way, and of the mail server."""
         proxies = [secret for url in getproxies().values() for secret in of_proxy(url).secrets]
         email = self.notify.email
         password = os.environ.get(email.password_env, "") if email and email.password_env else ""
         mail = (password, f"\0{email.user or ''}\0{password}") if email and password else ()
-        return (*self.credentials.secrets, *proxies, *mail)
+        fields = [secret for log_in in self.log_ins for secret in log_in.secrets]
+        return (*self.credentials.secrets, *fields, *proxies, *mail)
 
     @property
     def is_anonymous(self) -> bool:
@@ -529,11 +591,22 @@ class Config(_Section):
             "ARKAUDIT_ALLOW_ADDRESSES": network.allow_addresses,
             "ARKAUDIT_CA_FILE": str(network.ca_file) if network.ca_file else None,
             "ARKAUDIT_CREDENTIALS": self.credentials,
+            "ARKAUDIT_LOG_INS": self.log_ins,
             "ARKAUDIT_MAX_HOPS": self.resolve.max_hops,
             "ARKAUDIT_ATTEMPTS": self.politeness.attempts,
             "ARKAUDIT_BACKOFF": self.politeness.backoff,
             "ARKAUDIT_LONGEST_WAIT": self.politeness.longest_wait,
         }
+
+
+def _log_in(name: str, form: LogInForm) -> LogIn:
+    values = {
+        field: value.get_secret_value() if isinstance(value, SecretStr) else value
+        for field, value in form.fields.items()
+    }
+    secrets = tuple(value.get_secret_value() for value in form.fields.values() if isinstance(value, SecretStr))
+    tells = form.success
+    return LogIn(Origin.named(name), form.url, values, secrets, tells.status, tells.cookie, tells.text)
 
 
 def load(path: Path | None, overrides: dict[str, Any], *, audit: str | None = None) -> Config:

@@ -22,8 +22,10 @@ from crawler.mementos import MementoRecord
 from crawler.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
 from crawler.wire.credentials import Credential, Credentials, Origin, of_proxy
 from crawler.wire.handlers import ExactDownloadHandler
+from crawler.wire.log_in_forms import NoLogIn
 from crawler.wire.middlewares import exception_names, failure_words
 from crawler.wire.redaction import Redactor
+from crawler.wire.sessions import Sessions, sessions_of
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -42,7 +44,7 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._credentials: Credentials = crawler.settings.get("ARKAUDIT_CREDENTIALS") or Credentials()
+        self._credentials = sessions_of(crawler)
         self._distrusted: set[Origin] = set()
         if self._credentials:
             verifying = verifying_policy(crawler.settings.get("ARKAUDIT_CA_FILE"))
@@ -50,10 +52,12 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
             self._contextFactory = policy
 
     def _has_credentials(self, origin: Origin) -> bool:
-        return origin in self._credentials.by_origin and origin not in self._distrusted
+        return self._credentials.find(str(origin)) is not None and origin not in self._distrusted
 
     async def _exchange(self, request: Request, *rest: Any) -> Response:
         found = self._credentials.find(request.url)
+        if found is not None and found[0] in self._distrusted and "log_in" in request.meta:
+            raise NoLogIn("its certificate can't be trusted, so the form is not sent")
         if found is None or found[0] in self._distrusted:
             return await super()._exchange(request, *rest)
         origin, credential = found
@@ -64,6 +68,8 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
             why = _distrust(failure)
             if why is None:
                 raise
+            if "log_in" in request.meta:
+                raise NoLogIn(f"{why}, so the form is not sent") from failure
             # Nothing has been sent, for the handshake failed; whatever connects there now, is asked as a stranger.
             self._distrusted.add(origin)
             logger.warning("%s: %s, so no credentials are sent there", origin, why)
@@ -87,12 +93,12 @@ class _TrustWhereItCounts:
 class Redaction:
     """Comes first behind the wire; takes out of an answer the secrets that its host, or a proxy on the way, has."""
 
-    def __init__(self, credentials: Credentials) -> None:
+    def __init__(self, credentials: Credentials | Sessions) -> None:
         self._credentials = credentials
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Redaction:
-        credentials = crawler.settings.get("ARKAUDIT_CREDENTIALS") or Credentials()
+        credentials = sessions_of(crawler)
         is_proxied = crawler.settings.getbool("HTTPPROXY_ENABLED") and bool(getproxies())
         if not credentials and not is_proxied:
             raise NotConfigured
@@ -103,7 +109,8 @@ class Redaction:
             quiet = credential.redactor
             for name, values in response.headers.items():
                 response.headers[name] = [quiet.bytes(value) for value in values]
-            response = response.replace(body=quiet.bytes(response.body))
+            if "log_in" not in request.meta:  # of a log-in nothing is kept, and a form repeats what it wants back
+                response = response.replace(body=quiet.bytes(response.body))
         return response
 
     def _sent_with(self, request: Request) -> Iterator[Credential]:
@@ -122,13 +129,13 @@ class Withholding:
     What an answer is asked for by, and what it settles, stays as it is: it was asked for so.
     """
 
-    def __init__(self, credentials: Credentials) -> None:
+    def __init__(self, credentials: Credentials | Sessions) -> None:
         self._credentials = credentials
         self._of_proxies = [secret for url in getproxies().values() for secret in of_proxy(url).secrets]
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Withholding:
-        return cls(crawler.settings.get("ARKAUDIT_CREDENTIALS") or Credentials())
+        return cls(sessions_of(crawler))
 
     def __call__(self, item: T) -> T:
         """*item*, without the secrets of the hosts that it is about."""

@@ -59,6 +59,8 @@ class Credential:
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     cookies: Mapping[str, str] = field(default_factory=dict, repr=False)
+    others: tuple[str, ...] = field(default=(), repr=False)
+    """What else must not come back: the fields of a form, values that cookies have had."""
 
     @property
     def cookie(self) -> str:
@@ -72,7 +74,9 @@ class Credential:
         >>> Credential({"Authorization": "Basic bWU6b3Blbi1zZXNhbWU="}).secrets
         ('Basic bWU6b3Blbi1zZXNhbWU=', 'bWU6b3Blbi1zZXNhbWU=', 'me:open-sesame', 'open-sesame')
         """
-        words = dict.fromkeys(word for value in (*self.headers.values(), *self.cookies.values()) for word in _in(value))
+        words = dict.fromkeys(
+            word for value in (*self.headers.values(), *self.cookies.values(), *self.others) for word in _in(value)
+        )
         return tuple(sorted((word for word in words if len(word) >= LEAST_CHARS), key=len, reverse=True))
 
     @property

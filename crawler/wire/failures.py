@@ -28,6 +28,7 @@ FAILURES: Mapping[str, FailureKind] = {
     ),
     "AddressRefused": FailureKind(ChainEnd.REFUSED_ADDRESS, ""),
     "NameNotRouted": FailureKind(ChainEnd.REFUSED_ADDRESS, ""),
+    "LogInFailed": FailureKind(ChainEnd.UNDETERMINED, "the log-in failed, so nothing is asked there"),
     "ProxyFailed": FailureKind(ChainEnd.UNDETERMINED, "our own proxy failed, which says nothing of the host"),
     "ConnectBindError": FailureKind(ChainEnd.UNDETERMINED, "our own machine could not open a connection"),
     "UrlTooLong": FailureKind(

@@ -52,7 +52,11 @@ class RunStopped(IgnoreRequest):
     """Raised for what was still queued when the run was stopped: nothing was asked, so nothing is recorded."""
 
 
-class UnusableUrl(IgnoreRequest):
+class NotSent(IgnoreRequest):
+    """Raised where something of ours keeps a request back; nothing has been sent for it then."""
+
+
+class UnusableUrl(NotSent):
     """Raised for a URL of which no request can be made; nothing has been looked up then."""
 
 
@@ -109,6 +113,8 @@ class HopRecorder:
         request.meta["hops"] = hops
         if response.headers.get("Set-Cookie") and "jar" in request.meta:
             request.meta["cookie_at"] = len(hops) - 1
+        if request.meta.get("dont_redirect"):
+            return response
         urls = [each.url for each in hops]
         cookie_at = request.meta.get("cookie_at")
         match next_step(urls, response.status, location, max_hops=self._max_hops, cookie_at=cookie_at):
@@ -128,7 +134,7 @@ class HopRecorder:
             request.errback = None
             return
         end, error = _chain_end(exception)
-        is_unsent = end in _HELD_BACK or _not_asked(exception) is not None or isinstance(exception, UnusableUrl)
+        is_unsent = end in _HELD_BACK or _not_asked(exception) is not None or isinstance(exception, NotSent)
         hop = Hop(request.url, request.method, _now(), elapsed_s=_elapsed(request), error=error, sent=not is_unsent)
         _tell(hop)
         request.meta["hops"] = (*request.meta.get("hops", ()), hop)

@@ -252,9 +252,14 @@ def _decoded_text(text: str) -> str:
 @lru_cache(maxsize=64)
 def _patterns(words: tuple[str, ...]) -> tuple[re.Pattern[bytes], ...]:
     """Return what finds *words* in bytes, in all of their spellings."""
-    spelled = [b"".join(_spellings(character) for character in word) for word in words]
-    plain = dict.fromkeys(each for word in words for each in (*_in_base64(word), *_in_hex(word)))
-    return tuple(re.compile(each) for each in dict.fromkeys((*spelled, *plain)))
+    return tuple(dict.fromkeys(pattern for word in words for pattern in _patterns_of(word)))
+
+
+@lru_cache(maxsize=256)
+def _patterns_of(word: str) -> tuple[re.Pattern[bytes], ...]:
+    """Return the same for one word: of a session that changes with each answer only the new value is made anew."""
+    spelled = b"".join(_spellings(character) for character in word)
+    return tuple(re.compile(each) for each in dict.fromkeys((spelled, *_in_base64(word), *_in_hex(word))))
 
 
 def _spellings(character: str) -> bytes:
