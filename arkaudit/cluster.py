@@ -1,22 +1,24 @@
 """The engine that works on the parts of a dataset in many processes, of this machine or of many: Dask.
 
-Only `submit` and `as_completed` are used of it, so that another engine is another module like this one. Whoever reaches
+Only `submit` and `gather` are used of it, so that another engine is another module like this one. Whoever reaches
 a scheduler runs code on its workers: ours is on loopback, and talks only to those that have its key.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import platform
 import signal
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from itertools import islice
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
 from arkaudit import __version__
@@ -38,7 +40,9 @@ _GONE: Final = "the scheduler is gone"
 #: Seconds between two looks whether the scheduler is there, and how many workers it has; and how long it may be silent.
 _LOOK_EVERY_S = 5.0
 _SILENT_S = 60.0
-_POLL_S = 0.02
+_ANSWERS_WITHIN_S = 10.0
+#: Seconds to wait for an answer before the next look.
+_WAIT_S = 0.5
 
 
 class SchedulerLost(PartsFailed):
@@ -118,25 +122,33 @@ class DaskEngine:
 
     def answers(self, calls: Iterable[Call]) -> Iterator[Answer]:
         """Give the answer to each of *calls* as it comes. Raises `SchedulerLost`, and `UserMistake` for odd workers."""
-        from distributed import as_completed
-
         left = iter(calls)
         futures: dict[Any, Call] = {}
-        completed = as_completed([], with_results=True, raise_errors=False)
+        fetched: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
+
+        async def fetch(future: Any) -> None:
+            """Wait for a result, or for what was raised instead: something comes of each future, whatever happens."""
+            try:
+                fetched.put((future, await self._client.gather(future, asynchronous=True)))
+            except BaseException as problem:  # CancelledError is no Exception
+                fetched.put((future, problem))
 
         def submit() -> None:
             for call in islice(left, max(0, 2 * self._workers - len(futures))):
                 future = self._client.submit(answer_as, call, fingerprint(), key=_key(call), pure=False)
                 futures[future] = call
-                completed.add(future)
+                self._client.loop.add_callback(fetch, future)
 
         submit()
         try:
             while futures:
-                done = completed.next_batch(block=False)
-                if not done:
-                    time.sleep(_POLL_S)
-                answers = [_answer(future, result, futures.pop(future)) for future, result in done]
+                answers = []
+                for future, result in _waited_for(fetched):
+                    if _is_of_connection(future, result):
+                        self._look(now=True)
+                        self._client.loop.add_callback(fetch, future)
+                    else:
+                        answers.append(_answer(futures.pop(future), result))
                 self._look()
                 submit()  # first, so that no worker waits for what is made of the answers
                 yield from answers
@@ -144,18 +156,22 @@ class DaskEngine:
             for future in futures:
                 future.release()
 
-    def _look(self) -> None:
-        """Look whether the scheduler is there, and how many workers it has, now and then."""
-        now = time.monotonic()
-        if now - self._looked_at < (_LOOK_EVERY_S if self._workers > 1 else 1):
+    def _look(self, *, now: bool = False) -> None:
+        """Look whether the scheduler is there, and how many workers it has, now and then, or *now*."""
+        at = time.monotonic()
+        if not now and at - self._looked_at < (_LOOK_EVERY_S if self._workers > 1 else 1):
             return
-        self._looked_at = now
+        self._looked_at = at
         try:
-            self._workers = max(1, sum(self._client.sync(self._client.scheduler.ncores, callback_timeout=10).values()))
-            self._seen_at = now
-        except (OSError, TimeoutError) as problem:
-            if self._client.status != "running" or now - self._seen_at > _SILENT_S or isinstance(problem, OSError):
+            workers = self._client.sync(self._client.scheduler.ncores, callback_timeout=_ANSWERS_WITHIN_S)
+        except TimeoutError:  # it may be busy; TimeoutError is an OSError
+            if self._client.status != "running" or time.monotonic() - self._seen_at > _SILENT_S:
                 raise SchedulerLost(_GONE) from None
+        except OSError:
+            raise SchedulerLost(_GONE) from None
+        else:
+            self._workers = max(1, sum(workers.values()))
+            self._seen_at = time.monotonic()
 
 
 def answer_as(call: Call, expected: tuple[str, ...]) -> Any:
@@ -194,23 +210,34 @@ def _check(client: Client) -> None:
             raise UserMistake(f"the worker {worker} has {difference(fingerprint(), versions)}")
 
 
-def _answer(future: Any, result: Any, call: Call) -> Answer:
-    """What became of a call whose future is done, with this *result* if it has one."""
+def _waited_for(fetched: SimpleQueue[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+    """What was fetched; waits a little where nothing was."""
+    with suppress(Empty):
+        yield fetched.get(timeout=_WAIT_S)
+        while True:
+            yield fetched.get_nowait()
+
+
+def _is_of_connection(future: Any, result: Any) -> bool:
+    """Return whether fetching failed, and not the work: the result may be there yet, or be made once more."""
+    return isinstance(result, OSError | CancelledError | asyncio.CancelledError) and future.status not in (
+        "error", "cancelled"
+    )  # fmt: skip
+
+
+def _answer(call: Call, result: Any) -> Answer:
+    """What became of a call with this *result*, or with an exception instead."""
     from distributed import KilledWorker
 
-    try:
-        if future.status == "finished":
-            return Answer(call, result)
-        if future.status == "cancelled":
-            raise SchedulerLost(_GONE)
-        problem = future.exception()
-    except (OSError, TimeoutError, CancelledError):  # as what is done was fetched
+    if not isinstance(result, BaseException):
+        return Answer(call, result)
+    if isinstance(result, CancelledError | asyncio.CancelledError):
         raise SchedulerLost(_GONE) from None
-    if isinstance(problem, KilledWorker):
-        return Answer(call, lost=f"{LOSSES} workers have ended over it")
-    if isinstance(problem, AnotherWorker | ModuleNotFoundError):
-        raise UserMistake(f"a worker of the cluster can't take part: {problem}")
-    return Answer(call, failed=_reason(problem))
+    if isinstance(result, KilledWorker):
+        return Answer(call, lost=f"{result.allowed_failures + 1} workers have ended over it")
+    if isinstance(result, AnotherWorker | ModuleNotFoundError):
+        raise UserMistake(f"a worker of the cluster can't take part: {result}")
+    return Answer(call, failed=_reason(result))
 
 
 def _key(call: Call) -> str:

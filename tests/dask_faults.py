@@ -1,4 +1,8 @@
-"""Loaded by Dask's workers in tests: parts take a while and are written down, some files take their worker along."""
+"""Loaded by Dask's workers in tests: parts take a while and are written down, and workers are killed where a test says.
+
+`FAULTS` has words like ``recorded@3``: when three parts have been begun in all, the first worker that comes to this
+point is killed there, once.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import arkaudit.cluster
 from extractors.dataset.part_worker import PartWorker
@@ -18,13 +23,54 @@ _read = PartWorker.read
 def read_with_faults(self: PartWorker, place: str, part: Part, folder: str) -> ReadRecord:
     """Read *part* as always, but slowly, and never a file with poison in its name."""
     if Path(place, record_file(part.key)).exists():  # whose answer got lost with a worker
+        if is_due("again", part.key):
+            raise RuntimeError("not now")
         return _read(self, place, part, folder)
-    with Path(os.environ["FAULTS_LOG"]).open("a") as log:
+    with _log().open("a") as log:
         log.write(f"{part.key} {os.getpid()}\n")
     if any("poison" in Path(file.name).name for file in part.files):
         os.kill(os.getpid(), signal.SIGKILL)
+    kill_if_due("begun", part.key)
     time.sleep(float(os.environ.get("FAULTS_SECONDS", "0")))
-    return _read(self, place, part, folder)
+    record = _read(self, place, part, folder)
+    kill_if_due("recorded", part.key)
+    return record
+
+
+def kill_if_due(point: str, key: str) -> None:
+    """Kill this worker if that is to happen at this point, now."""
+    if is_due(point, key):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def is_due(point: str, key: str) -> bool:
+    """Whether a fault is to happen at this point, now; it is written down, and happens nowhere else."""
+    for number, fault in enumerate(os.environ.get("FAULTS", "").split()):
+        where, _, after = fault.partition("@")
+        if where != point or (len(_log().read_text().splitlines()) if _log().exists() else 0) < int(after):
+            continue
+        try:
+            with _log().with_suffix(f".fault{number}").open("x") as file:
+                file.write(f"{fault} {key} {os.getpid()}\n")
+        except FileExistsError:
+            continue
+        return True
+    return False
+
+
+def dask_setup(worker: Any) -> None:
+    """Let a worker come to the point where its answer is fetched; Dask calls it by this name."""
+    get_data = worker.handlers["get_data"]
+
+    async def watched(comm: Any, **options: Any) -> Any:  # by the name of the parameter Dask knows what to give
+        kill_if_due("fetched", " ".join(map(str, options.get("keys", ()))))
+        return await get_data(comm, **options)
+
+    worker.handlers["get_data"] = watched
+
+
+def _log() -> Path:
+    return Path(os.environ["FAULTS_LOG"])
 
 
 if "FAULTS_VERSION" in os.environ:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -51,7 +52,7 @@ class Cluster:
         self.scheduler = self._begin(
             "dask_scheduler", "--scheduler-file", str(file), "--port", "0", "--dashboard-address", "127.0.0.1:0"
         )
-        wait_until(file.exists, "a scheduler")
+        wait_until(lambda: file.exists() and file.read_text().rstrip().endswith("}"), "a scheduler")
         self.address = str(json.loads(file.read_text())["address"])
         options = "--nthreads 1 --memory-limit 0 --dashboard-address 127.0.0.1:0 --death-timeout 20"
         for number in range(self._count):
@@ -78,6 +79,11 @@ class Cluster:
         """The parts that were begun, each with the process that did it."""
         lines = self._log.read_text().splitlines() if self._log.exists() else []
         return [(key, int(pid)) for key, pid in (line.split() for line in lines)]
+
+    @property
+    def faults(self) -> list[str]:
+        """The faults that have happened, each as it was ordered."""
+        return sorted(path.read_text().split()[0] for path in self._folder.glob("*.fault*"))
 
     @property
     def at_work(self) -> list[int]:
@@ -107,13 +113,18 @@ def driver(out: Path, workers: str, *places: Path, part_size: str = "1") -> subp
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=clean_environment(),
+        env={**clean_environment(), "PYTHONFAULTHANDLER": "1"},
         cwd=_ROOT,
         start_new_session=True,  # as of a terminal
     )
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    """The exit code of a command, and what it has said on standard error."""
-    _, said = process.communicate(timeout=PATIENCE_S)
+    """The exit code of a command, and what it has said on standard error; fails when it doesn't end."""
+    try:
+        _, said = process.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)  # for the faulthandler to say where it is
+        _, said = process.communicate()
+        raise AssertionError(f"never: an end of the command, which said: {said}") from None
     return process.returncode, said

@@ -7,9 +7,11 @@ import signal
 from pathlib import Path
 
 import pytest
+from distributed import Client
 
+import arkaudit.cluster
 from arkaudit import __version__
-from arkaudit.cluster import difference, fingerprint
+from arkaudit.cluster import DaskEngine, SchedulerLost, difference, fingerprint
 from extractors.dataset.reading import READ
 from tests.dask_world import Cluster, children_of, driver, ended
 from tests.dataset_world import content_of, rows_in, write_documents
@@ -50,6 +52,19 @@ def test_workers_of_this_machine_make_the_same(tmp_path: Path, papers: Path, who
     assert content_of(tmp_path / "ds") == whole
 
 
+def test_workers_that_are_killed_cost_no_row_and_no_other_part(
+    tmp_path: Path, papers: Path, whole: dict[str, list[str]]
+) -> None:
+    """Killed as they begin, between the record and the answer, and as the answer is fetched, which then fails once."""
+    kills = ["begun@1", "recorded@3", "fetched@4", "begun@6", "fetched@8"]
+    with Cluster(tmp_path / "cluster", 2, FAULTS=" ".join([*kills, "again@4"])) as cluster:
+        code, said = ended(driver(tmp_path / "ds", cluster.address, papers))
+        assert code == 0, said
+        assert cluster.faults == sorted([*kills, "again@4"])
+        assert len(cluster.begun) <= parts_read(tmp_path / "ds") + len(kills), "each has one thread"
+    assert content_of(tmp_path / "ds") == whole
+
+
 def test_a_poison_file_is_a_row_and_costs_no_other(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "poison.txt").write_text("ark:/12148/btv1b8449691v")
@@ -85,6 +100,18 @@ def test_a_scheduler_that_is_killed_ends_the_command_which_goes_on(
         assert not {f"{key}.json" for key, _ in cluster.begun} & set(before)
     assert content_of(tmp_path / "ds") == whole
     assert before.items() <= {path.name: path.stat().st_ino for path in (tmp_path / "ds" / READ).glob("*.json")}.items()
+
+
+def test_a_scheduler_that_is_silent_for_a_while_is_not_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arkaudit.cluster, "_ANSWERS_WITHIN_S", 0.5)
+    with Cluster(tmp_path / "cluster", 0) as cluster, Client(cluster.address, timeout=PATIENCE_S) as client:
+        engine = DaskEngine(client)
+        cluster.scheduler.send_signal(signal.SIGSTOP)
+        engine._look(now=True)
+        monkeypatch.setattr(arkaudit.cluster, "_SILENT_S", 0)
+        with pytest.raises(SchedulerLost, match="the scheduler is gone"):
+            engine._look(now=True)
+        cluster.scheduler.send_signal(signal.SIGCONT)
 
 
 def test_a_driver_that_is_killed_is_gone_on_with(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
