@@ -34,7 +34,7 @@ picture: demo-anew
 		--screenshot=docs/images/report.png file://$(CURDIR)/demo-report/index.html
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -q -n auto --dist loadfile
+	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
 properties: $(VENV)/installed
 	$(BIN)/python -m pytest -q --hypothesis-profile=search -m hypothesis

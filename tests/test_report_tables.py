@@ -418,10 +418,14 @@ def frames_of(world: Mapping[str, Any]) -> Frames:
         return load_frames(write_store(Path(folder) / "store.sqlite", rows))
 
 
+SUMMED = {"summary", "naans", "arks", "documents", "resolvers", "citations", "shared_naans"}
+
+
 @settings(max_examples=40)
 @given(worlds)
 def test_sums_agree_across_tables(world: Mapping[str, Any]) -> None:
-    tables = tables_of(frames_of(world))
+    frames = frames_of(world)
+    tables = {table.name: table.function(frames) for table in TABLES if table.name in SUMMED}
     measured = dict(listed(tables["summary"], "measure", "value"))
     families = {"works": "works", "fails": "fails", "unreachable": "unreachable", "not-judged": "not_judged"}
     naans, arks, documents, resolvers = (tables[name] for name in ("naans", "arks", "documents", "resolvers"))
