@@ -6,6 +6,7 @@
 # make fuzz   looks for bytes that break a promise, guided by coverage; SECONDS=60 for each of seven targets
 # make audit  asks whether a vulnerability is known of what is installed, where a network allows
 # make lock   brings constraints.txt up to date with pyproject.toml
+# make catalogues  brings the sentences to translate up to date with the code
 # make bench  measures speed, each figure beside a named baseline in the same run
 # make ark-server  sets up a second resolver, for tests that are skipped without it
 # make pywb   sets up a web archive, for tests that are skipped without it
@@ -15,7 +16,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo demo-anew examples picture test ark-server pywb properties fuzz audit lock bench lint format build clean
+.PHONY: demo demo-anew examples picture catalogues test ark-server pywb properties fuzz audit lock bench lint format build clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed
@@ -32,6 +33,9 @@ examples: demo-anew
 picture: demo-anew
 	chromium --headless --no-sandbox --hide-scrollbars --window-size=1280,1000 --virtual-time-budget=8000 \
 		--screenshot=docs/images/report.png file://$(CURDIR)/demo-report/index.html
+
+catalogues: $(VENV)/installed
+	$(BIN)/python -m reports.languages.catalogues
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder

@@ -45,6 +45,7 @@ from crawler.wire.credentials import Credential, Credentials, Origin, names_user
 from crawler.wire.log_in_forms import LogIn
 from extractors.normalize import NotAnArk
 from extractors.shared_errors import UserMistake
+from reports.languages import WORDS as LANGUAGE_WORDS
 
 HOME = "https://pypi.org/project/arkaudit/"
 
@@ -153,6 +154,13 @@ def _beginning(text: str) -> str:
     except NotAnArk:
         raise ValueError(f"neither a NAAN nor the beginning of ARKs: {text!r}") from None
     return text
+
+
+def _language(word: str | None) -> str | None:
+    if word is not None and word not in LANGUAGE_WORDS:
+        near = question_for_nearest(word, LANGUAGE_WORDS) or f"; there are: {', '.join(LANGUAGE_WORDS)}"
+        raise ValueError(f"there is no language {word!r}{near}")
+    return word
 
 
 def _looked_up(is_wanted: bool) -> bool:
@@ -476,6 +484,14 @@ class Notify(_Section):
         return bool(self.file or self.command or self.email)
 
 
+class ReportOptions(_Section):
+    """Options for what people read of a report."""
+
+    lang: Annotated[str | None, AfterValidator(_language)] = None
+    """The language of the page, the letters, Markdown and the summary: a code, or ``auto``; without it English, and
+    for the page that of the reader's browser."""
+
+
 class Config(_Section):
     """All settings of a run."""
 
@@ -506,6 +522,7 @@ class Config(_Section):
     closed: list[Closed] = []
     recheck: Recheck = Recheck()
     notify: Notify = Notify()
+    report: ReportOptions = ReportOptions()
 
     @property
     def user_agent(self) -> str:

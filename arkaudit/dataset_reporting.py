@@ -22,9 +22,10 @@ from reports.dataset.counting import count
 from reports.dataset.report import DATASET_FORMATS, write_dataset_report
 from reports.dataset.tables import NAANS, SUMMARY
 from reports.definitions import COUNT, rows_of
-from reports.display import escaped, shown
+from reports.display import escaped
 from reports.exports import check_out
 from reports.frames import registered_names
+from reports.languages import ENGLISH
 from reports.summary import cited_sentence
 
 _MOST_SHOWN = 20
@@ -50,7 +51,9 @@ def report_on_dataset(place: str, out: Path | None, formats: Sequence[str]) -> N
             write_dataset_report(dataset, registered, out, formats)
     console = Console()
     with whole(console):
-        console.print(cited_sentence(dict(rows_of(summary[["measure", "value"]]))), highlight=False, markup=False)
+        console.print(
+            cited_sentence(dict(rows_of(summary[["measure", "value"]])), ENGLISH), highlight=False, markup=False
+        )
         console.print(_by_organization(naans))
     if out is not None:
         say(f"the tables are in {out}")
@@ -66,7 +69,7 @@ def _by_organization(naans: pd.DataFrame) -> Table:
     columns = ["naan", "organization", "arks", "citations", "documents"]
     for naan, organization, *counts in rows_of(naans[columns].head(_MOST_SHOWN)):
         words = (Text(escaped(text or ""), no_wrap=True, overflow="ellipsis") for text in (naan, organization))
-        table.add_row(*words, *(shown(each, COUNT) for each in counts))
+        table.add_row(*words, *(ENGLISH.shown(each, COUNT) for each in counts))
     if len(naans) > _MOST_SHOWN:
         table.caption = f"and {len(naans) - _MOST_SHOWN:,} more"
     return table

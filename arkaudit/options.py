@@ -235,6 +235,20 @@ def format_option(command: Command) -> Command:
     )(command)
 
 
+def lang_option(command: Command) -> Command:
+    """Add the option for the language of what people read."""
+    from reports.languages import NAMES, WORDS
+
+    named = ", ".join(f"{code} ({name})" for code, name in NAMES.items())
+    return click.option(
+        "--lang",
+        type=WordChoice(WORDS),
+        metavar="LANG",
+        help=f"Language of the page, the letters, Markdown and the summary: {named}, or auto, that of your "
+        "environment; what programs read is in none.  [default: en; the page goes by the browser]",
+    )(command)
+
+
 def inventory_option(command: Command) -> Command:
     """Add the option for the institution's own list of its ARKs."""
     words = "Your own ARKs, as CSV: columns ark, expected_url, title, collection, closed; only ark is needed."

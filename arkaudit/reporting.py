@@ -25,8 +25,9 @@ from reports.formats.every import FORMATS
 from reports.formats.report import Report
 from reports.frames import Frames, load_frames
 from reports.inventory_file import InventoryUnreadable, read_inventory
+from reports.languages import Spoken
 from reports.remediation.known import raised_events, without_known
-from reports.terminal import main_table, summary_lines
+from reports.terminal import main_table, place_sentence, summary_lines
 
 #: Where a report goes that is written to standard output.
 STANDARD_OUTPUT = Path("-")
@@ -41,12 +42,13 @@ def report_on(
     since: int | None = None,
     choice: Choice | None = None,
     inventory: Path | None = None,
+    spoken: Spoken | None = None,
 ) -> list[str]:
     """Print a run in brief and write its report into *out*; returns what `--fail-on` goes by.
 
-    It is held against an *inventory*, if one is given. With `-` for *out* the report itself is printed, and nothing
-    else. Raises `UserMistake`, `reports.frames.StoreUnreadable`, `reports.exports.ReportUnwritable` and
-    `arkaudit.output_rows.OutputUnwritable`.
+    It is held against an *inventory*, if one is given, and said in the language that is *spoken*. With `-` for *out*
+    the report itself is printed, and nothing else. Raises `UserMistake`, `reports.frames.StoreUnreadable`,
+    `reports.exports.ReportUnwritable` and `arkaudit.output_rows.OutputUnwritable`.
     """
     to_stdout = out == STANDARD_OUTPUT
     if to_stdout:
@@ -62,16 +64,18 @@ def report_on(
         say(f"no ARK of this run is left by {wanted.words}")
     if to_stdout:
         with _read_as_far_as_wanted():
-            write(text_of(Report.of(frames, wanted), formats[0]), sys.stdout)
+            write(text_of(Report.of(frames, wanted, spoken), formats[0]), sys.stdout)
         return list(_tokens(frames))
-    paths = write_report(Report.of(frames, wanted), out, formats) if out else None
+    report = Report.of(frames, wanted, spoken) if out else None
+    paths = write_report(report, out, formats) if report and out else None
+    language = (spoken or Spoken()).language
     console = Console()
     with _read_as_far_as_wanted(), whole(console):
-        for line in summary_lines(frames):
+        for line in summary_lines(frames, language, report.tables if report else None):
             console.print(line, highlight=False, markup=False)
-        console.print(main_table(frames))
-    if paths:
-        say(f"the report is at {paths.index or out}")
+        console.print(main_table(frames, language))
+    if paths and out:
+        say(place_sentence(paths.index or out, language))
     return list(_tokens(frames))
 
 

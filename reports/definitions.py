@@ -37,6 +37,9 @@ class Column:
     unit: str = ""
     varies: bool = False
     """Whether two audits of the same world differ in it: a time, a duration, a number of attempts."""
+    is_ours: bool = False
+    """Whether its texts are sentences of ours, which people read in their own language; files for programs have them
+    in English."""
 
     def dtype_of(self, cells: pd.Series) -> Any:
         """Return the dtype that *cells* get in this column: it follows from the type; categories of words stay."""

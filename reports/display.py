@@ -9,7 +9,6 @@ import json
 import re
 import unicodedata
 from enum import StrEnum
-from typing import Any
 
 
 class ColumnType(StrEnum):
@@ -92,28 +91,6 @@ def heading(name: str) -> str:
     ('request URL', 'share works')
     """
     return " ".join(_WORDS.get(word, word) for word in name.split("_"))
-
-
-def shown(value: Any, kind: ColumnType) -> str:
-    """A cell as its reader sees it; nothing for None.
-
-    >>> shown(12345, ColumnType.COUNT), shown(0.5, ColumnType.SHARE), shown(True, ColumnType.TRUTH)
-    ('12,345', '50.0 %', 'yes')
-    """
-    if value is None:
-        return ""
-    match kind:
-        case ColumnType.COUNT:
-            return f"{value:,}"
-        case ColumnType.SHARE:
-            return f"{100 * value:.1f} %"
-        case ColumnType.NUMBER:
-            return f"{value:.2f}"
-        case ColumnType.TRUTH:
-            return "yes" if value else "no"
-        case ColumnType.MOMENT:
-            return f"{value:%Y-%m-%d %H:%M:%S} UTC"
-    return escaped(str(value))
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:

@@ -12,6 +12,7 @@ import pandas as pd
 from crawler.history.ark_status import EventKind
 from crawler.observations import Family
 from reports.frames import Frames
+from reports.languages import ENGLISH, N_, Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,12 @@ class Counts:
         return self.works + self.fails
 
 
+#: The tables that the verdict rests on.
+VERDICT_TABLES: Final = ("summary", "changes", "causes")
+
+
 def counts_of(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Counts:
-    """The numbers of a report, from its tables."""
+    """The numbers of a report, from its tables, of which `VERDICT_TABLES` are enough."""
     summary = tables["summary"]
     measures = dict(zip(summary["measure"], summary["value"], strict=True))
     works, fails, unreachable, not_judged = (int(measures[f"ARKs: {family}"]) for family in Family)
@@ -70,86 +75,74 @@ def _day(frames: Frames) -> date | None:
     return None if frames.run.empty else frames.run["started_at"].iloc[0].date()
 
 
-def headline(counts: Counts) -> str:
+def headline(counts: Counts, language: Language = ENGLISH) -> str:
     """The verdict in one sentence.
 
     >>> print(headline(Counts(48, 7, causes=7, day=date(2026, 11, 23), since=date(2026, 11, 1), broke=2, recovered=1)))
     7 of 55 judged ARKs fail; 7 causes to act on; since 1 November, 2 broke and 1 recovered.
     """
-    return f"{'; '.join(_clauses(counts))}."
+    between = language.pgettext("between the parts of the verdict", "; ")
+    return f"{between.join(_clauses(counts, language))}."
 
 
-def _clauses(counts: Counts) -> Iterator[str]:
-    """The parts of the verdict, each of which is a whole one that can be translated by itself."""
+def _clauses(counts: Counts, language: Language) -> Iterator[str]:
+    """The parts of the verdict, each of which is a whole one that is translated by itself."""
     if not counts.arks:
-        yield "No ARK was found"
+        yield language.gettext("No ARK was found")
         return
-    yield _judged_words(counts)
+    yield _judged_words(counts, language)
     if counts.unreachable:
-        yield f"{counts.unreachable:,} gave no answer today"
-    yield _causes_words(counts.causes)
-    yield _since_words(counts)
+        yield language.ngettext("{number} gave no answer today", "{number} gave no answer today", counts.unreachable)
+    yield (
+        language.ngettext("{number} cause to act on", "{number} causes to act on", counts.causes)
+        if counts.causes
+        else language.gettext("nothing to act on")
+    )
+    yield _since_words(counts, language)
 
 
-def _judged_words(counts: Counts) -> str:
+def _judged_words(counts: Counts, language: Language) -> str:
     """Return how the judged ARKs stand.
 
-    >>> _judged_words(Counts(fails=1)), _judged_words(Counts(works=2)), _judged_words(Counts(not_judged=3))
-    ('The only judged ARK fails', 'Both judged ARKs work', 'None of 3 ARKs was judged')
+    >>> _judged_words(Counts(fails=1), ENGLISH), _judged_words(Counts(works=2), ENGLISH)
+    ('The only judged ARK fails', 'Both judged ARKs work')
     """
     fails, judged = counts.fails, counts.judged
     match (judged, fails):
         case (0, _):
-            return "The only ARK was not judged" if counts.arks == 1 else f"None of {counts.arks:,} ARKs was judged"
+            return language.ngettext("The only ARK was not judged", "None of {number} ARKs was judged", counts.arks)
         case (1, 0):
-            return "The only judged ARK works"
+            return language.gettext("The only judged ARK works")
         case (1, 1):
-            return "The only judged ARK fails"
+            return language.gettext("The only judged ARK fails")
         case (2, 0):
-            return "Both judged ARKs work"
+            return language.gettext("Both judged ARKs work")
         case (2, 2):
-            return "Both judged ARKs fail"
+            return language.gettext("Both judged ARKs fail")
         case (_, 0):
-            return f"All {judged:,} judged ARKs work"
-        case (_, 1):
-            return f"1 of {judged:,} judged ARKs fails"
-    return f"All {judged:,} judged ARKs fail" if fails == judged else f"{fails:,} of {judged:,} judged ARKs fail"
+            return language.gettext("All {judged} judged ARKs work", judged=judged)
+    if fails == judged:
+        return language.gettext("All {judged} judged ARKs fail", judged=judged)
+    return language.ngettext(
+        "{number} of {judged} judged ARKs fails", "{number} of {judged} judged ARKs fail", fails, judged=judged
+    )
 
 
-def _causes_words(causes: int) -> str:
-    match causes:
-        case 0:
-            return "nothing to act on"
-        case 1:
-            return "1 cause to act on"
-    return f"{causes:,} causes to act on"
-
-
-def _since_words(counts: Counts) -> str:
+def _since_words(counts: Counts, language: Language) -> str:
     if counts.since is None:
-        return "nothing to compare with yet"
-    day = "the audit of the same day" if counts.since == counts.day else day_words(counts.since, beside=counts.day)
-    match (counts.broke, counts.recovered):
-        case (0, 0):
-            return f"since {day}, none broke and none recovered"
-        case (broke, 0):
-            return f"since {day}, {broke:,} broke and none recovered"
-        case (0, recovered):
-            return f"since {day}, none broke and {recovered:,} recovered"
-    return f"since {day}, {counts.broke:,} broke and {counts.recovered:,} recovered"
-
-
-def day_words(day: date, *, beside: date | None = None) -> str:
-    """A day in words, without its year where that is the year of *beside*.
-
-    >>> day_words(date(2026, 11, 1)), day_words(date(2026, 11, 1), beside=date(2026, 11, 23))
-    ('1 November 2026', '1 November')
-    """
-    words = f"{day.day} {_MONTHS[day.month - 1]}"
-    return words if beside is not None and day.year == beside.year else f"{words} {day.year}"
-
-
-_MONTHS: Final = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
+        return language.gettext("nothing to compare with yet")
+    broke = (
+        language.ngettext("{number} broke", "{number} broke", counts.broke)
+        if counts.broke
+        else language.gettext("none broke")
+    )
+    recovered = (
+        language.ngettext("{number} recovered", "{number} recovered", counts.recovered)
+        if counts.recovered
+        else language.gettext("none recovered")
+    )
+    if counts.since == counts.day:
+        words = N_("since the audit of the same day, {broke} and {recovered}")
+        return language.gettext(words, broke=broke, recovered=recovered)
+    day = language.day(counts.since, beside=counts.day)
+    return language.gettext("since {day}, {broke} and {recovered}", day=day, broke=broke, recovered=recovered)

@@ -22,16 +22,17 @@ from reports.definitions import (
 )
 from reports.distinct import by_identity, hosts_of, tallied
 from reports.frames import Frames
+from reports.languages import N_
 from reports.overviews import share, tally
 from reports.typed_columns import joined
 
 #: What each level means; without one where nobody can say today whether the object is there.
 LEVELS: Final = {
-    3: "The object, a description of it, and a stated commitment.",
-    2: "The object, and either a description of it or a stated commitment.",
-    1: "The object, and nothing else.",
-    0: "Not even the object.",
-    None: "Nobody can say: no answer today, access refused to programs, or not asked.",
+    3: N_("The object, a description of it, and a stated commitment."),
+    2: N_("The object, and either a description of it or a stated commitment."),
+    1: N_("The object, and nothing else."),
+    0: N_("Not even the object."),
+    None: N_("Nobody can say: no answer today, access refused to programs, or not asked."),
 }
 
 
@@ -123,7 +124,7 @@ LEVEL_TABLE: Final = TableDefinition(
         Column("level", COUNT, "how many of the three services are given; empty where nobody can say", "services"),
         ARKS_COLUMN,
         Column("share", SHARE, "these ARKs / all ARKs; empty when there is none", "1"),
-        Column("meaning", TEXT, "the level in words"),
+        Column("meaning", TEXT, "the level in words", is_ours=True),
     ),
 )
 

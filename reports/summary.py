@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import pandas as pd
 
-from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Family, ObjectOutcome
+from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, ObjectOutcome
 from reports.ark_statuses import WORKING, ark_states, ark_statuses, families
 from reports.definitions import (
     ARKS_COLUMN,
@@ -19,13 +19,14 @@ from reports.definitions import (
     Column,
     TableDefinition,
 )
-from reports.display import counted
 from reports.frames import Frames
+from reports.languages import ENGLISH, Language
 from reports.overviews import own
 from reports.remediation.inventory import inventory_measures, inventory_sentence
-from reports.remediation.known import KNOWN, known_measures
+from reports.remediation.known import known_measures, known_sentence
 from reports.wording import (
     COMMITMENT_MEANINGS,
+    FAMILY_COUNTS,
     FAMILY_MEANINGS,
     METADATA_MEANINGS,
     OBJECT_MEANINGS,
@@ -204,52 +205,73 @@ def services(frames: Frames) -> pd.DataFrame:
     return table[table["arks"] > 0].reset_index(drop=True)
 
 
-def sentences(summary: pd.DataFrame) -> list[str]:
+def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
     """The summary as a few plain sentences: what was read, what the ARKs are worth, what is promised."""
     count = {measure: int(value) for measure, value in zip(summary["measure"], summary["value"], strict=True)}
-    known = summary.loc[summary["measure"].eq(KNOWN) & summary["value"].gt(0), "note"]
-    works, fails, silent, not_judged = (count[f"ARKs: {family}"] for family in Family)
-    return [
-        cited_sentence(count),
-        (
-            f"Of the ARKs, {works:,} work and {fails:,} fail; "
-            f"{silent:,} gave no answer today, and {not_judged:,} were not judged."
-        ),
-        (
-            f"{counted(count['ARKs described'], 'ARK')} described when asked, "
-            f"{counted(count['ARKs with a stated commitment'], 'ARK')} with a stated commitment."
-        ),
-        (
-            f"{counted(count['questions asked'], 'question')} asked about {counted(count['ARKs asked about'], 'ARK')}"
-            f"{_each(count['questions asked'], count['ARKs asked about'])}; "
-            f"{counted(count['requests sent'], 'request')} sent."
-        ),
-        *(f"{words}." for words in known),
-        *filter(None, [inventory_sentence(count)]),
+    described = language.ngettext(
+        "{number} ARK described when asked", "{number} ARKs described when asked", count["ARKs described"]
+    )
+    committed = language.ngettext(
+        "{number} ARK with a stated commitment",
+        "{number} ARKs with a stated commitment",
+        count["ARKs with a stated commitment"],
+    )
+    told = [
+        cited_sentence(count, language),
+        _families_sentence(count, language),
+        language.gettext("{described}, {committed}.", described=described, committed=committed),
+        _questions_sentence(count, language),
+        known_sentence(summary, language),
+        inventory_sentence(count, language),
     ]
+    return [sentence for sentence in told if sentence]
 
 
-def cited_sentence(count: Mapping[str, int]) -> str:
+def _families_sentence(count: Mapping[str, int], language: Language) -> str:
+    works, fails, silent, not_judged = (
+        language.ngettext(forms.one, forms.many, count[f"ARKs: {family}"]) for family, forms in FAMILY_COUNTS.items()
+    )
+    return language.gettext(
+        "Of the ARKs, {works} and {fails}; {silent}, and {not_judged}.",
+        works=works,
+        fails=fails,
+        silent=silent,
+        not_judged=not_judged,
+    )
+
+
+def _questions_sentence(count: Mapping[str, int], language: Language) -> str:
+    questions, arks = count["questions asked"], count["ARKs asked about"]
+    requests = language.ngettext("{number} request sent", "{number} requests sent", count[REQUESTS_SENT])
+    if not arks:
+        return language.gettext("No question asked; {requests}.", requests=requests)
+    return language.ngettext(
+        "{number} question asked about {arks}, {each} each; {requests}.",
+        "{number} questions asked about {arks}, {each} each; {requests}.",
+        questions,
+        arks=language.npgettext("asked about", "{number} ARK", "{number} ARKs", arks),
+        each=language.decimals(questions / arks, 2),
+        requests=requests,
+    )
+
+
+def cited_sentence(count: Mapping[str, int], language: Language) -> str:
     """Return what was read and is cited, by the measures of a summary."""
-    documents_missed = (
-        f"{count['documents not readable']:,} not readable, {count['documents not reached']:,} not reached"
-    )
+    missed = [
+        language.ngettext("{number} not readable", "{number} not readable", count["documents not readable"]),
+        language.ngettext("{number} not reached", "{number} not reached", count["documents not reached"]),
+    ]
     if count["documents redirected"]:
-        documents_missed += f", {count['documents redirected']:,} redirected"
-    return (
-        f"{counted(count['citations'], 'citation')} of {counted(count['ARKs'], 'ARK')} "
-        f"in {counted(count['documents'], 'document')} ({documents_missed}); "
-        f"{count['citations repaired']:,} repaired, {count['citations ambiguous']:,} ambiguous."
+        missed.append(language.ngettext("{number} redirected", "{number} redirected", count["documents redirected"]))
+    return language.gettext(
+        "{citations} of {arks} in {documents} ({missed}); {repaired}, {ambiguous}.",
+        citations=language.ngettext("{number} citation", "{number} citations", count["citations"]),
+        arks=language.npgettext("citations of", "{number} ARK", "{number} ARKs", count["ARKs"]),
+        documents=language.npgettext("in", "{number} document", "{number} documents", count["documents"]),
+        missed=", ".join(missed),
+        repaired=language.ngettext("{number} repaired", "{number} repaired", count["citations repaired"]),
+        ambiguous=language.ngettext("{number} ambiguous", "{number} ambiguous", count["citations ambiguous"]),
     )
-
-
-def _each(questions: int, arks: int) -> str:
-    """Return how many questions an ARK took, on average.
-
-    >>> _each(211, 100), _each(0, 0)
-    (', 2.11 each', '')
-    """
-    return f", {questions / arks:.2f} each" if arks else ""
 
 
 SUMMARY: Final = TableDefinition(
@@ -290,6 +312,6 @@ SERVICE_TABLE: Final = TableDefinition(
         Column("outcome", TOKEN, "outcome of that service"),
         Column("given", TRUTH, "whether this outcome means that the service is given"),
         ARKS_COLUMN,
-        Column("meaning", TEXT, "the outcome in words"),
+        Column("meaning", TEXT, "the outcome in words", is_ours=True),
     ),
 )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
+import pandas as pd
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
@@ -13,34 +15,53 @@ from crawler.observations import Family
 from reports import overviews
 from reports.ark_statuses import FAMILY_COLUMNS
 from reports.audited import audited
-from reports.display import escaped, shown
+from reports.display import escaped
 from reports.frames import Frames
-from reports.summary import sentences, summary
+from reports.headline import VERDICT_TABLES, counts_of, headline
+from reports.languages import ENGLISH, N_, Language
+from reports.summary import sentences
 from reports.tables import COUNT, SHARE, rows_of
 
 #: The families, in words that leave room on a narrow terminal.
 HEADINGS: Final[Mapping[Family, str]] = {
-    Family.WORKS: "work",
-    Family.FAILS: "fail",
-    Family.UNREACHABLE: "no answer",
-    Family.NOT_JUDGED: "not judged",
+    Family.WORKS: N_("work"),
+    Family.FAILS: N_("fail"),
+    Family.UNREACHABLE: N_("no answer"),
+    Family.NOT_JUDGED: N_("not judged"),
 }
 
 
-def main_table(frames: Frames) -> Table:
+def main_table(frames: Frames, language: Language = ENGLISH) -> Table:
     """The NAANs with their ARKs by family, the greatest NAAN first; the share is of those that work or fail."""
-    table = Table(title="ARKs by organization", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    title = language.gettext("ARKs by organization")
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("NAAN", no_wrap=True)
-    table.add_column("organization")
-    for heading in ("ARKs", *HEADINGS.values(), "share"):
+    table.add_column(language.gettext("organization"))
+    counted = (language.gettext(words) for words in HEADINGS.values())
+    for heading in ("ARKs", *counted, language.gettext("share")):
         table.add_column(heading, justify="right", no_wrap=True)
     columns = ["naan", "organization", "arks", *FAMILY_COLUMNS.values(), "share_works"]
     for naan, organization, *counts, share in rows_of(overviews.naans(frames)[columns]):
         words = (Text(escaped(text or ""), no_wrap=True, overflow="ellipsis") for text in (naan, organization))
-        table.add_row(*words, *(shown(count, COUNT) for count in counts), shown(share, SHARE))
+        table.add_row(*words, *(language.shown(count, COUNT) for count in counts), language.shown(share, SHARE))
     return table
 
 
-def summary_lines(frames: Frames) -> list[str]:
-    """Return what is reported, and the summary, in a few lines of plain words."""
-    return [*(escaped(sentence) for sentence in audited(frames).sentences), *sentences(summary(frames))]
+def summary_lines(
+    frames: Frames, language: Language = ENGLISH, tables: Mapping[str, pd.DataFrame] | None = None
+) -> list[str]:
+    """Return the verdict, what it is about, and the summary, in a few lines of plain words.
+
+    Of *tables*, where they are made already, those are taken that the verdict rests on.
+    """
+    known = tables or {name: frames.table(name) for name in VERDICT_TABLES}
+    return [
+        headline(counts_of(frames, known), language),
+        *(escaped(sentence) for sentence in audited(frames, language).sentences),
+        *sentences(known["summary"], language),
+    ]
+
+
+def place_sentence(path: Path, language: Language) -> str:
+    """Return where a report is."""
+    return language.gettext("the report is at {path}", path=path)

@@ -56,6 +56,9 @@ def test_the_wheel_holds_our_packages_and_their_data_and_no_tests(wheel: Path) -
     assert {name.split("/")[0] for name in names if "dist-info" not in name} == PACKAGES
     for needed in (
         "reports/page/templates/page.html.j2",
+        "reports/languages/fr.po",
+        "reports/languages/de.po",
+        "reports/languages/es.po",
         "arkaudit/demo/site/index.html",
         "arkaudit/demo/site/flood-marks.pdf",
         "crawler/spiders/arks_spider.py",

@@ -15,6 +15,7 @@ from lxml import etree
 from crawler.storage.store import Store
 from reports.exports import write_report
 from reports.frames import Frames, load_frames
+from reports.languages import ENGLISH
 from reports.page.chart import Chart
 from reports.page.charts import charts_of
 from reports.page.document import page
@@ -57,8 +58,8 @@ def test_the_share_alive_is_that_of_the_runs(charts: dict[str, Chart]) -> None:
 def test_runs_of_one_day_are_told_apart_by_the_minute(frames: Frames) -> None:
     runs = tables_of(frames)["runs"]
     hours = pd.to_timedelta(range(len(runs)), unit="h")
-    close = alive_of(runs.assign(started_at=runs["started_at"].iloc[0] + hours))
-    apart = alive_of(runs)
+    close = alive_of(runs.assign(started_at=runs["started_at"].iloc[0] + hours), ENGLISH)
+    apart = alive_of(runs, ENGLISH)
     assert close is not None
     assert apart is not None
     assert close.option["xAxis"]["axisLabel"]["formatter"] == "{MM}-{dd} {HH}:{mm}"
@@ -80,16 +81,16 @@ def test_a_survival_curve_stands_beside_its_numbers_at_risk(charts: dict[str, Ch
 
 def test_what_was_seen_once_has_no_curve(frames: Frames) -> None:
     tables = tables_of(frames)
-    assert alive_of(tables["runs"].head(1)) is None
-    assert survival_of(tables["survival"].assign(days=0), "naan") is None
-    assert survival_of(tables["survival"].head(0), "resolver") is None
+    assert alive_of(tables["runs"].head(1), ENGLISH) is None
+    assert survival_of(tables["survival"].assign(days=0), "naan", ENGLISH) is None
+    assert survival_of(tables["survival"].head(0), "resolver", ENGLISH) is None
 
 
 def test_only_the_greatest_groups_are_drawn(frames: Frames) -> None:
     survival = tables_of(frames)["survival"]
     one = survival[survival["grouping"].eq("naan")]
     many = [one.assign(group=str(10_000 + number), at_risk=one["at_risk"] + number) for number in range(9)]
-    chart = survival_of(pd.concat([survival, *many]), "naan")
+    chart = survival_of(pd.concat([survival, *many]), "naan", ENGLISH)
     assert chart is not None
     assert [line["name"] for line in chart.option["series"]] == ["all", "10008", "10007", "10006", "10005", "10004"]
 
@@ -104,7 +105,7 @@ def test_only_the_greatest_groups_are_drawn(frames: Frames) -> None:
 )
 def test_an_axis_that_does_not_begin_at_nothing_says_so(frames: Frames, lowest: float, foot: float) -> None:
     survival = tables_of(frames)["survival"]
-    chart = survival_of(survival.assign(survival=survival["survival"].clip(lower=lowest)), "resolver")
+    chart = survival_of(survival.assign(survival=survival["survival"].clip(lower=lowest)), "resolver", ENGLISH)
     assert chart is not None
     assert chart.option["yAxis"]["min"] == foot
     assert (f"The axis begins at {100 * foot:.0f} %." in chart.alt) == (foot > 0)
@@ -142,7 +143,7 @@ def test_every_chart_is_drawn_and_nothing_sticks_out(opened: tuple[Page, Path], 
 
 
 #: The texts of a chart by their boxes: those that stick out of its picture, and pairs of which one covers the other.
-_AMISS = """(() => {
+TEXTS_AMISS = """(() => {
   const amiss = [];
   for (const svg of document.querySelectorAll('.picture svg')) {
     const whole = svg.getBoundingClientRect();
@@ -173,7 +174,7 @@ def test_no_text_of_a_chart_is_cut_or_covered_by_another(
         height = browser.value("document.documentElement.scrollHeight")
         browser.value("arkaudit.drawCharts()")
         browser.wait_for("document.querySelectorAll('.picture svg text').length > 20")
-        assert json.loads(browser.value(_AMISS)) == []
+        assert json.loads(browser.value(TEXTS_AMISS)) == []
         assert browser.value("document.documentElement.scrollHeight") == height  # room was kept for them
         assert browser.value("document.documentElement.scrollWidth <= innerWidth")
 
@@ -214,7 +215,7 @@ def test_charts_are_drawn_anew_when_a_phone_is_turned(opened: tuple[Page, Path])
         browser.call("Emulation.setDeviceMetricsOverride", **size)
         browser.wait_for(f"document.querySelector('.chart-arks-by-naan svg').getBoundingClientRect().right < {after}")
         browser.settled("new Promise(requestAnimationFrame)")
-        assert json.loads(browser.value(_AMISS)) == []
+        assert json.loads(browser.value(TEXTS_AMISS)) == []
         assert browser.value("document.documentElement.scrollWidth <= innerWidth")
 
 

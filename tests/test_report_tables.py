@@ -363,12 +363,13 @@ def test_the_terminal_shows_the_naans_in_brief(frames: Frames) -> None:
 
 def test_the_summary_in_a_few_lines(frames: Frames) -> None:
     assert summary_lines(frames) == [
+        "1 of 4 judged ARKs fails; 1 gave no answer today; 3 causes to act on; nothing to compare with yet.",
         (
             "Audit of https://library.example/guide.html: run 2 (crawl) of the store world.sqlite, "
             "2026-11-20 10:00:00 UTC to 2026-11-20 10:05:00 UTC."
         ),
         "11 citations of 9 ARKs in 4 documents (1 not readable, 1 not reached); 1 repaired, 1 ambiguous.",
-        "Of the ARKs, 3 work and 1 fail; 1 gave no answer today, and 4 were not judged.",
+        "Of the ARKs, 3 work and 1 fails; 1 gave no answer today, and 4 were not judged.",
         "2 ARKs described when asked, 1 ARK with a stated commitment.",
         "8 questions asked about 5 ARKs, 1.60 each; 12 requests sent.",
     ]

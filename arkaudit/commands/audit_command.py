@@ -18,6 +18,7 @@ from arkaudit.options import (
     dry_run_option,
     fail_on_option,
     format_option,
+    lang_option,
     request_options,
     resume_option,
     store_option,
@@ -92,6 +93,7 @@ def crawl(
 @resume_option
 @dry_run_option
 @format_option
+@lang_option
 @audit_option
 @click.option("--scheduled", type=click.DateTime(["%Y-%m-%dT%H:%M:%S%z"]), hidden=True)
 @fail_on_option
@@ -104,6 +106,7 @@ def run(
     resume: bool | None,
     dry_run: bool,
     formats: tuple[str, ...],
+    lang: str | None,
     audit: str | None,
     scheduled: datetime | None,
     fail_on: tuple[str, ...],
@@ -126,6 +129,7 @@ def run(
     from arkaudit.triage_commands import apply_to, triage_of
     from crawler.outcomes import DocumentOutcome
     from reports.exports import check_out
+    from reports.languages import Spoken
 
     config = config_of(config_file, options, audit=audit)
     decided = triage_of(config, now=datetime.now(UTC))
@@ -159,7 +163,14 @@ def run(
             is_read = begun.store.has_read_seed(run_id)
             unread = begun.store.unread(run_id)
             dead_sources = begun.store.dead_sources(run_id)
-        outcomes = report_on(store_file, out, formats=formats, run_id=run_id, inventory=config.inventory)
+        outcomes = report_on(
+            store_file,
+            out,
+            formats=formats,
+            run_id=run_id,
+            inventory=config.inventory,
+            spoken=Spoken.of(lang or config.report.lang),
+        )
         if config.notify.is_wanted:
             tell(config.model_copy(update={"out": out}), store_file, run_id)
         note_reported(store_file, run_id)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from arkaudit.options import lang_option
 from extractors.shared_errors import UserMistake
 
 
@@ -18,7 +19,8 @@ from extractors.shared_errors import UserMistake
     show_default=True,
     help="Where the report goes.",
 )
-def demo(out: Path) -> None:
+@lang_option
+def demo(out: Path, lang: str | None) -> None:
     """Run the whole audit on real documents over a web on this machine's loopback; no network is needed.
 
     \b
@@ -31,4 +33,4 @@ def demo(out: Path) -> None:
         raise UserMistake(f"the demo needs {missing.name}: pip install 'arkaudit[demo]'") from None
     from rich.console import Console
 
-    sys.exit(show(out, Console()))
+    sys.exit(show(out, Console(), lang=lang))

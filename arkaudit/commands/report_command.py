@@ -15,6 +15,7 @@ from arkaudit.options import (
     fail_on_option,
     format_option,
     inventory_option,
+    lang_option,
     store_option,
 )
 from extractors.shared_errors import UserMistake
@@ -35,9 +36,10 @@ from extractors.shared_errors import UserMistake
 @choice_options
 @inventory_option
 @format_option
+@lang_option
 @fail_on_option
 @click.option(
-    "-c", "--config", "config_file", type=click.Path(path_type=Path), help="Take store and inventory from it."
+    "-c", "--config", "config_file", type=click.Path(path_type=Path), help="Take store, inventory and language from it."
 )
 @audit_option
 @click.pass_context
@@ -53,6 +55,7 @@ def report(
     only: tuple[str, ...],
     inventory: Path | None,
     formats: tuple[str, ...],
+    lang: str | None,
     fail_on: tuple[str, ...],
     config_file: Path | None,
     audit: str | None,
@@ -66,7 +69,7 @@ def report(
     arkaudit report --store audit.db --out report
     arkaudit report --since 3 --only broke --format md --out -
     arkaudit report --naan 12148 --fail-on confirmed-broken
-    arkaudit report --inventory ours.csv --out report
+    arkaudit report --inventory ours.csv --out report --lang fr
     arkaudit report --dataset dataset/ --out report
     """
     if dataset is not None:
@@ -74,14 +77,25 @@ def report(
         return
     from arkaudit.reporting import report_on
     from reports.choosing import Choice
+    from reports.languages import Spoken
 
     if config_file is not None or audit is not None:
         config = config_of(config_file, {}, audit=audit)
         is_given = context.get_parameter_source("store_file") is not ParameterSource.DEFAULT
         store_file = store_file if is_given else config.store or store_file
         inventory = inventory or config.inventory
+        lang = lang or config.report.lang
     choice = Choice(naans=naans, documents=documents, only=only)
-    found = report_on(store_file, out, formats=formats, run_id=run_id, since=since, choice=choice, inventory=inventory)
+    found = report_on(
+        store_file,
+        out,
+        formats=formats,
+        run_id=run_id,
+        since=since,
+        choice=choice,
+        inventory=inventory,
+        spoken=Spoken.of(lang),
+    )
     exit_on(fail_on, found)
 
 

@@ -63,18 +63,20 @@ def loopback_audit(store: Path | None = None) -> Iterator[Path]:
         yield config
 
 
-def show(out: Path, console: Console) -> int:
-    """Run the demo; returns the exit code of the audit."""
+def show(out: Path, console: Console, *, lang: str | None = None) -> int:
+    """Run the demo, with a report in the language of this code; returns the exit code of the audit."""
     out = out.absolute()
     out.mkdir(parents=True, exist_ok=True)
     with loopback_audit(out / "audit.db") as config:
         folder = config.parent
+        spoken = ["--lang", lang] if lang else []
+        shown = " ".join(["arkaudit run -c arkaudit.toml --out", out.name, *spoken])
         console.print(
             f"A library's site, Internet Archive's arklet and {len(HOSTS)} other hosts answer on loopback; "
-            f"no packet leaves this machine.\n\n$ arkaudit run -c arkaudit.toml --out {out.name}",
+            f"no packet leaves this machine.\n\n$ {shown}",
             highlight=False,
         )
-        command = [*OWN_PROCESS, "run", "-c", str(config), "--out", str(out)]
+        command = [*OWN_PROCESS, "run", "-c", str(config), "--out", str(out), *spoken]
         formats = [word for name in FORMATS for word in ("--format", name)]
         # What is known of NAANs is what is built in, so that the report is the same on every machine.
         environment = {**os.environ, CACHE_VARIABLE: str(folder)}

@@ -21,7 +21,8 @@ INDEX: Final = PurePosixPath("index.html")
 
 
 def _page(report: Report) -> Files:
-    yield INDEX, [page(report.frames, report.tables, choice=report.choice.words).encode("utf-8", "backslashreplace")]
+    text = page(report.frames, report.tables, choice=report.choice.words, spoken=report.spoken)
+    yield INDEX, [text.encode("utf-8", "backslashreplace")]
 
 
 HTML = ReportFormat("html", (INDEX,), _page)

@@ -12,8 +12,10 @@ import pandas as pd
 from crawler.history.ark_status import EventKind
 from reports.audited import audited
 from reports.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of
-from reports.display import escaped, heading, shown
+from reports.display import escaped, heading
 from reports.formats.report import Files, Report, ReportFormat
+from reports.headline import counts_of, headline
+from reports.languages import Language
 from reports.summary import sentences
 
 #: Tables that a summary shows, with the columns of each that fit, and how many of its rows.
@@ -46,16 +48,20 @@ def markdown(report: Report) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    about = audited(report.frames)
-    yield f"# Which ARKs persist? {_words(about.title)}"
+    language = report.spoken.language
+    about = audited(report.frames, language)
+    question = language.gettext("Which ARKs persist?")
+    yield f"# {question} {_words(about.title)}"
+    yield ""
+    yield f"**{headline(counts_of(report.frames, report.tables), language)}**"
     yield ""
     for sentence in about.sentences:
         yield _words(sentence)
         yield ""
     if report.choice:
-        yield f"A part of the audit: {code(report.choice.words)}."
+        yield language.gettext("A part of the audit: {choice}.", choice=code(report.choice.words))
         yield ""
-    for sentence in sentences(report.tables["summary"]):
+    for sentence in sentences(report.tables["summary"], language):
         yield f"- {sentence}"
     for definition in sorted(
         (each for each in report.definitions if each.name in SHOWN), key=lambda each: list(SHOWN).index(each.name)
@@ -63,10 +69,17 @@ def _lines(report: Report) -> Iterator[str]:
         table = _telling(definition.name, report.tables[definition.name])
         if len(table):
             yield ""
-            yield from _section(definition, table)
+            yield from _section(definition, table, language)
     yield ""
-    for facts in rows_of(report.frames.run[["version", "run_id", "command", "state"]]):
-        yield "arkaudit {}, run {} ({}, {}).".format(*facts)
+    for version, *facts in rows_of(report.frames.run[["version", "run_id", "command", "state"]]):
+        run, command, state = map(str, facts)
+        yield language.gettext(
+            "arkaudit {version}, run {run} ({command}, {state}).",
+            version=version,
+            run=run,
+            command=command,
+            state=state,
+        )
 
 
 def _words(text: str) -> str:
@@ -82,27 +95,27 @@ def _telling(name: str, table: pd.DataFrame) -> pd.DataFrame:
     return table[table["event"].ne(EventKind.NEW)] if name == "changes" else table
 
 
-def _section(definition: TableDefinition, table: pd.DataFrame) -> Iterator[str]:
+def _section(definition: TableDefinition, table: pd.DataFrame, language: Language) -> Iterator[str]:
     names, most = SHOWN[definition.name]
     by_name = {column.name: column for column in definition.columns}
     columns = [by_name[name] for name in names if not _is_empty(table[name])]
-    yield f"## {definition.title}"
+    yield f"## {language.gettext(definition.title)}"
     yield ""
     yield f"| {' | '.join(heading(column.name) for column in columns)} |"
     yield f"|{'|'.join('---:' if column.type in _NUMERIC else '---' for column in columns)}|"
     for row in rows_of(table.head(most)[[column.name for column in columns]]):
-        yield f"| {' | '.join(_cell(value, column) for value, column in zip(row, columns, strict=True))} |"
+        yield f"| {' | '.join(_cell(value, column, language) for value, column in zip(row, columns, strict=True))} |"
     if len(table) > most:
         yield ""
-        yield f"The first {most} of {len(table):,} rows."
+        yield language.gettext("The first {shown} of {all} rows.", shown=most, all=len(table))
 
 
 def _is_empty(column: pd.Series) -> bool:
     return bool(column.isna().all()) or bool(column.astype("str").fillna("").eq("").all())
 
 
-def _cell(value: Any, column: Column) -> str:
-    text = shown(value, column.type)
+def _cell(value: Any, column: Column, language: Language) -> str:
+    text = language.shown(language.gettext(value) if value and column.is_ours else value, column.type)
     if not text or column.type in (*_NUMERIC, TRUTH):
         return text
     cut = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
@@ -110,7 +123,7 @@ def _cell(value: Any, column: Column) -> str:
 
 
 #: Text that means itself in any Markdown, and calls nobody.
-_PLAIN: Final = re.compile(r"[A-Za-z0-9À-ſ ,.:;()'’“”?/%–-]*")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9À-ſ \u00A0\u202F,.:;()'’“”„«»¿¡?/%–-]*")
 
 
 def code(text: str) -> str:

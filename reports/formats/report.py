@@ -12,6 +12,7 @@ import pandas as pd
 from reports.choosing import Choice
 from reports.definitions import TableDefinition
 from reports.frames import Frames
+from reports.languages import Spoken
 from reports.tables import TABLES, tables_of
 
 
@@ -22,11 +23,13 @@ class Report:
     frames: Frames
     tables: Mapping[str, pd.DataFrame]
     choice: Choice = field(default_factory=Choice)
+    spoken: Spoken = field(default_factory=Spoken)
+    """The language of what people read; what is made for programs is in none."""
 
     @classmethod
-    def of(cls, frames: Frames, choice: Choice | None = None) -> Report:
+    def of(cls, frames: Frames, choice: Choice | None = None, spoken: Spoken | None = None) -> Report:
         """The report about a run; *choice* says which part of it *frames* are."""
-        return cls(frames, tables_of(frames), choice or Choice())
+        return cls(frames, tables_of(frames), choice or Choice(), spoken or Spoken())
 
     @property
     def definitions(self) -> tuple[TableDefinition, ...]:

@@ -10,9 +10,10 @@ import pandas as pd
 
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.ark_statuses import FAMILY_COLUMNS
-from reports.display import counted, escaped
+from reports.display import escaped
+from reports.languages import N_, Language
 from reports.page.chart import FRAME, LEGEND, LEGEND_HEIGHT, ROW_HEIGHT, Chart, colour
-from reports.wording import FAMILY_NAMES
+from reports.wording import FAMILY_COUNTS, FAMILY_NAMES
 
 _MOST_NAANS: Final = 14
 #: A name longer than this is cut at the end of a word; the table has it whole.
@@ -22,30 +23,31 @@ _LONGEST_NAME: Final = 90
 # -- ARKs by NAAN
 
 
-def by_naan(naans: pd.DataFrame) -> Chart:
+def by_naan(naans: pd.DataFrame, language: Language) -> Chart:
     """ARKs by NAAN and family: one bar a NAAN, the greatest on top, the small ones together."""
-    bars = _bars(naans)
+    names = {family: language.gettext(name) for family, name in FAMILY_NAMES.items()}
+    bars = _bars(naans, language)
     totals = bars.sum(axis="columns")
     return Chart(
         "arks-by-naan",
-        "ARKs by organization",
-        _naan_sentence(naans),
+        language.gettext("ARKs by organization"),
+        _naan_sentence(naans, language),
         _height(len(bars), has_legend=True),
         {
             **FRAME,
-            "legend": {**LEGEND, "data": list(FAMILY_NAMES.values())},
+            "legend": {**LEGEND, "data": list(names.values())},
             "xAxis": {"type": "value", "show": False, "max": max(1, int(totals.max()))},
             "yAxis": _names(list(bars.index)),
             "series": [
                 *(
-                    _stack(FAMILY_NAMES[family], family.value, bars[column], int(totals.max()))
+                    _stack(names[family], family.value, bars[column], int(totals.max()), language)
                     for family, column in FAMILY_COLUMNS.items()
                 ),
-                _totals(totals),
+                _totals(totals, language),
             ],
         },
         leads_to="naan",
-        widest_number=f"{int(totals.max()):,}",
+        widest_number=language.number(int(totals.max())),
     )
 
 
@@ -54,7 +56,7 @@ def _height(bars: int, *, has_legend: bool = False) -> int:
     return (LEGEND_HEIGHT if has_legend else 0) + 16 + ROW_HEIGHT * bars
 
 
-def _bars(naans: pd.DataFrame) -> pd.DataFrame:
+def _bars(naans: pd.DataFrame, language: Language) -> pd.DataFrame:
     """One row a bar, labelled: the greatest NAANs, and the others as one, unless that would dwarf them."""
     columns = list(FAMILY_COLUMNS.values())
     rows = naans[columns].astype("int64").set_axis(_labels(naans), axis="index")
@@ -63,7 +65,8 @@ def _bars(naans: pd.DataFrame) -> pd.DataFrame:
     kept, rest = rows.iloc[: _MOST_NAANS - 1], rows.iloc[_MOST_NAANS - 1 :]
     if rest.sum().sum() > 2 * kept.iloc[0].sum():  # beside such a bar the others would be too short to read
         return kept
-    return pd.concat([kept, pd.DataFrame([rest.sum()], index=[counted(len(rest), "other NAAN")])])
+    others = language.ngettext("{number} other NAAN", "{number} other NAANs", len(rest))
+    return pd.concat([kept, pd.DataFrame([rest.sum()], index=[others])])
 
 
 def _labels(naans: pd.DataFrame) -> list[str]:
@@ -94,14 +97,14 @@ def _names(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _stack(name: str, tone: str, values: pd.Series, longest: int) -> dict[str, Any]:
+def _stack(name: str, tone: str, values: pd.Series, longest: int, language: Language) -> dict[str, Any]:
     return {
         "type": "bar",
         "name": name,
         "stack": "all",
         "barWidth": 15,
         "data": [
-            {"value": value, "label": {"show": _has_room(value, longest), "formatter": f"{value:,}"}}
+            {"value": value, "label": {"show": _has_room(value, longest), "formatter": language.number(value)}}
             for value in map(int, values)
         ],
         "itemStyle": {"color": colour(tone)},
@@ -115,13 +118,15 @@ def _has_room(value: int, longest: int) -> bool:
     return value > (0.04 + 0.02 * len(f"{value:,}")) * longest
 
 
-def _totals(totals: pd.Series) -> dict[str, Any]:
+def _totals(totals: pd.Series, language: Language) -> dict[str, Any]:
     """The sum of each bar, written behind it: a bar of no length of its own."""
     return {
         "type": "bar",
-        "name": "in all",
+        "name": language.gettext("in all"),
         "stack": "all",
-        "data": [{"value": 0, "label": {"show": True, "formatter": f"{total:,}"}} for total in map(int, totals)],
+        "data": [
+            {"value": 0, "label": {"show": True, "formatter": language.number(total)}} for total in map(int, totals)
+        ],
         "label": {"position": "right", "color": colour("ink"), "fontWeight": "bold"},
         "tooltip": {"show": False},
         "legendHoverLink": False,
@@ -129,43 +134,67 @@ def _totals(totals: pd.Series) -> dict[str, Any]:
     }
 
 
-def _naan_sentence(naans: pd.DataFrame) -> str:
+def _naan_sentence(naans: pd.DataFrame, language: Language) -> str:
     counts = ", ".join(
-        f"{int(naans[column].sum()):,} {FAMILY_NAMES[family]}" for family, column in FAMILY_COLUMNS.items()
+        language.ngettext(FAMILY_COUNTS[family].one, FAMILY_COUNTS[family].many, int(naans[column].sum()))
+        for family, column in FAMILY_COLUMNS.items()
     )
     arks, largest = int(naans["arks"].sum()), naans.iloc[0]
-    undrawn = arks - int(_bars(naans).sum().sum())
-    return (
-        f"Stacked bars of {counted(arks, 'ARK')} under {counted(len(naans), 'NAAN')}: {counts}. "
-        f"The NAAN with most ARKs is {escaped(largest['naan'])}, with {largest['arks']:,}."
-        + (f" The smaller NAANs, with {counted(undrawn, 'ARK')} together, are not drawn." if undrawn else "")
-    )
+    undrawn = arks - int(_bars(naans, language).sum().sum())
+    sentences = [
+        language.gettext(
+            "Stacked bars of {arks} under {naans}: {counts}.",
+            arks=language.npgettext("bars of", "{number} ARK", "{number} ARKs", arks),
+            naans=language.npgettext("under", "{number} NAAN", "{number} NAANs", len(naans)),
+            counts=counts,
+        ),
+        language.gettext(
+            "The NAAN with most ARKs is {naan}, with {number}.",
+            naan=escaped(largest["naan"]),
+            number=int(largest["arks"]),
+        ),
+    ]
+    if undrawn:
+        sentences.append(
+            language.ngettext(
+                "The smaller NAANs, with {number} ARK together, are not drawn.",
+                "The smaller NAANs, with {number} ARKs together, are not drawn.",
+                undrawn,
+            )
+        )
+    return " ".join(sentences)
 
 
 # -- the three services
 
 
-def by_service(services: pd.DataFrame) -> tuple[Chart, ...]:
+def by_service(services: pd.DataFrame, language: Language) -> tuple[Chart, ...]:
     """Return for each service how many ARKs give it, and what the others answered: small multiples, of one scale."""
     most = max(1, int(services["arks"].max()))
-    return tuple(_service(str(name), rows, most) for name, rows in services.groupby("service", sort=False))
+    return tuple(_service(str(name), rows, most, language) for name, rows in services.groupby("service", sort=False))
 
 
 _SERVICE_TITLES: Final[Mapping[str, str]] = {
-    "object": "The object: what ARKs lead to",
-    "metadata": "The description: what ?info gives",
-    "commitment": "The commitment: what is promised",
+    "object": N_("The object: what ARKs lead to"),
+    "metadata": N_("The description: what ?info gives"),
+    "commitment": N_("The commitment: what is promised"),
 }
 
 
-def _service(service: str, rows: pd.DataFrame, most: int) -> Chart:
+def _service(service: str, rows: pd.DataFrame, most: int, language: Language) -> Chart:
     given, asked = int(rows.loc[rows["given"], "arks"].sum()), int(rows["arks"].sum())
     bars = list(zip(rows["outcome"], map(int, rows["arks"]), rows["given"], strict=True))
-    answers = "; ".join(f"{outcome} {arks:,}" for outcome, arks, _ in bars)
+    answers = "; ".join(f"{outcome} {language.number(arks)}" for outcome, arks, _ in bars)
     return Chart(
         f"service-{service}",
-        _SERVICE_TITLES[service],
-        f"{given:,} of {counted(asked, 'ARK')} {_GIVE[given == 1]}. Bars of the answers: {answers}.",
+        language.gettext(_SERVICE_TITLES[service]),
+        language.ngettext(
+            "{number} of {arks} gives this service. Bars of the answers: {answers}.",
+            "{number} of {arks} give this service. Bars of the answers: {answers}.",
+            given,
+            arks=language.npgettext("so many of", "{number} ARK", "{number} ARKs", asked),
+            answers=answers,
+        ),
         _height(len(bars)),
         {
             **FRAME,
@@ -181,7 +210,7 @@ def _service(service: str, rows: pd.DataFrame, most: int) -> Chart:
                         {
                             "value": arks,
                             "itemStyle": {"color": colour(_family(service, str(outcome), given=is_given).value)},
-                            "label": {"formatter": f"{arks:,}"},
+                            "label": {"formatter": language.number(arks)},
                         }
                         for outcome, arks, is_given in bars
                     ],
@@ -190,12 +219,8 @@ def _service(service: str, rows: pd.DataFrame, most: int) -> Chart:
                 }
             ],
         },
-        widest_number=f"{most:,}",
+        widest_number=language.number(most),
     )
-
-
-#: For many, and for one.
-_GIVE: Final = ("give this service", "gives this service")
 
 
 def _family(service: str, outcome: str, *, given: bool) -> Family:

@@ -14,12 +14,12 @@ import pandas as pd
 
 from crawler.observations import Family, ObjectOutcome
 from reports.definitions import ARK, TEXT, URL
-from reports.display import counted, escaped, link
+from reports.display import escaped, link
 from reports.formats.markdown_report import code
 from reports.frames import Frames
-from reports.headline import day_words
+from reports.languages import ENGLISH, Language
 from reports.page.shown_tables import Cell, cell_of, records_of
-from reports.remediation.causes import Cause, Fault
+from reports.remediation.causes import ADVICE, Cause, Fault
 from reports.remediation.letters import Letter, Seen, letter
 from reports.wording import CAUSE_NAMES, FAULT_NAMES
 
@@ -55,8 +55,17 @@ class ActionCard:
     """Its line in a check-list, as Markdown."""
 
 
-def action_cards(frames: Frames, tables: Mapping[str, pd.DataFrame], most: int) -> list[ActionCard]:
+def action_cards(
+    frames: Frames, tables: Mapping[str, pd.DataFrame], most: int, language: Language = ENGLISH
+) -> list[ActionCard]:
     """The first cards of a report, in the order of the causes."""
+    return cards_in([language], frames, tables, most)[language]
+
+
+def cards_in(
+    languages: Sequence[Language], frames: Frames, tables: Mapping[str, pd.DataFrame], most: int
+) -> Mapping[Language, list[ActionCard]]:
+    """The same in each of *languages*: what they say is looked up once."""
     causes = tables["causes"].head(most)
     failures = tables["failures"]
     rows = failures[failures["number"].isin(causes["number"])]
@@ -65,10 +74,21 @@ def action_cards(frames: Frames, tables: Mapping[str, pd.DataFrame], most: int) 
     days = _days(tables["arks"], kept)
     by_number = {number: list(records_of(each)) for number, each in kept.groupby("number")}
     addresses = _addresses(frames)
-    return [
-        _card(row, by_number.get(row["number"], []), int(places.get(row["number"], 0)), days, addresses, frames.store)
-        for row in records_of(causes)
-    ]
+    return {
+        language: [
+            _card(
+                row,
+                by_number.get(row["number"], []),
+                int(places.get(row["number"], 0)),
+                days,
+                addresses,
+                frames.store,
+                language,
+            )
+            for row in records_of(causes)
+        ]
+        for language in languages
+    }
 
 
 def _days(arks: pd.DataFrame, failures: pd.DataFrame) -> Mapping[tuple[str, str], date]:
@@ -90,80 +110,102 @@ def _card(
     days: Mapping[tuple[str, str], date],
     addresses: Mapping[str, tuple[str, str]],
     store: str,
+    language: Language,
 ) -> ActionCard:
     cause, fault = Cause(row["cause"]), Fault(row["fault"])
     named = [addresses[naan] for naan in (row["naans"] or "").split(", ") if naan in addresses]
-    counts = (
-        f"{counted(row['citations'], 'citation')} of {counted(row['arks'], 'ARK')} "
-        f"in {counted(row['documents'], 'document')}"
+    name, advice = language.gettext(CAUSE_NAMES[cause]), language.gettext(ADVICE[cause])
+    counts = language.gettext(
+        "{citations} of {arks} in {documents}",
+        citations=language.ngettext("{number} citation", "{number} citations", row["citations"]),
+        arks=language.npgettext("citations of", "{number} ARK", "{number} ARKs", row["arks"]),
+        documents=language.npgettext("in", "{number} document", "{number} documents", row["documents"]),
     )
-    responsible = _responsible(row, fault)
+    responsible = _responsible(row, fault, language)
     facts = [
-        ("Responsible", responsible),
-        *(("Assigned by", _contact(*each)) for each in named[:3]),
-        ("Looked after by", cell_of(row["assignees"], TEXT)),
-        ("Should be", cell_of(row["should_be"], URL)),
-        ("Because", cell_of(row["because"], TEXT)),
-        ("Archived copy", _archived(failures)),
+        (language.gettext("Responsible"), responsible),
+        *((language.gettext("Assigned by"), _contact(*each)) for each in named[:3]),
+        (language.gettext("Looked after by"), cell_of(row["assignees"], TEXT, language)),
+        (language.gettext("Should be"), cell_of(row["should_be"], URL, language)),
+        (language.gettext("Because"), cell_of(language.gettext(row["because"] or ""), TEXT, language)),
+        (language.gettext("Archived copy"), _archived(failures, language)),
     ]
     evidence = [
-        ("Cause", Cell(row["cause"], TEXT)),
-        ("Addresses", cell_of(row["pattern"], TEXT)),
-        ("For example", cell_of(row["example_ark"], ARK)),
-        ("Cited in", cell_of(row["example_document"], URL)),
-        ("Evidence", Cell(escaped(row["evidence"] or ""), URL)),
+        (language.gettext("Cause"), Cell(row["cause"], TEXT)),
+        (language.gettext("Addresses"), cell_of(row["pattern"], TEXT, language)),
+        (language.gettext("For example"), cell_of(row["example_ark"], ARK, language)),
+        (language.gettext("Cited in"), cell_of(row["example_document"], URL, language)),
+        (language.gettext("Evidence"), Cell(escaped(row["evidence"] or ""), URL)),
     ]
-    told = letter(cause, fault, row["host"] or "", _seen(failures, days), row["arks"])
+    told = letter(cause, fault, row["host"] or "", _seen(failures, days), row["arks"], language)
     mailbox = next((found for _, address in named if (found := _mailbox(address))), None)
     return ActionCard(
         number=row["number"],
         key=escaped("|".join([row["cause"], row["fault"], row["host"] or "", row["pattern"] or ""])),
-        name=CAUSE_NAMES[cause],
+        name=name,
         cause=row["cause"],
         tone=Family.UNREACHABLE.value if fault is Fault.NOBODY else Family.FAILS.value,
         counts=counts,
-        advice=row["advice"],
-        shows=_shows(row["citations"], places),
-        facts=tuple((name, cell) for name, cell in facts if cell.text),
-        evidence=tuple((name, cell) for name, cell in evidence if cell.text),
+        advice=advice,
+        shows=_shows(row["citations"], places, language),
+        facts=tuple((term, cell) for term, cell in facts if cell.text),
+        evidence=tuple((term, cell) for term, cell in evidence if cell.text),
         letter=told,
         mail=f"mailto:{mailbox}?subject={quote(told.subject)}" if mailbox else None,
         command=triage_command(row, [each["ark"] for each in failures], store),
-        item=f"- [ ] **{CAUSE_NAMES[cause]}** ({code(responsible.text)}): {counts}. {row['advice']}",
+        item=f"- [ ] **{name}** ({code(responsible.text)}): {counts}. {advice}",
     )
 
 
-def _shows(citations: int, places: int) -> str:
+def _shows(citations: int, places: int, language: Language) -> str:
     """Return what a link to so many rows says.
 
-    >>> _shows(1, 1), _shows(9, 13), _shows(0, 2)
+    >>> _shows(1, 1, ENGLISH), _shows(9, 13, ENGLISH), _shows(0, 2, ENGLISH)
     ('Show 1 citation', 'Show 9 citations, in 13 places', 'Show 2 places')
     """
     if not citations:
-        return f"Show {counted(places, 'place')}"
-    where = f", in {places:,} places" if places > citations else ""
-    return f"Show {counted(citations, 'citation')}{where}"
+        return language.ngettext("Show {number} place", "Show {number} places", places)
+    if places > citations:
+        where = language.npgettext("in", "{number} place", "{number} places", places)
+        return language.ngettext(
+            "Show {number} citation, in {places}", "Show {number} citations, in {places}", citations, places=where
+        )
+    return language.ngettext("Show {number} citation", "Show {number} citations", citations)
 
 
-def _responsible(row: Mapping[str, Any], fault: Fault) -> Cell:
+def _responsible(row: Mapping[str, Any], fault: Fault, language: Language) -> Cell:
     """With whom a repair begins: whoever edits a document, or a host, with the way there."""
     if fault is Fault.CITATION:
-        return Cell("whoever edits the citing documents", TEXT)
+        return Cell(language.gettext("whoever edits the citing documents"), TEXT)
     host = row["host"] or ""
     url = next((text for text in (row["pattern"], row["example_url"]) if text and _netloc(text) == host), None)
     home = f"{urlsplit(url).scheme}://{host}/" if url and host else None
-    return Cell(f"{FAULT_NAMES[fault]}: {escaped(host) or 'no host'}", URL, href=link(home) if home else None)
+    text = language.gettext(
+        "{who}: {host}",
+        who=language.gettext(FAULT_NAMES[fault]),
+        host=escaped(host) or language.pgettext("responsible", "no host"),
+    )
+    return Cell(text, URL, href=link(home) if home else None)
 
 
-def _archived(failures: Sequence[Mapping[str, Any]]) -> Cell:
+def _archived(failures: Sequence[Mapping[str, Any]], language: Language) -> Cell:
     """The archived copies of ARKs of a cause: of how many, with the first of them; no text without any."""
     copies = {row["ark"]: row for row in failures if row["archived_copy"] and row["archived_at"]}
     first = next(iter(copies.values()), None)
     if first is None:
         return Cell("", TEXT)
-    url, day = first["archived_copy"], day_words(first["archived_at"].date())
-    more = f", and of {counted(len(copies) - 1, 'more ARK')}" if len(copies) > 1 else ""
-    return Cell(f"of {escaped(first['ark'])}, of {day}{more}", URL, href=link(url))
+    url, ark = first["archived_copy"], escaped(first["ark"])
+    day = language.day(first["archived_at"].date())
+    if len(copies) == 1:
+        return Cell(language.gettext("of {ark}, of {day}", ark=ark, day=day), URL, href=link(url))
+    text = language.ngettext(
+        "of {ark}, of {day}, and of {number} more ARK",
+        "of {ark}, of {day}, and of {number} more ARKs",
+        len(copies) - 1,
+        ark=ark,
+        day=day,
+    )
+    return Cell(text, URL, href=link(url))
 
 
 def _netloc(url: str) -> str:
@@ -228,9 +270,9 @@ def triage_command(row: Mapping[str, Any], arks: Sequence[str], store: str) -> s
     return f'arkaudit triage acknowledge {words} --reason "…" --store {shlex.quote(escaped(store or "audit.db"))}'
 
 
-def check_list(title: str, cards: Sequence[ActionCard]) -> Iterator[str]:
+def check_list(title: str, cards: Sequence[ActionCard], language: Language = ENGLISH) -> Iterator[str]:
     """The lines of a check-list in Markdown; what came from the web stands in code spans."""
-    yield f"# To act on: {code(escaped(title))}"
+    yield language.gettext("# To act on: {title}", title=code(escaped(title)))
     yield ""
     for card in cards:
         yield card.item

@@ -18,35 +18,96 @@ from reports.ark_statuses import families
 from reports.at_once import in_order
 from reports.audited import audited
 from reports.definitions import COUNT, MOMENT, TOKEN, Column, TableDefinition
-from reports.display import ColumnType, counted, escaped, heading, shown
+from reports.display import ColumnType, escaped, heading
 from reports.frames import Frames
 from reports.headline import counts_of, headline
-from reports.page.cards import action_cards, check_list
-from reports.page.chart import Chart
+from reports.languages import LANGUAGES, N_, Forms, Language, Spoken
+from reports.page.cards import ActionCard, cards_in, check_list
 from reports.page.charts import charts_of
 from reports.page.first_screen import tiles_of
 from reports.page.payload import described, most_embedded, packed
-from reports.page.shown_tables import NAMES, TONES, ShownTable, records_of, shown_table
+from reports.page.shown_tables import TONES, ShownTable, names_in, packed_table, records_of, shown_table
+from reports.page.spoken import changes, differences
 from reports.page.topics import TOPICS, Topic, nothing_words
-from reports.page.words import WORDS
+from reports.page.words import words_in
 from reports.remediation.causes import ADVICE
 from reports.remediation.known import known_sentence
 from reports.summary import REQUESTS_SENT, sentences
 from reports.tables import TABLES
-from reports.wording import FAMILY_MEANINGS, FAMILY_NAMES
+from reports.wording import FAMILY_MEANINGS
 
 #: Causes that the page explains.
 MOST_CAUSES: Final = 12
 
 _HERE: Final = Path(__file__).parent
 #: What runs in the page, in this order.
-SCRIPTS: Final = ("dataTables.min.js", "data.js", "tables.js", "detail.js", "charts.js", "cards.js", "navigation.js")
+SCRIPTS: Final = (
+    "dataTables.min.js",
+    "data.js",
+    "language.js",
+    "tables.js",
+    "detail.js",
+    "charts.js",
+    "cards.js",
+    "navigation.js",
+)
 #: What runs only when a chart comes into view.
 CHART_LIBRARY: Final = "echarts.min.js"
 
 
-def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = "") -> str:
-    """The whole page as HTML. The same run and tables give the same text."""
+def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = "", spoken: Spoken | None = None) -> str:
+    """The whole page as HTML. The same run and tables give the same text.
+
+    It is written in the language that is *spoken*, English by default, and holds what it says in the others; a reader's
+    browser chooses among them where none was asked for.
+    """
+    wanted = spoken or Spoken()
+    written = wanted.language
+    languages = list(LANGUAGES.values())
+    style = (_HERE / "templates" / "page.css").read_text("utf-8")
+    scripts = [(_HERE / "static" / name).read_text("utf-8") for name in SCRIPTS]
+    library = (_HERE / "static" / CHART_LIBRARY).read_text("utf-8")
+    template = _template()
+    cards = cards_in(languages, frames, tables, MOST_CAUSES)
+    topics = _topics(frames, tables, languages)
+    said = {each: _said(frames, tables, cards[each], topics[each], choice, each) for each in languages}
+    bare = {each: template.render(_without_data(said[each])) for each in languages}
+    scripted = {each: _scripted(frames, tables, cards[each], said[each], each) for each in languages}
+    others = {
+        each.code: {
+            **differences(bare[written], bare[each]),
+            "scripted": changes(scripted[written], scripted[each]),
+        }
+        for each in languages
+    }
+    told = {
+        "tables": {definition.name: described(definition) for definition in (*TABLES, LIFE)},
+        "tones": TONES,
+        "audit": _name_of_audit(frames),
+        "advice": {cause.value: advice for cause, advice in ADVICE.items()},
+        "scripted": scripted[written],
+        "languages": others,
+        "written": written.code,
+        "is_asked_for": wanted.is_asked_for,
+    }
+    text = template.render(
+        {
+            **said[written],
+            "style": Markup(style),
+            "scripts": [Markup(script) for script in scripts],
+            "library": Markup(library),
+            "policy": content_security_policy(style, [*scripts, library]),
+            "data": {
+                **dict(in_order(lambda each: (each.name, packed_table(each, tables[each.name])), TABLES)),
+                LIFE.name: packed(_lives(frames).head(most_embedded(LIFE.name)), LIFE.columns),
+            },
+            "script_data": Markup(_json_in_html(told)),
+        }
+    )
+    return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
+
+
+def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -56,48 +117,102 @@ def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = ""
         keep_trailing_newline=True,
     )
     environment.filters["heading"] = heading
-    style = (_HERE / "templates" / "page.css").read_text("utf-8")
-    scripts = [(_HERE / "static" / name).read_text("utf-8") for name in SCRIPTS]
-    library = (_HERE / "static" / CHART_LIBRARY).read_text("utf-8")
-    charts = charts_of(tables)
-    about = audited(frames)
-    cards = action_cards(frames, tables, MOST_CAUSES)
-    text = environment.get_template("page.html.j2").render(
-        style=Markup(style),
-        scripts=[Markup(script) for script in scripts],
-        library=Markup(library),
-        policy=content_security_policy(style, [*scripts, library]),
-        run=_run_facts(frames),
-        choice=escaped(choice),
-        suspicion=_suspicion(frames),
-        title=escaped(about.title),
-        audited=[escaped(sentence) for sentence in about.sentences],
-        headline=headline(counts_of(frames, tables)),
-        sentences=sentences(tables["summary"]),
-        tiles=tiles_of(tables["summary"]),
-        families=[(family.value, FAMILY_NAMES[family], meaning) for family, meaning in FAMILY_MEANINGS.items()],
-        charts=charts,
-        actions=cards,
-        known=known_sentence(tables["summary"]),
-        more_causes=len(tables["causes"]) - len(cards),
-        also=_also(_values(tables)),
-        topics=_topics(frames, tables),
-        life=packed(_lives(frames).head(most_embedded(LIFE.name)), LIFE.columns),
-        script_data=Markup(_script_data(charts, list(check_list(about.title, cards)), about.facts)),
-        requests=_values(tables)[REQUESTS_SENT],
-    )
-    return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
+    return environment.get_template("page.html.j2")
 
 
-def _topics(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> list[tuple[Topic, list[ShownTable]]]:
+def _said(
+    frames: Frames,
+    tables: Mapping[str, pd.DataFrame],
+    cards: Sequence[ActionCard],
+    topics: Sequence[tuple[Topic, list[ShownTable]]],
+    choice: str,
+    language: Language,
+) -> dict[str, Any]:
+    """What the page says in a language, before any script runs."""
+    about = audited(frames, language)
+    return {
+        "language": language,
+        "languages": LANGUAGES.values(),
+        "gettext": language.gettext,
+        "ngettext": language.ngettext,
+        "run": _run_facts(frames, language),
+        "choice": escaped(choice),
+        "suspicion": _suspicion(frames),
+        "title": escaped(about.title),
+        "audited": [escaped(sentence) for sentence in about.sentences],
+        "headline": headline(counts_of(frames, tables), language),
+        "sentences": sentences(tables["summary"], language),
+        "tiles": tiles_of(tables["summary"], language),
+        "families": [
+            (family.value, names_in(language)[family], language.gettext(meaning))
+            for family, meaning in FAMILY_MEANINGS.items()
+        ],
+        "charts": charts_of(tables, language),
+        "actions": cards,
+        "known": known_sentence(tables["summary"], language),
+        "more_causes": len(tables["causes"]) - len(cards),
+        "also": list(_also(_values(tables), language)),
+        "topics": topics,
+        "requests": _values(tables)[REQUESTS_SENT],
+    }
+
+
+def _without_data(said: Mapping[str, Any]) -> dict[str, Any]:
+    """*said* with nothing for what is the same in every language, and is much."""
+    nothing = {"style": "", "library": "", "policy": "", "script_data": "", "scripts": [""] * len(SCRIPTS)}
+    return {**said, **nothing, "data": dict.fromkeys([*(each.name for each in TABLES), LIFE.name], "")}
+
+
+def _scripted(
+    frames: Frames,
+    tables: Mapping[str, pd.DataFrame],
+    cards: Sequence[ActionCard],
+    said: Mapping[str, Any],
+    language: Language,
+) -> dict[str, Any]:
+    """What the scripts say in a language, and how they write numbers and days."""
+    return {
+        "code": language.code,
+        "words": words_in(language),
+        "names": names_in(language),
+        "sentences": {escaped(text): escaped(language.gettext(text)) for text in _our_sentences(tables)},
+        "check_list": list(check_list(audited(frames, language).title, cards, language)),
+        "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in said["charts"]],
+        "day": language.day_pattern,
+        "percent": language.share(0, 0).removeprefix("0"),
+    }
+
+
+def _our_sentences(tables: Mapping[str, pd.DataFrame]) -> list[str]:
+    """The sentences of ours that stand in columns of the tables, and what is to be done for each cause."""
+    found = dict.fromkeys(ADVICE.values())
+    for definition in TABLES:
+        for column in definition.columns:
+            if column.is_ours:
+                found |= dict.fromkeys(str(text) for text in tables[definition.name][column.name].dropna().unique())
+    return list(found)
+
+
+def _name_of_audit(frames: Frames) -> str:
+    facts = audited(frames).facts
+    return f"{facts['store']}, {facts.get('run', '')}"
+
+
+def _topics(
+    frames: Frames, tables: Mapping[str, pd.DataFrame], languages: Sequence[Language]
+) -> Mapping[Language, list[tuple[Topic, list[ShownTable]]]]:
     """The tables of the page, by topic."""
 
-    def one(definition: TableDefinition) -> ShownTable:
+    def one(definition: TableDefinition) -> Mapping[Language, ShownTable]:
         table = tables[definition.name]
-        return shown_table(definition, table, nothing_words(definition, table, frames))
+        nothing = {language: nothing_words(definition, table, frames, language) for language in languages}
+        return shown_table(definition, table, nothing)
 
-    made = {table.definition.name: table for table in in_order(one, TABLES)}
-    return [(topic, [made[name] for name in topic.tables]) for topic in TOPICS]
+    made = {definition.name: one(definition) for definition in TABLES}
+    return {
+        language: [(topic, [made[name][language] for name in topic.tables]) for topic in TOPICS]
+        for language in languages
+    }
 
 
 def content_security_policy(style: str, scripts: Sequence[str]) -> str:
@@ -118,42 +233,35 @@ def _digest(text: str) -> str:
 _DRAWN_FROM: Final = ("name", "title", "alt", "height", "option", "leads_to", "widest_number")
 
 
-def _script_data(charts: Sequence[Chart], check_list: Sequence[str], about: Mapping[str, Any]) -> str:
-    """Return what the scripts must know, as JSON that can stand in HTML."""
-    data = {
-        "tables": {definition.name: described(definition) for definition in (*TABLES, LIFE)},
-        "tones": TONES,
-        "names": NAMES,
-        "words": WORDS,
-        "check_list": check_list,
-        "audit": f"{about['store']}, {about.get('run', '')}",
-        "advice": {cause.value: advice for cause, advice in ADVICE.items()},
-        "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in charts],
-    }
+def _json_in_html(data: Mapping[str, Any]) -> str:
+    """Return *data* as JSON that can stand in HTML."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _run_facts(frames: Frames) -> list[tuple[str, str]]:
+def _run_facts(frames: Frames, language: Language) -> list[tuple[str, str]]:
     """Return what there is to say of how the report came about; nothing for an empty store."""
     if frames.run.empty:
         return []
     run = next(records_of(frames.run))
     texts = {
         "arkaudit": run["version"],
-        "Run": f"{run['run_id']} ({run['command']}, {run['state']})",
-        "Started": shown(run["started_at"], ColumnType.MOMENT),
-        "Ended": shown(run["ended_at"], ColumnType.MOMENT) or "not yet",
-        "Compared with": _compared(frames),
-        "Resolver for ARKs without one": run["resolver"],
-        "User agent": run["user_agent"],
+        language.gettext("Run"): f"{run['run_id']} ({run['command']}, {run['state']})",
+        language.gettext("Started"): language.shown(run["started_at"], ColumnType.MOMENT),
+        language.gettext("Ended"): language.shown(run["ended_at"], ColumnType.MOMENT) or language.gettext("not yet"),
+        language.gettext("Compared with"): _compared(frames, language),
+        language.gettext("Resolver for ARKs without one"): run["resolver"],
+        language.gettext("User agent"): run["user_agent"],
     }
     return [(name, escaped(text)) for name, text in texts.items() if text]
 
 
-def _compared(frames: Frames) -> str:
-    runs = [(name, earlier) for name, earlier in (("before", frames.previous), ("chosen", frames.since)) if earlier]
-    return "; ".join(f"run {int(earlier.run['run_id'].iloc[0])} ({name})" for name, earlier in runs)
+def _compared(frames: Frames, language: Language) -> str:
+    return "; ".join(
+        language.gettext(words, run=str(earlier.run["run_id"].iloc[0]))
+        for words, earlier in ((N_("run {run} (before)"), frames.previous), (N_("run {run} (chosen)"), frames.since))
+        if earlier
+    )
 
 
 def _suspicion(frames: Frames) -> str:
@@ -167,16 +275,29 @@ def _values(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, int]:
     return dict(zip(summary["measure"], summary["value"], strict=True))
 
 
-def _also(values: Mapping[str, int]) -> Iterator[str]:
+def _also(values: Mapping[str, int], language: Language) -> Iterator[str]:
     """Return what else deserves a look, one sentence each."""
-    for measure, noun, what in (
-        (f"URLs asked: {ObjectOutcome.WORKS_ELSEWHERE}", "URL", "failed, while another resolver found the object"),
-        ("citations ambiguous", "citation", "can be read in more than one way"),
-        ("documents not readable", "document", "could not be read"),
-        ("documents not reached", "document", "could not be had"),
-    ):
+    for measure, forms in _WORTH_A_LOOK.items():
         if values.get(measure):
-            yield f"{counted(values[measure], noun)} that {what}."
+            yield language.ngettext(forms.one, forms.many, values[measure])
+
+
+_WORTH_A_LOOK: Final[Mapping[str, Forms]] = {
+    f"URLs asked: {ObjectOutcome.WORKS_ELSEWHERE}": Forms(
+        "{number} URL that failed, while another resolver found the object.",
+        "{number} URLs that failed, while another resolver found the object.",
+    ),
+    "citations ambiguous": Forms(
+        "{number} citation that can be read in more than one way.",
+        "{number} citations that can be read in more than one way.",
+    ),
+    "documents not readable": Forms(
+        "{number} document that could not be read.", "{number} documents that could not be read."
+    ),
+    "documents not reached": Forms(
+        "{number} document that could not be had.", "{number} documents that could not be had."
+    ),
+}
 
 
 # -- the life of an ARK

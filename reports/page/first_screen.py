@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pandas as pd
 
 from crawler.observations import DESCRIBED, CommitmentOutcome, Family
+from reports.languages import Forms, Language
 from reports.page.shown_tables import records_of
 
 
@@ -26,26 +27,29 @@ class Tile:
     href: str
 
 
-def tiles_of(summary: pd.DataFrame) -> list[Tile]:
+def tiles_of(summary: pd.DataFrame, language: Language) -> list[Tile]:
     """The tiles of a report. An ARK counts once, so each leads to the rows of just these ARKs."""
     rows = {row["measure"]: row for row in records_of(summary)}
     return [
         Tile(
-            f"{rows[measure]['value']:,}",
-            one if rows[measure]["value"] == 1 else many,
+            language.number(rows[measure]["value"]),
+            language.ngettext(name.one, name.many, rows[measure]["value"]),
             tone,
-            _change(rows[measure]),
+            _change(rows[measure], language),
             to,
         )
-        for measure, one, many, tone, to in _TILES
+        for measure, name, tone, to in _TILES
     ]
 
 
-def _change(row: Mapping[str, Any]) -> str:
+def _change(row: Mapping[str, Any], language: Language) -> str:
     change = row["since_change"] if row["since_change"] is not None else row["change"]
     if change is None:
         return ""
-    return "as before" if change == 0 else f"{change:+,} since then".replace("-", "−")
+    if change == 0:
+        return language.gettext("as before")
+    sign = "+" if change > 0 else "\N{MINUS SIGN}"
+    return language.gettext("{change} since then", change=f"{sign}{language.number(abs(change))}")
 
 
 def _arks(column: str, *values: str) -> str:
@@ -54,17 +58,22 @@ def _arks(column: str, *values: str) -> str:
 
 #: The measures: each with its name for one and for many, its family, and where it leads.
 _TILES: Final = (
-    ("citations", "citation", "citations", "", "#citations"),
-    ("ARKs", "ARK", "ARKs", "", "#arks"),
+    ("citations", Forms("citation", "citations"), "", "#citations"),
+    ("ARKs", Forms("ARK", "ARKs"), "", "#arks"),
     *(
-        (f"ARKs: {family}", one, many, family.value, _arks("ark_family", family))
-        for family, one, many in (
-            (Family.WORKS, "works", "work"),
-            (Family.FAILS, "fails", "fail"),
-            (Family.UNREACHABLE, "no answer today", "no answer today"),
-            (Family.NOT_JUDGED, "not judged", "not judged"),
+        (f"ARKs: {family}", name, family.value, _arks("ark_family", family))
+        for family, name in (
+            (Family.WORKS, Forms("works", "work")),
+            (Family.FAILS, Forms("fails", "fail")),
+            (Family.UNREACHABLE, Forms("no answer today", "no answer today")),
+            (Family.NOT_JUDGED, Forms("not judged", "not judged")),
         )
     ),
-    ("ARKs described", "described", "described", "", _arks("metadata", *sorted(DESCRIBED))),
-    ("ARKs with a stated commitment", "committed", "committed", "", _arks("commitment", CommitmentOutcome.STATED)),
+    ("ARKs described", Forms("described", "described"), "", _arks("metadata", *sorted(DESCRIBED))),
+    (
+        "ARKs with a stated commitment",
+        Forms("committed", "committed"),
+        "",
+        _arks("commitment", CommitmentOutcome.STATED),
+    ),
 )

@@ -9,8 +9,9 @@ from typing import Any, Final
 import pandas as pd
 
 from crawler.observations import Family, ObjectOutcome
-from reports.display import counted, escaped
+from reports.display import escaped
 from reports.distinct import hosts_of, mapped, values_of
+from reports.languages import Language
 from reports.page.chart import Chart, Numbers, colour
 from reports.wording import FAMILY_NAMES
 
@@ -20,23 +21,25 @@ _NODE_HEIGHT: Final = 46
 _LONGEST_NAME: Final = 44
 
 
-def flow_of(arks: pd.DataFrame) -> Chart | None:
+def flow_of(arks: pd.DataFrame, language: Language) -> Chart | None:
     """From the host that was asked to the host that answered last, and what that came to; None when none was asked."""
     asked = arks[arks["object"].notna() & arks["request_url"].notna() & arks["object"].ne(ObjectOutcome.SKIPPED)]
     if asked.empty:
         return None
-    starts = mapped(hosts_of(asked["request_url"]), lambda name: f"asked at {escaped(name) or 'no host'}")
-    ends = mapped(hosts_of(asked["final_url"]).fillna(""), lambda name: escaped(name) or "no answer")
-    first = _grouped(values_of(starts), "asked at others")
-    second = _grouped(values_of(ends), "other hosts")
-    third = values_of(mapped(asked["family"], lambda family: FAMILY_NAMES[Family(family)]))
+    starts = mapped(hosts_of(asked["request_url"]), lambda name: _asked_at(name, language))
+    nowhere = language.pgettext("host", "no answer")
+    ends = mapped(hosts_of(asked["final_url"]).fillna(""), lambda name: escaped(name) or nowhere)
+    names = {family: language.gettext(name) for family, name in FAMILY_NAMES.items()}
+    first = _grouped(values_of(starts), language.gettext("asked at others"))
+    second = _grouped(values_of(ends), language.gettext("other hosts"))
+    third = values_of(mapped(asked["family"], lambda family: names[Family(family)]))
     links = Counter((*zip(first, second, strict=True), *zip(second, third, strict=True)))
-    tones = {FAMILY_NAMES[family]: family.value for family in Family}
+    tones = {names[family]: family.value for family in Family}
     nodes = sorted({name for link in links for name in link}, key=lambda name: (name in tones, name))
     return Chart(
         "flow",
-        "Where ARKs go",
-        _flow_sentence(first, second),
+        language.gettext("Where ARKs go"),
+        _flow_sentence(first, second, language),
         max(260, _NODE_HEIGHT * max(len(set(first)), len(set(second)))),
         {
             "animation": False,
@@ -74,9 +77,12 @@ def flow_of(arks: pd.DataFrame) -> Chart | None:
             ],
         },
         numbers=Numbers(
-            "The flow in numbers",
-            ("from", "to", "URLs"),
-            tuple((source, target, f"{value:,}") for (source, target), value in sorted(links.items(), key=_most_first)),
+            language.gettext("The flow in numbers"),
+            (language.pgettext("a flow", "from"), language.pgettext("a flow", "to"), "URLs"),
+            tuple(
+                (source, target, language.number(value))
+                for (source, target), value in sorted(links.items(), key=_most_first)
+            ),
         ),
     )
 
@@ -102,10 +108,21 @@ def _grouped(names: Sequence[str], others: str) -> list[str]:
     return [name if name in kept or len(counts) <= _MOST_NODES + 1 else others for name in names]
 
 
-def _flow_sentence(first: Sequence[str], second: Sequence[str]) -> str:
+def _asked_at(host: str, language: Language) -> str:
+    return language.gettext("asked at {host}", host=escaped(host) or language.pgettext("asked at", "no host"))
+
+
+def _flow_sentence(first: Sequence[str], second: Sequence[str], language: Language) -> str:
     [(most_asked, asked)] = Counter(first).most_common(1)
     [(most_landed, landed)] = Counter(second).most_common(1)
-    return (
-        f"Flow of {counted(len(first), 'URL')} from the hosts that were asked to the hosts that answered last and to "
-        f"what that came to. Most were {most_asked} ({asked:,}); most ended at {most_landed} ({landed:,})."
+    return language.ngettext(
+        "Flow of {number} URL from the hosts that were asked to the hosts that answered last and to what that came to. "
+        "Most were {asked_at} ({asked}); most ended at {host} ({landed}).",
+        "Flow of {number} URLs from the hosts that were asked to the hosts that answered last and to what that came "
+        "to. Most were {asked_at} ({asked}); most ended at {host} ({landed}).",
+        len(first),
+        asked_at=most_asked,
+        asked=asked,
+        host=most_landed,
+        landed=landed,
     )

@@ -2,55 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import pandas as pd
 
-from reports.display import counted, escaped
+from reports.display import escaped
+from reports.languages import N_, Language
 from reports.page.chart import FRAME, LEGEND, Chart, Numbers, colour
 
 
-def alive_of(runs: pd.DataFrame) -> Chart | None:
+def alive_of(runs: pd.DataFrame, language: Language) -> Chart | None:
     """The share of ARKs that work, and that are not confirmed broken, after each run; None before the second run."""
     known = runs[runs["share_working"].notna()]
     if len(known) < 2:
         return None
     moments = [f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in known["started_at"]]
     lines = [
-        ("work", "line-1", known["share_working"], "solid"),
-        ("not confirmed broken", "line-3", known["share_not_broken"], "dashed"),
+        (language.gettext("work"), "line-1", known["share_working"], "solid"),
+        (language.gettext("not confirmed broken"), "line-3", known["share_not_broken"], "dashed"),
     ]
     first, last, foot = known.iloc[0], known.iloc[-1], _foot(known["share_working"])
     return Chart(
         "share-alive",
-        "Share alive by run",
-        f"Lines over {counted(len(known), 'run')}: the share of ARKs at a URL that work went from "
-        f"{_share(first, 'working')} after run {first['run_id']} to {_share(last, 'working')} after "
-        f"run {last['run_id']}; "
-        f"{_share(last, 'working', 'failing')} are not confirmed broken.{_foot_sentence(foot)}",
+        language.gettext("Share alive by run"),
+        " ".join([_alive_sentence(len(known), first, last, language), *_foot_sentence(foot, language)]),
         300,
         {
             **_lines_frame([name for name, *_ in lines], foot),
             "useUTC": True,
-            "xAxis": _time_axis(first["started_at"], last["started_at"]),
+            "xAxis": _time_axis(first["started_at"], last["started_at"], language),
             "series": [
                 _line(name, tone, list(zip(moments, map(_rounded, values), strict=True)), dash)
                 for name, tone, values, dash in lines
             ],
         },
         numbers=Numbers(
-            f"The last {_MOST_RUNS} runs in numbers" if len(known) > _MOST_RUNS else "The runs in numbers",
-            ("run", "began", "work", "fail, not yet confirmed", "confirmed broken", "share that works", "remark"),
-            tuple(_run_row(run) for _, run in known.tail(_MOST_RUNS).iterrows()),
+            language.gettext("The last {number} runs in numbers", number=_MOST_RUNS)
+            if len(known) > _MOST_RUNS
+            else language.gettext("The runs in numbers"),
+            (
+                language.pgettext("over a column", "run"),
+                language.gettext("began"),
+                language.gettext("work"),
+                language.gettext("fail, not yet confirmed"),
+                language.gettext("confirmed broken"),
+                language.gettext("share that works"),
+                language.gettext("remark"),
+            ),
+            tuple(_run_row(run, language) for _, run in known.tail(_MOST_RUNS).iterrows()),
         ),
     )
 
 
-def _time_axis(first: pd.Timestamp, last: pd.Timestamp) -> dict[str, Any]:
+def _alive_sentence(runs: int, first: pd.Series, last: pd.Series, language: Language) -> str:
+    return language.ngettext(
+        "Lines over {number} run: the share of ARKs at a URL that work went from {before} after run {first} to "
+        "{after} after run {last}; {rest} are not confirmed broken.",
+        "Lines over {number} runs: the share of ARKs at a URL that work went from {before} after run {first} to "
+        "{after} after run {last}; {rest} are not confirmed broken.",
+        runs,
+        before=_share(first, language, "working"),
+        first=str(first["run_id"]),
+        after=_share(last, language, "working"),
+        last=str(last["run_id"]),
+        rest=_share(last, language, "working", "failing"),
+    )
+
+
+def _time_axis(first: pd.Timestamp, last: pd.Timestamp, language: Language) -> dict[str, Any]:
     """An axis of days; of minutes, where all that is drawn lies within a few days."""
     is_long = last - first >= pd.Timedelta(days=_FEW_DAYS)
-    label, apart = ("{yyyy}-{MM}-{dd}", "1D") if is_long else ("{MM}-{dd} {HH}:{mm}", "1min")
+    label, apart = (
+        (language.day_pattern, "1D") if is_long else (f"{language.day_of_year_pattern} {{HH}}:{{mm}}", "1min")
+    )
     return {
         "type": "time",
         **_AXIS,
@@ -62,36 +87,36 @@ def _time_axis(first: pd.Timestamp, last: pd.Timestamp) -> dict[str, Any]:
 _FEW_DAYS: Final = 3
 
 
-def _share(run: pd.Series, *parts: str) -> str:
+def _share(run: pd.Series, language: Language, *parts: str) -> str:
     """A share of what was proved by a run, with what it is a share of."""
     of = sum(int(run[name]) for name in ("working", "failing", "confirmed_broken"))
     part = sum(int(run[name]) for name in parts)
-    return f"{_percent(part / of)} ({part:,} of {of:,})"
+    return language.gettext("{share} ({part} of {all})", share=_percent(part / of, language), part=part, all=of)
 
 
-def _run_row(run: pd.Series) -> tuple[str, ...]:
-    counts = (f"{run[name]:,}" for name in ("working", "failing", "confirmed_broken"))
-    remark = "suspect: most hosts failed" if run["suspect"] else ""
-    return str(run["run_id"]), f"{run['started_at']:%Y-%m-%d}", *counts, _percent(run["share_working"]), remark
+def _run_row(run: pd.Series, language: Language) -> tuple[str, ...]:
+    counts = (language.number(int(run[name])) for name in ("working", "failing", "confirmed_broken"))
+    remark = language.gettext("suspect: most hosts failed") if run["suspect"] else ""
+    day = language.numeric_day(run["started_at"])
+    return str(run["run_id"]), day, *counts, _percent(run["share_working"], language), remark
 
 
-def survival_of(survival: pd.DataFrame, grouping: str) -> Chart | None:
+def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Chart | None:
     """The survival curves of the greatest NAANs or resolvers, and of all; None where nothing was watched for a day.
 
     Beside it the numbers at risk: a curve says less and less, the fewer are still watched.
     """
-    curves = _curves(survival, grouping)
+    curves = _curves(survival, grouping, language)
     longest = max((int(rows["days"].max()) for rows in curves.values()), default=0)
     if longest < 1:
         return None
-    title = {"naan": "Survival by NAAN", "resolver": "Survival by resolver"}[grouping]
     days = sorted({round(longest * part / _TICKS) for part in range(_TICKS + 1)})
     foot = _foot(pd.concat([rows["survival"] for rows in curves.values()]))
     tones = ["ink", *(f"line-{number}" for number in range(1, _MOST_CURVES + 1))]
     return Chart(
         f"survival-{grouping}",
-        title,
-        _survival_sentence(curves, longest) + _foot_sentence(foot),
+        language.gettext(_SURVIVAL_TITLES[grouping]),
+        " ".join([_survival_sentence(curves, longest, language), *_foot_sentence(foot, language)]),
         320,
         {
             **_lines_frame(list(curves), foot),
@@ -99,7 +124,7 @@ def survival_of(survival: pd.DataFrame, grouping: str) -> Chart | None:
                 "type": "value",
                 "min": 0,
                 "max": longest,
-                "name": "days since it was first seen to work",
+                "name": language.gettext("days since it was first seen to work"),
                 "nameLocation": "middle",
                 "nameGap": 28,
                 "nameTextStyle": {"color": colour("soft")},
@@ -111,14 +136,22 @@ def survival_of(survival: pd.DataFrame, grouping: str) -> Chart | None:
             ],
         },
         numbers=Numbers(
-            "At risk, and estimated share alive",
-            ("", *(f"{counted(day, 'day')}" for day in days), "share alive (95 %)"),
-            tuple((name, *(f"{_at_risk(rows, day):,}" for day in days), _end(rows)) for name, rows in curves.items()),
+            language.gettext("At risk, and estimated share alive"),
+            (
+                "",
+                *(language.ngettext("{number} day", "{number} days", day) for day in days),
+                language.gettext("share alive ({confidence})", confidence=language.share(0.95, 0)),
+            ),
+            tuple(
+                (name, *(language.number(_at_risk(rows, day)) for day in days), _end(rows, language))
+                for name, rows in curves.items()
+            ),
             is_open=True,
         ),
     )
 
 
+_SURVIVAL_TITLES: Final = {"naan": N_("Survival by NAAN"), "resolver": N_("Survival by resolver")}
 #: Curves of one chart besides that of all; parts of its axis that numbers at risk are printed for.
 _MOST_CURVES: Final = 5
 _TICKS: Final = 3
@@ -131,14 +164,15 @@ _AXIS: Final[Mapping[str, Any]] = {
 }
 
 
-def _curves(survival: pd.DataFrame, grouping: str) -> dict[str, pd.DataFrame]:
+def _curves(survival: pd.DataFrame, grouping: str, language: Language) -> dict[str, pd.DataFrame]:
     """The rows of all, and of the groups with most subjects, by the name that a reader knows them by."""
     chosen = survival[survival["grouping"].isin(["all", grouping])]
     groups = {(str(kind), str(name)): rows for (kind, name), rows in chosen.groupby(["grouping", "group"])}
     sizes = {key: -int(rows["at_risk"].max()) for key, rows in groups.items() if key[0] == grouping}
     greatest = sorted(sizes, key=lambda key: (sizes[key], key))[:_MOST_CURVES]
     whole = [key for key in groups if key[0] == "all"]
-    return {"all" if key[0] == "all" else escaped(key[1]): groups[key] for key in (*whole, *greatest)}
+    every = language.pgettext("a curve", "all")
+    return {every if key[0] == "all" else escaped(key[1]): groups[key] for key in (*whole, *greatest)}
 
 
 def _points(rows: pd.DataFrame) -> list[list[float]]:
@@ -151,24 +185,24 @@ def _at_risk(rows: pd.DataFrame, day: int) -> int:
     return 0 if later.empty else int(later["at_risk"].iloc[0])
 
 
-def _end(rows: pd.DataFrame) -> str:
+def _end(rows: pd.DataFrame, language: Language) -> str:
     last = rows.iloc[-1]
+    share = _percent(last["survival"], language)
     if pd.isna(last["low"]) or pd.isna(last["high"]):
-        return _percent(last["survival"])
-    return f"{_percent(last['survival'])} ({100 * last['low']:.1f} to {100 * last['high']:.1f})"
+        return share
+    low, high = (language.decimals(100 * float(last[name]), 1) for name in ("low", "high"))
+    return language.gettext("{share} ({low} to {high})", share=share, low=low, high=high)
 
 
-def _survival_sentence(curves: Mapping[str, pd.DataFrame], longest: int) -> str:
-    parts = "; ".join(f"{name} {_percent(rows['survival'].iloc[-1])}" for name, rows in curves.items())
-    return (
-        f"Falling steps: the estimated share (Kaplan-Meier) of {_watched(curves)} still alive so many days after each "
-        f"was first seen to work, over {counted(longest, 'day')}. At the end: {parts}."
-    )
-
-
-def _watched(curves: Mapping[str, pd.DataFrame]) -> str:
+def _survival_sentence(curves: Mapping[str, pd.DataFrame], longest: int, language: Language) -> str:
     most = max(int(rows["at_risk"].max()) for rows in curves.values())
-    return f"{counted(most, 'watched ARK')} at a URL"
+    return language.gettext(
+        "Falling steps: the estimated share (Kaplan-Meier) of {watched} still alive so many days after each was first "
+        "seen to work, over {days}. At the end: {parts}.",
+        watched=language.npgettext("share of", "{number} watched ARK at a URL", "{number} watched ARKs at a URL", most),
+        days=language.npgettext("over", "{number} day", "{number} days", longest),
+        parts="; ".join(f"{name} {_percent(rows['survival'].iloc[-1], language)}" for name, rows in curves.items()),
+    )
 
 
 def _foot(shares: pd.Series) -> float:
@@ -181,8 +215,9 @@ def _foot(shares: pd.Series) -> float:
     return 0.0 if lowest < 0.5 else min(0.95, int(lowest * 20) / 20)
 
 
-def _foot_sentence(foot: float) -> str:
-    return f" The axis begins at {100 * foot:.0f} %." if foot else ""
+def _foot_sentence(foot: float, language: Language) -> Iterator[str]:
+    if foot:
+        yield language.gettext("The axis begins at {share}.", share=language.share(foot, 0))
 
 
 def _lines_frame(names: Sequence[str], foot: float) -> dict[str, Any]:
@@ -217,8 +252,8 @@ def _line(name: str, tone: str, points: Sequence[Any], dash: str) -> dict[str, A
     }
 
 
-def _percent(share: Any) -> str:
-    return "unknown" if pd.isna(share) else f"{100 * float(share):.1f} %"
+def _percent(share: Any, language: Language) -> str:
+    return language.pgettext("a share", "unknown") if pd.isna(share) else language.share(float(share))
 
 
 def _rounded(share: Any) -> float:

@@ -86,6 +86,7 @@ def described(definition: TableDefinition) -> dict[str, Any]:
                 "heading": heading(column.name),
                 "type": str(column.type),
                 "meaning": _meaning(column),
+                **({"ours": True} if column.is_ours else {}),
             }
             for column in columns_of(definition)
         ],

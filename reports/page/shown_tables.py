@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import pandas as pd
@@ -11,7 +12,8 @@ import pandas as pd
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome
 from reports.definitions import Column, TableDefinition, rows_of
-from reports.display import ColumnType, link, shown
+from reports.display import ColumnType, link
+from reports.languages import Language
 from reports.page.payload import most_embedded, packed
 from reports.page.topics import ON_PAPER, columns_of
 from reports.remediation.causes import FAULT_OF, Fault
@@ -51,7 +53,6 @@ class ShownTable:
     row_count: int
     held: int
     """How many of its rows the page holds."""
-    data: str
     nothing: str = ""
     """What is said in its place, where it has nothing to tell."""
 
@@ -61,26 +62,44 @@ class ShownTable:
         return self.definition.name in ON_PAPER
 
 
-def shown_table(definition: TableDefinition, table: pd.DataFrame, nothing: str = "") -> ShownTable:
-    """A table for the page: its first rows as cells, and all that the page holds of it, packed."""
-    ordered = columns_of(definition)
-    columns = tuple(column for column in ordered if table[column.name].notna().any())
+def shown_table(
+    definition: TableDefinition, table: pd.DataFrame, nothing: Mapping[Language, str]
+) -> Mapping[Language, ShownTable]:
+    """A table for the page in each language: its first rows as cells, and what is said where it has nothing to tell."""
+    columns = tuple(column for column in columns_of(definition) if table[column.name].notna().any())
     most = MOST_LISTED if definition.is_listing else MOST_ROWS
-    first = table.head(most)[[column.name for column in columns]]
-    rows = tuple(
-        tuple(cell_of(value, column.type) for value, column in zip(row, columns, strict=True)) for row in rows_of(first)
+    first = list(rows_of(table.head(most)[[column.name for column in columns]]))
+    held = min(len(table), most_embedded(definition.name))
+    return {
+        language: ShownTable(definition, columns, _cells(first, columns, language), len(table), held, words)
+        for language, words in nothing.items()
+    }
+
+
+def _cells(
+    rows: Sequence[tuple[Any, ...]], columns: Sequence[Column], language: Language
+) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(
+        tuple(
+            cell_of(language.gettext(value) if value and column.is_ours else value, column.type, language)
+            for value, column in zip(row, columns, strict=True)
+        )
+        for row in rows
     )
-    held = table.head(most_embedded(definition.name))
-    return ShownTable(definition, columns, rows, len(table), len(held), packed(held, ordered), nothing)
 
 
-def cell_of(value: Any, kind: ColumnType) -> Cell:
+def packed_table(definition: TableDefinition, table: pd.DataFrame) -> str:
+    """All that the page holds of a table."""
+    return packed(table.head(most_embedded(definition.name)), columns_of(definition))
+
+
+def cell_of(value: Any, kind: ColumnType, language: Language) -> Cell:
     """A value as a cell: a web address is a link, a word of a vocabulary a badge."""
-    text = shown(value, kind)
+    text = language.shown(value, kind)
     if kind is ColumnType.URL:
         return Cell(text, kind, href=link(value or ""))
     if kind is ColumnType.TOKEN:
-        return Cell(NAMES.get(text, text), kind, tone=TONES.get(text))
+        return Cell(names_in(language).get(text, text), kind, tone=TONES.get(text))
     return Cell(text, kind)
 
 
@@ -112,4 +131,9 @@ def _tones() -> Mapping[str, str]:
 
 
 TONES: Final = _tones()
-NAMES: Final = {str(family): name for family, name in FAMILY_NAMES.items()}
+
+
+@cache
+def names_in(language: Language) -> Mapping[str, str]:
+    """The tokens that a badge says in words, with these."""
+    return {str(family): language.gettext(name) for family, name in FAMILY_NAMES.items()}

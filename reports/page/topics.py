@@ -11,6 +11,7 @@ import pandas as pd
 from crawler.history.ark_status import EventKind
 from reports.definitions import Column, TableDefinition
 from reports.frames import Frames
+from reports.languages import N_, Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,50 +29,50 @@ class Topic:
 TOPICS: Final = (
     Topic(
         "to-mend",
-        "Places to mend",
-        "Where exactly something fails, what is written there, and what it should be.",
+        N_("Places to mend"),
+        N_("Where exactly something fails, what is written there, and what it should be."),
         ("failures", "corrections", "causes", "known", "check_failures", "unfit"),
     ),
     Topic(
         "over-time",
-        "Over time",
-        "What has changed since the audit before, and how long ARKs live.",
+        N_("Over time"),
+        N_("What has changed since the audit before, and how long ARKs live."),
         ("changes", "standings", "runs", "survival", "recoveries", "outages", "persistence"),
     ),
     Topic(
         "organizations",
-        "Organizations",
-        "Whose ARKs they are, how each collection does, and what your own list says of them.",
+        N_("Organizations"),
+        N_("Whose ARKs they are, how each collection does, and what your own list says of them."),
         ("naans", "shoulders", "collections", "shared_naans", "inventory", "inventory_extra"),
     ),
     Topic(
         "hosts-asked",
-        "Resolvers and hosts",
-        "Who resolves, where ARKs land, and how resolvers treat equal spellings.",
+        N_("Resolvers and hosts"),
+        N_("Who resolves, where ARKs land, and how resolvers treat equal spellings."),
         ("resolvers", "landing_hosts", "targets", "conformance"),
     ),
     Topic(
         "documents-read",
-        "Documents",
-        "How each document does, what it cites, and what typesetting had broken.",
+        N_("Documents"),
+        N_("How each document does, what it cites, and what typesetting had broken."),
         ("documents", "sections", "citations", "repairs", "joins", "findings"),
     ),
     Topic(
         "every-ark",
-        "ARKs",
-        "Everything about each ARK; and two for one object, one for two, wholes and their parts.",
+        N_("ARKs"),
+        N_("Everything about each ARK; and two for one object, one for two, wholes and their parts."),
         ("arks", "duplicates", "containers"),
     ),
     Topic(
         "services-given",
-        "Services",
-        "Whether an ARK gives its object, a description, and a commitment.",
+        N_("Services"),
+        N_("Whether an ARK gives its object, a description, and a commitment."),
         ("services", "levels", "info_answers", "permanence"),
     ),
     Topic(
         "the-audit",
-        "The audit itself",
-        "What was counted, what it has cost the hosts, and what was left out.",
+        N_("The audit itself"),
+        N_("What was counted, what it has cost the hosts, and what was left out."),
         ("summary", "hosts", "requests", "left_out"),
     ),
 )
@@ -107,24 +108,25 @@ def columns_of(definition: TableDefinition) -> tuple[Column, ...]:
 
 #: What a table without a row says, where that is more than that there is none.
 _NOTHING: Final[Mapping[str, str]] = {
-    "changes": "Nothing has changed.",
-    "inventory": "No list of your own ARKs was given.",
-    "inventory_extra": "No list of your own ARKs was given, or it lacks none.",
-    "known": "Nothing was acknowledged or ignored.",
-    "failures": "Nothing is to be mended.",
-    "causes": "Nothing is to be done.",
-    "corrections": "None is sure enough to be proposed.",
-    "check_failures": "No check character fails.",
-    "left_out": "Nothing was left out.",
+    "changes": N_("Nothing has changed."),
+    "inventory": N_("No list of your own ARKs was given."),
+    "inventory_extra": N_("No list of your own ARKs was given, or it lacks none."),
+    "known": N_("Nothing was acknowledged or ignored."),
+    "failures": N_("Nothing is to be mended."),
+    "causes": N_("Nothing is to be done."),
+    "corrections": N_("None is sure enough to be proposed."),
+    "check_failures": N_("No check character fails."),
+    "left_out": N_("Nothing was left out."),
 }
-_FIRST_TIME: Final = "Nothing to compare with yet: this is the first audit of its kind in the store."
+_FIRST_TIME: Final = N_("Nothing to compare with yet: this is the first audit of its kind in the store.")
+_NONE: Final = N_("None.")
 
 
-def nothing_words(definition: TableDefinition, table: pd.DataFrame, frames: Frames) -> str:
+def nothing_words(definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language) -> str:
     """Return what is said in the place of a table that has nothing to tell; an empty text for one that has."""
     if definition.name == "changes" and _is_first(frames) and table["event"].eq(EventKind.NEW).all():
-        return _FIRST_TIME
-    return _NOTHING.get(definition.name, "None.") if table.empty else ""
+        return language.gettext(_FIRST_TIME)
+    return language.gettext(_NOTHING.get(definition.name, _NONE)) if table.empty else ""
 
 
 def _is_first(frames: Frames) -> bool:

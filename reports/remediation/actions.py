@@ -111,7 +111,7 @@ _HOST: Final = Column("host", TEXT, "host that the repair is about")
 _SHOULD_BE: Final = Column(
     "should_be", TEXT, "what the document should say instead: an ARK or URL; empty where nothing better is known"
 )
-_BECAUSE: Final = Column("because", TEXT, "how that is known")
+_BECAUSE: Final = Column("because", TEXT, "how that is known", is_ours=True)
 _CONTACT: Final = Column(
     "contact", TEXT, "whom the copy of the NAAN registry names for the NAANs, with the address that it gives"
 )
@@ -135,7 +135,7 @@ CAUSES: Final = TableDefinition(
         ARKS_COLUMN,
         Column("naans", TEXT, "NAANs of these ARKs"),
         Column("outcomes", TEXT, "object outcomes by number of places, the most frequent first; three at most"),
-        Column("advice", TEXT, "what to do"),
+        Column("advice", TEXT, "what to do", is_ours=True),
         Column("assignees", TEXT, "who looks after these ARKs, as was decided; empty for nobody"),
         _CONTACT,
         Column("example_ark", ARK, "one of the ARKs"),

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlsplit
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome, Question
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
+from reports.languages import N_
 
 __all__ = ["ADVICE", "FAULT_OF", "Cause", "CauseContext", "Diagnosis", "Failure", "Fault", "diagnosed", "pattern"]
 
@@ -98,24 +99,24 @@ FAULT_OF: Final[Mapping[Cause, Fault]] = {
 
 #: What to do, in words; the same for every ARK of one cause.
 ADVICE: Final[Mapping[Cause, str]] = {
-    Cause.LABEL_FORM: "Ask the resolver to accept ark: and ark:/ alike; until then cite the form that works.",
-    Cause.HYPHENS: "Ask the resolver to ignore hyphens; until then cite the ARK without them.",
-    Cause.MOVED_RESOLVER: "Cite the ARK at the resolver that works, and ask the old one to redirect there.",
-    Cause.MISTYPED: "Compare the citation with its source: its check character does not fit.",
-    Cause.CUT_SHORT: "Complete the citation: a longer ARK that begins like it works.",
-    Cause.RUN_ON: "Shorten the citation: the ARK without what is glued to its end works.",
-    Cause.UNKNOWN_PART: "Cite the whole, or compare what stands behind its name with the source.",
-    Cause.REFUSED_HERE: "Cite the ARK at the address that works, and tell the one that does not.",
-    Cause.DEAD_HOST: "Look for a successor of the host; cite the ARKs at a resolver that knows them.",
-    Cause.SILENT_HOST: "Ask again before you conclude; if the host stays silent, write to it.",
-    Cause.PASSING: "Ask again: the host answers for other ARKs.",
-    Cause.LOOP: "Tell the host that its redirects lead in a circle.",
-    Cause.BAD_REDIRECT: "Tell the resolver that its redirect leads to no usable address.",
-    Cause.CHANGED_PATH: "One redirect repairs all of these: tell the landing host and the resolver of the pattern.",
-    Cause.UNKNOWN_NAAN: "Find out which resolver serves this NAAN; cite the ARKs there.",
-    Cause.WITHDRAWN: "Ask the holder for a tombstone that explains the withdrawal, at the ARK itself.",
-    Cause.MISSING_PAGE: "Tell the holder which pages are gone, so that the resolver's targets can be corrected.",
-    Cause.UNKNOWN_NAME: "Compare the citation with its source; if it is right, ask the resolver for this name.",
+    Cause.LABEL_FORM: N_("Ask the resolver to accept ark: and ark:/ alike; until then cite the form that works."),
+    Cause.HYPHENS: N_("Ask the resolver to ignore hyphens; until then cite the ARK without them."),
+    Cause.MOVED_RESOLVER: N_("Cite the ARK at the resolver that works, and ask the old one to redirect there."),
+    Cause.MISTYPED: N_("Compare the citation with its source: its check character does not fit."),
+    Cause.CUT_SHORT: N_("Complete the citation: a longer ARK that begins like it works."),
+    Cause.RUN_ON: N_("Shorten the citation: the ARK without what is glued to its end works."),
+    Cause.UNKNOWN_PART: N_("Cite the whole, or compare what stands behind its name with the source."),
+    Cause.REFUSED_HERE: N_("Cite the ARK at the address that works, and tell the one that does not."),
+    Cause.DEAD_HOST: N_("Look for a successor of the host; cite the ARKs at a resolver that knows them."),
+    Cause.SILENT_HOST: N_("Ask again before you conclude; if the host stays silent, write to it."),
+    Cause.PASSING: N_("Ask again: the host answers for other ARKs."),
+    Cause.LOOP: N_("Tell the host that its redirects lead in a circle."),
+    Cause.BAD_REDIRECT: N_("Tell the resolver that its redirect leads to no usable address."),
+    Cause.CHANGED_PATH: N_("One redirect repairs all of these: tell the landing host and the resolver of the pattern."),
+    Cause.UNKNOWN_NAAN: N_("Find out which resolver serves this NAAN; cite the ARKs there."),
+    Cause.WITHDRAWN: N_("Ask the holder for a tombstone that explains the withdrawal, at the ARK itself."),
+    Cause.MISSING_PAGE: N_("Tell the holder which pages are gone, so that the resolver's targets can be corrected."),
+    Cause.UNKNOWN_NAME: N_("Compare the citation with its source; if it is right, ask the resolver for this name."),
 }
 
 #: Ways by which the object was reached although the way as written failed, and what that says.
@@ -266,19 +267,19 @@ def _refusal(failure: Failure, around: CauseContext) -> Cause:
 def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str | None, str]:
     """Return what the document should say, and how that is known; the surest first."""
     if failure.way is not None and failure.way_url:
-        return failure.way_url, "it works there"
+        return failure.way_url, N_("it works there")
     if cause is Cause.CUT_SHORT:
-        return around.longer, "a longer ARK that is cited elsewhere works"
+        return around.longer, N_("a longer ARK that is cited elsewhere works")
     if cause is Cause.RUN_ON:
-        return around.shorter, "the ARK without its end is cited elsewhere and works"
+        return around.shorter, N_("the ARK without its end is cited elsewhere and works")
     if cause is Cause.UNKNOWN_PART:
-        return around.whole, "the whole works"
+        return around.whole, N_("the whole works")
     if around.works_at:
-        return around.works_at, "the same ARK is cited there and works"
+        return around.works_at, N_("the same ARK is cited there and works")
     if failure.suggestions:
-        return failure.suggestions[0], "did you mean: its check character fits, and one character differs"
+        return failure.suggestions[0], N_("did you mean: its check character fits, and one character differs")
     if failure.last_good_url:
-        return failure.last_good_url, "it led there when it last worked"
+        return failure.last_good_url, N_("it led there when it last worked")
     return None, ""
 
 

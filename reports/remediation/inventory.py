@@ -26,9 +26,9 @@ from reports.definitions import (
     TableDefinition,
     rows_of,
 )
-from reports.display import counted
 from reports.distinct import mapped
 from reports.frames import Frames
+from reports.languages import ENGLISH, Language
 from reports.places import section
 from reports.remediation.expectations import ExpectedAccess, Landing, Presence, access, landing, presence
 from reports.services import LEVELS, level
@@ -155,12 +155,21 @@ def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
     yield "inventory: extra", len(extra(frames)), "ARKs under its NAANs that are seen, and not in it."
 
 
-def inventory_sentence(count: Mapping[str, int]) -> str:
+def inventory_sentence(count: Mapping[str, int], language: Language = ENGLISH) -> str:
     """Return what the inventory shows, by the measures of a summary; empty without one."""
     if "inventory" not in count:
         return ""
-    amiss = [f"{count[f'inventory: {each}']:,} {each}" for each in (*FINDINGS, "extra") if count[f"inventory: {each}"]]
-    return f"Of {counted(count['inventory'], 'ARK')} of the inventory: {', '.join(amiss) or 'all as expected'}."
+    amiss = [
+        f"{language.number(count[f'inventory: {each}'])} {each}"
+        for each in (*FINDINGS, "extra")
+        if count[f"inventory: {each}"]
+    ]
+    return language.ngettext(
+        "Of {number} ARK of the inventory: {amiss}.",
+        "Of {number} ARKs of the inventory: {amiss}.",
+        count["inventory"],
+        amiss=", ".join(amiss) or language.pgettext("the inventory", "all as expected"),
+    )
 
 
 _NOTES: Final = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date
@@ -11,8 +12,20 @@ import pandas as pd
 
 from crawler.history.ark_status import EventKind
 from crawler.history.triage import PARTICIPLES, TriageAction, known_words
-from reports.definitions import ARK, COUNT, NAAN_COLUMN, OBJECT_COLUMN, TEXT, TOKEN, URL, Column, TableDefinition
+from reports.definitions import (
+    ARK,
+    COUNT,
+    NAAN_COLUMN,
+    OBJECT_COLUMN,
+    TEXT,
+    TOKEN,
+    URL,
+    Column,
+    TableDefinition,
+    rows_of,
+)
 from reports.frames import Frames
+from reports.languages import ENGLISH, Language
 from reports.remediation.failing import diagnosed_failures
 
 #: The measure that counts known problems; its note says them in words.
@@ -111,10 +124,31 @@ def known_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
     yield f"{KNOWN}: ignored", counts["ignored"], "Not to be raised until a day that was given."
 
 
-def known_sentence(summary: pd.DataFrame) -> str:
-    """Return how many problems are known, in words; empty for none."""
-    notes = summary.loc[summary["measure"].eq(KNOWN) & summary["value"].gt(0), "note"]
-    return f"{notes.iloc[0]}." if len(notes) else ""
+def known_sentence(summary: pd.DataFrame, language: Language = ENGLISH) -> str:
+    """Return how many problems are known, in words, by the measures of a summary; empty for none.
+
+    The days until which some are ignored stand in the note of the measure.
+    """
+    rows = {name: (int(value), note) for name, value, note in rows_of(summary[["measure", "value", "note"]])}
+    number, note = rows.get(KNOWN, (0, ""))
+    if not number:
+        return ""
+    acknowledged, ignored = (rows[f"{KNOWN}: {how}"][0] for how in ("acknowledged", "ignored"))
+    parts = []
+    if acknowledged:
+        parts.append(language.ngettext("{number} acknowledged", "{number} acknowledged", acknowledged))
+    if ignored:
+        days = [language.numeric_day(date.fromisoformat(day)) for day in _DAY.findall(note)]
+        until = language.gettext("{first} to {last}", first=days[0], last=days[1]) if len(days) > 1 else days[0]
+        parts.append(
+            language.ngettext("{number} ignored until {day}", "{number} ignored until {day}", ignored, day=until)
+        )
+    return language.ngettext(
+        "{number} known: {decided}.", "{number} known: {decided}.", number, decided=", ".join(parts)
+    )
+
+
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 KNOWN_PROBLEMS: Final = TableDefinition(
@@ -138,7 +172,7 @@ KNOWN_PROBLEMS: Final = TableDefinition(
         Column("fault", TOKEN, "with whom a repair begins: citation, resolver, landing-host or nobody yet"),
         Column("host", TEXT, "host that the repair is about"),
         Column("should_be", TEXT, "what the document should say instead: an ARK or URL; empty where nothing is known"),
-        Column("because", TEXT, "how that is known"),
+        Column("because", TEXT, "how that is known", is_ours=True),
         Column("document", URL, "URL or path of the document"),
         Column("page", COUNT, "page of a paginated document", "page number from 1"),
         Column("place", TEXT, "element and attribute, or rectangle on the page in points"),

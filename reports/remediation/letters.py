@@ -8,8 +8,8 @@ from datetime import date
 from typing import Final
 
 from crawler.observations import ObjectOutcome
-from reports.display import counted, escaped
-from reports.headline import day_words
+from reports.display import escaped
+from reports.languages import ENGLISH, N_, Language
 from reports.remediation.causes import Cause, Fault
 from reports.wording import OBJECT_MEANINGS
 
@@ -48,7 +48,9 @@ class Letter:
     body: str
 
 
-def letter(cause: Cause, fault: Fault, host: str, seen: Sequence[Seen], count: int) -> Letter:
+def letter(
+    cause: Cause, fault: Fault, host: str, seen: Sequence[Seen], count: int, language: Language = ENGLISH
+) -> Letter:
     """The letter about a *cause* to whom its *fault* says: to a *host*, or to those who edit the citing documents.
 
     Of so many ARKs as *count* says, *seen* has the first.
@@ -61,91 +63,128 @@ def letter(cause: Cause, fault: Fault, host: str, seen: Sequence[Seen], count: i
     """
     arks = list(dict.fromkeys(each.ark for each in seen))[:MOST_NAMED]
     is_for_editors = fault is Fault.CITATION
-    subject = _form(_CITED_SUBJECT if is_for_editors else _SUBJECT, count, host)
-    opening = _form(_CITED_OPENING if is_for_editors else _OPENING, count, host)
+    subject, opening = _first_words(count, language, None if is_for_editors else escaped(host))
     more = count - len(arks)
+    meaning = language.gettext(_MEANING)
     parts = [
-        "Dear editors," if is_for_editors else "Dear colleagues,",
-        f"{opening} {_MEANING}",
-        *("\n".join(_told(each)) for each in seen if each.ark in arks),
-        *([f"And {counted(more, 'more ARK')}: we gladly send the list."] if more > 0 else []),
-        REQUESTS[cause],
-        "We gladly send what was asked and answered, request by request. Thank you for your help.",
+        language.gettext("Dear editors,") if is_for_editors else language.gettext("Dear colleagues,"),
+        f"{opening} {meaning}",
+        *("\n".join(_told(each, language)) for each in seen if each.ark in arks),
+        *([_more(more, language)] if more > 0 else []),
+        language.gettext(REQUESTS[cause]),
+        language.gettext("We gladly send what was asked and answered, request by request. Thank you for your help."),
     ]
     return Letter(subject, "\n\n".join(parts) + "\n")
 
 
-#: For one ARK, and for many.
-_SUBJECT: Final = ("An ARK cannot be reached at {host}", "{count:,} ARKs cannot be reached at {host}")
-_CITED_SUBJECT: Final = ("A cited ARK needs a correction", "{count:,} cited ARKs need a correction")
-_MEANING: Final = (
+_MEANING: Final = N_(
     "An ARK is a persistent identifier: it should lead to its object, or to words about what has become of it."
 )
-_OPENING: Final = (
-    "An ARK did not lead to its object when we asked for it at {host}.",
-    "{count:,} ARKs did not lead to their objects when we asked for them at {host}.",
-)
-_CITED_OPENING: Final = (
-    "An ARK that your documents cite did not lead to its object, and the citation seems to be the cause.",
-    "{count:,} ARKs that your documents cite did not lead to their objects, and the citations seem to be the cause.",
-)
 
 
-def _form(forms: tuple[str, str], count: int, host: str) -> str:
-    return forms[count != 1].format(count=count, host=escaped(host) or "its address")
+def _first_words(count: int, language: Language, host: str | None) -> tuple[str, str]:
+    """Return the subject, and the sentence that a letter begins with: to a *host*, or, for None, to editors."""
+    if host is None:
+        return (
+            language.ngettext("A cited ARK needs a correction", "{number} cited ARKs need a correction", count),
+            language.ngettext(
+                "An ARK that your documents cite did not lead to its object, and the citation seems to be the cause.",
+                "{number} ARKs that your documents cite did not lead to their objects, and the citations seem to be "
+                "the cause.",
+                count,
+            ),
+        )
+    where = host or language.pgettext("at", "its address")
+    return (
+        language.ngettext(
+            "An ARK cannot be reached at {host}", "{number} ARKs cannot be reached at {host}", count, host=where
+        ),
+        language.ngettext(
+            "An ARK did not lead to its object when we asked for it at {host}.",
+            "{number} ARKs did not lead to their objects when we asked for them at {host}.",
+            count,
+            host=where,
+        ),
+    )
 
 
-def _told(seen: Seen) -> Iterator[str]:
-    yield escaped(seen.ark)
-    yield f"  asked at {escaped(seen.url)}"
-    meaning = OBJECT_MEANINGS[seen.outcome]
-    yield f"  on {day_words(seen.day)}: {meaning}" if seen.day else f"  {meaning}"
+def _more(more: int, language: Language) -> str:
+    return language.ngettext(
+        "And {number} more ARK: we gladly send the list.", "And {number} more ARKs: we gladly send the list.", more
+    )
+
+
+def _told(seen: Seen, language: Language) -> Iterator[str]:
+    """What was seen of an ARK, a line each."""
+    meaning = language.gettext(OBJECT_MEANINGS[seen.outcome])
+    lines = [language.gettext("asked at {url}", url=escaped(seen.url))]
+    if seen.day:
+        lines.append(language.gettext("on {day}: {meaning}", day=language.day(seen.day), meaning=meaning))
+    else:
+        lines.append(meaning)
     if seen.documents:
-        named = " and ".join(map(escaped, seen.documents[:_MOST_DOCUMENTS]))
-        more = len(seen.documents) - _MOST_DOCUMENTS
-        yield f"  cited in {named}, and in {counted(more, 'other document')}" if more > 0 else f"  cited in {named}"
+        lines.append(_cited(seen.documents, language))
     if seen.should_be:
-        yield f"  it should probably be {escaped(seen.should_be)}"
+        lines.append(language.gettext("it should probably be {better}", better=escaped(seen.should_be)))
     if seen.archived_copy and seen.archived_on:
-        copy = escaped(seen.archived_copy)
-        yield f"  an archive has a copy of what it led to, of {day_words(seen.archived_on)}: {copy}"
+        copy, day = escaped(seen.archived_copy), language.day(seen.archived_on)
+        lines.append(language.gettext("an archive has a copy of what it led to, of {day}: {copy}", day=day, copy=copy))
+    yield escaped(seen.ark)
+    yield from (f"  {line}" for line in lines)
+
+
+def _cited(documents: Sequence[str], language: Language) -> str:
+    first, *others = map(escaped, documents)
+    if not others:
+        return language.gettext("cited in {document}", document=first)
+    if len(documents) <= _MOST_DOCUMENTS:
+        return language.gettext("cited in {document} and {other}", document=first, other=others[0])
+    return language.ngettext(
+        "cited in {document} and {other}, and in {number} other document",
+        "cited in {document} and {other}, and in {number} other documents",
+        len(documents) - _MOST_DOCUMENTS,
+        document=first,
+        other=others[0],
+    )
 
 
 #: What would help, said to whoever can do it.
 REQUESTS: Final[Mapping[Cause, str]] = {
-    Cause.LABEL_FORM: "Could your resolver accept ark: and ark:/ alike? Both forms of the label mean the same.",
-    Cause.HYPHENS: "Could your resolver ignore hyphens? In an ARK they have no meaning.",
-    Cause.MOVED_RESOLVER: (
+    Cause.LABEL_FORM: N_("Could your resolver accept ark: and ark:/ alike? Both forms of the label mean the same."),
+    Cause.HYPHENS: N_("Could your resolver ignore hyphens? In an ARK they have no meaning."),
+    Cause.MOVED_RESOLVER: N_(
         "Another resolver knows these ARKs. Could the old address redirect there, so that what was cited keeps working?"
     ),
-    Cause.MISTYPED: "Could you compare these with their sources? The check character shows a typing error.",
-    Cause.CUT_SHORT: "Could you complete these citations? Longer ARKs that begin like them work.",
-    Cause.RUN_ON: "Could you shorten these citations? Something that is not part of the ARK is glued to its end.",
-    Cause.UNKNOWN_PART: (
+    Cause.MISTYPED: N_("Could you compare these with their sources? The check character shows a typing error."),
+    Cause.CUT_SHORT: N_("Could you complete these citations? Longer ARKs that begin like them work."),
+    Cause.RUN_ON: N_("Could you shorten these citations? Something that is not part of the ARK is glued to its end."),
+    Cause.UNKNOWN_PART: N_(
         "The whole object can be reached, these parts of it can not. Were they renamed, or are they gone?"
     ),
-    Cause.REFUSED_HERE: "The same ARKs work at another address. Could this one redirect there?",
-    Cause.DEAD_HOST: "The host has given no answer for some time. Is there another one that knows these ARKs?",
-    Cause.SILENT_HOST: ("It may have been an outage. If the host is to stay silent, which other one knows these ARKs?"),
-    Cause.PASSING: "It may have been an outage: the host answers for other ARKs. Could you look at these?",
-    Cause.LOOP: "The redirects lead in a circle. Could you correct where they lead?",
-    Cause.BAD_REDIRECT: "The redirects lead to no usable address. Could you correct where they lead?",
-    Cause.CHANGED_PATH: (
+    Cause.REFUSED_HERE: N_("The same ARKs work at another address. Could this one redirect there?"),
+    Cause.DEAD_HOST: N_("The host has given no answer for some time. Is there another one that knows these ARKs?"),
+    Cause.SILENT_HOST: N_(
+        "It may have been an outage. If the host is to stay silent, which other one knows these ARKs?"
+    ),
+    Cause.PASSING: N_("It may have been an outage: the host answers for other ARKs. Could you look at these?"),
+    Cause.LOOP: N_("The redirects lead in a circle. Could you correct where they lead?"),
+    Cause.BAD_REDIRECT: N_("The redirects lead to no usable address. Could you correct where they lead?"),
+    Cause.CHANGED_PATH: N_(
         "All that lead to addresses of this form fail: the paths of the site seem to have changed. One redirect from "
         "the old form to the new one would repair all of them."
     ),
-    Cause.UNKNOWN_NAAN: (
+    Cause.UNKNOWN_NAAN: N_(
         "The resolver led no ARK of this NAAN to its object. Should it know them? If not, which resolver does?"
     ),
-    Cause.WITHDRAWN: (
+    Cause.WITHDRAWN: N_(
         "The objects seem to be withdrawn. Could the ARKs lead to a page that says so, and why? Then the citations "
         "keep their meaning."
     ),
-    Cause.MISSING_PAGE: (
+    Cause.MISSING_PAGE: N_(
         "The resolver knows these ARKs, but the pages that they lead to are not there. Where are they now? With the "
         "new addresses the resolver can be corrected."
     ),
-    Cause.UNKNOWN_NAME: (
+    Cause.UNKNOWN_NAME: N_(
         "The resolver knows other ARKs of this NAAN, and not these. Should it know them, or were they never assigned?"
     ),
 }

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { told, make, say } = window.arkaudit;
+  const { told, spoken, make, say } = window.arkaudit;
   document.documentElement.classList.add("living");
 
   /** Put *text* where a reader can paste it from; resolves to whether that could be done. */
@@ -23,11 +23,13 @@
 
   /** Copy *text*, and let *button* say for a moment whether that could be done. */
   async function copyWith(button, text) {
-    const name = button.textContent;
+    const label = button.firstChild;  // its text stays the same node, which `language.js` knows
+    const name = label.data;
     const isCopied = await copy(text);
     button.focus();
-    button.textContent = say(isCopied ? "copied" : "not copied");
-    setTimeout(() => { button.textContent = name; }, 2000);
+    const told = say(isCopied ? "copied" : "not copied");
+    label.data = told;
+    setTimeout(() => { if (label.data === told) label.data = name; }, 2000);
   }
 
   /** Let the browser save *text* as a file. */
@@ -60,7 +62,7 @@
   /** The check-list as Markdown, with what is done ticked off. */
   function checkList() {
     let at = -1;
-    const lines = told.check_list.map((line) => {
+    const lines = spoken.check_list.map((line) => {
       if (!line.startsWith("- [ ]")) return line;
       at += 1;
       return ticks[at].checked ? line.replace("- [ ]", "- [x]") : line;
@@ -74,6 +76,7 @@
     tick.addEventListener("change", () => { remember(); tell(); });
   }
   tell();
+  document.addEventListener("language", tell);
 
   document.addEventListener("click", ({ target }) => {
     if (target.dataset?.copy) {

@@ -3,12 +3,12 @@
 "use strict";
 
 (() => {
-  const { told, make } = window.arkaudit;
+  const { spoken, make, written } = window.arkaudit;
   const LINE = 15;      // of text, in CSS pixels
   const FONT = 12;
   const WIDE = 560;     // from here on names stand beside their bars, below it above them
   const drawn = [];
-  const places = told.charts.map((each) => document.getElementById(`picture-${each.name}`));
+  const places = spoken.charts.map((each) => document.getElementById(`picture-${each.name}`));
   const family = getComputedStyle(document.body).fontFamily;
   const pen = document.createElement("canvas").getContext("2d");
   pen.font = `${FONT}px ${family}`;
@@ -31,7 +31,7 @@
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, coloured(each, style)]));
   }
 
-  const percent = (share) => `${Math.round(100 * share)} %`;
+  const percent = (share) => `${written(100 * share)}${spoken.percent}`;
   const widthOf = (text) => Math.ceil(pen.measureText(text).width);
 
   /** *text* in lines that are no wider than *room*, broken between words, or inside of a word that has no room. */
@@ -121,7 +121,7 @@
 
   /** Make room for all charts, before any is drawn. */
   function reserve() {
-    told.charts.forEach((each, at) => {
+    spoken.charts.forEach((each, at) => {
       places[at].hidden = false;
       places[at].style.height = `${fitted(each, places[at].clientWidth).height}px`;
     });
@@ -130,17 +130,17 @@
   function draw() {
     const style = getComputedStyle(document.documentElement);
     reserve();
-    for (const { chart, place, told: each } of drawn) {
-      const { option, height } = fitted(each, place.clientWidth);
+    drawn.forEach(({ chart, place }, at) => {
+      const { option, height } = fitted(spoken.charts[at], place.clientWidth);
       chart.resize({ width: place.clientWidth, height });
       chart.setOption(coloured(option, style), { notMerge: true });
-    }
+    });
   }
 
   function begin() {
     if (drawn.length) return;
     run();
-    told.charts.forEach(add);
+    spoken.charts.forEach(add);
     draw();
   }
 
@@ -153,7 +153,7 @@
         if (/^[0-9a-z]+$/.test(value)) location.hash = `#arks?${each.leads_to}=${value}`;
       });
     }
-    drawn.push({ chart, place, told: each });
+    drawn.push({ chart, place, name: each.name });
   }
 
   // -- as a picture
@@ -170,7 +170,9 @@
   /** A chart as a picture that stands by itself: with its title, and the sentence that says what it is a part of. */
   function picture(name) {
     begin();
-    const { place, told: each } = drawn.find(({ told: chart }) => chart.name === name);
+    const at = drawn.findIndex((chart) => chart.name === name);
+    const { place } = drawn[at];
+    const each = spoken.charts[at];
     const style = getComputedStyle(document.documentElement);
     const [ink, paper] = ["--ink", "--paper"].map((tone) => style.getPropertyValue(tone).trim());
     const inner = place.querySelector("svg").cloneNode(true);
@@ -219,7 +221,7 @@
   window.arkaudit.drawCharts = begin;
   window.arkaudit.picture = picture;
   window.arkaudit.pixels = pixels;
-  if (!told.charts.length) return;
+  if (!spoken.charts.length) return;
   document.documentElement.classList.add("living");
   reserve();
   let width = 0;
@@ -228,6 +230,7 @@
     width = contentRect.width;
     draw();
   }).observe(document.querySelector(".charts"));
+  document.addEventListener("language", draw);
   for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", draw);
   const seen = new IntersectionObserver((entries) => {
     if (!entries.some((entry) => entry.isIntersecting)) return;

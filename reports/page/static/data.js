@@ -6,13 +6,40 @@ window.arkaudit = (() => {
   const NOTHING = "";
   const COLLATOR = new Intl.Collator("en", { numeric: true });
 
+  const told = JSON.parse(document.getElementById("told").textContent);
+
+  /** What scripts say in the language of the page, and how they write numbers and days; `language.js` changes it. */
+  const spoken = { ...told.scripted };
+
+  const formats = new Map();
+
+  /** A number with so many digits behind its point, as it is written in the language of the page. */
+  function written(value, places = 0) {
+    const key = `${spoken.code} ${places}`;
+    if (!formats.has(key)) {
+      const digits = { minimumFractionDigits: places, maximumFractionDigits: places };
+      formats.set(key, new Intl.NumberFormat(spoken.code, digits));
+    }
+    return formats.get(key).format(value.toFixed(places));  // rounded as the values are, not as their shortest texts
+  }
+
+  function day(moment) {
+    const [yyyy, MM, dd] = moment.slice(0, 10).split("-");
+    return spoken.day.replace("{yyyy}", yyyy).replace("{MM}", MM).replace("{dd}", dd);
+  }
+
   const shown = {
-    count: (value) => value.toLocaleString("en"),
-    number: (value) => value.toFixed(2),
-    share: (value) => `${(100 * value).toFixed(1)} %`,
-    truth: (value) => (value ? "yes" : "no"),
-    moment: (value) => `${new Date(value).toISOString().slice(0, 19).replace("T", " ")} UTC`,
+    count: (value) => written(value),
+    number: (value) => written(value, 2),
+    share: (value) => `${written(100 * value, 1)}${spoken.percent}`,
+    truth: (value) => say(value ? "true" : "false"),
+    moment: (value) => {
+      const moment = new Date(value).toISOString();
+      return `${day(moment)} ${moment.slice(11, 19)} UTC`;
+    },
   };
+  /** What a filter calls a value that is no text: the same in every language. */
+  const plain = (value, type) => (type === "truth" ? (value ? "yes" : "no") : String(value));
 
   class Column {
     constructor(told, packed) {
@@ -36,12 +63,22 @@ window.arkaudit = (() => {
     text(row) {
       const value = this.value(row);
       if (value === null) return NOTHING;
-      return this.codes ? value : shown[this.type](value);
+      return this.codes ? this.said(value) : shown[this.type](value);
+    }
+
+    /** *text* as it is shown: a sentence of ours in the language of the page. */
+    said(text) {
+      return this.ours ? spoken.sentences[text] ?? text : text;
+    }
+
+    /** Forget what was known of the texts as they were said in another language. */
+    hush() {
+      if (this.ours) this._lowered = this._ranks = undefined;
     }
 
     /** The texts in lower case, once each. */
     get lowered() {
-      return (this._lowered ??= this.texts.map((text) => text.toLowerCase()));
+      return (this._lowered ??= this.texts.map((text) => this.said(text).toLowerCase()));
     }
 
     /** Sets 1 in *hits* for the rows whose text holds *term*. */
@@ -62,7 +99,7 @@ window.arkaudit = (() => {
       const texts = new Set(wanted);
       const codes = this.codes ? new Set(wanted.map((text) => this.texts.indexOf(text)).filter((code) => code >= 0)) : null;
       for (let row = 0; row < keep.length; row++) {
-        if (codes ? !codes.has(this.codes[row]) : !texts.has(this.text(row))) keep[row] = 0;
+        if (codes ? !codes.has(this.codes[row]) : !texts.has(plain(this.values[row], this.type))) keep[row] = 0;
       }
     }
 
@@ -78,7 +115,7 @@ window.arkaudit = (() => {
     get ranks() {
       if (this._ranks) return this._ranks;
       if (!this.codes) return (this._ranks = Float64Array.from(this.values, (value) => value ?? Infinity));
-      const places = this.texts.map((_, code) => code).sort((a, b) => COLLATOR.compare(this.texts[a], this.texts[b]));
+      const places = this.texts.map((_, code) => code).sort((a, b) => COLLATOR.compare(this.said(this.texts[a]), this.said(this.texts[b])));
       const ranks = new Float64Array(this.texts.length);
       places.forEach((code, place) => { ranks[code] = place; });
       return (this._ranks = Float64Array.from(this.codes, (code) => (code < 0 ? Infinity : ranks[code])));
@@ -152,17 +189,13 @@ window.arkaudit = (() => {
     return new Table(told.tables[name], await new Response(stream).json());
   }
 
-  const told = JSON.parse(document.getElementById("told").textContent);
-
-  const plural = new Intl.PluralRules(document.documentElement.lang);
-
-  /** The sentence of this name, with *values* in its places; with a `count` in them, in the form that it asks for. */
+  /** The sentence of this name, with *values* in its places, in the form that a `number` among them asks for. */
   function say(name, values = {}) {
-    const known = told.words[name];
-    const text = typeof known === "string" ? known : known[plural.select(values.count)] ?? known.other;
+    const known = spoken.words[name];
+    const text = typeof known === "string" ? known : known[new Intl.PluralRules(spoken.code).select(values.number)] ?? known.other;
     return text.replace(/\{(\w+)\}/g, (whole, place) => {
       const value = values[place] ?? whole;
-      return typeof value === "number" ? shown.count(value) : value;
+      return typeof value === "number" ? written(value) : value;
     });
   }
 
@@ -185,10 +218,10 @@ window.arkaudit = (() => {
     if (type === "ARK") return make("a", { href: `#ark=${encodeURIComponent(text)}`, class: "ark" }, text);
     if (type === "token") {
       const tone = told.tones[text];
-      return tone ? make("span", { class: `badge ${tone}` }, told.names[text] ?? text) : document.createTextNode(text);
+      return tone ? make("span", { class: `badge ${tone}` }, spoken.names[text] ?? text) : document.createTextNode(text);
     }
     return document.createTextNode(text);
   }
 
-  return { told, load, make, content, say };
+  return { told, spoken, load, make, content, say, shown, written };
 })();

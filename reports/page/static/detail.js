@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { told, load, make, content, say } = window.arkaudit;
+  const { told, spoken, load, make, content, say } = window.arkaudit;
   const dialog = document.getElementById("detail");
   const body = dialog.querySelector(".detail-body");
   let cameFrom = "";
@@ -15,14 +15,14 @@
   function facts(table, row, names) {
     const list = make("dl", { class: "facts" });
     for (const { column, text } of cellsOf(table, row, names)) {
-      if (text) list.append(make("div", {}, make("dt", {}, column.heading), make("dd", {}, content(text, column.type))));
+      if (text) list.append(make("div", {}, make("dt", { lang: "en" }, column.heading), make("dd", {}, content(text, column.type))));
     }
     return list;
   }
 
   function listing(caption, table, rows, names) {
     const kept = names.filter((name) => rows.some((row) => table.column(name).text(row)));
-    const head = make("tr", {}, ...kept.map((name) => make("th", { scope: "col" }, table.column(name).heading)));
+    const head = make("tr", {}, ...kept.map((name) => make("th", { scope: "col", lang: "en" }, table.column(name).heading)));
     const lines = rows.map((row) => make("tr", {}, ...cellsOf(table, row, kept).map(
       ({ column, text }) => make("td", { class: column.type }, content(text, column.type)))));
     const element = make("table", {}, make("caption", {}, make("span", {}, caption)),
@@ -54,9 +54,9 @@
     drawings.push(() => window.arkaudit.drawIn(place, 180, {
       animation: false, useUTC: true, textStyle: { fontFamily: "inherit" },
       grid: { left: 4, right: 24, top: 10, bottom: 8, containLabel: true },
-      xAxis: { type: "time", axisLabel: { color: { colour: "ink" }, hideOverlap: true, fontSize: 12, formatter: "{yyyy}-{MM}-{dd}" } },
+      xAxis: { type: "time", axisLabel: { color: { colour: "ink" }, hideOverlap: true, fontSize: 12, formatter: spoken.day } },
       yAxis: {
-        type: "category", data: LEVELS.map((level) => told.names[level] ?? level),
+        type: "category", data: LEVELS.map((level) => spoken.names[level] ?? level),
         axisLabel: { color: { colour: "ink" } }, splitLine: { show: true, lineStyle: { color: { colour: "line" } } },
       },
       series: [{
@@ -91,21 +91,21 @@
     const amiss = failures.column("ark").rowsWith(ark);
     if (amiss.length) {
       parts.push(make("h3", {}, say("what to do")));
-      const number = failures.column("number").text(amiss[0]);
-      const advice = told.advice[failures.column("cause").text(amiss[0])];
+      const number = failures.column("number").value(amiss[0]);
+      const advice = spoken.sentences[told.advice[failures.column("cause").text(amiss[0])]];
       parts.push(make("p", {}, advice ?? "", " ", make("a", { href: `#failures?number=${number}` }, say("all places"))));
       parts.push(facts(failures, amiss[0], ["cause", "fault", "host", "should_be", "because", "last_good_url", "last_good_at", "archived_copy", "archived_at", "contact"]));
     }
     const checks = history.column("ark").rowsWith(ark);
-    if (checks.length) parts.push(make("h3", {}, say("checks", { count: checks.length })), ...past(history, checks));
+    if (checks.length) parts.push(make("h3", {}, say("checks", { number: checks.length })), ...past(history, checks));
     const cited = citations.column("ark").rowsWith(ark);
     if (cited.length) {
-      parts.push(make("h3", {}, say("cited", { count: cited.length })));
+      parts.push(make("h3", {}, say("cited", { number: cited.length })));
       parts.push(listing(say("cited caption"), citations, cited,
         ["document", "page", "place", "role", "as_written", "repairs", "confidence", "request_url"]));
     }
     if (asked.length) {
-      parts.push(make("h3", {}, say("requests", { count: asked.length })));
+      parts.push(make("h3", {}, say("requests", { number: asked.length })));
       parts.push(listing(say("requests caption"), requests, asked,
         ["question", "attempt", "hop", "url", "status", "location", "error", "at", "elapsed_s"]));
     }
@@ -154,6 +154,7 @@
   });
   dialog.querySelector(".close").addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  document.addEventListener("language", () => { if (dialog.open) follow(); });
   window.arkaudit.showArk = follow;
   follow();
 })();

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { told, load, make, content, say } = window.arkaudit;
+  const { spoken, load, make, content, say, shown: { count } } = window.arkaudit;
   const NUMERIC = new Set(["count", "number", "share"]);
   const FEWEST = 2, MOST = 80;
   const LONG = 120;
@@ -17,7 +17,7 @@
   function filterBar(table, state, changed) {
     const columns = table.columns.filter(filterable);
     if (!columns.length || table.rows < 8) return null;
-    const bar = make("div", { class: "filters", role: "group", "aria-label": say("filters", { table: table.told.title }) });
+    const bar = make("div", { class: "filters", role: "group", "aria-label": say("filters", { table: document.getElementById(table.told.name).textContent }) });
     for (const column of columns) {
       const counts = new Map();
       column.codes.forEach((code) => counts.set(code, (counts.get(code) ?? 0) + 1));
@@ -26,7 +26,7 @@
         .sort((a, b) => b.count - a.count || (a.text < b.text ? -1 : 1));
       const select = make("select", { name: column.name }, make("option", { value: "" }, say("any")));
       for (const { text, count } of options) {
-        select.append(make("option", { value: text }, say("choice", { value: told.names[text] ?? text, number: count })));
+        select.append(make("option", { value: text }, say("choice", { value: spoken.names[text] ?? text, number: count })));
       }
       choose(select, state.filters[column.name]);
       select.addEventListener("change", () => {
@@ -36,7 +36,7 @@
         choose(select, state.filters[column.name]);
         changed();
       });
-      bar.append(make("label", {}, make("span", {}, column.heading), select));
+      bar.append(make("label", {}, make("span", { lang: "en" }, column.heading), select));
     }
     return bar;
   }
@@ -45,7 +45,7 @@
   function choose(select, values = []) {
     select.querySelector(`option[value="${SEVERAL}"]`)?.remove();
     if (values.length > 1) {
-      const names = values.map((text) => told.names[text] ?? text).join(", ");
+      const names = values.map((text) => spoken.names[text] ?? text).join(", ");
       select.append(make("option", { value: SEVERAL }, say("any of several", { values: names })));
     }
     select.value = values.length > 1 ? SEVERAL : values[0] ?? "";
@@ -116,6 +116,8 @@
     const place = section.querySelector(".scroll");
     const table = await load(name);
     const state = { words: "", filters: {}, found: null, key: null };
+    const commands = { table, state };
+    table.columns.forEach((column) => column.hush());
     const caption = place.querySelector("caption");
     const element = make("table", { id: `table-${name}` });
     element.append(caption.cloneNode(true));
@@ -132,7 +134,12 @@
       searching: table.rows > 8,
       paging: table.rows > 10,
       info: table.rows > 10,
+      formatNumber: count,
       language: {
+        aria: {
+          orderable: say("to sort"), orderableReverse: say("to reverse"), orderableRemove: say("to unsort"),
+          paginate: { first: say("first page"), last: say("last page"), next: say("next page"), previous: say("previous page") },
+        },
         search: say("search"), searchPlaceholder: say("search hint"), zeroRecords: say("no row fits"),
         emptyTable: say("no rows"), info: say("rows shown"), infoEmpty: say("no row fits"),
         infoFiltered: say("rows filtered"), lengthMenu: say("rows a page"),
@@ -143,6 +150,7 @@
         const visible = table.columns.filter((column) => table.rows === 0 || !column.isEmpty);
         [...head.querySelectorAll("th")].forEach((cell, at) => {
           cell.setAttribute("title", visible[at].meaning);
+          cell.setAttribute("lang", "en");
           cell.setAttribute("scope", "col");
         });
       },
@@ -152,14 +160,21 @@
     for (const [attribute, value] of [["role", "region"], ["tabindex", "0"], ["aria-labelledby", name]]) {
       frame.setAttribute(attribute, value);
     }
-    const commands = {
-      table, state, living,
+    Object.assign(commands, {
+      living,
       search(words, filters) {
         state.filters = Object.fromEntries(Object.entries(filters).map(([column, values]) => [column, [values].flat()]));
         section.querySelectorAll(".filters select").forEach((select) => choose(select, state.filters[select.name]));
         living.search(words).draw();
       },
-    };
+      /** Make the table static again, as it stands in the page. */
+      bury() {
+        section.querySelector(".dt-container").before(place);
+        living.destroy(true);
+        section.querySelectorAll(".filters, .sideways, .whole").forEach((each) => each.remove());
+        section.classList.remove("living");
+      },
+    });
     const bar = filterBar(table, state, () => living.draw());
     if (bar) section.querySelector(".dt-container").before(bar);
     const whole = make("button", { type: "button", class: "whole" }, say("whole table", { number: table.rows }));
@@ -182,7 +197,7 @@
     const arks = table.column("ark");
     if (!arks || !state.found?.length) return words;
     const number = arks.different(state.found);
-    return number === state.found.length ? words : say("rows of arks", { rows: words, count: number, number });
+    return number === state.found.length ? words : say("rows of arks", { rows: words, number });
   }
 
   /** Say of a frame that there is more beside what it shows, for as long as that is so. */
@@ -195,6 +210,27 @@
     tell();
   }
 
+  /** Make every living table anew, with what it is searched and filtered for, in the language of the page. */
+  async function anew() {
+    const living = await Promise.all(shown.values());
+    for (const commands of living) {
+      if (!commands) continue;
+      const { table, state: { words, filters } } = commands;
+      const order = commands.living.order();
+      const page = commands.living.page.info();
+      commands.bury();
+      shown.delete(table.told.name);
+      const again = await show(table.told.name);
+      again.living.order(order).page.len(page.length);
+      again.search(words, filters);
+      again.living.page(page.page).draw("page");
+    }
+  }
+
+  let renewed = Promise.resolve();
+  document.addEventListener("language", () => { renewed = renewed.then(anew); });
+  /** Comes true when all tables speak the language of the page. */
+  window.arkaudit.renewed = () => renewed;
   document.addEventListener("toggle", ({ target }) => {
     if (target.open && target.dataset.table) show(target.dataset.table);
   }, true);

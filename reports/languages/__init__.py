@@ -1,0 +1,255 @@
+"""The languages in which a report is said: sentences from kept catalogues, numbers and days as people write them.
+
+English stands in the code. Each other language is one file of sentences beside this module (`fr.po` …), as gettext has
+them; Babel reads it when it is first needed, so that nothing has to be compiled when arkaudit is installed.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
+from gettext import GNUTranslations, NullTranslations
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from reports.display import ColumnType, escaped
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FOLDER: Final = Path(__file__).parent
+#: Every language, by its code, with its name as its speakers write it. The first is that of the code.
+NAMES: Final[Mapping[str, str]] = {"en": "English", "fr": "Français", "de": "Deutsch", "es": "Español"}
+#: The word for the language of whoever reads: of the browser, or of the terminal's environment.
+AUTO: Final = "auto"
+#: What `--lang` understands.
+WORDS: Final = (*NAMES, AUTO)
+
+
+def N_(sentence: str) -> str:  # the name that tools for gettext look for
+    """Mark *sentence* as one to translate, where it stands in a table: a `Language` says it later."""
+    return sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """A sentence for one and for many, marked to be translated."""
+
+    one: str
+    many: str
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language: what is said in it, and how numbers and days are written."""
+
+    code: str
+
+    @property
+    def name(self) -> str:
+        """Return what its speakers call it."""
+        return NAMES[self.code]
+
+    # -- sentences; their methods are named as everywhere, so that Babel finds what they are given
+
+    def gettext(self, sentence: str, /, **values: Any) -> str:
+        """The *sentence*, with *values* in its places: numbers as they are written here, texts as they are.
+
+        >>> ENGLISH.gettext("{done} of {all} done", done=1200, all="many")
+        '1,200 of many done'
+        """
+        return self._filled(self._catalogue.gettext(sentence) if sentence else "", values)
+
+    def pgettext(self, context: str, sentence: str, /, **values: Any) -> str:
+        """The same, of a word that is said otherwise elsewhere."""
+        return self._filled(self._catalogue.pgettext(context, sentence), values)
+
+    def ngettext(self, one: str, many: str, number: int, /, **values: Any) -> str:
+        """The form of a sentence that *number* asks for, which stands at ``{number}``.
+
+        >>> ENGLISH.ngettext("{number} ARK", "{number} ARKs", 1), ENGLISH.ngettext("{number} ARK", "{number} ARKs", 0)
+        ('1 ARK', '0 ARKs')
+        """
+        return self._filled(self._catalogue.ngettext(one, many, int(number)), {"number": number, **values})
+
+    def npgettext(self, context: str, one: str, many: str, number: int, /, **values: Any) -> str:
+        """The same, of what is said otherwise elsewhere."""
+        return self._filled(self._catalogue.npgettext(context, one, many, int(number)), {"number": number, **values})
+
+    def forms(self, sentence: Forms) -> Mapping[str, str]:
+        """The forms of a sentence, unfilled, by the names that CLDR and `Intl.PluralRules` have for them."""
+        return {
+            name: self._catalogue.ngettext(sentence.one, sentence.many, number)
+            for name, number in (("one", 1), ("other", 2))
+        }
+
+    @property
+    def _catalogue(self) -> NullTranslations:
+        return _catalogue(self.code)
+
+    def _filled(self, sentence: str, values: Mapping[str, Any]) -> str:
+        """*sentence* with *values* in its places. A brace in a value is nothing but a brace."""
+        if not values:
+            return sentence
+        return sentence.format_map({name: self._written(value) for name, value in values.items()})
+
+    def _written(self, value: Any) -> str:
+        return self.number(int(value)) if isinstance(value, Integral) else str(value)
+
+    # -- values
+
+    def number(self, value: int) -> str:
+        """A whole number.
+
+        >>> LANGUAGES["en"].number(12345), LANGUAGES["de"].number(12345), LANGUAGES["es"].number(1234)
+        ('12,345', '12.345', '1234')
+        """
+        return self._grouped(Decimal(int(value)), 0)
+
+    def decimals(self, value: float, places: int) -> str:
+        """A number with so many digits behind its point; a half is rounded away from 0, as scripts round it."""
+        return self._grouped(Decimal(float(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP), places)
+
+    def share(self, value: float, places: int = 1) -> str:
+        """A fraction from 0 to 1 in hundredths.
+
+        >>> LANGUAGES["en"].share(0.5), LANGUAGES["fr"].share(0.875)
+        ('50.0 %', '87,5\\xa0%')
+        """
+        space = " " if self.code == "en" else "\N{NO-BREAK SPACE}"
+        return f"{self.decimals(100 * value, places)}{space}%"
+
+    def _grouped(self, value: Decimal, places: int) -> str:
+        if self.code == "en":
+            return f"{value:,.{places}f}"
+        from babel.numbers import format_decimal
+
+        is_grouped = abs(value) >= _LEAST_GROUPED.get(self.code, 0)
+        pattern = f"{'#,##' if is_grouped else ''}0{'.' + '0' * places if places else ''}"
+        return format_decimal(value, pattern, locale=self.code)
+
+    def day(self, day: date, *, beside: date | None = None) -> str:
+        """A day in words, without its year where that is the year of *beside*.
+
+        >>> ENGLISH.day(date(2026, 11, 1)), ENGLISH.day(date(2026, 11, 1), beside=date(2026, 11, 23))
+        ('1 November 2026', '1 November')
+        >>> [LANGUAGES[code].day(date(2026, 11, 1)) for code in ("fr", "de", "es")]
+        ['1er novembre 2026', '1. November 2026', '1 de noviembre de 2026']
+        """
+        from babel.dates import format_date, format_skeleton
+
+        locale = "en_GB" if self.code == "en" else self.code
+        is_same_year = beside is not None and day.year == beside.year
+        text = format_skeleton("MMMMd", day, locale=locale) if is_same_year else format_date(day, "long", locale=locale)
+        return f"1er{text[1:]}" if self.code == "fr" and day.day == 1 else text
+
+    def moment(self, moment: pd.Timestamp) -> str:
+        """A moment in UTC, to the second, in digits."""
+        return f"{self.numeric_day(moment)} {moment:%H:%M:%S} UTC"
+
+    def numeric_day(self, day: date) -> str:
+        """A day in digits.
+
+        >>> [language.numeric_day(date(2026, 11, 1)) for language in LANGUAGES.values()]
+        ['2026-11-01', '01/11/2026', '01.11.2026', '01/11/2026']
+        """
+        digits = {"yyyy": f"{day.year:04}", "MM": f"{day.month:02}", "dd": f"{day.day:02}"}
+        return self.day_pattern.format_map(digits)
+
+    @property
+    def day_pattern(self) -> str:
+        """Return how a day is written in digits: ``{dd}/{MM}/{yyyy}``, which the page's scripts go by, too."""
+        return _DAYS[self.code][0]
+
+    @property
+    def day_of_year_pattern(self) -> str:
+        """Return the same without the year."""
+        return _DAYS[self.code][1]
+
+    def shown(self, value: Any, kind: ColumnType) -> str:
+        """A cell as its reader sees it; nothing for None.
+
+        >>> ENGLISH.shown(12345, ColumnType.COUNT), ENGLISH.shown(0.5, ColumnType.SHARE)
+        ('12,345', '50.0 %')
+        """
+        if value is None:
+            return ""
+        match kind:
+            case ColumnType.COUNT:
+                return self.number(value)
+            case ColumnType.SHARE:
+                return self.share(value)
+            case ColumnType.NUMBER:
+                return self.decimals(value, 2)
+            case ColumnType.TRUTH:
+                return self.gettext("yes") if value else self.gettext("no")
+            case ColumnType.MOMENT:
+                return self.moment(value)
+        return escaped(str(value))
+
+
+#: Numbers from here on are grouped by thousands, where not all are (CLDR, minimumGroupingDigits).
+_LEAST_GROUPED: Final[Mapping[str, int]] = {"es": 10_000}
+#: Days in digits, with the year and without. Of English there are too many habits, which contradict each other:
+#: ISO 8601 is read by all.
+_DAYS: Final[Mapping[str, tuple[str, str]]] = {
+    "en": ("{yyyy}-{MM}-{dd}", "{MM}-{dd}"),
+    "fr": ("{dd}/{MM}/{yyyy}", "{dd}/{MM}"),
+    "de": ("{dd}.{MM}.{yyyy}", "{dd}.{MM}."),
+    "es": ("{dd}/{MM}/{yyyy}", "{dd}/{MM}"),
+}
+
+LANGUAGES: Final[Mapping[str, Language]] = {code: Language(code) for code in NAMES}
+ENGLISH: Final = LANGUAGES["en"]
+
+
+@cache
+def _catalogue(code: str) -> NullTranslations:
+    """The sentences of a language, ready to be said."""
+    if code == "en":
+        return NullTranslations()
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import read_po
+
+    compiled = io.BytesIO()
+    with (FOLDER / f"{code}.po").open("rb") as file:
+        write_mo(compiled, read_po(file, locale=code))
+    compiled.seek(0)
+    return GNUTranslations(compiled)
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """The language of a report, and who has chosen it."""
+
+    language: Language = ENGLISH
+    is_asked_for: bool = False
+    """Whether it was asked for; else the page speaks that of its reader's browser, if it is one of ours."""
+
+    @classmethod
+    def of(cls, word: str | None) -> Spoken:
+        """What `--lang` or the configuration asks for: a code, `AUTO`, or None for nothing."""
+        if word == AUTO:
+            return cls(language_of_environment())
+        return cls() if word is None else cls(LANGUAGES[word], is_asked_for=True)
+
+
+def language_of_environment(environment: Mapping[str, str] | None = None) -> Language:
+    """The language that the environment asks for, by gettext's variables; English where it is none of ours.
+
+    >>> language_of_environment({"LANG": "de_AT.UTF-8"}).code
+    'de'
+    >>> language_of_environment({"LC_ALL": "C", "LANG": "fr"}).code
+    'en'
+    """
+    known = os.environ if environment is None else environment
+    named = next(filter(None, map(known.get, ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))), "")
+    codes = (re.split("[_.@]", wanted)[0].lower() for wanted in named.split(":"))
+    return next((LANGUAGES[code] for code in codes if code in LANGUAGES), ENGLISH)

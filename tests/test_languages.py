@@ -1,0 +1,491 @@
+"""Reports in four languages: catalogues without a gap, letters with the same facts, a page that speaks all of them."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import string
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from babel.messages.catalog import Message
+from bs4 import BeautifulSoup
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reports
+from arkaudit.config import ConfigError, load
+from crawler.observations import ObjectOutcome
+from reports.display import ColumnType
+from reports.exports import text_of, write_report
+from reports.formats.report import Report
+from reports.frames import Frames, load_frames
+from reports.headline import Counts, headline
+from reports.languages import FOLDER, LANGUAGES, NAMES, Forms, Spoken
+from reports.languages.catalogues import TRANSLATED, extracted, kept, untranslated, updated
+from reports.languages.catalogues import text_of as text_of_catalogue
+from reports.page.document import page
+from reports.page.spoken import changes, differences
+from reports.remediation.causes import Cause, Fault
+from reports.remediation.known import known_sentence
+from reports.remediation.letters import Seen, letter
+from reports.tables import tables_of
+from reports.vocabulary import FORMATS
+from tests.browser import Page, browser_page
+from tests.loopback import run_command
+from tests.report_world import write_world
+from tests.test_report_charts import TEXTS_AMISS
+from tests.test_report_page import LIVING, barriers, needs_browser
+from tests.vectors import vectors
+
+FRENCH, GERMAN, SPANISH = (LANGUAGES[code] for code in ("fr", "de", "es"))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_world(tmp_path_factory.mktemp("languages") / "world.sqlite")
+
+
+@pytest.fixture(scope="module")
+def report(store: Path) -> Report:
+    return Report.of(load_frames(store))
+
+
+@pytest.fixture(scope="module")
+def frames(report: Report) -> Frames:
+    return report.frames
+
+
+# -- the catalogues
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_a_catalogue_holds_every_sentence_and_no_other(code: str) -> None:
+    again = "run: make catalogues, then translate what is empty"
+    assert (FOLDER / f"{code}.po").read_bytes() == text_of_catalogue(updated(code)), again
+    assert [message.id for message in untranslated(kept(code))] == [], again
+    assert not any(message.fuzzy for message in kept(code) if message.id)
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_a_translation_has_the_places_and_the_forms_of_its_sentence(code: str) -> None:
+    catalogue = kept(code)
+    assert catalogue.num_plurals == 2
+    for message in catalogue:
+        if message.id:
+            assert amiss(message) == "", message.id
+
+
+def amiss(message: Message) -> str:
+    """What is wrong with a translation, if anything is."""
+    sentences = message.id if isinstance(message.id, tuple) else (message.id,)
+    said = message.string if isinstance(message.string, tuple) else (message.string,)
+    if len(sentences) != len(said):
+        return "not as many forms"
+    allowed = [places(sentence) for sentence in sentences]
+    for at, text in enumerate(said):
+        # The form for one may name its number, where the English one does not: French has it for none as well.
+        if places(text) not in (allowed[at], allowed[-1]):
+            return f"other places: {text}"
+        if sentences[at].endswith(".") != text.endswith("."):
+            return f"another end: {text}"
+    return ""
+
+
+def places(sentence: str) -> frozenset[str]:
+    """The places of a sentence, those that DataTables fills in too."""
+    named = {name for _, name, _, _ in string.Formatter().parse(sentence) if name is not None}
+    return frozenset(named | set(re.findall(r"_[A-Z]+_", sentence)))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said", "what"),
+    [
+        pytest.param("{a} of {b}.", "{a} von {b}.", "", id="the same places"),
+        pytest.param("{a} of {b}.", "{b}: {a}.", "", id="in another order"),
+        pytest.param("{a} of {b}.", "{a} von {c}.", "other places", id="a place with another name"),
+        pytest.param("Rows _START_", "Zeilen", "other places", id="a place of DataTables that is lost"),
+        pytest.param(("one", "{number}"), ("eins",), "not as many forms", id="a form too few"),
+        pytest.param("Done.", "Fertig", "another end", id="a full stop that is lost"),
+    ],
+)
+def test_a_careless_translation_is_found(sentence: Any, said: Any, what: str) -> None:
+    assert amiss(Message(sentence, said)).startswith(what)
+    assert bool(amiss(Message(sentence, said))) == bool(what)
+
+
+def test_no_sentence_hides_where_the_tool_does_not_look() -> None:
+    """A sentence inside of an f-string, or put together from parts, would be in no catalogue."""
+    ids = [message.id if isinstance(message.id, tuple) else (message.id,) for message in extracted()]
+    known = {sentence for forms in ids for sentence in forms}
+    texts = {"gettext": 1, "N_": 1, "pgettext": 2, "ngettext": 2, "npgettext": 3, "Forms": 2}
+    for path in Path(reports.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                given = node.args[: texts.get(name, 0)][(1 if name in ("pgettext", "npgettext") else 0) :]
+                assert not any(isinstance(each, ast.JoinedStr | ast.BinOp) for each in given), (path, node.lineno)
+                said = {each.value for each in given if isinstance(each, ast.Constant)}
+                assert said <= known, (path, node.lineno)
+
+
+def test_a_brace_in_a_value_is_nothing_but_a_brace() -> None:
+    assert FRENCH.gettext("asked at {url}", url="https://a.example/{host}{0}") == (
+        "demandé à l’adresse https://a.example/{host}{0}"
+    )
+
+
+# -- numbers and days
+
+
+@pytest.mark.parametrize("vector", vectors("languages"))
+def test_numbers_and_days_are_written_as_people_write_them_there(vector: dict[str, Any]) -> None:
+    language = LANGUAGES[vector["language"]]
+    assert [language.number(each) for each in (1, 1234, 12345, 1234567)] == vector["numbers"]
+    assert [language.share(each) for each in (0, 0.0625, 0.875, 1)] == vector["shares"]
+    assert language.day(date(2026, 11, 1)) == vector["day"]
+    assert language.day(date(2026, 11, 1), beside=date(2026, 12, 31)) == vector["day of this year"]
+    assert language.moment(pd.Timestamp("2026-11-01T08:05:09Z")) == vector["moment"]
+    assert language.shown(1234.5, ColumnType.NUMBER) == vector["number with digits"]
+    assert headline(Counts(48, 7, 2, 5, 7, date(2026, 11, 23), date(2026, 11, 1), 2, 1), language) == vector["verdict"]
+    assert headline(Counts(9, 1, causes=1, day=date(2026, 11, 23)), language) == vector["verdict of one"]
+
+
+@given(st.builds(Counts, *(st.integers(0, 3) for _ in range(5)), st.just(date(2026, 11, 23)), st.dates()))
+def test_a_verdict_is_whole_in_every_language(counts: Counts) -> None:
+    said = {code: headline(counts, language) for code, language in LANGUAGES.items()}
+    assert len(set(said.values())) == len(said)
+    for text in said.values():
+        assert text.endswith(".")
+        assert not set(text) & set("{}")
+
+
+# -- letters
+
+
+@pytest.mark.parametrize("code", NAMES)
+@pytest.mark.parametrize("vector", vectors("letters"))
+def test_a_letter_tells_the_same_facts_in_every_language(vector: dict[str, Any], code: str) -> None:
+    language = LANGUAGES[code]
+    seen = [
+        Seen(
+            **{
+                **each,
+                "outcome": ObjectOutcome(each["outcome"]),
+                "day": date.fromisoformat(each["day"]) if "day" in each else None,
+                "documents": tuple(each.get("documents", ())),
+            }
+        )
+        for each in vector["seen"]
+    ]
+    told = letter(Cause(vector["cause"]), Fault(vector["fault"]), vector["host"], seen, vector["count"], language)
+    english = vector["body"]
+    paragraphs = told.body.removesuffix("\n").split("\n\n")
+    assert len(paragraphs) == len(english)
+    assert (told.subject == vector["subject"]) == (code == "en")
+    for mine, theirs in zip(paragraphs, english, strict=True):
+        assert facts_of(mine) == facts_of(theirs)
+        assert (mine == theirs) == (code == "en")
+    for each in seen:
+        if each.day:
+            assert language.day(each.day) in told.body
+
+
+def facts_of(paragraph: str) -> list[str]:
+    """The ARKs, addresses and files of a paragraph, and how many lines it has."""
+    return [*re.findall(r"ark:\S+|https?://\S+|\w[\w\[\]+]*\.pdf", paragraph), str(paragraph.count("\n"))]
+
+
+# -- formats
+
+
+@pytest.mark.parametrize("name", sorted(set(FORMATS) - {"html", "md"}))
+def test_what_programs_read_is_in_no_language(report: Report, tmp_path: Path, name: str) -> None:
+    told = []
+    for at, spoken in enumerate((Spoken(), Spoken(FRENCH, is_asked_for=True))):
+        files = write_report(replace(report, spoken=spoken), tmp_path / str(at), [name]).files
+        told.append({path.name: path.read_bytes() for path in files})
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("code", NAMES)
+def test_markdown_begins_with_the_verdict_and_keeps_its_columns_and_tokens(report: Report, code: str) -> None:
+    spoken = Spoken(LANGUAGES[code])
+    english, said = (text_of(replace(report, spoken=each), "md") for each in (Spoken(), spoken))
+    title, _, verdict, *_ = said.splitlines()
+    assert title.startswith(f"# {spoken.language.gettext('Which ARKs persist?')} ")
+    assert re.fullmatch(r"\*\*.+\*\*", verdict)
+    heads = re.compile(r"^\| (?:number|NAAN|measure|host) \|.*$", re.MULTILINE)
+    assert heads.findall(english) == heads.findall(said) != []
+    assert "| 1 | unknown-naan | resolver | museum.example |" in said
+
+
+def test_a_report_does_not_depend_on_the_environment_unless_it_is_asked_to(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", "fr_CA.UTF-8")
+    arguments = ("report", "--store", store, "--format", "md", "--out", "-")
+    assert run_command(*arguments).stdout.startswith("# Which ARKs persist?")
+    assert run_command(*arguments, "--lang", "auto").stdout.startswith("# Quels ARK sont pérennes")
+    assert run_command(*arguments, "--lang", "de").stdout.startswith("# Welche ARKs sind beständig?")
+
+
+def test_the_configuration_has_a_language_and_the_option_wins(store: Path, tmp_path: Path) -> None:
+    config = tmp_path / "arkaudit.toml"
+    config.write_text(f'store = "{store}"\n[report]\nlang = "es"\n', "utf-8")
+    done = run_command("report", "-c", config, "--out", tmp_path / "report")
+    assert done.stdout.startswith("1 de 4 ARK evaluados falla;")
+    assert "el informe está en" in done.stderr
+    soup = BeautifulSoup((tmp_path / "report" / "index.html").read_text("utf-8"), "html.parser")
+    assert soup.select_one("html[lang=es]")
+    assert run_command("report", "-c", config, "--lang", "fr").stdout.startswith("1 ARK évalué sur 4 échoue")
+
+
+def test_a_mistyped_language_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    done = run_command("report", "--lang", "deu")
+    assert done.returncode == 2
+    assert done.stderr == "arkaudit: Invalid value for '--lang': there is no 'deu'; did you mean 'de'?\n"
+    config = tmp_path / "arkaudit.toml"
+    config.write_text('[report]\nlang = "fra"\n', "utf-8")
+    words = r"arkaudit\.toml:2: report\.lang: there is no language 'fra'; did you mean 'fr'"
+    with pytest.raises(ConfigError, match=words):
+        load(config, {})
+
+
+# -- the page holds all of them
+
+
+def test_what_differs_between_languages_is_told_by_its_place() -> None:
+    one = '<p title="a">x &lt; y</p>\n<textarea>\nDear</textarea><script></script><i class="k">same</i>'
+    two = '<p title="b">z &gt; y</p>\n<textarea>\nChers</textarea><script></script><i class="k">same</i>'
+    told = {"texts": {0: "z > y", 1: "Chers"}, "attributes": {0: {"title": "b"}}}
+    assert differences(one, two) == told
+    with pytest.raises(ValueError, match="not the same tag"):
+        differences('<p class="a">x</p>', '<b class="a">x</b>')
+    with pytest.raises(ValueError):  # noqa: PT011  zip's own
+        differences("<p>x</p>", "<p>x<b></b></p>")
+
+
+@given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_no_change_is_told_of_what_is_the_same(value: Any) -> None:
+    assert changes({"a": value}, {"a": value}) == []
+
+
+def test_a_page_is_written_in_the_language_that_was_asked_for(written: dict[str, Path]) -> None:
+    for code, language in LANGUAGES.items():
+        soup = BeautifulSoup(written[code].read_text("utf-8"), "html.parser")
+        assert soup.select_one(f"html[lang={code}]")
+        assert soup.select_one("h1").text == language.gettext("Which ARKs persist?")  # type: ignore[union-attr]
+        assert [option["value"] for option in soup.select("#language option")] == list(NAMES)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory, report: Report) -> dict[str, Path]:
+    """Pages: one for every language that was asked for, one for whoever comes."""
+    folder = tmp_path_factory.mktemp("pages")
+    asked = {code: Spoken(language, is_asked_for=True) for code, language in LANGUAGES.items()}
+    return {
+        name: write_report(replace(report, spoken=spoken), folder / name, ["html"]).files[0]
+        for name, spoken in {"any": Spoken(), **asked}.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browser_page(tmp_path_factory.mktemp("browser") / "profile") as page:
+        yield page
+
+
+#: All that a page says before it is used, attributes too.
+SAID = """JSON.stringify([document.title, document.documentElement.lang,
+  document.body.innerText,
+  [...document.querySelectorAll('textarea, input')].map(each => each.value),
+  [...document.querySelectorAll('[aria-label], [title], a')].map(
+    each => [each.getAttribute('aria-label'), each.title, each.getAttribute('href')])])"""
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_page_that_is_switched_says_what_it_would_if_it_were_written_so(
+    browser: Page, written: dict[str, Path]
+) -> None:
+    said = {}
+    for code in NAMES:
+        browser.open(written[code])
+        said[code] = browser.value(SAID)
+        assert browser.value("document.getElementById('language').value") == code
+    for code in NAMES:
+        browser.open(written[code])
+        for other in (*NAMES, code):
+            browser.value(f"arkaudit.speak({other!r})")
+            assert browser.value(SAID) == said[other], (code, other)
+        assert browser.complaints == []
+        assert browser.requested_urls == [written[code].resolve().as_uri()]
+
+
+@pytest.mark.browser
+@needs_browser
+def test_the_browser_chooses_unless_a_language_was_asked_for(browser: Page, written: dict[str, Path]) -> None:
+    agent = browser.value("navigator.userAgent")
+    for asked, spoken in {"de-AT,fr;q=0.5": "de", "it,es-MX;q=0.8": "es", "nl,it": "en", "EN-gb,fr": "en"}.items():
+        browser.call("Emulation.setUserAgentOverride", userAgent=agent, acceptLanguage=asked)
+        browser.open(written["any"])
+        assert browser.value("document.documentElement.lang") == spoken
+        browser.open(written["fr"])
+        assert browser.value("document.documentElement.lang") == "fr"
+    browser.call("Emulation.setUserAgentOverride", userAgent=agent, acceptLanguage="en-US,en")
+
+
+def choose(browser: Page, code: str) -> None:
+    """Choose a language as a reader does."""
+    browser.value(
+        f"(select => {{ select.value = {code!r}; select.dispatchEvent(new Event('change')); }})"
+        "(document.getElementById('language'))"
+    )
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_choice_is_kept_and_what_was_done_stays(browser: Page, written: dict[str, Path]) -> None:
+    browser.open(written["any"], fragment="#arks?q=gallica&family=works")
+    browser.settled("arkaudit.arrived()")
+    browser.value("document.getElementById('letter-1').value += 'Anna'")
+    browser.value("document.querySelectorAll('[data-tick]')[0].click()")
+    rows = "document.querySelectorAll('[data-table=arks] tbody tr').length"
+    found = browser.value(rows)
+    choose(browser, "fr")
+    browser.settled("arkaudit.renewed()")
+    assert browser.value("document.documentElement.lang") == "fr"
+    assert browser.value("document.querySelector('h1').textContent").startswith("Quels ARK")
+    assert browser.value("document.querySelector('.check-list [role=status]').textContent") == "1 sur 3 traités"
+    assert browser.value("arkaudit.checkList().includes('- [x] **le résolveur ne connaît aucun ARK')")
+    assert browser.value("document.getElementById('letter-1').value").endswith(
+        "Anna"
+    )  # a letter that was changed stays
+    assert browser.value(rows) == found
+    table = browser.value("document.querySelector('[data-table=arks]').innerText")
+    assert "Rechercher" in table
+    assert "fonctionne" in table
+    assert browser.value("document.querySelector('[data-table=arks] input').value") == "gallica"
+    browser.open(written["de"], fragment="#ark=ark:12148/btv1b8449691v")
+    assert browser.value("document.documentElement.lang") == "fr"
+    browser.wait_for("document.querySelector('dialog[open]').innerText.includes('Le chemin jusqu’à l’objet')")
+    choose(browser, "es")
+    browser.wait_for("document.querySelector('dialog[open]').innerText.includes('El camino hasta el objeto')")
+    browser.value("localStorage.clear()")
+    assert browser.complaints == []
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_browser_that_keeps_nothing_still_lets_choose(browser: Page, written: dict[str, Path]) -> None:
+    refuse = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('no'); } })"
+    script = browser.call("Page.addScriptToEvaluateOnNewDocument", source=refuse)["identifier"]
+    try:
+        browser.open(written["any"])
+        choose(browser, "de")
+        assert browser.value("document.documentElement.lang") == "de"
+        assert browser.complaints == []
+    finally:
+        browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+
+
+@pytest.mark.browser
+@needs_browser
+def test_without_scripts_the_page_is_in_the_language_that_it_is_written_in(
+    browser: Page, written: dict[str, Path]
+) -> None:
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        for name, code in {"any": "en", "es": "es"}.items():
+            browser.open(written[name])
+            assert browser.value("document.documentElement.lang") == code
+            assert not browser.value("document.getElementById('language').offsetParent")
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+VALUES = [0, 1, 2, 5, 11, 999, 1000, 1234, 9999, 10000, 12345, 1234567]
+FRACTIONS = [0.0, 0.125, 0.0005, 0.4445, 0.6665, 0.875, 0.99949, 1.005, 2.675, 1234.565, 98765.4321]
+MOMENTS = ["2026-11-01T08:05:09Z", "1999-12-31T23:59:59Z"]
+
+
+@pytest.mark.browser
+@needs_browser
+def test_scripts_and_python_write_numbers_and_days_alike(browser: Page, written: dict[str, Path]) -> None:
+    browser.open(written["any"])
+    for code, language in LANGUAGES.items():
+        browser.value(f"arkaudit.speak({code!r})")
+        for kind, values in {"count": VALUES, "number": FRACTIONS, "share": FRACTIONS}.items():
+            told = json.loads(browser.value(f"JSON.stringify({json.dumps(values)}.map(arkaudit.shown.{kind}))"))
+            assert told == [language.shown(value, ColumnType(kind)) for value in values], (code, kind)
+        told = json.loads(
+            browser.value(f"JSON.stringify({json.dumps(MOMENTS)}.map(Date.parse).map(arkaudit.shown.moment))")
+        )
+        assert told == [language.moment(pd.Timestamp(moment)) for moment in MOMENTS]
+        chosen = json.loads(
+            browser.value(f"JSON.stringify({VALUES}.map(each => new Intl.PluralRules({code!r}).select(each)))")
+        )
+        forms = language.forms(Forms("{number} citation", "{number} citations"))
+        assert [language.ngettext("{number} citation", "{number} citations", value) for value in VALUES] == [
+            forms.get(name, forms["other"]).format(number=language.number(value))
+            for name, value in zip(chosen, VALUES, strict=True)
+        ]
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_nothing_is_cut_and_axe_finds_no_barrier(
+    browser: Page, written: dict[str, Path], code: str, width: int
+) -> None:
+    browser.open(written["any"], width=width)
+    browser.value(f"arkaudit.speak({code!r})")
+    browser.value("arkaudit.drawCharts()")
+    assert json.loads(browser.value(TEXTS_AMISS)) == []
+    assert json.loads(browser.value(CUT)) == []
+    assert browser.value("document.documentElement.scrollWidth <= innerWidth")
+    browser.value("['arks', 'failures', 'levels'].forEach(name => arkaudit.show(name))")
+    browser.value("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+    browser.settled(LIVING)
+    assert browser.value("document.documentElement.scrollWidth <= innerWidth")
+    for scheme in ("light", "dark"):
+        browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        assert barriers(browser) == []
+
+
+#: Words that stick out of what they stand in, of tiles, cards, the legend, headings and buttons.
+CUT = """JSON.stringify([...document.querySelectorAll(
+    '.tile dt, .tile dd, .actions h3, .actions dt, .actions dd, .legend .badge, .legend dd, figcaption, h1, h2')]
+  .filter(each => {
+    if (!each.checkVisibility()) return false;
+    const range = document.createRange();
+    range.selectNodeContents(each);
+    const frame = each.closest('.tile, .actions > li, .legend dt, .legend dd, body').getBoundingClientRect();
+    return range.getBoundingClientRect().right > frame.right - (each.closest('.tile') ? 2 : 0);
+  }).map(each => each.textContent))"""
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_what_a_small_world_lacks_is_said_too(frames: Frames, code: str) -> None:
+    """Charts over time, a run to compare with, what is known: all tables of a year of audits, in every language."""
+    language = LANGUAGES[code]
+    earlier = replace(frames, since=frames)
+    text = page(earlier, tables_of(earlier), spoken=Spoken(language))
+    assert language.gettext("as before") in text
+    known = pd.DataFrame(
+        [("known problems", 3, "3 known: 1 acknowledged, 2 ignored until 2026-12-01 to 2027-01-01"),
+         ("known problems: acknowledged", 1, ""), ("known problems: ignored", 2, "")],
+        columns=["measure", "value", "note"],
+    )  # fmt: skip
+    said = known_sentence(known, language)
+    assert language.numeric_day(date(2026, 12, 1)) in said
+    assert language.numeric_day(date(2027, 1, 1)) in said
+    assert "ignored" not in said
