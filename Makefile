@@ -8,6 +8,8 @@
 # make lock   brings constraints.txt up to date with pyproject.toml
 # make catalogues  brings the sentences to translate up to date with the code
 # make bench  measures speed, each figure beside a named baseline in the same run
+# make docs   builds the site of the documentation, and fails for a link that leads nowhere
+# make man    writes the manual pages into build/man
 # make ark-server  sets up a second resolver, for tests that are skipped without it
 # make pywb   sets up a web archive, for tests that are skipped without it
 # make lint   format, style, types, and which way imports point
@@ -16,7 +18,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo demo-anew examples picture catalogues test ark-server pywb properties fuzz audit lock bench lint format build clean
+.PHONY: demo demo-anew examples picture catalogues test ark-server pywb properties fuzz audit lock bench lint format docs man build clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed
@@ -60,6 +62,12 @@ lint: $(VENV)/installed
 format: $(VENV)/installed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: $(VENV)/installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --clean
+
+man: $(VENV)/installed
+	$(BIN)/python -m deploy.documented_commands build/man
 
 build: $(VENV)/installed
 	$(BIN)/python -m build --outdir dist .

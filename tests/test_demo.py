@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -236,3 +238,58 @@ def headings(index: Path) -> list[str]:
     """The headings of the page."""
     soup = BeautifulSoup(index.read_text("utf-8"), "html.parser")
     return [heading.get_text(strip=True) for heading in soup.select("main h2, main h3, figcaption")]
+
+
+# -- the pages that show how it is used
+
+
+def page_blocks(page: str, language: str) -> list[str]:
+    """The blocks of code in one language in a page of the documentation."""
+    text = (DOCS / page).read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def reader(shown: Shown, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of somebody who follows a page, behind the step `arkaudit demo`."""
+    folder = tmp_path_factory.mktemp("reader")
+    shutil.copytree(shown.report, folder / "demo-report")
+    shutil.copy(shown.store, folder / "demo-report" / "audit.db")
+    return folder
+
+
+DEMO = "arkaudit demo --out demo-report"
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def follow(folder: Path, page: str) -> str:
+    """Run the commands of a page literally, but for the demo, which has been run; returns what they print."""
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    printed = []
+    for block in page_blocks(page, "console"):
+        for command in re.findall(r"^\$ (.*)$", block, re.MULTILINE):
+            if command == DEMO:
+                continue
+            done = subprocess.run(
+                ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, (command, done.stderr)
+            printed.append(done.stdout)
+    return "\n".join(printed)
+
+
+def test_the_tutorial_can_be_followed(reader: Path) -> None:
+    [configuration_file] = page_blocks("tutorial.md", "toml")
+    (reader / "arkaudit.toml").write_text(configuration_file, "utf-8")
+    printed = follow(reader, "tutorial.md")
+    for seen in ("line wrap", "ark:12148/btv1b8449691v", "ark:88435/br86b3576", "slow.example", "ours"):
+        assert seen in printed
+
+
+def test_what_is_shown_of_pandas_duckdb_and_datasette_works(reader: Path) -> None:
+    printed = follow(reader, "analysis.md")
+    assert '"object":"resolved"' in printed.replace(": ", ":")
+    for block in page_blocks("analysis.md", "python"):
+        done = subprocess.run([sys.executable, "-c", block], cwd=reader, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert len(done.stdout.splitlines()) > 3

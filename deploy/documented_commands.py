@@ -1,0 +1,53 @@
+"""The command with all of its commands imported, for the pages about them; `python -m deploy.documented_commands DIR`
+writes manual pages.
+"""
+
+from __future__ import annotations
+
+import sys
+from inspect import cleandoc
+from pathlib import Path
+
+import click
+from click_man.core import write_man_pages
+
+from arkaudit import __version__
+from arkaudit.cli import cli as lazy
+
+_CONTEXT = click.Context(lazy, info_name="arkaudit")
+
+#: `arkaudit`, as a group like any other.
+cli = click.Group(
+    "arkaudit",
+    help=lazy.help,
+    params=list(lazy.params),
+    short_help="find ARKs in documents, resolve them, and report which of them persist",
+    context_settings=lazy.context_settings,
+    commands={name: command for name in lazy.list_commands(_CONTEXT) if (command := lazy.get_command(_CONTEXT, name))},
+)
+
+
+def one_a_line(text: str) -> str:
+    r"""Return the help of a command with each example in a paragraph of its own: a manual page joins lines.
+
+    >>> one_a_line("Do it.\n\n\b\narkaudit a\narkaudit b")
+    'Do it.\n\narkaudit a\n\narkaudit b'
+    """
+    paragraphs = text.split("\n\n")
+    return "\n\n".join("\n\n".join(each.split("\n")[1:]) if each.startswith("\b\n") else each for each in paragraphs)
+
+
+def main() -> None:
+    """Write a manual page for each command into a folder."""
+    [folder] = sys.argv[1:]
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    waiting: list[click.Command] = [cli]
+    while waiting:
+        command = waiting.pop()
+        command.help = one_a_line(cleandoc(command.help or ""))
+        waiting.extend(getattr(command, "commands", {}).values())
+    write_man_pages("arkaudit", cli, version=__version__, target_dir=folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""The pages of the documentation's site that are made of other files: a hook of MkDocs.
+
+The start page is the README, so that what a project says first is written once; changes, architecture and the measure
+of extraction are pages, too. Links between all of them lead to the pages.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+ROOT: Final = Path(__file__).parent.parent
+
+#: Pages, and the files of the repository that they are made of.
+PAGES: Final = {
+    "index.md": "README.md",
+    "changelog.md": "CHANGELOG.md",
+    "architecture.md": "ARCHITECTURE.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "corpus.md": "corpus/README.md",
+}
+_COMMANDS: Final = """# Commands
+
+Made from the commands themselves; `arkaudit COMMAND --help` says the same.
+
+::: mkdocs-click
+    :module: deploy.documented_commands
+    :command: cli
+    :prog_name: arkaudit
+    :depth: 1
+    :list_subcommands: True
+"""
+#: Where a link to the folder of decisions leads: the site has no page for a folder.
+_FIRST_DECISION: Final = "adr/0001-exact-request-targets.md"
+_LINK: Final = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)#\s]+)(#[^)\s]*)?", re.MULTILINE)
+
+
+def linked(text: str, source: str) -> str:
+    """Return Markdown of the file *source* whose links to files lead to their pages, from a page of the top folder.
+
+    >>> linked("[more](docs/verdicts.md#rules), [all](LICENSE), [out](https://example.org/)", "README.md")
+    '[more](verdicts.md#rules), [all](LICENSE), [out](https://example.org/)'
+    >>> linked("[what it is](../CHANGELOG.md)", "docs/api.md")
+    '[what it is](changelog.md)'
+    """
+    folder = Path(source).parent
+    pages = {path: page for page, path in PAGES.items()} | {"docs/adr": _FIRST_DECISION}
+
+    def to_page(link: re.Match[str]) -> str:
+        before, target, anchor = link[1], link[2], link[3] or ""
+        if "://" in target or target.startswith("mailto:"):
+            return link[0]
+        parts: list[str] = []
+        for part in (folder / target).parts:
+            if part == "..":
+                parts.pop()
+            else:
+                parts.append(part)
+        path = "/".join(parts)
+        if path in pages:
+            return f"{before}{pages[path]}{anchor}"
+        return f"{before}{path.removeprefix('docs/')}{anchor}" if source in PAGES.values() else link[0]
+
+    return _LINK.sub(to_page, text)
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add the pages that are made of other files."""
+    from mkdocs.structure.files import File
+
+    for page, source in PAGES.items():
+        text = linked((ROOT / source).read_text(encoding="utf-8"), source)
+        files.append(File.generated(config, page, content=text))
+    files.append(File.generated(config, "commands.md", content=_COMMANDS))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Lead links of a page to files outside of its folder to their pages."""
+    source = page.file.src_uri
+    return markdown if source in PAGES or "/" in source else linked(markdown, f"docs/{source}")
