@@ -16,6 +16,7 @@ from arkaudit import __version__
 from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.progress import JUDGING, RunProgress
+from arkaudit.remaining import HostsLeft
 from arkaudit.resuming import ResumeDecision
 from crawler.asking.maptr import dns_look_up, with_resolvers
 from crawler.conversation import AskingRules
@@ -166,8 +167,15 @@ class AuditRun:
     def _arks(self, progress: RunProgress) -> dict[str, Any]:
         """The arguments of the arks spider, when all documents are there."""
         config, asked = self._config, self._settled(as_asked=True)
-        done = Frontier(self._store, self._run_id, ARKS).counts()[FrontierState.DONE]
-        progress.stage("ARKs", sum(not ark.is_skipped for ark, _ in asked), done=done)
+        frontier = Frontier(self._store, self._run_id, ARKS)
+        done = frontier.counts()[FrontierState.DONE]
+
+        def waiting() -> HostsLeft:
+            settled = frontier.settled() if done else set()
+            left = (url for ark, url in asked if not ark.is_skipped and url not in settled)
+            return HostsLeft(left, lambda host: config.allowance(host).interval_s)
+
+        progress.stage("ARKs", sum(not ark.is_skipped for ark, _ in asked), done=done, waiting=waiting)
         rules = AskingRules(
             registry=_with_dns(self._registry, asked) if config.resolve.maptr else self._registry,
             resolver=config.resolver,

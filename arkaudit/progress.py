@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -19,12 +20,18 @@ from rich.progress import (
 from scrapy import signals
 from scrapy.crawler import Crawler
 
+from arkaudit.forecast import duration
+from arkaudit.remaining import HostsLeft, SlowestHost
 from crawler.mementos import MementoRecord
 from crawler.observations import DocumentRecord, Observation, Question
 from reports.display import counted
 
 #: Seconds between two lines where there is no terminal.
-LINE_EVERY_S = 10.0
+LINE_EVERY_S = 60.0
+#: Seconds between two looks at what is left, which takes a look at every host.
+_LOOK_EVERY_S = 1.0
+#: Seconds of a stage before a rate, and a time that is left, say something.
+_TELLING_S = 5.0
 #: Verdicts between two looks at how many there are.
 _VERDICTS_AT_A_TIME = 100
 #: What comes after all that was asked for; when it has ended, there is nothing to report of it.
@@ -52,7 +59,10 @@ class RunProgress:
         self._total: int | None = None
         self._citations = 0
         self._requests = 0
-        self._last_line = time.monotonic()
+        self._waiting: HostsLeft | None = None
+        self._begun = self._last_line = time.monotonic()
+        self._looked = -_LOOK_EVERY_S
+        self._left = self._short = ""
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -63,16 +73,20 @@ class RunProgress:
     ) -> None:
         self._bar.stop()
         if self._stage not in ("", JUDGING):
-            self._console.print(self._line(), highlight=False)
+            self._print()
 
-    def stage(self, name: str, total: int | None, *, done: int = 0) -> None:
+    def stage(
+        self, name: str, total: int | None, *, done: int = 0, waiting: Callable[[], HostsLeft] | None = None
+    ) -> None:
         """Another part of the run begins; *total* is how many of its things there are, where that is known.
 
-        So many were *done* before the run was interrupted.
+        So many were *done* before the run was interrupted; *waiting* tells of which hosts the others are asked.
         """
         if self._stage:
-            self._console.print(self._line(), highlight=False)
+            self._print()
         self._stage, self._done, self._total, self._requests = name, done, total, 0
+        self._waiting = waiting() if waiting is not None else None
+        self._begun, self._left, self._short = time.monotonic(), "", ""
         if self._task is not None:
             self._bar.remove_task(self._task)
         self._task = self._bar.add_task(name, total=total)
@@ -87,7 +101,10 @@ class RunProgress:
                 self._done += len(item.rows)
                 self._citations += len(item.mentions)
             case Observation():
-                self._done += item.question is Question.OBJECT and item.attempt == 1
+                is_first = item.question is Question.OBJECT and item.attempt == 1
+                self._done += is_first
+                if is_first and self._waiting is not None:
+                    self._waiting.asked(item.request_url, time.monotonic())
                 if self._total is not None:  # other readings of a doubtful ARK are asked about as well
                     self._total = max(self._total, self._done)
                 self._requests += sum(hop.sent for hop in item.hops)
@@ -105,14 +122,37 @@ class RunProgress:
             self._tell()
 
     def _tell(self) -> None:
+        now = time.monotonic()
+        if self._waiting is not None and now - self._looked >= _LOOK_EVERY_S and now - self._begun >= _TELLING_S:
+            self._looked = now
+            slowest = self._waiting.slowest(now)
+            self._left = time_left(self._requests, now - self._begun, slowest)
+            self._short = f", about {duration(slowest.seconds)} left" if slowest is not None else ""
         if self._task is not None:
-            self._bar.update(self._task, total=self._total, completed=self._done, description=self._line())
-        if not self._console.is_terminal and time.monotonic() - self._last_line >= LINE_EVERY_S:
-            self._last_line = time.monotonic()
-            self._console.print(self._line(), highlight=False)
+            words = f"{self._line()}{self._short}"
+            self._bar.update(self._task, total=self._total, completed=self._done, description=words)
+        if not self._console.is_terminal and now - self._last_line >= LINE_EVERY_S:
+            self._last_line = now
+            self._print(self._left)
+
+    def _print(self, left: str = "") -> None:
+        self._console.print(f"{self._line()}{left}", highlight=False, soft_wrap=True)
 
     def _line(self) -> str:
-        of = "" if self._total is None else f" of {self._total}"
+        of = "" if self._total is None else f" of {self._total:,}"
         more = {"documents": counted(self._citations, "citation"), JUDGING: ""}
         rest = more.get(self._stage, counted(self._requests, "request"))
-        return f"{self._stage}: {self._done}{of}{f', {rest}' if rest else ''}"
+        return f"{self._stage}: {self._done:,}{of}{f', {rest}' if rest else ''}"
+
+
+def time_left(requests: int, seconds: float, slowest: SlowestHost | None) -> str:
+    """Return how fast it goes, and how long it still takes, as the end of a line.
+
+    >>> time_left(90, 45.0, SlowestHost("https://n2t.net", 7200, 23040.0))
+    ', 120 a minute; about 6 h left, for https://n2t.net is still asked about 7,200 ARKs'
+    """
+    rate = f", {60 * requests / seconds:,.0f} a minute"
+    if slowest is None:
+        return rate
+    arks = counted(slowest.left, "ARK")
+    return f"{rate}; about {duration(slowest.seconds)} left, for {slowest.host} is still asked about {arks}"

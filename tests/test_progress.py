@@ -1,0 +1,89 @@
+"""What a run tells while it asks: how far it is, how fast it goes, and how long it still takes."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from arkaudit import progress
+from arkaudit.progress import RunProgress
+from arkaudit.remaining import HostsLeft
+from crawler.observations import ChainEnd, Observation, Question
+from extractors.ark import Ark
+
+
+def urls(host: str, number: int) -> list[str]:
+    return [f"https://{host}/ark:/12x45/x{each}" for each in range(number)]
+
+
+@pytest.mark.parametrize(
+    ("slow_interval_s", "expected"),
+    [
+        pytest.param(30.0, ("https://slow.example", 20), id="fewer ARKs at a longer interval"),
+        pytest.param(1.0, ("https://many.example", 100), id="more ARKs at the same"),
+    ],
+)
+def test_the_slowest_host_is_told(slow_interval_s: float, expected: tuple[str, int]) -> None:
+    interval_s = {"https://many.example": 1.0, "https://slow.example": slow_interval_s}
+    left = HostsLeft([*urls("many.example", 100), *urls("slow.example", 20)], interval_s.__getitem__)
+    slowest = left.slowest(now=0.0)
+    assert slowest is not None
+    assert (slowest.host, slowest.left) == expected
+
+
+def test_a_host_that_answers_slowly_is_reckoned_by_its_own_pace() -> None:
+    left = HostsLeft(urls("a.example", 40), lambda host: 1.0)
+    for number, url in enumerate(urls("a.example", 20)):
+        left.asked(url, now=7.0 * number)
+    slowest = left.slowest(now=7.0 * 19)
+    assert slowest is not None
+    assert (slowest.left, slowest.seconds) == (20, 140.0)
+
+
+def test_a_host_that_stopped_answering_takes_longer_with_every_second() -> None:
+    left = HostsLeft(urls("a.example", 40), lambda host: 1.0)
+    for url in urls("a.example", 20):
+        left.asked(url, now=0.0)
+    seconds = [slowest.seconds for now in (10.0, 100.0) if (slowest := left.slowest(now))]
+    assert seconds[0] < seconds[1]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 100)), max_size=60))
+def test_what_was_not_expected_is_never_counted_twice(asked: list[tuple[str, float]]) -> None:
+    left = HostsLeft([*urls("a", 3), *urls("b", 5)], lambda host: 1.0)
+    for host, now in sorted(asked, key=lambda each: each[1]):
+        left.asked(f"https://{host}/ark:/12x45/x", now)
+    slowest = left.slowest(200.0)
+    done = {name: sum(host == name for host, _ in asked) for name in "ab"}
+    assert (slowest is None) is (done["a"] >= 3 and done["b"] >= 5)
+    assert slowest is None or (slowest.left > 0 and slowest.seconds >= 0)
+
+
+def test_a_log_gets_a_line_with_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = iter([0.0, 0.0, *(float(each) for each in range(1, 10_000))])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(moments))
+    written = StringIO()
+    asked = urls("a.example", 60)
+    with RunProgress(Console(file=written, width=60)) as shown:
+        shown.stage("ARKs", 1200, waiting=lambda: HostsLeft([*asked, *urls("b.example", 1140)], lambda host: 1.0))
+        for url in asked[:40]:
+            shown._item(observation(url))
+    lines = written.getvalue().splitlines()
+    assert "1,200" in lines[0]
+    assert "a minute; about 61 min left, for https://b.example is still asked about 1,140 ARKs" in lines[0]
+    assert lines[-1] == "ARKs: 40 of 1,200, 0 requests"
+
+
+def observation(url: str) -> Observation:
+    return Observation(
+        ark=Ark("12x45", "x1"),
+        question=Question.OBJECT,
+        request_url=url,
+        asked_url=url,
+        end=ChainEnd.ANSWERED,
+        hops=(),
+    )
