@@ -11,6 +11,7 @@ import click
 
 from arkaudit import __version__
 from arkaudit.exits import EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, heed_signals, open_streams
+from arkaudit.output_options import with_output_options
 from extractors.shared_errors import UserMistake
 
 #: How many more objects than before make Python look for those that nobody can reach. Its own first threshold, 700, is
@@ -48,7 +49,7 @@ class LazyGroup(click.Group):
         if cmd_name not in self._modules:
             return None
         command: click.Command = getattr(import_module(f"arkaudit.commands.{self._modules[cmd_name][0]}"), cmd_name)
-        return command
+        return with_output_options(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, none of which is imported for that."""

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
@@ -33,6 +34,16 @@ _MOST_REASONS = 3
 _OF_DISKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 #: What is wrong with a path that a user has named, likewise.
 _OF_PATHS = frozenset({errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP})
+
+
+@dataclass(slots=True)
+class Quiet:
+    """Whether nothing but errors is said (`--quiet`)."""
+
+    is_on: bool = False
+
+
+quiet = Quiet()
 
 withheld: Callable[[str], str] = str
 """Takes secrets out of a line, once they are known (`arkaudit.logs.start`)."""
@@ -111,8 +122,13 @@ def end_unread(what: str, reasons: Sequence[str]) -> NoReturn:
 
 
 def say(text: str, *, level: int = logging.INFO) -> None:
-    """A line for people, on standard error, and in the log; nothing in it that a terminal would obey."""
+    """A line for people, on standard error, and in the log; nothing in it that a terminal would obey.
+
+    Of what is no warning nothing is shown where people want it quiet.
+    """
     logger.log(level, "%s", text, extra={"is_shown": True})
+    if quiet.is_on and level < logging.WARNING:
+        return
     sys.stderr.write(withheld(escaped(f"arkaudit: {text}")) + "\n")
 
 

@@ -123,9 +123,34 @@ class WordChoice(click.Choice[str]):
         raise click.BadParameter(f"there is no {value!r}{near}", ctx, param)
 
 
+#: Where it is kept how much a command is to say of what it does.
+_LEVEL = f"{__name__}.level"
+
+
+def _be_verbose(context: click.Context, _: click.Parameter, times: int) -> None:
+    if times:
+        context.meta[_LEVEL] = "info" if times == 1 else "debug"
+
+
+def asked_level() -> str | None:
+    """The least level of what is written down of a run by `--verbose`; None where it was not given."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(_LEVEL)
+
+
+_VERBOSE = click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    expose_value=False,
+    callback=_be_verbose,
+    help="Say more of what happens: --log-level info; -vv: debug.",
+)
+
+
 def request_options(command: Command) -> Command:
     """Add the options for how and whom to ask: for every command that sends requests."""
-    for option in reversed((_CONFIG, *_REQUESTS)):
+    for option in reversed((_CONFIG, *_REQUESTS, _VERBOSE)):
         command = option(command)
     return command
 
@@ -300,6 +325,8 @@ def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str |
     from arkaudit import logs
     from arkaudit.config import load
 
+    if options.get("log_level") is None:
+        options = {**options, "log_level": asked_level()}
     given = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in options.items()

@@ -20,14 +20,14 @@ from rich.progress import (
 from scrapy import signals
 from scrapy.crawler import Crawler
 
+from arkaudit.exits import quiet
 from arkaudit.forecast import duration
 from arkaudit.remaining import HostsLeft, SlowestHost
+from arkaudit.status_line import LINE_EVERY_S
 from crawler.mementos import MementoRecord
 from crawler.observations import DocumentRecord, Observation, Question
 from reports.display import counted
 
-#: Seconds between two lines where there is no terminal.
-LINE_EVERY_S = 60.0
 #: Seconds between two looks at what is left, which takes a look at every host.
 _LOOK_EVERY_S = 1.0
 #: Seconds of a stage before a rate, and a time that is left, say something.
@@ -51,7 +51,7 @@ class RunProgress:
             TimeElapsedColumn(),
             console=console,
             transient=True,
-            disable=not console.is_terminal,
+            disable=not console.is_interactive or quiet.is_on,
         )
         self._task: TaskID | None = None
         self._stage = ""
@@ -131,12 +131,13 @@ class RunProgress:
         if self._task is not None:
             words = f"{self._line()}{self._short}"
             self._bar.update(self._task, total=self._total, completed=self._done, description=words)
-        if not self._console.is_terminal and now - self._last_line >= LINE_EVERY_S:
+        if not self._console.is_interactive and now - self._last_line >= LINE_EVERY_S:
             self._last_line = now
             self._print(self._left)
 
     def _print(self, left: str = "") -> None:
-        self._console.print(f"{self._line()}{left}", highlight=False, soft_wrap=True)
+        if not quiet.is_on:
+            self._console.print(f"{self._line()}{left}", highlight=False, soft_wrap=True)
 
     def _line(self) -> str:
         of = "" if self._total is None else f" of {self._total:,}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ from click.core import ParameterSource
 from arkaudit import logs
 from arkaudit.document_findings import report_findings
 from arkaudit.exits import EXIT_FINDING, NEVER, end_unread, errors, exit_on, say
-from arkaudit.options import config_of, cores, jobs_option, request_options
+from arkaudit.options import asked_level, config_of, cores, jobs_option, request_options
 from crawler.outcomes import DocumentOutcome
 from extractors.shared_errors import UserMistake
 
@@ -107,7 +108,7 @@ def extract(
         if given:
             raise UserMistake(f"{name} is for datasets: it needs --out")
     seeds = Seeds.of(place for place in places if place != "-")
-    is_plain = config_file is None and all(value in (None, ()) for value in options.values())
+    is_plain = config_file is None and asked_level() is None and all(value in (None, ()) for value in options.values())
     config = None
     if is_plain and not seeds.urls:
         logs.start(None, errors)  # what a configuration takes to load costs more than reading a small file
@@ -148,7 +149,7 @@ def extract(
     exit_on([token for token in fail_on if token != _MISTYPED], [DocumentOutcome.UNREADABLE.value for _ in unread])
     if _MISTYPED in fail_on and mistyped:
         for line in mistyped:
-            say(line)
+            say(line, level=logging.WARNING)
         sys.exit(EXIT_FINDING)
 
 
