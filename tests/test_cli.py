@@ -348,6 +348,7 @@ def test_check_answers_each_line_in_its_order(tmp_path: Path) -> None:
                 "requests",
                 "rests_on",
                 "did_you_mean",
+                "archived_copy",
                 "naan_policy",
                 "remarks",
             }

@@ -91,7 +91,8 @@ def test_a_crawl_decides_as_extract_does(kind: str, tmp_path: Path) -> None:
     files = sorted(str(path) for path in layouts.rglob("*.pdf") if path.name.startswith(kind))
     if not files:
         pytest.fail("the corpus has no such document any more")
-    run_command("crawl", *files, "--store", tmp_path / "a.db")
+    crawled = run_command("crawl", *files, "--store", tmp_path / "a.db")
+    assert crawled.returncode == 0, crawled.stderr
     with sqlite3.connect(tmp_path / "a.db") as store:
         kept = store.execute(
             "select url, ordinal, naan || '/' || name || qualifier, reason from mention"
