@@ -173,7 +173,7 @@ class AuditRun:
         def waiting() -> HostsLeft:
             settled = frontier.settled() if done else set()
             left = (url for ark, url in asked if not ark.is_skipped and url not in settled)
-            return HostsLeft(left, lambda host: config.politeness.delay)  # asked for every host, every second
+            return HostsLeft(left, lambda host: config.politeness.delay)
 
         progress.stage("ARKs", sum(not ark.is_skipped for ark, _ in asked), done=done, waiting=waiting)
         rules = AskingRules(

@@ -36,7 +36,7 @@ class HostsLeft:
 
     def __init__(self, urls: Iterable[str], interval_of: Callable[[str], float]) -> None:
         self._left = Counter(map(host_of, urls))
-        self._interval_of = interval_of
+        self._interval_s = {host: interval_of(host) for host in self._left}  # once: it may take long
         self._begun: dict[str, float] = {}
         self._done: Counter[str] = Counter()
 
@@ -57,5 +57,5 @@ class HostsLeft:
         """The time for an ARK of a host: as it was so far, or as it is planned."""
         done = self._done[host]
         if done <= _ENOUGH:
-            return self._interval_of(host) * _REQUESTS_AN_ARK
+            return self._interval_s[host] * _REQUESTS_AN_ARK
         return (now - self._begun[host]) / (done - 1)

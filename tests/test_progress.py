@@ -87,3 +87,16 @@ def observation(url: str) -> Observation:
         end=ChainEnd.ANSWERED,
         hops=(),
     )
+
+
+def test_a_host_is_looked_up_once_however_often_it_is_told() -> None:
+    looked_up: list[str] = []
+
+    def interval_of(host: str) -> float:
+        looked_up.append(host)
+        return 1.0
+
+    left = HostsLeft([*urls("a.example", 3), *urls("b.example", 3)], interval_of)
+    for now in range(5):
+        left.slowest(float(now))
+    assert sorted(looked_up) == ["https://a.example", "https://b.example"]
