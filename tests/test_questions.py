@@ -85,6 +85,38 @@ def test_a_tombstone_is_asked_for_metadata_and_in_no_other_form() -> None:
     assert next_question(unexplained, AskingContext(), EVERYWHERE, first_url=URL) is Question.OTHER_LABEL
 
 
+HYPHENATED = "http://written.example/ark:/12x45/x5-7w"
+
+
+@pytest.mark.parametrize(
+    ("at", "status", "following"),
+    [
+        ("https://landing.example/ark:/12x45/x5-7w", 404, Question.HYPHENS),
+        ("https://landing.example/view?id=ark%3A%2F12x45%2Fx5%2D7w", 404, Question.HYPHENS),
+        ("https://landing.example/items/x5-7w", 410, Question.HYPHENS),
+        ("https://landing.example/items/x57w", 404, None),
+        ("https://landing.example/", 404, None),
+        ("https://landing.example/ark:/12x45/x5-7w", 500, None),
+        ("https://landing.example/ark:/12x45/x5-7w", 403, Question.INFO),
+    ],
+)
+def test_a_name_that_was_passed_on_with_its_hyphens_is_asked_for_without(
+    at: str, status: int, following: Question | None
+) -> None:
+    answers = {Question.OBJECT: answer(status, url=HYPHENATED, at=at)}
+    assert next_question(answers, AskingContext(), EVERYWHERE, first_url=HYPHENATED) is following
+    answers[Question.HYPHENS] = answer(
+        404, question=Question.HYPHENS, url="http://written.example/ark:/12x45/x57w", at=at
+    )
+    if following is Question.HYPHENS:
+        assert next_question(answers, AskingContext(), EVERYWHERE, first_url=HYPHENATED) is None
+
+
+def test_a_name_without_hyphens_is_not_asked_for_again_where_it_was_passed_on() -> None:
+    answers = {Question.OBJECT: answer(404, at="https://landing.example/ark:/12x45/x5")}
+    assert next_question(answers, AskingContext(), EVERYWHERE, first_url=URL) is None
+
+
 @given(
     st.dictionaries(
         st.sampled_from([each.value for each in Question]), st.sampled_from([200, 302, 403, 404, 500, "dns", "timeout"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.object_facts import ObjectFacts
@@ -111,7 +112,10 @@ def _next_place(
 ) -> Question | None:
     """The next way to ask for the object, when all that were tried have failed."""
     asked = answers[Question.OBJECT]
-    if not asked.is_resolvers_own or not (asked.is_unknown or asked.is_failing):
+    if not asked.is_resolvers_own:
+        is_open = asked.is_unknown and Question.HYPHENS not in answers and _is_passed_on(first_url, asked)
+        return Question.HYPHENS if is_open and asked_url(first_url, Question.HYPHENS) != first_url else None
+    if not (asked.is_unknown or asked.is_failing):
         return None
     if asked.is_unknown:
         if Question.NO_SLASH not in answers and asked_url(first_url, Question.NO_SLASH) != first_url:
@@ -131,6 +135,19 @@ def _next_place(
     if places.at_global and not {Question.AT_GLOBAL, Question.CONFIRMED} & set(answers):
         return Question.CONFIRMED if places.is_target and asked.is_unknown else Question.AT_GLOBAL
     return None
+
+
+def _is_passed_on(first_url: str, answer: AnswerFacts) -> bool:
+    """Return whether whoever gave an answer was handed the name as it is written in *first_url*.
+
+    Most resolvers send an ARK on as they get it, so that not they but the next host stumbles over its hyphens:
+    n2t.net/ark:/13960/t58d-0dn7n leads to archive.org/ark:/13960/t58d-0dn7n, which knows t58d0dn7n.
+    """
+    label = LABEL.search(first_url)
+    if label is None:
+        return False
+    name = unquote(first_url[label.end() :].partition("?")[0]).partition("/")[2]
+    return bool(name) and name in unquote(answer.seen.final_url)
 
 
 def _next_inflection(answers: Mapping[Question, AnswerFacts], known: AskingContext) -> Question | None:
