@@ -114,7 +114,7 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     from rich.console import Console
 
     from arkaudit.checking import judged_lines
-    from arkaudit.config import load
+    from arkaudit.config_files import load
     from arkaudit.logs import start
     from crawler.named_arks import mention_in
     from crawler.observations import Verdict

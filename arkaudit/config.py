@@ -3,232 +3,58 @@
 from __future__ import annotations
 
 import os
-import re
-from copy import deepcopy
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal, Self
 from urllib.request import getproxies
 
-import regex
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
-    ValidationError,
     model_validator,
 )
 
 from arkaudit import __version__
-from arkaudit.config_lines import line_of
-from arkaudit.near_words import question_for_nearest
-from arkaudit.schedules.moments import Schedule
-from arkaudit.toml_files import TomlUnreadable, read_toml
+from arkaudit.setting_values import (
+    AddressTexts,
+    ArkBeginning,
+    Cookies,
+    CronExpression,
+    FormFields,
+    Header,
+    Headers,
+    HostAndPort,
+    LanguageCode,
+    NamesLookedUp,
+    PagesRendered,
+    PageUrl,
+    Pattern,
+    ResolverUrl,
+    RouteTexts,
+    Seconds,
+    SecondsOrNone,
+    TimeGateUrl,
+    ZoneName,
+    of_own_hosts,
+)
 from crawler.addresses import AddressGuard, Routes
 from crawler.asking.controls import ENOUGH_NAMES
 from crawler.attempts import Patience
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.rechecking import Intervals, RecheckPolicy
 from crawler.politeness.pacing import Allowance, Allowances, is_own
-from crawler.resolving import url_fault
+from crawler.rendering.options import PageLimits, RenderOptions, find_browser
 from crawler.scope import Extent
-from crawler.seeds import relative_to
 from crawler.sources.oai_pmh import Selection
 from crawler.sources.patterns import LinkPatterns
 from crawler.verdicts.closed import ClosedCollection
-from crawler.wire.credentials import Credential, Credentials, Origin, names_user, of_proxy
+from crawler.wire.credentials import Credential, Credentials, Origin, of_proxy
 from crawler.wire.log_in_forms import LogIn
-from extractors.normalize import NotAnArk
-from extractors.shared_errors import UserMistake
-from reports.languages import WORDS as LANGUAGE_WORDS
 
 HOME = "https://pypi.org/project/arkaudit/"
-
-
-_HOST = re.compile(r"(?:https?://)?(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-#: Headers that belong to the connection, or that something else of the configuration is for.
-_NOT_OURS = frozenset({"connection", "content-length", "cookie", "host", "proxy-authorization", "transfer-encoding"})
-#: Named audits have files of their names.
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-
-
-class ConfigError(UserMistake):
-    """Raised for a configuration that can't be used: one line that says what is wrong, and where."""
-
-
-def _routes(texts: list[str]) -> list[str]:
-    Routes.parse(texts)
-    return texts
-
-
-def _networks(texts: list[str]) -> list[str]:
-    AddressGuard.allowing(texts)
-    return texts
-
-
-def _http_url(text: str) -> str:
-    try:
-        parts = urlsplit(text)
-        is_plain = bool(parts.hostname) and parts.port != 0 and not set(text) & set("?#")
-    except ValueError:
-        is_plain = False
-    if names_user(text):
-        raise ValueError("credentials in a URL are sent to nobody; they belong into a [hosts] section")
-    if not is_plain or parts.scheme.lower() not in ("http", "https"):
-        raise ValueError(f"not the http or https URL of a resolver: {text!r}")
-    return text
-
-
-def _http_page(text: str) -> str:
-    fault = (
-        url_fault(text) if text.lower().startswith(("http://", "https://")) else "not the http or https URL of a page"
-    )
-    if names_user(text) or fault:
-        raise ValueError("credentials in a URL are sent to nobody" if names_user(text) else f"{fault}: {text!r}")
-    return text
-
-
-def _timegate(text: str) -> str:
-    try:
-        return _http_url(text)
-    except ValueError as problem:
-        raise ValueError(str(problem).replace("URL of a resolver", "URL of a TimeGate")) from None
-
-
-def _host_and_port(text: str) -> str:
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
-        raise ValueError(f"not HOST:PORT: {text!r}")
-    return text
-
-
-def _cron(text: str) -> str:
-    Schedule.parse(text)
-    return text
-
-
-def _zone(name: str) -> str:
-    Schedule.parse("0 0 * * *", name)
-    return name
-
-
-def _printable(text: str) -> str:
-    if not text.isprintable() or not text.isascii():
-        raise ValueError("must be printable ASCII: it is sent as a header")
-    return text
-
-
-def _pattern(text: str) -> str:
-    try:
-        LinkPatterns([text])
-    except (regex.error, RecursionError) as fault:
-        raise ValueError(f"not a regular expression: {text!r} ({fault})") from None
-    return text
-
-
-def _seconds(value: object) -> object:
-    """A duration in seconds, as a number or with a unit.
-
-    >>> _seconds("90m"), _seconds("2h"), _seconds(30)
-    (5400.0, 7200.0, 30)
-    """
-    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    if isinstance(value, str) and found is None:
-        raise ValueError(f"neither seconds nor a duration such as 90m or 2h: {value!r}")
-    return value if found is None else float(found["number"]) * _UNITS[found["unit"] or "s"]
-
-
-_DURATION = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(?P<unit>[smhd]?)")
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
-
-def _beginning(text: str) -> str:
-    try:
-        ClosedCollection.of(text)
-    except NotAnArk:
-        raise ValueError(f"neither a NAAN nor the beginning of ARKs: {text!r}") from None
-    return text
-
-
-def _language(word: str | None) -> str | None:
-    if word is not None and word not in LANGUAGE_WORDS:
-        near = question_for_nearest(word, LANGUAGE_WORDS) or f"; there are: {', '.join(LANGUAGE_WORDS)}"
-        raise ValueError(f"there is no language {word!r}{near}")
-    return word
-
-
-def _looked_up(is_wanted: bool) -> bool:
-    if is_wanted and find_spec("dns") is None:
-        raise ValueError("needs dnspython: pip install 'arkaudit[dns]'")
-    return is_wanted
-
-
-Header = Annotated[str, AfterValidator(_printable)]
-Pattern = Annotated[str, AfterValidator(_pattern)]
-
-
-def _secret(value: Any) -> Any:
-    """The value itself, or that of the environment variable which it names (``{ env = "TOKEN" }``)."""
-    if not isinstance(value, dict):
-        return value
-    match value:
-        case {"env": str(name), **others} if not others:
-            if name not in os.environ:
-                raise ValueError(f"there is no environment variable {name}")
-            return os.environ[name]
-    raise ValueError('neither a text nor { env = "NAME" }')
-
-
-def _sendable_secret(secret: SecretStr) -> SecretStr:
-    value = secret.get_secret_value()
-    if not value or value.strip() != value or not value.isprintable() or not value.isascii():
-        raise ValueError("what is sent as a header must be printable ASCII, with nothing blank around it")
-    return secret
-
-
-def _header_names(headers: dict[str, Any]) -> dict[str, Any]:
-    for name in headers:
-        if not _TOKEN.fullmatch(name) or name.lower() in _NOT_OURS:
-            raise ValueError(f"not a header that can be given: {name!r}")
-    return headers
-
-
-def _cookie_names(cookies: dict[str, Any]) -> dict[str, Any]:
-    for name, value in cookies.items():
-        if not _TOKEN.fullmatch(name) or set(value.get_secret_value()) & set(' ";,\\'):
-            raise ValueError(f"not a cookie that can be sent: {name!r}")
-    return cookies
-
-
-def _hosts(hosts: dict[str, Any]) -> dict[str, Any]:
-    for name in hosts:
-        if not _HOST.fullmatch(name):
-            raise ValueError(f"not a host: {name!r}; a name, with its port or scheme where need be")
-        login = hosts[name].login
-        if login is not None and Origin.of(login.url) != Origin.named(name):
-            raise ValueError(f"{name}: its form stands at another host, or by another scheme: {login.url}")
-    return {name.lower(): settings for name, settings in hosts.items()}
-
-
-def _form_fields(fields: dict[str, Any]) -> dict[str, Any]:
-    if not any(isinstance(value, SecretStr) for value in fields.values()):
-        raise ValueError('none of them is secret: a password is named by its environment variable, { env = "NAME" }')
-    return fields
-
-
-def _form_field(value: Any) -> Any:
-    """A value that may be shown, or the secret in the environment variable that it names."""
-    return value if isinstance(value, str) else SecretStr(_secret(value))
-
-
-#: A value that is never shown: pydantic prints asterisks.
-Secret = Annotated[SecretStr, BeforeValidator(_secret), AfterValidator(_sendable_secret)]
 
 
 class _Section(BaseModel):
@@ -274,12 +100,9 @@ class Success(_Section):
 class LogInForm(_Section):
     """Options for the log-in form of a host of one's own."""
 
-    url: Annotated[str, AfterValidator(_http_page)]
+    url: PageUrl
     """The page with the form, on this host."""
-    fields: Annotated[
-        dict[str, Annotated[str | SecretStr, Field(union_mode="left_to_right"), BeforeValidator(_form_field)]],
-        AfterValidator(_form_fields),
-    ] = Field(min_length=1)
+    fields: FormFields = Field(min_length=1)
     """By the names that they have in the form: a text, or what is secret in the environment, ``{ env = "NAME" }``."""
     success: Success
 
@@ -291,9 +114,9 @@ class Host(_Section):
     """Seconds between two requests."""
     concurrency: int = Field(1, ge=1, le=100)
     """How many requests may be under way at a time."""
-    headers: Annotated[dict[str, Secret], AfterValidator(_header_names)] = {}
+    headers: Headers = {}
     """Headers that it asks for, such as Authorization; sent to this scheme (https, by default), name and port only."""
-    cookies: Annotated[dict[str, Secret], AfterValidator(_cookie_names)] = {}
+    cookies: Cookies = {}
     """Cookies that it asks for, likewise."""
     login: LogInForm | None = None
     """A form to log in by, once a run, before anything is asked."""
@@ -302,13 +125,13 @@ class Host(_Section):
 class Network(_Section):
     """Options for where connections go."""
 
-    connect_to: Annotated[list[str], AfterValidator(_routes)] = []
+    connect_to: RouteTexts = []
     """``HOST:PORT=ADDR:PORT``: connect there instead; URL and Host header stay."""
     only_routed: bool = False
     """A name that has no route fails, and is not looked up."""
     ca_file: Path | None = None
     """Certificates of authorities that the TLS probe trusts instead of the system's."""
-    allow_addresses: Annotated[list[str], AfterValidator(_networks)] = []
+    allow_addresses: AddressTexts = []
     """Networks (CIDR) among the private ones that may be reached."""
 
 
@@ -348,7 +171,7 @@ class Crawl(_Section):
 
     depth: int | None = Field(None, ge=0)
     max_pages: int | None = Field(None, ge=1)
-    max_time: Annotated[float | None, BeforeValidator(_seconds)] = Field(None, gt=0)
+    max_time: SecondsOrNone = Field(None, gt=0)
     """Seconds; as text also with a unit: ``90m``, ``2h``. What is in flight then is still recorded."""
     scope: Extent = Extent.SITE
     """How much of a seed's site is crawled: its registered domain, its host, or its path."""
@@ -386,7 +209,7 @@ class Resolve(_Section):
     """Whether a resolver is asked for one ARK of a shoulder in other forms, which it must treat alike."""
     conformance_from: int = Field(ENOUGH_NAMES, ge=1)
     """How many ARKs of a shoulder it takes for that; it costs at most ten questions, of four shoulders a resolver."""
-    maptr: Annotated[bool, AfterValidator(_looked_up)] = False
+    maptr: NamesLookedUp = False
     """Whether resolvers that the registry doesn't know are looked up in the DNS (NAPTR records under ark.arpa)."""
     direct: bool = False
     """Whether what would be asked of the global resolver, compact ARKs above all, is asked of the registry's target."""
@@ -395,17 +218,46 @@ class Resolve(_Section):
 class Memento(_Section):
     """Options for archived copies of what ARKs led to that fail, by the Memento protocol (RFC 7089)."""
 
-    timegate: Annotated[str, AfterValidator(_timegate)] | None = None
+    timegate: TimeGateUrl | None = None
     """The address of a TimeGate, behind which a URL is put: ``https://web.archive.org/web/``. Without it no archive is
     asked."""
-    max_age: Annotated[float, BeforeValidator(_seconds)] = Field(30 * 86_400.0, ge=0)
+    max_age: Seconds = Field(30 * 86_400.0, ge=0)
     """Seconds, or with a unit (``30d``), for which what an archive has answered is not asked again."""
+
+
+class Render(_Section):
+    """Options for pages that only a browser shows: those of app shells, which are the same for any name without it."""
+
+    enabled: PagesRendered = False
+    """Whether a Chromium shows them; it needs the extra ``render`` and an installed Chromium."""
+    browser: Path | None = None
+    """The Chromium to be used; without it the first that is found on the PATH."""
+    max_requests: int = Field(PageLimits().requests, ge=1, le=1000)
+    """What a page may ask for, besides itself."""
+    max_bytes: int = Field(PageLimits().bytes, ge=1)
+    """Of all that, as it is sent."""
+    seconds: Seconds = Field(PageLimits().seconds, gt=0, le=600)
+    """For which its scripts may work, without the time in which they wait for what they have asked for."""
+
+    @model_validator(mode="after")
+    def _has_browser(self) -> Self:
+        if self.enabled and find_browser(self.browser) is None:
+            where = "on the PATH: name one as render.browser" if self.browser is None else f"at {self.browser}"
+            raise ValueError(f"there is no Chromium {where}")
+        return self
+
+    @property
+    def options(self) -> RenderOptions | None:
+        """The same, as the crawler takes it; None where nothing is rendered."""
+        browser = find_browser(self.browser) if self.enabled else None
+        limits = PageLimits(self.max_requests, self.max_bytes, self.seconds)
+        return None if browser is None else RenderOptions(browser, limits)
 
 
 class Closed(_Section):
     """A collection that is meant to be closed: to be refused there is what its keepers intend."""
 
-    arks: Annotated[str, AfterValidator(_beginning)]
+    arks: ArkBeginning
     """A NAAN, or a NAAN and the beginning of names: ``98765`` or ``98765/k3``."""
     reason: str = ""
     """Why nobody is let in, for the report."""
@@ -452,7 +304,7 @@ def _given(days: RecheckDays) -> dict[str, float]:
 class Email(_Section):
     """A mail server that takes notifications, and to whom they go."""
 
-    smtp: Annotated[str, AfterValidator(_host_and_port)]
+    smtp: HostAndPort
     """``HOST:PORT``."""
     to: list[str] = Field(min_length=1)
     sender: str
@@ -487,7 +339,7 @@ class Notify(_Section):
 class ReportOptions(_Section):
     """Options for what people read of a report."""
 
-    lang: Annotated[str | None, AfterValidator(_language)] = None
+    lang: LanguageCode = None
     """The language of the page, the letters, Markdown and the summary: a code, or ``auto``; without it English, and
     for the page that of the reader's browser."""
 
@@ -497,9 +349,9 @@ class Config(_Section):
 
     name: str | None = None
     """Of a named audit."""
-    schedule: Annotated[str, AfterValidator(_cron)] | None = None
+    schedule: CronExpression | None = None
     """When a named audit runs: a cron expression of five fields."""
-    timezone: Annotated[str, AfterValidator(_zone)] | None = None
+    timezone: ZoneName | None = None
     """In which the schedule is read; UTC by default."""
     seeds: list[str] = []
     jobs: int | None = Field(None, ge=1, le=256)
@@ -510,15 +362,16 @@ class Config(_Section):
     """A file of decisions about known problems (`arkaudit triage`)."""
     inventory: Path | None = None
     """A CSV of the institution's own ARKs, which a report is held against."""
-    resolver: Annotated[str, AfterValidator(_http_url)] = "https://n2t.net/"
+    resolver: ResolverUrl = "https://n2t.net/"
     politeness: Politeness = Politeness()
     network: Network = Network()
-    hosts: Annotated[dict[str, Host], AfterValidator(_hosts)] = {}
+    hosts: Annotated[dict[str, Host], AfterValidator(of_own_hosts)] = {}
     """Hosts of one's own."""
     crawl: Crawl = Crawl()
     resolve: Resolve = Resolve()
     log: Log = Log()
     memento: Memento = Memento()
+    render: Render = Render()
     closed: list[Closed] = []
     recheck: Recheck = Recheck()
     notify: Notify = Notify()
@@ -624,144 +477,3 @@ def _log_in(name: str, form: LogInForm) -> LogIn:
     secrets = tuple(value.get_secret_value() for value in form.fields.values() if isinstance(value, SecretStr))
     tells = form.success
     return LogIn(Origin.named(name), form.url, values, secrets, tells.status, tells.cookie, tells.text)
-
-
-def load(path: Path | None, overrides: dict[str, Any], *, audit: str | None = None) -> Config:
-    """The configuration in the file at *path*, if any, with *overrides* (dotted names) over it; or of a named *audit*.
-
-    The file is validated as a whole, its named audits included. Paths in it are relative to it. Raises `ConfigError`.
-
-    >>> load(None, {"politeness.delay": 0}).politeness.delay
-    0.0
-    >>> load(None, {"politeness.delay": -1})
-    Traceback (most recent call last):
-    ...
-    arkaudit.config.ConfigError: politeness.delay: Input should be greater than or equal to 0
-    """
-    audits = load_audits(path, overrides) if path else {}
-    if audit is None:
-        return audits[None] if path else _validated({}, overrides, "", None)
-    if audit not in audits:
-        known = ", ".join(name for name in audits if name) or "none"
-        raise ConfigError(f"{path or 'without a configuration'}: no audit is named {audit!r}; there are: {known}")
-    return audits[audit]
-
-
-def load_audits(path: Path, overrides: dict[str, Any] | None = None) -> dict[str | None, Config]:
-    """Every named audit of a configuration, in its order; under None what stands for all. Raises `ConfigError`.
-
-    A named audit has the values of the file's top, and its own over them.
-    """
-    text, values = _file_values(path)
-    named = values.pop("audits", {})
-    found: dict[str | None, Config] = {None: _validated(values, overrides or {}, text, path)}
-    if not isinstance(named, dict) or not all(isinstance(each, dict) for each in named.values()):
-        raise ConfigError(f"{_at(text, path, ('audits',))}audits: must be tables, one for each named audit")
-    for name, own in named.items():
-        if not _NAME.fullmatch(name):
-            raise ConfigError(
-                f"{_at(text, path, ('audits', name))}audits: a name is of letters, digits, - and _: {name!r}"
-            )
-        inner = {"store": path.parent / f"{name}.db", **_merged(values, own), "name": name}
-        found[name] = _validated(inner, overrides or {}, text, path, within=("audits", name))
-    _refuse_shared_stores(found, text, path)
-    return found
-
-
-def _merged(general: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """*own* values over *general* ones, table by table."""
-    both = general | own
-    for key in general.keys() & own.keys():
-        if isinstance(general[key], dict) and isinstance(own[key], dict):
-            both[key] = _merged(general[key], own[key])
-    return both
-
-
-def _validated(
-    values: dict[str, Any],
-    overrides: dict[str, Any],
-    text: str,
-    path: Path | None,
-    *,
-    within: tuple[str, ...] = (),
-) -> Config:
-    values = deepcopy(values)
-    for name, value in overrides.items():
-        *sections, key = name.split(".")
-        inner = values
-        for section in sections:
-            inner = inner.setdefault(section, {})
-            if not isinstance(inner, dict):
-                raise ConfigError(f"{_at(text, path, (*within, section))}{section}: must be a table")
-        inner[key] = value
-    try:
-        config = Config.model_validate(values)
-    except ValidationError as problem:
-        first, *others = problem.errors()
-        place = tuple(str(part) for part in first["loc"])
-        words = first["msg"].removeprefix("Value error, ")
-        if first["type"] == "extra_forbidden":
-            words = f"there is no such setting{question_for_nearest(place[-1], _settings_of(place[:-1]))}"
-        at = _at(text, path, (*within, *place)) if ".".join(place) not in overrides else ""
-        more = f" (and {len(others)} more)" if others else ""
-        raise ConfigError(f"{at}{'.'.join((*within, *place))}{': ' if place or within else ''}{words}{more}") from None
-    if config.network.ca_file and not config.network.ca_file.is_file():
-        raise ConfigError(f"there is no file of certificates at {config.network.ca_file}")
-    return config
-
-
-def _settings_of(place: tuple[str, ...]) -> list[str]:
-    """The names of the settings in the section at *place*; of hosts and the like, those of each."""
-    section: type[BaseModel] = Config
-    for name in place:
-        inner = section.model_fields[name].annotation if name in section.model_fields else None
-        while inner is not None and not (isinstance(inner, type) and issubclass(inner, BaseModel)):
-            inner = next(reversed(get_args(inner)), None)
-        section = inner or section
-    return [each.alias or name for name, each in section.model_fields.items()]
-
-
-def _refuse_shared_stores(audits: dict[str | None, Config], text: str, path: Path) -> None:
-    """Two audits in one store would each take the other's documents for gone."""
-    owners: dict[Path | None, str] = {}
-    for name, config in audits.items():
-        if name is not None and (other := owners.setdefault(config.store, name)) != name:
-            at = _at(text, path, ("audits", name, "store"))
-            raise ConfigError(f"{at}audits.{name}: has the same store as {other}; give each its own")
-
-
-def _at(text: str, path: Path | None, keys: tuple[str, ...]) -> str:
-    """The place of a value in the file, as the beginning of a message."""
-    if path is None:
-        return ""
-    line = line_of(text, keys)
-    return f"{path}:{line}: " if line else f"{path}: "
-
-
-def _file_values(path: Path) -> tuple[str, dict[str, Any]]:
-    try:
-        text, values = read_toml(path, what="configuration")
-    except TomlUnreadable as problem:
-        raise ConfigError(str(problem)) from None
-    audits = values.get("audits", {})
-    named = [each for each in audits.values() if isinstance(each, dict)] if isinstance(audits, dict) else []
-    for tables in (values, *named):
-        _relative_to(path.parent, tables)
-    return text, values
-
-
-#: The values that are paths: their tables, and their keys.
-_PATHS = (
-    *((None, key) for key in ("store", "out", "triage", "inventory")),
-    *(("network", "ca_file"), ("notify", "file"), ("log", "file")),
-)
-
-
-def _relative_to(folder: Path, values: dict[str, Any]) -> None:
-    """Lead the paths among *values* from the folder of the file that they stand in."""
-    for section, key in _PATHS:
-        inner = values.get(section, {}) if section else values
-        if isinstance(inner, dict) and isinstance(inner.get(key), str):
-            inner[key] = folder / inner[key]
-    if isinstance(values.get("seeds"), list):
-        values["seeds"] = [relative_to(folder, seed) if isinstance(seed, str) else seed for seed in values["seeds"]]

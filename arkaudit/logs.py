@@ -88,7 +88,7 @@ def _file(path: Path) -> logging.Handler:
     try:
         return _LogFileHandler(path, encoding="utf-8", errors="backslashreplace")
     except OSError as problem:
-        from arkaudit.config import ConfigError
+        from arkaudit.config_files import ConfigError
 
         raise ConfigError(f"the log can't be written to {path}: {problem.strerror or problem}") from None
 

@@ -320,10 +320,10 @@ store_option = click.option(
 def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str | None = None) -> Config:
     """The configuration that a file and the given *options* make, or that of a named *audit*; an option wins.
 
-    What happens is written down as it says, from now on. Raises `arkaudit.config.ConfigError`.
+    What happens is written down as it says, from now on. Raises `arkaudit.config_files.ConfigError`.
     """
     from arkaudit import logs
-    from arkaudit.config import load
+    from arkaudit.config_files import load
 
     if options.get("log_level") is None:
         options = {**options, "log_level": asked_level()}

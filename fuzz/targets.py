@@ -14,7 +14,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from arkaudit.config import ConfigError, load
+from arkaudit.config_files import ConfigError, load
 from arkaudit.triage_file import load_triage
 from crawler import schema
 from crawler.answers.answer import read_answer

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from arkaudit.config import ConfigError, load
+from arkaudit.config_files import ConfigError, load
 from crawler.observations import Question
 from crawler.verdicts.closed import ClosedCollection, closed_for
 from crawler.verdicts.verdict import VerdictContext, judge

@@ -32,7 +32,7 @@ ASK = """
 import json, sys
 from rich.console import Console
 from arkaudit.audits import audit
-from arkaudit.config import load
+from arkaudit.config_files import load
 from crawler.storage.store import Store
 from extractors.ark import Ark
 told = json.load(sys.stdin)

@@ -11,7 +11,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import Response
 
-from arkaudit.config import ConfigError, load
+from arkaudit.config_files import ConfigError, load
 from crawler.wire.credentials import Credential, Credentials, Origin
 from crawler.wire.log_in_forms import LogIn, NoLogIn, filled_form
 from crawler.wire.sessions import Sessions

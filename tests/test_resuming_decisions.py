@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from arkaudit.config import Config, load
+from arkaudit.config import Config
+from arkaudit.config_files import load
 from arkaudit.resuming import RunPlan, decide, with_settings_of
 from crawler.storage.store import Run
 from extractors.shared_errors import UserMistake

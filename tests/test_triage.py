@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.config import ConfigError, load_audits
+from arkaudit.config_files import ConfigError, load_audits
 from arkaudit.notify.message import HEADINGS, message
 from arkaudit.triage_file import load_triage, triage_text
 from crawler.history.ark_status import status_of

@@ -14,7 +14,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from arkaudit.__main__ import OWN_PROCESS
-from arkaudit.config import Config, load_audits
+from arkaudit.config import Config
+from arkaudit.config_files import load_audits
 from arkaudit.exits import EXIT_INTERRUPTED, say
 from arkaudit.schedules.ledger import FOLDER, Ledger
 from arkaudit.schedules.moments import Due, Schedule, due_now

@@ -1,0 +1,168 @@
+"""Reads ``arkaudit.toml``, with the options of the command over it, as a `Config` for it and for each named audit."""
+
+from __future__ import annotations
+
+import re
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import (
+    BaseModel,
+    ValidationError,
+)
+
+from arkaudit.config import Config
+from arkaudit.config_lines import line_of
+from arkaudit.near_words import question_for_nearest
+from arkaudit.toml_files import TomlUnreadable, read_toml
+from crawler.seeds import relative_to
+from extractors.shared_errors import UserMistake
+
+#: Named audits have files of their names.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+class ConfigError(UserMistake):
+    """Raised for a configuration that can't be used: one line that says what is wrong, and where."""
+
+
+def load(path: Path | None, overrides: dict[str, Any], *, audit: str | None = None) -> Config:
+    """The configuration in the file at *path*, if any, with *overrides* (dotted names) over it; or of a named *audit*.
+
+    The file is validated as a whole, its named audits included. Paths in it are relative to it. Raises `ConfigError`.
+
+    >>> load(None, {"politeness.delay": 0}).politeness.delay
+    0.0
+    >>> load(None, {"politeness.delay": -1})
+    Traceback (most recent call last):
+    ...
+    arkaudit.config_files.ConfigError: politeness.delay: Input should be greater than or equal to 0
+    """
+    audits = load_audits(path, overrides) if path else {}
+    if audit is None:
+        return audits[None] if path else _validated({}, overrides, "", None)
+    if audit not in audits:
+        known = ", ".join(name for name in audits if name) or "none"
+        raise ConfigError(f"{path or 'without a configuration'}: no audit is named {audit!r}; there are: {known}")
+    return audits[audit]
+
+
+def load_audits(path: Path, overrides: dict[str, Any] | None = None) -> dict[str | None, Config]:
+    """Every named audit of a configuration, in its order; under None what stands for all. Raises `ConfigError`.
+
+    A named audit has the values of the file's top, and its own over them.
+    """
+    text, values = _file_values(path)
+    named = values.pop("audits", {})
+    found: dict[str | None, Config] = {None: _validated(values, overrides or {}, text, path)}
+    if not isinstance(named, dict) or not all(isinstance(each, dict) for each in named.values()):
+        raise ConfigError(f"{_at(text, path, ('audits',))}audits: must be tables, one for each named audit")
+    for name, own in named.items():
+        if not _NAME.fullmatch(name):
+            raise ConfigError(
+                f"{_at(text, path, ('audits', name))}audits: a name is of letters, digits, - and _: {name!r}"
+            )
+        inner = {"store": path.parent / f"{name}.db", **_merged(values, own), "name": name}
+        found[name] = _validated(inner, overrides or {}, text, path, within=("audits", name))
+    _refuse_shared_stores(found, text, path)
+    return found
+
+
+def _merged(general: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """*own* values over *general* ones, table by table."""
+    both = general | own
+    for key in general.keys() & own.keys():
+        if isinstance(general[key], dict) and isinstance(own[key], dict):
+            both[key] = _merged(general[key], own[key])
+    return both
+
+
+def _validated(
+    values: dict[str, Any],
+    overrides: dict[str, Any],
+    text: str,
+    path: Path | None,
+    *,
+    within: tuple[str, ...] = (),
+) -> Config:
+    values = deepcopy(values)
+    for name, value in overrides.items():
+        *sections, key = name.split(".")
+        inner = values
+        for section in sections:
+            inner = inner.setdefault(section, {})
+            if not isinstance(inner, dict):
+                raise ConfigError(f"{_at(text, path, (*within, section))}{section}: must be a table")
+        inner[key] = value
+    try:
+        config = Config.model_validate(values)
+    except ValidationError as problem:
+        first, *others = problem.errors()
+        place = tuple(str(part) for part in first["loc"])
+        words = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "extra_forbidden":
+            words = f"there is no such setting{question_for_nearest(place[-1], _settings_of(place[:-1]))}"
+        at = _at(text, path, (*within, *place)) if ".".join(place) not in overrides else ""
+        more = f" (and {len(others)} more)" if others else ""
+        raise ConfigError(f"{at}{'.'.join((*within, *place))}{': ' if place or within else ''}{words}{more}") from None
+    if config.network.ca_file and not config.network.ca_file.is_file():
+        raise ConfigError(f"there is no file of certificates at {config.network.ca_file}")
+    return config
+
+
+def _settings_of(place: tuple[str, ...]) -> list[str]:
+    """The names of the settings in the section at *place*; of hosts and the like, those of each."""
+    section: type[BaseModel] = Config
+    for name in place:
+        inner = section.model_fields[name].annotation if name in section.model_fields else None
+        while inner is not None and not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            inner = next(reversed(get_args(inner)), None)
+        section = inner or section
+    return [each.alias or name for name, each in section.model_fields.items()]
+
+
+def _refuse_shared_stores(audits: dict[str | None, Config], text: str, path: Path) -> None:
+    """Two audits in one store would each take the other's documents for gone."""
+    owners: dict[Path | None, str] = {}
+    for name, config in audits.items():
+        if name is not None and (other := owners.setdefault(config.store, name)) != name:
+            at = _at(text, path, ("audits", name, "store"))
+            raise ConfigError(f"{at}audits.{name}: has the same store as {other}; give each its own")
+
+
+def _at(text: str, path: Path | None, keys: tuple[str, ...]) -> str:
+    """The place of a value in the file, as the beginning of a message."""
+    if path is None:
+        return ""
+    line = line_of(text, keys)
+    return f"{path}:{line}: " if line else f"{path}: "
+
+
+def _file_values(path: Path) -> tuple[str, dict[str, Any]]:
+    try:
+        text, values = read_toml(path, what="configuration")
+    except TomlUnreadable as problem:
+        raise ConfigError(str(problem)) from None
+    audits = values.get("audits", {})
+    named = [each for each in audits.values() if isinstance(each, dict)] if isinstance(audits, dict) else []
+    for tables in (values, *named):
+        _relative_to(path.parent, tables)
+    return text, values
+
+
+#: The values that are paths: their tables, and their keys.
+_PATHS = (
+    *((None, key) for key in ("store", "out", "triage", "inventory")),
+    *(("network", "ca_file"), ("notify", "file"), ("log", "file")),
+)
+
+
+def _relative_to(folder: Path, values: dict[str, Any]) -> None:
+    """Lead the paths among *values* from the folder of the file that they stand in."""
+    for section, key in _PATHS:
+        inner = values.get(section, {}) if section else values
+        if isinstance(inner, dict) and isinstance(inner.get(key), str):
+            inner[key] = folder / inner[key]
+    if isinstance(values.get("seeds"), list):
+        values["seeds"] = [relative_to(folder, seed) if isinstance(seed, str) else seed for seed in values["seeds"]]

@@ -1,0 +1,228 @@
+"""The values of single settings: what may stand there, and what is made of it."""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib.util import find_spec
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import regex
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+)
+
+from arkaudit.near_words import question_for_nearest
+from arkaudit.schedules.moments import Schedule
+from crawler.addresses import AddressGuard, Routes
+from crawler.resolving import url_fault
+from crawler.sources.patterns import LinkPatterns
+from crawler.verdicts.closed import ClosedCollection
+from crawler.wire.credentials import Origin, names_user
+from extractors.normalize import NotAnArk
+from reports.languages import WORDS as LANGUAGE_WORDS
+
+_HOST = re.compile(r"(?:https?://)?(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+#: Headers that belong to the connection, or that something else of the configuration is for.
+_NOT_OURS = frozenset({"connection", "content-length", "cookie", "host", "proxy-authorization", "transfer-encoding"})
+
+
+def _routes(texts: list[str]) -> list[str]:
+    Routes.parse(texts)
+    return texts
+
+
+def _networks(texts: list[str]) -> list[str]:
+    AddressGuard.allowing(texts)
+    return texts
+
+
+def _http_url(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        is_plain = bool(parts.hostname) and parts.port != 0 and not set(text) & set("?#")
+    except ValueError:
+        is_plain = False
+    if names_user(text):
+        raise ValueError("credentials in a URL are sent to nobody; they belong into a [hosts] section")
+    if not is_plain or parts.scheme.lower() not in ("http", "https"):
+        raise ValueError(f"not the http or https URL of a resolver: {text!r}")
+    return text
+
+
+def _http_page(text: str) -> str:
+    fault = (
+        url_fault(text) if text.lower().startswith(("http://", "https://")) else "not the http or https URL of a page"
+    )
+    if names_user(text) or fault:
+        raise ValueError("credentials in a URL are sent to nobody" if names_user(text) else f"{fault}: {text!r}")
+    return text
+
+
+def _timegate(text: str) -> str:
+    try:
+        return _http_url(text)
+    except ValueError as problem:
+        raise ValueError(str(problem).replace("URL of a resolver", "URL of a TimeGate")) from None
+
+
+def _host_and_port(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+        raise ValueError(f"not HOST:PORT: {text!r}")
+    return text
+
+
+def _cron(text: str) -> str:
+    Schedule.parse(text)
+    return text
+
+
+def _zone(name: str) -> str:
+    Schedule.parse("0 0 * * *", name)
+    return name
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable() or not text.isascii():
+        raise ValueError("must be printable ASCII: it is sent as a header")
+    return text
+
+
+def _pattern(text: str) -> str:
+    try:
+        LinkPatterns([text])
+    except (regex.error, RecursionError) as fault:
+        raise ValueError(f"not a regular expression: {text!r} ({fault})") from None
+    return text
+
+
+def _seconds(value: object) -> object:
+    """A duration in seconds, as a number or with a unit.
+
+    >>> _seconds("90m"), _seconds("2h"), _seconds(30)
+    (5400.0, 7200.0, 30)
+    """
+    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if isinstance(value, str) and found is None:
+        raise ValueError(f"neither seconds nor a duration such as 90m or 2h: {value!r}")
+    return value if found is None else float(found["number"]) * _UNITS[found["unit"] or "s"]
+
+
+_DURATION = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(?P<unit>[smhd]?)")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def _beginning(text: str) -> str:
+    try:
+        ClosedCollection.of(text)
+    except NotAnArk:
+        raise ValueError(f"neither a NAAN nor the beginning of ARKs: {text!r}") from None
+    return text
+
+
+def _language(word: str | None) -> str | None:
+    if word is not None and word not in LANGUAGE_WORDS:
+        near = question_for_nearest(word, LANGUAGE_WORDS) or f"; there are: {', '.join(LANGUAGE_WORDS)}"
+        raise ValueError(f"there is no language {word!r}{near}")
+    return word
+
+
+def _looked_up(is_wanted: bool) -> bool:
+    if is_wanted and find_spec("dns") is None:
+        raise ValueError("needs dnspython: pip install 'arkaudit[dns]'")
+    return is_wanted
+
+
+def _rendered(is_wanted: bool) -> bool:
+    if is_wanted and find_spec("playwright") is None:
+        raise ValueError("needs playwright: pip install 'arkaudit[render]'")
+    return is_wanted
+
+
+def _secret(value: Any) -> Any:
+    """The value itself, or that of the environment variable which it names (``{ env = "TOKEN" }``)."""
+    if not isinstance(value, dict):
+        return value
+    match value:
+        case {"env": str(name), **others} if not others:
+            if name not in os.environ:
+                raise ValueError(f"there is no environment variable {name}")
+            return os.environ[name]
+    raise ValueError('neither a text nor { env = "NAME" }')
+
+
+def _sendable_secret(secret: SecretStr) -> SecretStr:
+    value = secret.get_secret_value()
+    if not value or value.strip() != value or not value.isprintable() or not value.isascii():
+        raise ValueError("what is sent as a header must be printable ASCII, with nothing blank around it")
+    return secret
+
+
+def _header_names(headers: dict[str, Any]) -> dict[str, Any]:
+    for name in headers:
+        if not _TOKEN.fullmatch(name) or name.lower() in _NOT_OURS:
+            raise ValueError(f"not a header that can be given: {name!r}")
+    return headers
+
+
+def _cookie_names(cookies: dict[str, Any]) -> dict[str, Any]:
+    for name, value in cookies.items():
+        if not _TOKEN.fullmatch(name) or set(value.get_secret_value()) & set(' ";,\\'):
+            raise ValueError(f"not a cookie that can be sent: {name!r}")
+    return cookies
+
+
+def of_own_hosts(hosts: dict[str, Any]) -> dict[str, Any]:
+    for name in hosts:
+        if not _HOST.fullmatch(name):
+            raise ValueError(f"not a host: {name!r}; a name, with its port or scheme where need be")
+        login = hosts[name].login
+        if login is not None and Origin.of(login.url) != Origin.named(name):
+            raise ValueError(f"{name}: its form stands at another host, or by another scheme: {login.url}")
+    return {name.lower(): settings for name, settings in hosts.items()}
+
+
+def _form_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    if not any(isinstance(value, SecretStr) for value in fields.values()):
+        raise ValueError('none of them is secret: a password is named by its environment variable, { env = "NAME" }')
+    return fields
+
+
+def _form_field(value: Any) -> Any:
+    """A value that may be shown, or the secret in the environment variable that it names."""
+    return value if isinstance(value, str) else SecretStr(_secret(value))
+
+
+Header = Annotated[str, AfterValidator(_printable)]
+#: A regular expression over links.
+Pattern = Annotated[str, AfterValidator(_pattern)]
+#: A value that is never shown: pydantic prints asterisks.
+Secret = Annotated[SecretStr, BeforeValidator(_secret), AfterValidator(_sendable_secret)]
+Headers = Annotated[dict[str, Secret], AfterValidator(_header_names)]
+Cookies = Annotated[dict[str, Secret], AfterValidator(_cookie_names)]
+FormField = Annotated[str | SecretStr, Field(union_mode="left_to_right"), BeforeValidator(_form_field)]
+FormFields = Annotated[dict[str, FormField], AfterValidator(_form_fields)]
+#: The URL of a resolver, before which an ARK is put.
+ResolverUrl = Annotated[str, AfterValidator(_http_url)]
+TimeGateUrl = Annotated[str, AfterValidator(_timegate)]
+PageUrl = Annotated[str, AfterValidator(_http_page)]
+RouteTexts = Annotated[list[str], AfterValidator(_routes)]
+AddressTexts = Annotated[list[str], AfterValidator(_networks)]
+HostAndPort = Annotated[str, AfterValidator(_host_and_port)]
+#: Seconds, as a number or with a unit.
+Seconds = Annotated[float, BeforeValidator(_seconds)]
+SecondsOrNone = Annotated[float | None, BeforeValidator(_seconds)]
+CronExpression = Annotated[str, AfterValidator(_cron)]
+ZoneName = Annotated[str, AfterValidator(_zone)]
+#: A NAAN, or the beginning of ARKs.
+ArkBeginning = Annotated[str, AfterValidator(_beginning)]
+LanguageCode = Annotated[str | None, AfterValidator(_language)]
+#: Switches for what an extra brings.
+NamesLookedUp = Annotated[bool, AfterValidator(_looked_up)]
+PagesRendered = Annotated[bool, AfterValidator(_rendered)]
