@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler.answers.captures import ArchiveAnswer, memento_links
 from crawler.mementos import (
     MOST_CAPTURES,
-    ArchiveAnswer,
     ArchiveAsk,
     CaptureWish,
     MementoOutcome,
@@ -20,7 +20,6 @@ from crawler.mementos import (
     capture_search,
     capture_wish,
     is_due,
-    memento_links,
 )
 from crawler.observations import ChainEnd, Hop
 from extractors.ark import Ark

@@ -11,9 +11,10 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.answers.answer import read_answer
+from crawler.answers.captures import ArchiveAnswer, page_fault
 from crawler.attempts import Patience, next_fetch
 from crawler.crawl_requests import CrawlRequest
-from crawler.mementos import ArchiveAnswer, ArchiveAsk, MementoRecord, Search, capture_search, page_fault
+from crawler.mementos import ArchiveAsk, MementoRecord, Search, capture_search
 from crawler.observations import Hop
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.own_run import ArksRun
