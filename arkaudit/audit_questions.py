@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.paths import resolver_path
-from crawler.observations import ChainEnd, Hop, Observation, Question
+from crawler.observations import ChainEnd, Hop, Observation, Question, Rendering
 from crawler.resolving import INFLECTED, REDIRECTS, SUCCESSES
 from reports.display import counted
 
-CONTROLS: Final = (Question.CONTROL, Question.CONTROL_INFO)
+CONTROLS: Final = (Question.CONTROL, Question.CONTROL_INFO, Question.CONTROL_RENDERED)
 
 _ASKED: Final[dict[Question, str]] = {
     Question.OBJECT: "We asked {host} for the object.",
@@ -31,6 +31,8 @@ _ASKED: Final[dict[Question, str]] = {
     Question.POLICY_LINK: "We asked {host} for the page where the promise is said to be written in full.",
     Question.CONTROL: "We asked {host} for an object that can't exist, to learn what its answers are worth.",
     Question.CONTROL_INFO: "We asked {host} to describe what can't exist, to learn what its records are worth.",
+    Question.RENDERED: "We had a browser show the page of {host}: without scripts it says the same of any name.",
+    Question.CONTROL_RENDERED: "We had a browser show the page of {host} for an object that can't exist, to compare.",
 }
 _ASKED_FOR_ANOTHER: Final = "We asked {host} for {ark}, which may have been meant."
 #: What a last status means, in words; the others are described by their class (4xx, 5xx).
@@ -73,6 +75,12 @@ _UNANSWERED: Final[dict[ChainEnd, str]] = {
     ChainEnd.REFUSED_ADDRESS: "It was our own rules that held this request back.",
     ChainEnd.SKIPPED: "Nothing follows from this for the ARK.",
 }
+_RENDERED: Final[dict[Question, str]] = {
+    Question.RENDERED: "This is what a person with a browser sees; whether it is the object is said below.",
+    Question.CONTROL_RENDERED: "This is what a person sees of what can't exist: another page must differ from it.",
+}
+#: So many addresses that a rendered page has asked for are named.
+_MOST_NAMED: Final = 10
 _SAYS_UNKNOWN: Final = frozenset({400, 404, 410, 414})
 
 
@@ -123,6 +131,22 @@ def _came(seen: Observation) -> Iterator[str]:
             yield f"{host} {_status_words(hop, seen.question)} ({hop.status}){shown}."
     if seen.end in _ENDS:
         yield _ENDS[seen.end]
+    if seen.rendering is not None:
+        yield from _rendered(seen.rendering)
+
+
+def _rendered(rendering: Rendering) -> Iterator[str]:
+    """Return what a browser has asked for to show a page, and what it didn't get."""
+    asked = [hop for hop in rendering.requests if hop.location is None]
+    addresses = counted(len(asked), "more address", "more addresses")
+    yield f"{rendering.browser} ran its scripts, which asked for {addresses}."
+    for hop in asked[:_MOST_NAMED]:
+        kept = "" if hop.sent else ", had before"
+        yield f"{hop.url} ({hop.status if hop.status is not None else hop.error}{kept})."
+    for words in rendering.lacking[:_MOST_NAMED]:
+        yield f"Not had: {words}."
+    if rendering.fault is not None:
+        yield f"It came to no end that holds: {rendering.fault}."
 
 
 def _status_words(hop: Hop, question: Question) -> str:
@@ -147,6 +171,9 @@ def _shown(seen: Observation) -> str:
 def _meaning(seen: Observation) -> str:
     if seen.end is not ChainEnd.ANSWERED or seen.status is None:
         return _UNANSWERED.get(seen.end, "So this question has no answer today, and nothing follows for the ARK.")
+    if seen.question in (Question.RENDERED, Question.CONTROL_RENDERED):
+        is_whole = seen.rendering is not None and seen.rendering.is_whole
+        return _RENDERED[seen.question] if is_whole else "So this tells nothing of what a person with a browser sees."
     if seen.question in CONTROLS:
         return _control_meaning(seen, seen.status)
     if seen.question in INFLECTED:

@@ -184,12 +184,13 @@ class AuditRun:
             conformance=config.resolve.conformance,
             conformance_from=config.resolve.conformance_from,
             closed=config.closed_collections,
+            rendering=config.render.enabled,
             patience=config.patience,
         )
         background = self._background()
         self._early = EarlyVerdicts(self._store, self._run_id, background)
         given = {"targets": asked, "readings": background.readings, "rules": rules, "early": self._early}
-        return {**self._of_run, **given}
+        return {**self._of_run, **given, "rendering": config.render.options}
 
     def _mementos(self, progress: RunProgress) -> dict[str, Any]:
         """The arguments of the spider that asks for captures, once it is known which ARKs fail."""

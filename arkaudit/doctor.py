@@ -23,11 +23,13 @@ from rich.table import Table
 from rich.text import Text
 
 from arkaudit import __version__
-from arkaudit.config import Config, ConfigError, load_audits
+from arkaudit.config import Config
+from arkaudit.config_files import ConfigError, load_audits
 from arkaudit.exits import EXIT_FINDING
 from arkaudit.output_rows import whole, write
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
+from crawler.rendering.options import find_browser
 from extractors.isolated import PARSING_BYTES
 from extractors.naan import Registry
 from extractors.sandbox import Means, held
@@ -71,6 +73,7 @@ EXTRAS: Final[Mapping[str, Extra]] = {
     "dns": Extra("dns", "resolve.maptr, the historical look-up of NAANs"),
     "scheduler": Extra("apscheduler", "schedule run"),
     "cluster": Extra("distributed", "extract --workers"),
+    "render": Extra("playwright", "pages that only a browser shows"),
     "s3": Extra("s3fs", "documents and datasets on object storage"),
     "demo": Extra("arklet", "demo"),
 }
@@ -104,6 +107,7 @@ def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined
     yield Examined("arkaudit", State.GOOD, f"{__version__}, Python {python_version()}, {platform(terse=True)}")
     yield examined_extras({name: find_spec(extra.module) is not None for name, extra in EXTRAS.items()})
     yield examined_sandbox(_means_held)
+    yield examined_browser(find_browser(), is_root=os.geteuid() == 0)
     place = config_file or Path("arkaudit.toml")
     if config_file is None and not place.exists():
         yield Examined("configuration", State.NOTE, "none: there is no arkaudit.toml here, and no other was named (-c)")
@@ -116,6 +120,9 @@ def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined
         else:
             yield examined_audits(place, audits)
             yield examined_contact(audits)
+            yield examined_archive(audits)
+            yield examined_hosts(audits)
+            yield from examined_passwords(audits, os.environ)
             yield from _examined_stores(audits, given=store)
             store = None
     if store is not None:
@@ -163,6 +170,20 @@ def examined_sandbox(means_held: Callable[[], frozenset[Means]]) -> Examined:
     return Examined("parsing", State.GOOD, f"documents are parsed in a process that the kernel confines ({names})")
 
 
+def examined_browser(browser: Path | None, *, is_root: bool) -> Examined:
+    """Say which Chromium would show pages that need JavaScript.
+
+    >>> examined_browser(Path("/usr/bin/chromium"), is_root=False).words
+    '/usr/bin/chromium would show pages that need JavaScript, where [render] is enabled'
+    """
+    if browser is None:
+        return Examined("browser", State.NOTE, "no Chromium on the PATH: [render] needs one to be named")
+    words = "would show pages that need JavaScript, where [render] is enabled"
+    if is_root:
+        return Examined("browser", State.NOTE, f"{browser} {words}; run as root, it has no sandbox")
+    return Examined("browser", State.GOOD, f"{browser} {words}")
+
+
 def examined_audits(place: Path, audits: Mapping[str | None, Config]) -> Examined:
     """Say what a valid configuration holds."""
     names = [name for name in audits if name]
@@ -183,6 +204,48 @@ def examined_contact(audits: Mapping[str | None, Config]) -> Examined:
     where = f" ({', '.join(anonymous)})" if len(audits) > 1 else ""
     advice = 'set politeness.contact = "you@example.org", or give --contact'
     return Examined("contact", State.NOTE, f"hosts can't tell who asks{where}: {advice}")
+
+
+def examined_archive(audits: Mapping[str | None, Config]) -> Examined:
+    """Say which archive is asked about what fails.
+
+    >>> examined_archive({None: Config()}).words
+    'no archive is asked about ARKs that fail: [memento] timegate names one'
+    """
+    gates = sorted({config.memento.timegate for config in audits.values() if config.memento.timegate})
+    if not gates:
+        return Examined("archive", State.GOOD, "no archive is asked about ARKs that fail: [memento] timegate names one")
+    without = [name or "the top" for name, config in audits.items() if not config.memento.timegate]
+    rest = f"; not by {', '.join(without)}" if without else ""
+    return Examined("archive", State.GOOD, f"{', '.join(gates)} is asked about ARKs that fail{rest}")
+
+
+def examined_hosts(audits: Mapping[str | None, Config]) -> Examined:
+    """Say at which hosts of one's own an audit logs in, or shows credentials; never with what.
+
+    Of a configuration that is valid, the environment has all of these secrets.
+    """
+    forms = sorted({name for config in audits.values() for name, host in config.hosts.items() if host.login})
+    shown = sorted(
+        {name for config in audits.values() for name, host in config.hosts.items() if host.headers or host.cookies}
+    )
+    told = [
+        *([f"logs in at {', '.join(forms)}"] if forms else []),
+        *([f"shows headers or cookies to {', '.join(shown)}"] if shown else []),
+    ]
+    if not told:
+        return Examined("log-ins", State.GOOD, 'none: nothing is shown to any host ([hosts."NAME"])')
+    return Examined("log-ins", State.GOOD, f"{'; '.join(told)}; the variables that hold their secrets are set")
+
+
+def examined_passwords(audits: Mapping[str | None, Config], environment: Mapping[str, str]) -> Iterator[Examined]:
+    """Say whether the environment has the passwords for mail."""
+    for config in audits.values():
+        email = config.notify.email
+        if email is not None and email.password_env and not environment.get(email.password_env):
+            words = f"there is no environment variable {email.password_env}, by which mail is to be sent"
+            yield Examined("mail", State.FAULT, words)
+            return
 
 
 def _examined_stores(audits: Mapping[str | None, Config], *, given: Path | None) -> Iterator[Examined]:

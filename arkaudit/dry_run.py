@@ -24,6 +24,7 @@ def tell_of_check(asked: Sequence[str], config: Config, known: Sequence[Mention]
     from arkaudit.forecast import plan_of_arks, tell
 
     _tell_of_archive(config)
+    _tell_of_rendering(config)
     tell(plan_of_arks(_asked_at(targets(asked, config, known), config), config.allowance), Console())
 
 
@@ -33,6 +34,7 @@ def tell_of_due(again: Sequence[KnownArk], config: Config) -> None:
 
     targets = [(Ark.parse(each.ark), each.request_url) for each in again]
     _tell_of_archive(config)
+    _tell_of_rendering(config)
     tell(plan_of_arks(_asked_at(targets, config), config.allowance), Console())
 
 
@@ -47,6 +49,7 @@ def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
 
     named = [*seeds.urls, *map(document_name, seeds.files)]
     _tell_of_archive(config)
+    _tell_of_rendering(config)
     tell(plan_of_crawl(seeds.urls, last_run(store_file, named), config.allowance), Console())
 
 
@@ -54,6 +57,13 @@ def _tell_of_archive(config: Config) -> None:
     """Say that an archive would be asked besides: how much, nobody knows before it is known what fails."""
     if config.memento.timegate:
         say(f"and of {config.memento.timegate}, about each ARK that fails: one to twenty requests")
+
+
+def _tell_of_rendering(config: Config) -> None:
+    """Say that pages would be shown by a browser besides: what they ask for, only they know."""
+    if config.render.enabled:
+        most = config.render.max_requests
+        say(f"and each page that only a browser shows once more, with up to {most} requests of its own")
 
 
 def _asked_at(targets: Sequence[tuple[Ark, str]], config: Config) -> list[tuple[Ark, str]]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from arkaudit.config import Config
 from arkaudit.exits import say
 from crawler.seeds import Seeds
@@ -17,7 +19,7 @@ from crawler.storage.store_errors import StoreError
 from extractors.shared_errors import UserMistake
 
 #: The parts of the configuration that decide what is asked. How politely it is asked is no part of it.
-_SECTIONS = ("crawl", "resolve")
+_SECTIONS = ("crawl", "resolve", "render")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,11 @@ def with_settings_of(plan: RunPlan, config: Config) -> Config:
         values = {
             each: plan.settings[f"{name}.{each}"] for each in section.model_dump() if f"{name}.{each}" in plan.settings
         }
-        changed[name] = type(section).model_validate({**section.model_dump(), **values})
+        try:
+            changed[name] = type(section).model_validate({**section.model_dump(), **values})
+        except ValidationError as mistake:  # what a run was begun with may be gone
+            why = mistake.errors()[0]["msg"].removeprefix("Value error, ")
+            raise UserMistake(f"the run was begun with other settings of [{name}]: {why}") from None
     return config.model_copy(update=changed)
 
 

@@ -19,8 +19,9 @@ from crawler.resolving import INFLECTED, INFLECTIONS, label_of, names_skipped_ar
 from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.closed import ClosedCollection, closed_for
 from crawler.verdicts.readings import CandidateReading, learned, meant_by, next_reading, readings_of
+from crawler.verdicts.rendered import is_app_shell
 from crawler.verdicts.spellings import SHOULDERS_A_RESOLVER, forms
-from crawler.verdicts.verdict import Description, described_by
+from crawler.verdicts.verdict import Description, described_by, facts_beside
 from extractors.ark import Ark
 from extractors.naan import Registry
 from extractors.normalize import LABEL
@@ -33,7 +34,7 @@ LONGEST_POLICY = 2000
 LABELS_TRIED = 3
 _DESCRIPTIVE = frozenset(INFLECTED)
 #: Questions that are put for many ARKs at once.
-_SHARED = frozenset({Question.CONTROL, Question.CONTROL_INFO, Question.POLICY_LINK})
+_SHARED = frozenset({Question.CONTROL, Question.CONTROL_INFO, Question.CONTROL_RENDERED, Question.POLICY_LINK})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,8 @@ class AskingRules:
     conformance_from: int = ENOUGH_NAMES
     """How many ARKs a shoulder needs for that."""
     closed: Sequence[ClosedCollection] = ()
+    rendering: bool = False
+    """Whether a browser is to show what only scripts can tell."""
     patience: Patience = field(default_factory=Patience)
 
 
@@ -109,6 +112,8 @@ class Case:
     is_guess: bool = False
     """Whether it is no more than what may have been meant: nothing is asked but whether it lives."""
     answers: dict[Question, AnswerFacts] = field(default_factory=dict)
+    is_rendered: bool = False
+    """Whether a browser was asked to show it."""
     open: int = 0
     """Questions that are on their way, and answers about others that it waits for."""
     _described: Description | None = None
@@ -175,6 +180,8 @@ class Conversation:
         self._waiting: dict[str, Case] = {}
         """Cases whose next question depends on the answer about another reading."""
         self._waiting_for_path: dict[str, list[Case]] = {}
+        self._waiting_for_control: dict[Neighbourhood, list[Case]] = {}
+        """Cases of which the control tells whether they are app shells."""
         self._controls: dict[Neighbourhood, AnswerFacts] = {}
         self._paths: dict[str, str | None] = {}
         """The path of a host's resolver by its own word, None for hosts that say nothing."""
@@ -228,6 +235,8 @@ class Conversation:
         if question is Question.CONTROL:
             self._controls[self._neighbourhood(case)] = AnswerFacts(seen)
             yield from self._go_on_with(list(self._waiting.values()))
+            for each in self._waiting_for_control.pop(self._neighbourhood(case), []):
+                yield from self._go_on(each)
         if question is Question.WELL_KNOWN:
             origin = origin_of(seen.asked_url)
             self._paths[origin] = resolver_path(seen)
@@ -292,6 +301,7 @@ class Conversation:
                     yield self._open(reading.ark, reading.url, is_guess=reading in case.meant)
                 return
         if following is None or case.is_guess or (not case.readings and reached(case.answers) is None):
+            yield from self._rendering(case)
             return
         if following is Question.OTHER_LABEL:
             self._resolvers[place_of(case.first_url)].labels_tried[label_of(case.first_url)] += 1
@@ -307,6 +317,31 @@ class Conversation:
         yield self._ask(
             case, following, question_url(following, case.first_url, case.answers, case.places, own_path=own_path)
         )
+
+    def _rendering(self, case: Case) -> Iterator[Ask]:
+        """Have a browser show the page of an app shell, and, once a neighbourhood, that of the control.
+
+        All else was asked by then: what further answers show of the page helps to tell whether it is one.
+        """
+        living = reached(case.answers)
+        if not self._rules.rendering or case.is_rendered or case.is_guess or not case.readings or living is None:
+            return
+        neighbourhood = self._neighbourhood(case)
+        control = self._controls.get(neighbourhood)
+        if control is None:
+            if (neighbourhood, Question.CONTROL) in self._asked and living.seen.facts.runs_scripts:
+                waiting = self._waiting_for_control.setdefault(neighbourhood, [])
+                if not any(each is case for each in waiting):
+                    waiting.append(case)
+                    case.open += 1
+            return
+        if not is_app_shell(facts_beside(living, case.answers, control)):
+            return
+        case.is_rendered = True
+        yield self._ask(case, Question.RENDERED, living.seen.asked_url)
+        if self._is_new(neighbourhood, Question.CONTROL_RENDERED):
+            self._asked.add((neighbourhood, Question.CONTROL_RENDERED))
+            yield self._ask(case, Question.CONTROL_RENDERED, control.seen.asked_url)
 
     # -- other readings
 

@@ -140,7 +140,7 @@ class DocumentReader:
             url=member.name,
             found_on=source.found_on if is_own else source.name,
             fetched_at=at,
-            outcome=_outcome(findings, is_read=bool(extraction.mentions), size=member.size),
+            outcome=_outcome(findings, is_read=bool(extraction.mentions), is_answer=is_own and bool(source.hops)),
             hops=source.hops if is_own else (),
             media_type=extraction.reading.media_type,
             title=extraction.reading.title,
@@ -291,7 +291,7 @@ def _archive_record(source: DocumentSource, at: str, findings: Sequence[Finding]
         url=source.name,
         found_on=source.found_on,
         fetched_at=at,
-        outcome=_outcome(all_findings, is_read=is_read, size=size),
+        outcome=_outcome(all_findings, is_read=is_read, is_answer=bool(source.hops)),
         hops=source.hops,
         media_type=kind.value if kind else None,
         body_bytes=size,
@@ -307,6 +307,8 @@ def _not_whole(source: DocumentSource, size: int) -> tuple[Finding, ...]:
     return tuple(incomplete(source.flags, size))
 
 
-def _outcome(findings: Sequence[Finding], *, is_read: bool, size: int) -> DocumentOutcome:
-    nothing_read = not is_read and (not size or any(finding.kind in NOTHING_READ for finding in findings))
+def _outcome(findings: Sequence[Finding], *, is_read: bool, is_answer: bool) -> DocumentOutcome:
+    """A file without a byte was read, as `arkaudit extract` has it; a host that answers with none has kept it back."""
+    kinds = NOTHING_READ if is_answer else NOTHING_READ - {"empty"}
+    nothing_read = not is_read and any(finding.kind in kinds for finding in findings)
     return DocumentOutcome.UNREADABLE if nothing_read else DocumentOutcome.READ

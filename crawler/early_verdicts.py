@@ -69,6 +69,7 @@ class Surroundings:
     """Where its controls are looked up."""
     control: AnswerKey | None
     control_info: AnswerKey | None
+    control_rendered: AnswerKey | None
     landed_at: str
     """Where the ARKs of other objects may end as well."""
     neighbours: int
@@ -116,6 +117,7 @@ def judged_early(
         asked_url=answer.seen.asked_url,
         control=_key(context.control),
         control_info=_key(context.control_info),
+        control_rendered=_key(context.control_rendered),
         landed_at=answer_set.last[Question.OBJECT].seen.final_url,
         neighbours=context.neighbours,
         path_of=path_of(answer_set),
@@ -135,6 +137,7 @@ def holds(court: RunJudge, case: JudgedTarget, before: Surroundings, observed: i
         and observed == before.observed
         and _key(shared.control(ark, before.asked_url, Question.CONTROL)) == before.control
         and _key(shared.control(ark, before.asked_url, Question.CONTROL_INFO)) == before.control_info
+        and _key(shared.control(ark, before.asked_url, Question.CONTROL_RENDERED)) == before.control_rendered
         and court.neighbours(ark, before.landed_at) == before.neighbours
         and (before.path_of is None or _key(shared.paths.get(before.path_of)) == before.own_path)
         and all(court.tls.get(host) == result for host, result in before.certificates)

@@ -210,6 +210,7 @@ class RunJudge:
         return VerdictContext(
             control=self.shared.control(ark, asked_url, Question.CONTROL),
             control_info=self.shared.control(ark, asked_url, Question.CONTROL_INFO),
+            control_rendered=self.shared.control(ark, asked_url, Question.CONTROL_RENDERED),
             tls=self.tls,
             neighbours=self.neighbours(ark, answer_set.last[Question.OBJECT].seen.final_url),
             earlier=tuple(answer_set.earlier),

@@ -46,6 +46,7 @@ __all__ = [
     "Observation",
     "PageFacts",
     "Question",
+    "Rendering",
     "ServiceVerdict",
     "TlsResult",
     "Verdict",
@@ -80,6 +81,10 @@ class Question(StrEnum):
     """The object of a compact ARK at the global resolver, after the registry's target, asked directly, knew none."""
     CONTROL = "control"
     CONTROL_INFO = "control ?info"
+    RENDERED = "rendered"
+    """The object again where an app shell answers, shown by a browser (``[render]``)."""
+    CONTROL_RENDERED = "control rendered"
+    """A control that an app shell answers too, shown by a browser."""
     UPPER_LABEL = "upper-case label"
     EXTRA_HYPHEN = "extra hyphen"
     DOUBLED_SLASH = "doubled slash"
@@ -159,7 +164,8 @@ class Hop:
     headers: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
     sent: bool = True
-    """Whether anything went out for it: not where robots.txt, our own guard or a dead host kept us from asking."""
+    """Whether anything went out for it: not where robots.txt, our own guard or a dead host kept us from asking, nor
+    where a rendered page was given the script that another page had asked for before."""
     body_bytes: int | None = None
     """The size of what was read of the body, as it came over the wire."""
     body_sha256: str | None = None
@@ -172,6 +178,39 @@ class Hop:
 
 
 _HOP_FIELDS = tuple(each.name for each in fields(Hop))
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """The course of one rendering of a page by a browser."""
+
+    browser: str
+    """Name and version."""
+    requests: tuple[Hop, ...] = ()
+    """What the page asked for and was given, redirects included, in the order in which it came."""
+    lacking: tuple[str, ...] = ()
+    """What it asked for and didn't get, each with the reason: it may show something else than it would in a browser."""
+    left_out: int = 0
+    """How much it asked for that bears on no text: pictures, styles, fonts, frames, what counts visitors."""
+    fault: str | None = None
+    """Why it came to no end, or to none that holds."""
+
+    @property
+    def is_whole(self) -> bool:
+        """True if the page shows what it would show in a browser."""
+        return self.fault is None and not self.lacking
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The same as it stands in JSON."""
+        return {
+            "browser": self.browser,
+            "requests": [hop.json for hop in self.requests],
+            "lacking": list(self.lacking),
+            "left_out": self.left_out,
+            "fault": self.fault,
+        }
+
 
 #: ARKs of one page that are kept; a list of a thousand parts is about none of them.
 MOST_ARKS = 60
@@ -190,6 +229,8 @@ class PageFacts:
     """Which known bot challenge the markup is; its name in ``quirks.toml``."""
     asks_password: bool = False
     """Whether the page has a field for a password."""
+    runs_scripts: bool = False
+    """Whether the page has scripts: a browser may show something else than what stands in it."""
     signs_on: bool = False
     """Whether the page is a form that goes on to a single sign-on by itself."""
     headings: tuple[str, ...] = ()
@@ -232,6 +273,8 @@ class Observation:
     """A sketch of the whole readable text: two answers can be compared without their bodies."""
     facts: PageFacts = field(default_factory=PageFacts)
     remarks: tuple[str, ...] = ()
+    rendering: Rendering | None = None
+    """How the page came about that is described here, where a browser has shown it."""
 
     @property
     def status(self) -> int | None:

@@ -317,8 +317,11 @@ def _too_long(url: str) -> str:
 
 
 def requests_sent(observations: Iterable[Observation]) -> int:
-    """Return how many requests went out for *observations*: every hop but those that were held back."""
+    """Return how many requests went out for *observations*: every hop but those that were held back, and what a
+    rendered page asked for.
+    """
     held_back = (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
     seen = list(observations)
     unsent = sum(each.end in held_back and each.hops[-1].sent for each in seen if each.hops)
-    return sum(hop.sent for each in seen for hop in each.hops) - unsent
+    of_pages = sum(hop.sent for each in seen if each.rendering is not None for hop in each.rendering.requests)
+    return sum(hop.sent for each in seen for hop in each.hops) - unsent + of_pages

@@ -25,7 +25,7 @@ from crawler.mention_rows import DecidedOn
 #: ``PRAGMA application_id`` of our files ("ARKA"), so that a foreign SQLite file is refused and never written to.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``: raised by every change to the tables below.
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
 tables = MetaData()
 
@@ -290,10 +290,17 @@ observation = Table(
         JSON,
         nullable=False,
         comment="what the page says of itself: arks and their places, canonical, refresh, challenge, asks_password, "
-        "signs_on, headings, told",
+        "runs_scripts, signs_on, headings, told",
         info=unit("mapping"),
     ),
     Column("remarks", JSON, nullable=False, comment="what else was noticed", info=unit("list of text")),
+    Column(
+        "rendering",
+        JSON(none_as_null=True),
+        comment="where a browser has shown the page, how that went: browser, requests (of the page, as `hops`), "
+        "lacking (what it asked for and didn't get), left_out (number of requests), fault",
+        info=unit("mapping"),
+    ),
     UniqueConstraint("run_id", "request_url", "question", "attempt"),
     Index("observation_by_ark", "ark_id"),
     comment="One row a question that was asked of the world, and its answer; unique by run, request URL, "

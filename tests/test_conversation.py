@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -180,3 +182,34 @@ def test_the_answer_of_a_finished_target_is_recalled_for_another() -> None:
     outgoing = world.conversation.hear(world.observe(first))
     assert outgoing, "it waits for an answer that is there"
     assert other.url not in [each.request_url for each in outgoing]
+
+
+def shell(url: str) -> str:
+    return "<title>Viewer</title><div id=app>Loading the viewer</div><script src=/app.js></script>"
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_browser_shows_each_app_shell_once_and_that_of_the_control_once(order: tuple[int, ...]) -> None:
+    world = World(["x5", "x6"], shell, replace(RULES, rendering=True))
+    asked = world.talk(order)
+    counts = Counter(question for _, question in asked)
+    assert (counts[Question.RENDERED], counts[Question.CONTROL_RENDERED], counts[Question.CONTROL]) == (2, 1, 1)
+    for _, url in world.targets:
+        own = [each for each in questions(asked, url) if each is not Question.CONTROL_RENDERED]
+        assert own[-1] is Question.RENDERED, "all else is asked before"
+    assert sorted(world.finished) == sorted(url for _, url in world.targets)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_on"),
+    [
+        pytest.param(shell, False, id="nobody wants it"),
+        pytest.param(described, True, id="the control is refused"),
+        pytest.param(lambda url: "<title>Viewer</title><p>Loading the viewer", True, id="a page without scripts"),
+    ],
+)
+def test_nothing_else_is_shown_by_a_browser(answer: Answer, is_on: bool) -> None:
+    world = World(["x5", "y6"], answer, replace(RULES, rendering=is_on))
+    asked = {question for _, question in world.talk()}
+    assert asked.isdisjoint({Question.RENDERED, Question.CONTROL_RENDERED})
+    assert sorted(world.finished) == sorted(url for _, url in world.targets)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from arkaudit.config import load_audits
+from arkaudit.config_files import load_audits
 from arkaudit.doctor import (
     EXTRAS,
     OLD_DAYS,
@@ -45,6 +45,31 @@ def test_a_configured_audit_is_good_in_each_respect(tmp_path: Path) -> None:
     assert "fault" not in found.values()
     assert (found["configuration"], found["contact"], found["store"]) == ("good", "good", "good")
     assert not (tmp_path / "cache").exists(), "looking makes nothing"
+
+
+def test_archives_and_log_ins_are_told_and_secrets_never(tmp_path: Path) -> None:
+    config = tmp_path / "arkaudit.toml"
+    config.write_text(
+        '[memento]\ntimegate = "https://archive.example/timegate/"\n'
+        '[hosts."https://ours.example"]\nheaders = { Authorization = { env = "TOKEN" } }\n'
+        '[hosts."https://login.example"]\n[hosts."https://login.example".login]\n'
+        'url = "https://login.example/in"\nfields = { user = "me", password = { env = "PASSWORD" } }\n'
+        '[hosts."https://login.example".login.success]\nstatus = 303\n'
+        '[notify]\non = ["broke"]\n[notify.email]\nsmtp = "mail.example:587"\nsender = "a@b.example"\n'
+        'to = ["a@b.example"]\nuser = "a"\npassword_env = "MAIL"\n'
+    )
+    secrets = {"TOKEN": "s3cr3t-token", "PASSWORD": "s3cr3t-password"}
+    done = run_command("doctor", "-c", config, COLUMNS="300", **secrets)
+    assert done.returncode == 1, done.stdout
+    assert "https://archive.example/timegate/ is asked about ARKs that fail" in done.stdout
+    assert "logs in at https://login.example; shows headers or cookies to https://ours.example" in done.stdout
+    assert "there is no environment variable MAIL" in done.stdout
+    assert "s3cr3t" not in done.stdout + done.stderr
+    whole = run_command("doctor", "-c", config, COLUMNS="300", MAIL="s3cr3t-mail", **secrets)
+    assert (whole.returncode, "s3cr3t" in whole.stdout, "MAIL" in whole.stdout) == (0, False, False)
+    lacking = run_command("doctor", "-c", config, MAIL="s3cr3t-mail", TOKEN="s3cr3t-token")
+    assert lacking.returncode == 1
+    assert "there is no environment variable PASSWORD" in " ".join(lacking.stdout.split())
 
 
 @pytest.mark.parametrize(

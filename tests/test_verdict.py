@@ -25,6 +25,7 @@ from crawler.observations import (
     ObjectOutcome,
     Observation,
     Question,
+    Rendering,
     TlsResult,
     Verdict,
 )
@@ -42,7 +43,11 @@ ELSEWHERE = {
     Question.CONFIRMED: "https://global.example/ark:12x45/x5",
     Question.AT_REGISTRY: "https://registered.example/ark:12x45/x5",
 }
-CONTROLS = {"control": Question.CONTROL, "control_info": Question.CONTROL_INFO}
+CONTROLS = {
+    "control": Question.CONTROL,
+    "control_info": Question.CONTROL_INFO,
+    "control_rendered": Question.CONTROL_RENDERED,
+}
 
 
 def observation(question: Question, told: dict[str, Any], url: str = URL) -> Observation:
@@ -72,6 +77,7 @@ def observation(question: Question, told: dict[str, Any], url: str = URL) -> Obs
         record=answer.record,
         similarity=answer.similarity,
         facts=answer.facts,
+        rendering=Rendering(**{"browser": "Chromium 1", **told["rendering"]}) if "rendering" in told else None,
     )  # fmt: skip
 
 

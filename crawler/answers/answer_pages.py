@@ -25,6 +25,8 @@ MARKUP_LIMIT = 2**17
 _LINKS = ("canonical", "cite-as", "describes", "bookmark", "shortlink")
 _SELF_META = re.compile(r"(?:dc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*|identifier|ark|og:url", re.I)
 _JSON_LD = re.compile(r"application/ld\+json", re.IGNORECASE)
+#: The types of scripts that run (HTML, 4.12.1): none, JavaScript by any of its names, modules.
+_SCRIPT_TYPE = re.compile(r"(?:(?:text|application)/(?:x-)?(?:java|ecma|live|j)script[\d.]*|module)?\Z", re.IGNORECASE)
 _SIGNS_ON = re.compile(r"(?:SAMLRequest|wresult|wctx)\Z")
 """The fields of a form that hands a request for a log-in on to somebody else (SAML and WS-Federation)."""
 _HIDDEN = ("script", "style", "template", "noscript")
@@ -62,6 +64,7 @@ def read_page(markup: bytes, charset: str | None) -> AnswerPage:
     page = parsed(markup[:MARKUP_LIMIT], charset)
     tags = _Tags(page)
     graph = list(_json_ld(tags))
+    runs_scripts = any(_SCRIPT_TYPE.match(_attribute(tag, "type").strip()) for tag in tags.named("script"))
     named = list(_declared(tags, graph))
     source = str(markup[:MARKUP_LIMIT], "utf-8", "replace")
     page.remove_all(*_HIDDEN)
@@ -79,6 +82,7 @@ def read_page(markup: bytes, charset: str | None) -> AnswerPage:
         refresh=_refresh(tags),
         challenge=quirks().challenge_in_page(source, title, text),
         asks_password=any(tag.get("type") == "password" for tag in tags.named("input")),
+        runs_scripts=runs_scripts,
         signs_on=any(_SIGNS_ON.search(_attribute(tag, "name")) for tag in tags.named("input")),
         headings=own.headings,
         kernel_values=_labelled_values(tags, lines),

@@ -138,6 +138,8 @@ class Quirks:
     labels: Mapping[str, str]
     """A label of a descriptive page, in lower case, and the kernel's name for its question."""
     hosts: tuple[HostQuirk, ...]
+    visitor_counters: tuple[str, ...]
+    """Hosts that count the visitors of other sites."""
 
     def challenge_in_headers(self, headers: Mapping[str, str]) -> str | None:
         """The challenge that a hop's headers name, if one."""
@@ -219,6 +221,7 @@ def quirks() -> Quirks:
         placeholder_guarantors=frozenset(placeholder["who"]),
         labels={label: question for question, labels in sections["labels"].items() for label in labels},
         hosts=tuple(HostQuirk(row["host"], frozenset(row["status"]), row["reason"]) for row in sections["host"]),
+        visitor_counters=tuple(sections["visitor_counters"]["host"]),
     )
 
 

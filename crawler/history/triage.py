@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from enum import IntEnum, StrEnum
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Final, TypeAlias
 
 from crawler.history.ark_status import ArkState
 from crawler.history.outages import host_of
@@ -43,6 +43,9 @@ class TriageTarget(StrEnum):
     """An address, its beginning, or a pattern: the citations in there."""
 
 
+#: What there can be one decision of.
+TriageKey: TypeAlias = tuple[TriageAction, TriageTarget, str]
+
 #: What a decision says of a problem that it covers.
 PARTICIPLES: Final = {TriageAction.ACKNOWLEDGE: "acknowledged", TriageAction.IGNORE: "ignored"}
 
@@ -64,7 +67,7 @@ class TriageDecision:
     """Whether it stands in a file that can be reviewed, and goes when it is taken out there."""
 
     @property
-    def key(self) -> tuple[TriageAction, TriageTarget, str]:
+    def key(self) -> TriageKey:
         """Return what there can be one decision of."""
         return (self.action, self.kind, self.target)
 

@@ -328,6 +328,13 @@ def _waiting(
         yield (row.ark_id, row.request_url), still, is_wanted(still, checked_at)
 
 
+def idle(connection: Connection) -> list[TriageDecision]:
+    """The decisions that are about no ARK of the store."""
+    made = decisions(connection)
+    met = {each.key for _, about in touched(connection, made) for each in about}
+    return [each for each in made if each.key not in met]
+
+
 def touched(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[tuple[Any, list[TriageDecision]]]:
     """The ARKs and URLs of the store that decisions are about, as rows with their status, each with its decisions."""
     if not made:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
@@ -16,6 +16,8 @@ from crawler.crawl_requests import CrawlRequest
 from crawler.early_verdicts import EarlyVerdicts
 from crawler.items import CheckedArk
 from crawler.observations import Observation
+from crawler.rendering.options import RenderOptions
+from crawler.rendering.pages import RENDERED, PageRenderer
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.observing import observations_of, observe, request_of
 from crawler.spiders.own_run import ArksRun
@@ -41,6 +43,7 @@ class ArksSpider(AuditSpider):
         readings: Mapping[str, Sequence[CandidateReading]] | None = None,
         rules: AskingRules | None = None,
         early: EarlyVerdicts | None = None,
+        rendering: RenderOptions | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(bounds=Bounds(per_host=ARKS_A_HOST), **kwargs)
@@ -49,6 +52,8 @@ class ArksSpider(AuditSpider):
             self.frontier.targets, rules or AskingRules(), readings, recall=self._recalled
         )
         self._early = early
+        self._rendering = rendering
+        self._renderer: PageRenderer | None = None
         self._judging: asyncio.Task[None] | None = None
         self._one_answer = asyncio.Lock()
         """One answer is read at a time, and between two the event loop comes round: hosts are asked when it is time."""
@@ -79,6 +84,9 @@ class ArksSpider(AuditSpider):
     async def begin(self) -> AsyncIterator[Request]:
         if self._early is not None:
             self._judging = asyncio.ensure_future(self._early.judge_in_pauses())
+        if self._rendering is not None:
+            self._renderer = PageRenderer(self.crawler, self._rendering)
+            self.crawler.signals.connect(self._renderer.close, signal=signals.spider_closed)
         async for request in self._replayed():
             yield request
         async for entry in self.feed.entries():
@@ -112,18 +120,23 @@ class ArksSpider(AuditSpider):
         request = response.request
         assert request is not None
         async with self._one_answer:
-            outcomes = self._observed(ask, request, response)
+            seen = observe(ask, request, response)
+            if ask.question not in RENDERED or self._renderer is None:
+                outcomes = self._heard(ask, seen)
+        if ask.question in RENDERED and self._renderer is not None:
+            shown = await self._renderer.observed(seen, response, self._stopped)
+            outcomes = [] if shown is None else self._heard(ask, shown)
         for outcome in outcomes:
             yield outcome
 
     async def failed(self, failure: Failure) -> AsyncIterator[Observation | Request]:
         request: Request = failure.request  # type: ignore[attr-defined]
-        for outcome in self._observed(request.cb_kwargs["ask"], request, None):
+        ask: Ask = request.cb_kwargs["ask"]
+        for outcome in self._heard(ask, observe(ask, request, None)):
             yield outcome
 
-    def _observed(self, ask: Ask, request: Request, response: Response | None) -> list[Observation | Request]:
+    def _heard(self, ask: Ask, seen: Observation) -> list[Observation | Request]:
         """The observation, and the requests that it calls for; it is recorded in the order of these decisions."""
-        seen = observe(ask, request, response)
         if ask.after is not None and not any(hop.sent for hop in seen.hops):  # nothing was asked again
             return [*self._requests(self._conversation.hear(ask.after, is_last=True))]
         self.recorder.add(seen)

@@ -213,24 +213,21 @@ class DocumentTables(Database):
                 yield KeptMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
 
     def counts(self, run_id: int) -> Mapping[str, int]:
-        """Return how many documents and mentions a run has, how many documents were read, and how many only led to
+        """Return how many documents and citations a run has, how many documents were read, and how many only led to
         others.
         """
         document, mention = schema.document, schema.mention
         with self._engine.connect() as connection:
             of_run = select(document.c.document_id).where(document.c.run_id == run_id)
+            cited = select(mention.c.document_id, mention.c.citation).distinct()
+            cited = cited.where(mention.c.document_id.in_(of_run), schema.is_current_mention)
             by_outcome = select(document.c.outcome, func.count()).where(document.c.run_id == run_id)
             outcomes = {outcome: int(count) for outcome, count in connection.execute(by_outcome.group_by("outcome"))}
             return {
                 "documents": sum(outcomes.values()),
                 "read": outcomes.get(DocumentOutcome.READ, 0),
                 "redirected": outcomes.get(DocumentOutcome.REDIRECTED, 0),
-                "mentions": connection.scalar(
-                    select(func.count())
-                    .select_from(mention)
-                    .where(mention.c.document_id.in_(of_run), schema.is_current_mention)
-                )
-                or 0,
+                "citations": connection.scalar(select(func.count()).select_from(cited.subquery())) or 0,
             }
 
     def dead_sources(self, run_id: int) -> list[str]:
@@ -246,12 +243,38 @@ class DocumentTables(Database):
         with self._engine.connect() as connection:
             return read > len({part for source in dead_sources(connection, run_id) for part in source.parts})
 
+    def places_of(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[tuple[str, int | None]]]:
+        """The documents and pages that cite each ARK at its URL, by name: those of the last run that read any."""
+        document, mention, latest, ark = schema.document, schema.mention, schema.latest, schema.ark
+        same = (latest.c.ark_id == mention.c.ark_id) & (latest.c.request_url == mention.c.request_url)
+        query = (
+            select(ark.c.ark, mention.c.request_url, document.c.url, mention.c.page)
+            .join_from(ark, mention, mention.c.ark_id == ark.c.ark_id)
+            .join(document, document.c.document_id == mention.c.document_id)
+            .join(latest, same & (latest.c.cited_in == document.c.run_id))
+            .where(ark.c.ark.in_({name for name, _ in pairs}), schema.is_current_mention)
+            .distinct()
+            .order_by(document.c.url, mention.c.page)
+        )
+        places: dict[tuple[str, str], list[tuple[str, int | None]]] = {pair: [] for pair in pairs}
+        if pairs:
+            with self._engine.connect() as connection:
+                for name, url, place, page in connection.execute(query):
+                    if (name, url) in places:
+                        places[name, url].append((place, page))
+        return places
+
     def unread(self, run_id: int) -> list[str]:
         """The documents of a run that could not be had or read, in order, each with its outcome."""
+        return [words for words, _ in self.unread_documents(run_id)]
+
+    def unread_documents(self, run_id: int) -> list[tuple[str, str | None]]:
+        """The same, each with the document that leads there; a seed has none."""
         document = schema.document
         good = [DocumentOutcome.READ.value, DocumentOutcome.REDIRECTED.value]
-        query = select(document.c.url, document.c.outcome, document.c.status)
+        query = select(document.c.url, document.c.outcome, document.c.status, document.c.found_on)
         query = query.where(document.c.run_id == run_id, document.c.outcome.not_in(good))
         with self._engine.connect() as connection:
             rows = connection.execute(query.order_by(document.c.document_id).limit(_MOST_UNREAD)).all()
-        return [f"{row.url} ({row.status if (row.status or 0) >= 400 else row.outcome})" for row in rows]
+        words = (f"{row.url} ({row.status if (row.status or 0) >= 400 else row.outcome})" for row in rows)
+        return [(said, row.found_on) for said, row in zip(words, rows, strict=True)]

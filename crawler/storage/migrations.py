@@ -153,6 +153,7 @@ STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {
     6: make_what_is_missing,
     7: make_what_is_missing,
     8: make_what_is_missing,
+    9: make_what_is_missing,
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from crawler.observations import ChainEnd, DocumentRecord, Hop, Observation, PageFacts, Question, TlsResult
+from crawler.observations import ChainEnd, DocumentRecord, Hop, Observation, PageFacts, Question, Rendering, TlsResult
 from extractors.ark import Ark
 
 _FACTS_FIELDS = tuple(each.name for each in fields(PageFacts))
@@ -68,6 +68,7 @@ def observation_values(run_id: int, ark_id: int, seen: Observation) -> dict[str,
         "similarity": seen.similarity,
         "facts": _facts_json(seen.facts),
         "remarks": list(seen.remarks),
+        "rendering": None if seen.rendering is None else seen.rendering.json,
     }
 
 
@@ -111,4 +112,10 @@ def observation_in(row: Row[Any]) -> Observation:
         similarity=row.similarity,
         facts=_facts(row.facts),
         remarks=tuple(row.remarks),
+        rendering=None if row.rendering is None else _rendering(row.rendering),
     )
+
+
+def _rendering(fields: dict[str, Any]) -> Rendering:
+    requests, lacking = tuple(Hop(**hop) for hop in fields["requests"]), tuple(fields["lacking"])
+    return Rendering(**{**fields, "requests": requests, "lacking": lacking})

@@ -98,6 +98,11 @@ class VerdictTables(Database):
             for decision in decisions:
                 triaging.forget(connection, decision.key)
 
+    def idle_decisions(self) -> list[TriageDecision]:
+        """What was decided about no ARK that the store knows."""
+        with self.reading() as connection:
+            return triaging.idle(connection)
+
     def touched_by(self, decisions: Sequence[TriageDecision]) -> list[tuple[str, str, ArkState]]:
         """The ARKs, URLs and states that *decisions* are about, in the order of the store."""
         with self._engine.connect() as connection:

@@ -15,7 +15,7 @@ from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
 
-_CONTROLS = (Question.CONTROL, Question.CONTROL_INFO)
+_CONTROLS = (Question.CONTROL, Question.CONTROL_INFO, Question.CONTROL_RENDERED)
 #: Questions whose answers bear on many ARKs, beside the one for which they were put.
 SHARED = frozenset({*_CONTROLS, Question.POLICY_LINK, Question.WELL_KNOWN})
 

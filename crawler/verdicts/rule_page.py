@@ -49,6 +49,10 @@ draft-kunze-ark-38. A *control* is a name that can't exist, asked for at the sam
 
 Where the object is not reached as written, other ways to ask for it are tried: other spellings, then other places. Each
 answer is judged by the rules O; the first that works counts.
+
+Where `[render]` is on, an answer that may be an *app shell* (a page with scripts that is no other for the control, and
+is `undetermined` or `soft-404` by these rules) is shown by a browser, and so is the control's. What was shown is then
+judged by the same rules, in its place; where either page is not whole, the outcome stays, and the evidence says why.
 """
 
 

@@ -19,9 +19,6 @@ from extractors.normalize import LABEL
 #: Questions (one chain each) that one resolver and shoulder may cost, and shoulders of one resolver that are looked at.
 QUESTIONS_A_SHOULDER: Final = len(CONFORMANCE)
 SHOULDERS_A_RESOLVER: Final = 4
-MOST_QUESTIONS: Final = (
-    f"at most {QUESTIONS_A_SHOULDER} questions a shoulder and {SHOULDERS_A_RESOLVER} shoulders a resolver"
-)
 #: Octets that a name with its qualifier may have, at least, before a resolver may refuse it (2023, 3.1).
 LONGEST: Final = 255
 #: A component that no object has; its letters spell nothing.

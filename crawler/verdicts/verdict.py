@@ -44,6 +44,7 @@ from crawler.verdicts.remarks import (
     plain_remarks,
     tls_remarks,
 )
+from crawler.verdicts.rendered import RenderedFacts, by_what_is_shown, is_app_shell
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 from extractors.ark import Ark
 from extractors.naan import RegistryEntry
@@ -141,6 +142,8 @@ class VerdictContext:
     """What the same resolver answers for a name that can't exist, under the same NAAN and shoulder where it can be."""
     control_info: AnswerFacts | None = None
     """The same, to an inflection."""
+    control_rendered: AnswerFacts | None = None
+    """The same, as a browser has shown it."""
     tls: TlsResults = field(default_factory=dict)
     """What was seen of the certificates of hosts, by host and port."""
     neighbours: int = 0
@@ -175,7 +178,8 @@ def judge(
     policy = _policy_page(commitment, around)
     sent = (*around.earlier, *(answer.seen for answer in answers.values()))
     asked = [seen for seen in sent if not is_about_resolver(seen.question, answers[Question.OBJECT])]
-    shared = (around.control, around.control_info, around.own_path, policy)
+    control_rendered = around.control_rendered if Question.RENDERED in answers else None
+    shared = (around.control, around.control_info, control_rendered, around.own_path, policy)
     answer = access.answer.seen
     return Verdict(
         ark=answer.ark,
@@ -220,13 +224,23 @@ def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContex
 def _access(
     way: Question, answer: AnswerFacts, around: VerdictContext, answers: Mapping[Question, AnswerFacts]
 ) -> ObjectAccess:
-    neighbours = around.neighbours if way is Question.OBJECT else 0
-    inflected = (answers[question] for question in INFLECTED if question in answers)
-    again = [each for each in inflected if each.seen.asked_url.partition("?")[0] == answer.seen.asked_url]
-    verdict = judge_object(ObjectFacts(answer, around.control, neighbours, again))
+    facts = facts_beside(answer, answers, around.control, around.neighbours if way is Question.OBJECT else 0)
+    verdict = judge_object(facts)
+    rendered = answers.get(Question.RENDERED)
+    if rendered is not None and rendered.seen.asked_url == answer.seen.asked_url and is_app_shell(facts):
+        verdict = by_what_is_shown(verdict, RenderedFacts(facts, rendered, around.control_rendered))
     if around.closed is not None and verdict.outcome is ObjectOutcome.BLOCKED and answer.asks_for_a_right:
         verdict = as_expected(ClosedFacts(verdict, around.closed, around.control))
     return ObjectAccess(way, answer, verdict)
+
+
+def facts_beside(
+    answer: AnswerFacts, answers: Mapping[Question, AnswerFacts], control: AnswerFacts | None, neighbours: int = 0
+) -> ObjectFacts:
+    """The facts of an answer for the object beside the *control*'s, and beside further *answers* at its place."""
+    inflected = (answers[question] for question in INFLECTED if question in answers)
+    again = [each for each in inflected if each.seen.asked_url.partition("?")[0] == answer.seen.asked_url]
+    return ObjectFacts(answer, control, neighbours, again)
 
 
 def _with_evidence(access: ObjectAccess, evidence: Sequence[str]) -> ObjectAccess:

@@ -162,6 +162,8 @@ class Withholding:
 def _urls_of(item: object) -> Iterator[str]:
     """The URLs of the hosts that a record is about."""
     yield from (hop.url for hop in getattr(item, "hops", ()))
+    rendering = getattr(item, "rendering", None)
+    yield from (hop.url for hop in rendering.requests) if rendering is not None else ()
     for name in ("url", "found_on", "host"):
         if isinstance(url := getattr(item, name, None), str):
             yield url

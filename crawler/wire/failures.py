@@ -53,10 +53,10 @@ FAILURES: Mapping[str, FailureKind] = {
     "HeadTooLong": FailureKind(ChainEnd.PROTOCOL_ERROR, "the headers of the answer never end"),
     "ConnectionLost": FailureKind(ChainEnd.RESET, "the host broke off the connection"),
     "ConnectionAborted": FailureKind(ChainEnd.RESET, "the host broke off the connection"),
-    "ConnectionDone": FailureKind(ChainEnd.RESET, "the host hung up without an answer"),
+    "ConnectionDone": FailureKind(ChainEnd.RESET, "the host hung up without a final answer"),
     "NoRouteError": FailureKind(ChainEnd.UNDETERMINED, "our own network has no way to this address"),
     "ConnectError": FailureKind(ChainEnd.REFUSED, "the host could not be reached"),
-    "ResponseNeverReceived": FailureKind(ChainEnd.RESET, "the host hung up without an answer"),
+    "ResponseNeverReceived": FailureKind(ChainEnd.RESET, "the host hung up without a final answer"),
     "ValueError": FailureKind(ChainEnd.PROTOCOL_ERROR, "the answer makes no sense"),
     "KeyError": FailureKind(ChainEnd.PROTOCOL_ERROR, "the answer is in a transfer coding that nobody knows"),
 }

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from reports.formats.report import Files, Report, ReportFormat
 from reports.headline import Counts, counts_of
+from reports.languages import ENGLISH, N_, Language
 
 _SVG: Final = PurePosixPath("badge.svg")
 _JSON: Final = PurePosixPath("badge.json")
-_LABEL: Final = "ARKs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,14 @@ class Badge:
     message: str
     colour: str
     """As six hexadecimal digits; white text can be read on it."""
+    label: str = "ARKs"
+    """What it is about."""
 
 
-def badge(counts: Counts, *, is_suspect: bool = False) -> Badge:
-    """The badge of a report. A suspect run proves nothing, and an ARK that gave no answer counts for neither side.
+def badge(counts: Counts, language: Language = ENGLISH, *, is_suspect: bool = False) -> Badge:
+    """The badge of a report, in the language of those who read it.
+
+    A suspect run proves nothing, and an ARK that gave no answer counts for neither side.
 
     A share is never rounded up to all, or down to none.
 
@@ -37,15 +41,18 @@ def badge(counts: Counts, *, is_suspect: bool = False) -> Badge:
     >>> badge(Counts(works=9999, fails=1, day=date(2026, 11, 23))).message
     '99 % resolving, Nov 2026'
     """
-    when = f", {_MONTHS[counts.day.month - 1]} {counts.day.year}" if counts.day else ""
+    label = language.gettext("ARKs")
+    when = f", {language.month(counts.day)}" if counts.day else ""
     if is_suspect or not counts.judged:
-        return Badge(f"not judged{when}", _UNSURE)
+        return Badge(f"{language.gettext('not judged')}{when}", _UNSURE, label)
     percent = 100 * counts.works // counts.judged
-    share = "less than 1 %" if counts.works and not percent else f"{percent} %"
-    return Badge(f"{share} resolving{when}", _FINE if not counts.fails else _AMISS)
+    share = language.share(max(percent, 1) / 100, 0)
+    words = N_("less than {share} resolving") if counts.works and not percent else N_("{share} resolving")
+    if not counts.works:
+        share = language.share(0, 0)
+    return Badge(f"{language.gettext(words, share=share)}{when}", _FINE if not counts.fails else _AMISS, label)
 
 
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _FINE, _AMISS, _UNSURE = "005a8c", "a84300", "5a6068"
 
 
@@ -55,11 +62,23 @@ def endpoint(of: Badge) -> Mapping[str, Any]:
     >>> endpoint(Badge("100 % resolving", "005a8c"))
     {'schemaVersion': 1, 'label': 'ARKs', 'message': '100 % resolving', 'color': '005a8c'}
     """
-    return {"schemaVersion": 1, "label": _LABEL, "message": of.message, "color": of.colour}
+    return {"schemaVersion": 1, "label": of.label, "message": of.message, "color": of.colour}
 
 
 #: Widths of characters at 11 pixels of Verdana, in tenths of a pixel; what is drawn is fitted to them.
-_WIDTHS: Final = {" ": 39, ",": 40, ".": 40, "%": 118, "l": 30, "i": 30, "t": 43, "r": 47, "s": 57, "J": 50}
+_WIDTHS: Final = {
+    " ": 39,
+    "\N{NO-BREAK SPACE}": 39,
+    ",": 40,
+    ".": 40,
+    "%": 118,
+    "l": 30,
+    "i": 30,
+    "t": 43,
+    "r": 47,
+    "s": 57,
+    "J": 50,
+}
 _USUAL_WIDTH: Final = 70
 
 
@@ -69,22 +88,22 @@ def _width(text: str) -> int:
 
 def svg(of: Badge) -> str:
     """The badge as a picture that needs nothing else, and says in words what it shows."""
-    left, right = (_width(text) + 12 for text in (_LABEL, of.message))
-    words = escape(f"{_LABEL}: {of.message}")
+    left, right = (_width(text) + 12 for text in (of.label, of.message))
+    words = escape(f"{of.label}: {of.message}")
     font = 'font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" fill="#fff"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" aria-label="{words}">'
         f"<title>{words}</title>"
         f'<rect width="{left + right}" height="20" rx="3" fill="#3d434b"/>'
         f'<path d="M{left} 0h{right - 3}a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-{right - 3}z" fill="#{of.colour}"/>'
-        f'<g {font}><text x="6" y="14" textLength="{left - 12}">{_LABEL}</text>'
+        f'<g {font}><text x="6" y="14" textLength="{left - 12}">{escape(of.label)}</text>'
         f'<text x="{left + 6}" y="14" textLength="{right - 12}">{escape(of.message)}</text></g></svg>\n'
     )
 
 
 def _files(report: Report) -> Files:
     is_suspect = bool(report.frames.run["is_suspect"].fillna(False).any())
-    of = badge(counts_of(report.frames, report.tables), is_suspect=is_suspect)
+    of = badge(counts_of(report.frames, report.tables), report.spoken.language, is_suspect=is_suspect)
     yield _SVG, [svg(of).encode()]
     yield _JSON, [(json.dumps(endpoint(of), indent=2) + "\n").encode()]
 
