@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, Select, Table, Text, func, select, type_coerce
+from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, Select, Table, Text, select, type_coerce
 
 from crawler import schema
 from reports.exports import ReportUnwritable
@@ -28,11 +29,15 @@ EXPORTED: Final = (
     schema.mention,
     schema.observation,
     schema.tls_probe,
+    schema.pause,
+    schema.host_traffic,
     schema.verdict,
     schema.memento,
     schema.contact,
     schema.event,
 )
+#: What belongs to no run: what people have decided, and by what rules the status is kept.
+OF_NO_RUN: Final = (schema.triage, schema.policy)
 _ROWS_A_GROUP: Final = 50_000
 _ARROW: Final[dict[type[Any], pa.DataType]] = {
     Integer: pa.int64(),
@@ -56,7 +61,7 @@ class Exported:
 
 
 def export(store: Path, out: Path) -> Exported:
-    """Write every run of *store* that has ended into *out*, as ``TABLE/run=KEY/part.parquet``, and all decisions.
+    """Write every run of *store* that has ended into *out*, ``TABLE/run=KEY/part.parquet``, and what belongs to none.
 
     JSON stays text. Raises `reports.frames.StoreUnreadable` and `reports.exports.ReportUnwritable`.
     """
@@ -75,26 +80,27 @@ def _export(connection: Connection, out: Path) -> Exported:
             continue
         stamp = f"{schema.SCHEMA_VERSION} {row.state} {row.ended_at}"
         places = {table: out / table.name / f"run={row.uuid}" / "part.parquet" for table in EXPORTED}
-        if all(_stamp(place) == stamp for place in places.values()):
+        if all(stamp_of(place) == stamp for place in places.values()):
             unchanged += 1
             continue
         for table, place in places.items():
             _write(connection, table, row.run_id, place, stamp)
         written += 1
-    _write_decisions(connection, out)
+    for table in OF_NO_RUN:
+        _write_of_no_run(connection, table, out)
     return Exported(written, unchanged, unended)
 
 
-def _write_decisions(connection: Connection, out: Path) -> None:
-    """Write what people have decided, which belongs to no run, where it has changed."""
-    made = schema.triage.c
-    count, last = connection.execute(select(func.count(), func.max(made.at)).select_from(schema.triage)).one()
-    place, stamp = out / schema.triage.name / "part.parquet", f"{schema.SCHEMA_VERSION} {count} {last}"
-    if _stamp(place) != stamp and (count or place.exists()):
-        _write(connection, schema.triage, None, place, stamp)
+def _write_of_no_run(connection: Connection, table: Table, out: Path) -> None:
+    """Write a short table where it has changed, or was written when it had rows."""
+    rows = connection.execute(_rows(table, exported_columns(table), None)).all()
+    digest = sha256(repr([tuple(row) for row in rows]).encode("utf-8", "backslashreplace")).hexdigest()
+    place, stamp = out / table.name / "part.parquet", f"{schema.SCHEMA_VERSION} {len(rows)} {digest}"
+    if stamp_of(place) != stamp and (rows or place.exists()):
+        _write(connection, table, None, place, stamp)
 
 
-def _stamp(place: Path) -> str | None:
+def stamp_of(place: Path) -> str | None:
     """Return what a file that is there was made of; None when there is none that can be read."""
     try:
         metadata: dict[bytes, bytes] = pq.read_schema(place).metadata or {}
@@ -106,7 +112,7 @@ def _stamp(place: Path) -> str | None:
 def _write(connection: Connection, table: Table, run_id: int | None, place: Path, stamp: str) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     begun = place.with_name(f".{place.name}.part")
-    columns = _columns(table)
+    columns = exported_columns(table)
     shape = pa.schema([pa.field(name, _type(column)) for name, column in columns.items()], {"arkaudit": stamp})
     try:
         with begun.open("wb") as file:
@@ -126,7 +132,7 @@ def _write(connection: Connection, table: Table, run_id: int | None, place: Path
         os.close(folder)
 
 
-def _columns(table: Table) -> dict[str, Column[Any]]:
+def exported_columns(table: Table) -> dict[str, Column[Any]]:
     """The columns of a file: those of the table, the ARK and its NAAN in place of its key."""
     columns: dict[str, Column[Any]] = {}
     for column in table.columns:

@@ -246,7 +246,7 @@ def _mistakes(tmp_path: Path) -> dict[str, tuple[list[str | Path], str]]:
         "parts of no dataset": ([paper, "--part-size", "3"], "needs --out"),
         "a dry run of no dataset": ([paper, "--dry-run"], "needs --out"),
         "a folder with other files": ([paper, "--out", tmp_path / "full"], "is not empty, and no dataset"),
-        "a file": ([paper, "--out", paper], "is no folder"),
+        "a file": ([paper, "--out", paper], "is not a folder"),
         "a file that is not there": ([tmp_path / "gone", "--out", ds], "neither"),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -26,7 +27,8 @@ from extractors.shared_errors import UserMistake
 @click.option(
     "--dataset",
     metavar="FOLDER",
-    help="Report on what a dataset cites (extract --out), not on a store: tables alone, as csv or parquet.",
+    help="Report on what a dataset cites (extract --out): tables alone, as csv or parquet. "
+    "Or on what a store knew as it was exported (store export): everything.",
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write the report into this folder; - for standard output."
@@ -71,14 +73,23 @@ def report(
     arkaudit report --naan 12148 --fail-on confirmed-broken
     arkaudit report --inventory ours.csv --out report --lang fr
     arkaudit report --dataset dataset/ --out report
+    arkaudit store export --out parquet/ && arkaudit report --dataset parquet/ --out report
     """
     if dataset is not None:
-        _report_on_dataset(context, dataset, out, formats)
-        return
+        from reports.store_restore import is_export
+
+        if not is_export(Path(dataset)):
+            _report_on_dataset(context, dataset, out, formats)
+            return
+        if context.get_parameter_source("store_file") not in (None, ParameterSource.DEFAULT):
+            raise UserMistake("--store can't be given with --dataset")
     from arkaudit.reporting import report_on
+    from arkaudit.storing import restored_store
+    from arkaudit.triage_commands import tell_idle_in
     from reports.choosing import Choice
     from reports.languages import Spoken
 
+    config = None
     if config_file is not None or audit is not None:
         config = config_of(config_file, {}, audit=audit)
         is_given = context.get_parameter_source("store_file") is not ParameterSource.DEFAULT
@@ -86,16 +97,19 @@ def report(
         inventory = inventory or config.inventory
         lang = lang or config.report.lang
     choice = Choice(naans=naans, documents=documents, only=only)
-    found = report_on(
-        store_file,
-        out,
-        formats=formats,
-        run_id=run_id,
-        since=since,
-        choice=choice,
-        inventory=inventory,
-        spoken=Spoken.of(lang),
-    )
+    with restored_store(Path(dataset)) if dataset is not None else nullcontext(store_file) as reported:
+        found = report_on(
+            reported,
+            out,
+            formats=formats,
+            run_id=run_id,
+            since=since,
+            choice=choice,
+            inventory=inventory,
+            spoken=Spoken.of(lang),
+        )
+    if dataset is None:
+        tell_idle_in(store_file, config, is_read_only=True)
     exit_on(fail_on, found)
 
 
