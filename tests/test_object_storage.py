@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import fsspec
 import pytest
@@ -23,7 +24,8 @@ from extractors.dataset.object_storage import ObjectStorage, objects_of, opened_
 from extractors.dataset.part_worker import PartWorker
 from extractors.dataset.plan import planned
 from extractors.dataset.storage import open_storage
-from extractors.shared_errors import StorageFailed, UserMistake
+from extractors.shared_errors import PartsFailed, StorageFailed, UserMistake
+from tests.cutting_proxy import cutting
 from tests.dataset_world import VERSION, content_of, make, write_documents
 from tests.loopback import clean_environment
 
@@ -134,13 +136,40 @@ def test_what_is_lost_on_the_way_is_no_damage(bucket: Any) -> None:
         _read_on(bucket, "s3://bucket/a.zip")
 
 
+@pytest.mark.parametrize("cuts", [1, 1_000])
+def test_a_connection_that_is_lost_in_a_file_is_tried_again_and_no_damage(
+    tmp_path: Path, bucket: Any, monkeypatch: pytest.MonkeyPatch, cuts: int
+) -> None:
+    paths = sent(bucket, tmp_path / "papers")
+    make(tmp_path / "here", paths)
+    local = content_of(tmp_path / "here")
+    for rows in local.values():
+        rows[:] = sorted(row.replace(f"{tmp_path}/", "s3://bucket/") for row in rows)
+    server = urlsplit(os.environ["AWS_ENDPOINT_URL"])
+    assert server.port is not None
+    with cutting(server.port, r"/papers/1-crawl\.warc\.gz", cuts=cuts) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{proxy.port}")
+        _forgetful()
+        if cuts > 1:
+            with pytest.raises(PartsFailed, match="could not be read to its end"):
+                make_there(["s3://bucket/papers/"], "s3://bucket/ds")
+            with pytest.raises(UserMistake):
+                manifest_in(open_storage("s3://bucket/ds"))
+            proxy.cuts = 0
+        make_there(["s3://bucket/papers/"], "s3://bucket/ds")
+        assert proxy.cut
+        assert rows_there("s3://bucket/ds", tmp_path) == local
+        _forgetful()
+
+
 def test_a_command_reads_and_writes_there(tmp_path: Path, bucket: Any) -> None:
     sent(bucket, tmp_path / "papers")
     (tmp_path / "list").write_text("s3://bucket/papers/1-000.txt\ns3://bucket/papers/1-001.txt\n")
     command = [sys.executable, "-m", "arkaudit", "extract", "--from", str(tmp_path / "list"), "--out", "s3://bucket/ds"]
     environment = {**clean_environment(), **{name: os.environ[name] for name in os.environ if name.startswith("AWS_")}}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False, timeout=120)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (0, "", 1), done.stderr
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (0, "", 2), done.stderr
+    assert "next: arkaudit check --from s3://bucket/ds" in done.stderr
     assert len(rows_there("s3://bucket/ds", tmp_path)["documents"]) == 2
     dry = [sys.executable, "-m", "arkaudit", "check", "--from", "s3://bucket/ds", "--dry-run"]
     done = subprocess.run(dry, capture_output=True, text=True, env=environment, cwd=ROOT, check=False, timeout=120)

@@ -1,0 +1,113 @@
+"""A relay on loopback that resets connections in the middle of what is fetched."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from typing import Final
+
+from tests.waiting import PATIENCE_S
+
+_RESET: Final = struct.pack("ii", 1, 0)
+
+
+class CuttingProxy:
+    """Passes requests on to a server, one a connection, and cuts off the body of answers for some targets."""
+
+    def __init__(self, port: int, targets: str, cuts: int, body_bytes: int) -> None:
+        self._port, self._targets, self.cuts, self._body_bytes = port, re.compile(targets), cuts, body_bytes
+        self.cut = 0
+        """Answers that were cut off."""
+        self._lock = threading.Lock()
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listening.getsockname()[1]
+
+    def serve(self) -> None:
+        """Relay connections, each in a thread, until the listening socket is closed."""
+        while True:
+            try:
+                client, _ = self._listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._relay, args=(client,), daemon=True).start()
+
+    def close(self) -> None:
+        """Take no more connections."""
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+
+    def _relay(self, client: socket.socket) -> None:
+        client.settimeout(PATIENCE_S)
+        with (
+            client,
+            socket.create_connection(("127.0.0.1", self._port), timeout=PATIENCE_S) as server,
+            contextlib.suppress(OSError),
+        ):
+            head, body = _head_of(client)
+            if b"100-continue" in head.lower():
+                client.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+            length = re.search(rb"(?im)^content-length: *(\d+)", head)
+            while length is not None and len(body) < int(length[1]):
+                body += _received(client)
+            server.sendall(_of_one_request(head) + body)
+            most = self._most_of(head)
+            head, body = _head_of(server)
+            client.sendall(_of_one_request(head))
+            sent = 0
+            body = body or server.recv(65_536)
+            while body:
+                body = body if most is None else body[: most - sent]
+                client.sendall(body)
+                sent += len(body)
+                if most is not None and sent >= most:
+                    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                    return
+                body = server.recv(65_536)
+
+    def _most_of(self, head: bytes) -> int | None:
+        """The octets of a body after which the connection is reset; none for all of them."""
+        method, target, *_ = head.decode("latin-1").split(" ")
+        with self._lock:
+            if method != "GET" or not self._targets.search(target) or self.cut >= self.cuts:
+                return None
+            self.cut += 1
+        return self._body_bytes
+
+
+def _head_of(connection: socket.socket) -> tuple[bytes, bytes]:
+    """The head of a message, and what came behind it."""
+    read = b""
+    while b"\r\n\r\n" not in read:
+        read += _received(connection)
+    head, end, rest = read.partition(b"\r\n\r\n")
+    return head + end, rest
+
+
+def _received(connection: socket.socket) -> bytes:
+    """What comes next. Raises OSError at the end."""
+    received = connection.recv(65_536)
+    if not received:
+        raise OSError("closed within a message")
+    return received
+
+
+def _of_one_request(head: bytes) -> bytes:
+    """The head for a connection that is closed behind the answer."""
+    return re.sub(rb"(?im)^(?:connection|expect):[^\r]*\r\n", b"", head)[:-2] + b"Connection: close\r\n\r\n"
+
+
+@contextlib.contextmanager
+def cutting(port: int, targets: str, *, cuts: int, body_bytes: int = 600) -> Iterator[CuttingProxy]:
+    """A relay to a server on loopback that cuts off so many answers for what *targets* matches."""
+    proxy = CuttingProxy(port, targets, cuts, body_bytes)
+    thread = threading.Thread(target=proxy.serve, daemon=True)
+    thread.start()
+    try:
+        yield proxy
+    finally:
+        proxy.close()
+        thread.join(PATIENCE_S)
