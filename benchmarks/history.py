@@ -2,8 +2,9 @@
 
 The report is all tables, the page and the CSV files; it is made a second time on all cores. Reading is measured apart,
 the same columns of the same rows from SQLite and from Parquet files: which of the two the reports should read
-(docs/adr/0024). `python -m benchmarks.history
-STORE` keeps the store that it makes, or takes the one that is there.
+(docs/adr/0024). `python -m benchmarks.history STORE` keeps the store that it makes, or takes the one that is there;
+`python -m benchmarks.history --ten-times STORE OUT` measures the report alone, of 10,000,000 observations of 2,000,000
+ARKs: it takes some 12 GB and is in no bound.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.years import make
+from benchmarks.years import make, multiply
 
-MOST_S = 45.0
+MOST_S = 42.0
 #: What is aimed at: on one core, and on two by the clock, where nothing else runs.
 AIM_S, AIM_ON_TWO_S, AIM_BYTES = 28.0, 20.0, 1_000_000_000
-MOST_BYTES = 1_800_000_000
+MOST_BYTES = 1_600_000_000
 #: A check with nothing due may take so long, of the processor's time: other programs run beside it.
 MOST_DUE_S = 2.0
 
@@ -67,6 +68,7 @@ def _report(store: Path, out: Path) -> dict[str, Any]:
     from reports.exports import write_report
     from reports.formats.report import Report
     from reports.frames import load_frames
+    from reports.freed_memory import give_back
     from reports.tables import TABLES
 
     begun, began = _clock(), time.perf_counter()
@@ -78,6 +80,7 @@ def _report(store: Path, out: Path) -> dict[str, Any]:
     for table in TABLES:
         before = _clock()
         made[table.name] = table.function(frames)
+        give_back()
         seconds[table.name] = _clock() - before
     report = Report(frames, made)
     return {
@@ -88,6 +91,14 @@ def _report(store: Path, out: Path) -> dict[str, Any]:
         "elapsed": time.perf_counter() - began,
         "bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
+
+
+def _ten_times(store: Path, out: Path) -> dict[str, Any]:
+    """The figures of a report over ten times as much; the store is made if it is not there."""
+    if not store.exists():
+        make(store)
+        multiply(store, 10)
+    return _report(store, out)
 
 
 _FORMATS = {"page": "html", "csv": "csv"}
@@ -168,6 +179,7 @@ PARTS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "--report": _report,
     "--reading": _reading,
     "--report-on-all-cores": _report,
+    "--ten-times": _ten_times,
 }
 
 

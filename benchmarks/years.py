@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -79,6 +79,48 @@ def make(path: Path) -> None:
         rebuild(connection)
 
 
+#: The columns of each table that name an ARK, and are to be told apart, and the keys that are to be moved.
+_NAMING: Mapping[str, tuple[str, ...]] = {
+    "ark": ("ark", "name"),
+    "document": ("url", "final_url", "hops"),
+    "mention": ("as_written", "repaired", "request_url"),
+    "observation": ("request_url", "asked_url", "final_url", "hops"),
+    "verdict": ("request_url", "object_evidence", "final_url"),
+    "latest": ("request_url",),
+    "event": ("request_url",),
+}
+_KEYS = {f"{table}_id" for table in _NAMING}
+
+
+def multiply(path: Path, times: int) -> None:
+    """Put all ARKs of a store that `make` has made into it *times* over, each time under other names.
+
+    So ten million observations are there in minutes. Landing pages are those of the first ARKs, and so are all hosts.
+    """
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("PRAGMA synchronous=OFF")
+        raw.execute("PRAGMA foreign_keys=OFF")
+        last = {f"{table}_id": raw.execute(f"SELECT max({table}_id) FROM {table}").fetchone()[0] for table in _NAMING}
+        for number in range(1, times):
+            for name, naming in _NAMING.items():
+                columns = [column.name for column in schema.tables.tables[name].columns]
+                copied = ", ".join(_copied(column, column in naming, number, last) for column in columns)
+                raw.execute(
+                    f"INSERT INTO {name} ({', '.join(columns)}) "
+                    f"SELECT {copied} FROM {name} WHERE {name}_id <= {last[f'{name}_id']}"
+                )
+            raw.commit()
+        raw.execute("UPDATE contact SET answered = answered * ?1, met = met * ?1, silent = silent * ?1", (times,))
+        raw.commit()
+
+
+def _copied(column: str, is_named: bool, number: int, last: Mapping[str, int]) -> str:
+    """A column of the copy of this *number*: its keys behind those of all copies before, its names told apart."""
+    if column in _KEYS:
+        return f"{column} + {number * last[column]}"
+    return f"replace(replace({column}, 'bc', 'bc{number}b'), '/library.', '/library{number}.')" if is_named else column
+
+
 @dataclass(slots=True)
 class _Keys:
     """The last key of each table."""
@@ -109,7 +151,7 @@ def _add_run(raw: sqlite3.Connection, run: int, subjects: list[Subject], keys: _
     if command == "run":
         _add_documents(raw, run, subjects, keys)
     asked = [subject for subject in subjects if (subject.number + 3 * run) % OF < ASKED]
-    raw.executemany(_into(schema.observation), _observations(run, asked, keys))
+    raw.executemany(_into(schema.observation, 24), _observations(run, asked, keys))
     raw.executemany(_into(schema.verdict, 16), _verdicts(run, asked, keys))
 
 

@@ -284,10 +284,20 @@ def zones_of_distinct(bases: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
         if len(base.name) > 1:
             seen[base.naan][base.shoulder] += 1
             passed[base.naan, base.shoulder].update(_zones_passed(base.naan, base.name))
+    return zones_of_counts(seen, passed)
+
+
+def zones_of_counts(
+    seen: Mapping[str, Mapping[str | None, int]], passed: Mapping[tuple[str, str | None], Mapping[Zone, int]]
+) -> Mapping[Key, CheckCharacterRule]:
+    """Return the same of counts: how many names of each NAAN and shoulder were *seen*, and how many pass in each zone.
+
+    A shoulder of which nothing has passed need not be among those, nor a zone.
+    """
     found: dict[Key, CheckCharacterRule] = {}
     for naan in sorted(seen):
         tallies = {
-            shoulder: _Tally(number, {zone: passed[naan, shoulder][zone] for zone in Zone})
+            shoulder: _Tally(number, {zone: passed.get((naan, shoulder), {}).get(zone, 0) for zone in Zone})
             for shoulder, number in sorted(seen[naan].items(), key=lambda item: item[0] or "")
         }
         found |= {(naan, shoulder): claim for shoulder, claim in _claims_of(_that_count(tallies))}

@@ -61,7 +61,7 @@ def netloc(url: str) -> str:
 
 def mapped(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
     """What *function* makes of each of *values*, as text; each different one is asked for once, nothing never."""
-    return _as_text(_arrow(values).dictionary_encode(), function, values.index)
+    return _as_text(arrow_texts(values).dictionary_encode(), function, values.index)
 
 
 def tallied(rows: pd.DataFrame, by: list[str], column: str, *, most: int | None = None) -> pd.Series:
@@ -75,12 +75,12 @@ def tallied(rows: pd.DataFrame, by: list[str], column: str, *, most: int | None 
 
 def by_identity(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
     """What *function* makes of each of *values*, as text; many of these objects are the same ones."""
-    made: dict[int, Any] = {}
     objects = values.to_list()
-    for each in objects:
-        if id(each) not in made:
-            made[id(each)] = function(each)
-    return pd.Series([made[id(each)] for each in objects], index=values.index, dtype="str")
+    places, different = pd.factorize(np.fromiter(map(id, objects), np.int64, len(objects)))
+    first = np.zeros(len(different), np.int64)
+    first[places[::-1]] = np.arange(len(objects))[::-1]
+    made = pa.array([function(objects[place]) for place in first], pa.large_string())
+    return _text_series(made.take(pa.array(places)), values.index)
 
 
 def number_texts(numbers: pd.Series) -> pa.Array:
@@ -95,7 +95,7 @@ def number_texts(numbers: pd.Series) -> pa.Array:
 
 def bases_of(arks: pd.Series) -> pd.Series:
     """The ARK of the whole object for each of *arks*, which are in normal form: the ARK without its qualifier."""
-    texts = _arrow(arks)
+    texts = arrow_texts(arks)
     plain = pc.match_substring_regex(texts, _PLAIN_ARK)
     bases = pc.replace_substring_regex(texts, _PLAIN_ARK, r"\1")
     others = pc.filter(texts, pc.invert(plain)).to_pylist()
@@ -116,14 +116,14 @@ def factorized(words: pd.Series) -> tuple[Any, list[str]]:
         found = np.full(len(codes), -1)
         found[codes >= 0], places = pd.factorize(codes[codes >= 0])
         return found, [str(word) for word in words.cat.categories.to_numpy()[places]]
-    each = _arrow(words.astype("str")).dictionary_encode()
+    each = arrow_texts(words.astype("str")).dictionary_encode()
     return pc.fill_null(each.indices, -1).to_numpy(), each.dictionary.to_pylist()
 
 
 def values_of(column: pd.Series) -> list[Any]:
     """The cells of a column as plain values, None for what is missing."""
     if isinstance(column.dtype, pd.StringDtype):
-        texts: list[Any] = _arrow(column).to_numpy(zero_copy_only=False).tolist()
+        texts: list[Any] = arrow_texts(column).to_numpy(zero_copy_only=False).tolist()
         return texts
     if isinstance(column.dtype, pd.CategoricalDtype):
         words = np.array([*column.cat.categories, None], dtype=object)
@@ -135,7 +135,7 @@ def values_of(column: pd.Series) -> list[Any]:
 def _by_beginning(urls: pd.Series, pattern: str, function: Callable[[str], str]) -> pd.Series:
     """Ask *function* for beginnings of URLs where they match *pattern*: there are few of them."""
     beginnings = pc.replace_substring_regex(
-        _arrow(urls), pattern=f"(?s){pattern}", replacement=r"\1", max_replacements=1
+        arrow_texts(urls), pattern=f"(?s){pattern}", replacement=r"\1", max_replacements=1
     )
     return _as_text(beginnings.dictionary_encode(), function, urls.index)
 
@@ -150,7 +150,8 @@ def _text_series(texts: pa.Array, index: pd.Index) -> pd.Series:
     return pd.Series(dtype.__from_arrow__(pa.chunked_array([texts])), index=index)
 
 
-def _arrow(values: pd.Series) -> pa.Array:
+def arrow_texts(values: pd.Series) -> pa.Array:
+    """The cells of a column of text as one array of Arrow."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return pa.array(values.astype("str"), pa.large_string(), from_pandas=True)
     found = pa.array(values, pa.large_string(), from_pandas=True)

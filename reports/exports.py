@@ -12,12 +12,14 @@ from pathlib import Path, PurePosixPath
 
 from filelock import lock_descriptor
 
+from extractors.folders import unwritable
 from extractors.shared_errors import ArkauditError
 from reports.display import defused
 from reports.formats.comma_separated import csv_text
 from reports.formats.every import FORMATS, INDEX
 from reports.formats.report import Files, Report, ReportFormat
 from reports.frames import Frames
+from reports.freed_memory import give_back
 from reports.vocabulary import DEFAULT_FORMATS
 
 __all__ = ["ReportPaths", "ReportUnwritable", "check_out", "csv_text", "defused", "write_report"]
@@ -84,11 +86,8 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
     """
     places = [place for name in formats for place in FORMATS[name].paths]
     for folder in dict.fromkeys((out, *(out / place.parent for place in places))):
-        there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-        if not there.is_dir():
-            raise ReportUnwritable(f"{there}: is not a folder")
-        if not os.access(there, os.W_OK | os.X_OK):
-            raise ReportUnwritable(f"{there}: the folder can't be written to")
+        if (why := unwritable(folder)) is not None:
+            raise ReportUnwritable(why)
     for place in places:
         if (out / place).is_dir():
             raise ReportUnwritable(f"{out / place}: is a folder, where a file of the report belongs")
@@ -98,6 +97,7 @@ def _contents(formats: Sequence[ReportFormat], report: Report) -> Files:
     """The files of all formats, one at a time; the page last, as the sign that the report is there."""
     for form in sorted(formats, key=lambda form: INDEX in form.paths):
         yield from form.files(report)
+        give_back()
 
 
 def _write_all(out: Path, contents: Files) -> list[PurePosixPath]:

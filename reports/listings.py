@@ -14,6 +14,7 @@ from extractors.checkchar import CheckCharacter, Zones
 from extractors.suggestions import suggestions
 from extractors.wraps.shapes import Shapes
 from reports.ark_statuses import ark_statuses, cited_urls
+from reports.check_characters import checked
 from reports.definitions import (
     ARK,
     COUNT,
@@ -89,42 +90,40 @@ def requests(frames: Frames) -> pd.DataFrame:
     return rows.sort_values(["ark", "request_url", "question", "attempt", "hop"], ignore_index=True)
 
 
-@lru_cache(maxsize=2)
-def checks_of(frames: Frames) -> Mapping[str, tuple[str, str]]:
-    """Return what the check character of each ARK says in the light of all of them, and what may have been meant."""
-    known = frames.arks[frames.arks["ark_id"].isin(ark_statuses(frames)["ark_id"])].sort_values("ark")
-    parsed = {form: Ark(*parts) for form, *parts in rows_of(known[["ark", "naan", "name", "qualifier"]])}
-    zones = Zones.of(parsed.values())
-    checks = {form: zones.check(ark) for form, ark in parsed.items()}
-    shapes = Shapes.learned(parsed.values()) if CheckCharacter.FAILS in checks.values() else Shapes()
-
-    def meant_by(form: str) -> str:
-        found = suggestions(parsed[form], zones=zones, fits=shapes.allows, is_seen=parsed.__contains__)
-        return JOINT.join(str(suggestion.ark) for suggestion in found)
-
-    return {
-        form: (check.value, meant_by(form) if check is CheckCharacter.FAILS else "") for form, check in checks.items()
-    }
-
-
 def checks_at(frames: Frames, ark_ids: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """Return for each of *ark_ids* what the check character says, and what may have been meant: `checks_of` as text."""
-    of_ark = _check_columns(frames)
+    """Return for each of *ark_ids* what its check character says in the light of all of them, and what may have been
+    meant where it fails.
+    """
+    of_ark = _checks(frames)
     places = of_ark.index.get_indexer(pd.Index(ark_ids))
     check, suggestions = (of_ark[name].take(places) for name in ("check", "suggestions"))
     return check.set_axis(ark_ids.index), suggestions.set_axis(ark_ids.index)
 
 
 @lru_cache(maxsize=2)
-def _check_columns(frames: Frames) -> pd.DataFrame:
-    checks = checks_of(frames)
+def _checks(frames: Frames) -> pd.DataFrame:
+    """One row an ARK that is cited or judged, by its number: `check` and `suggestions`."""
     states = ark_statuses(frames)
-    each = [checks[ark] for ark in values_of(states["ark"])]
-    columns = {
-        name: pd.Series([found[place] for found in each], dtype="str")
-        for place, name in enumerate(("check", "suggestions"))
-    }
-    return pd.DataFrame(columns).set_axis(pd.Index(states["ark_id"]), axis="index")
+    known = frames.arks.set_index("ark_id").loc[states["ark_id"], ["ark", "naan", "name", "qualifier"]]
+    zones, check = checked(known)
+    failing = known[check.eq(CheckCharacter.FAILS)]
+    meant = _suggestions(known, failing, zones)
+    suggested = [meant.get(form, "") for form in values_of(known["ark"])] if meant else ""
+    return pd.DataFrame({"check": check}).assign(suggestions=pd.Series(suggested, index=known.index, dtype="str"))
+
+
+def _suggestions(known: pd.DataFrame, failing: pd.DataFrame, zones: Zones) -> Mapping[str, str]:
+    """Return for each ARK whose check character fails what may have been meant: names are formed as all others are."""
+    if failing.empty:
+        return {}
+    parsed = {form: Ark(*parts) for form, *parts in rows_of(known.sort_values("ark"))}
+    shapes = Shapes.learned(parsed.values())
+
+    def meant_by(form: str) -> str:
+        found = suggestions(parsed[form], zones=zones, fits=shapes.allows, is_seen=parsed.__contains__)
+        return JOINT.join(str(suggestion.ark) for suggestion in found)
+
+    return {form: meant_by(form) for form in values_of(failing["ark"])}
 
 
 def _permanence(promise: Any) -> str | None:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import numpy as np
 import pandas as pd
 
 from crawler.history.ark_status import ArkState
@@ -28,6 +29,7 @@ from reports.definitions import (
 )
 from reports.distinct import mapped
 from reports.frames import Frames
+from reports.languages import N_
 from reports.survival import kaplan_meier, median_days
 from reports.timelines import Timeline
 
@@ -226,14 +228,15 @@ def statuses(frames: Frames) -> pd.DataFrame:
     return STANDINGS.shaped(table.sort_values(["arks", "naan"], ascending=[False, True], ignore_index=True))
 
 
+@lru_cache(maxsize=1)
 def _best(timeline: Timeline) -> pd.DataFrame:
     """One row an ARK that is still cited or was only ever checked: its best state, and what is said of it."""
     rows = timeline.standings
     rows = rows[rows["gone_at"].isna()]
-    rank = rows["state"].astype("str").map({state.value: at for at, state in enumerate(BEST_FIRST)})
+    ranks = np.array([BEST_FIRST.index(ArkState(state)) for state in rows["state"].cat.categories])
     works = rows["state"].eq(ArkState.HEALTHY)
     rows = rows.assign(
-        rank=rank,
+        rank=ranks[rows["state"].cat.codes],
         described=rows["metadata"].isin(DESCRIBED) & works,
         committed=rows["commitment"].eq(CommitmentOutcome.STATED) & works,
         permanent=rows["level"].astype("str").str.startswith("Permanent").fillna(False).astype("bool") & works,
@@ -248,7 +251,8 @@ def _best(timeline: Timeline) -> pd.DataFrame:
         first_at=("first_seen_at", "min"),
         last_at=("checked_at", "max"),
     )
-    return found.assign(state=found["rank"].map(lambda rank: BEST_FIRST[rank].value))
+    states = np.array([state.value for state in BEST_FIRST], dtype="object")
+    return found.assign(state=pd.Series(states[found["rank"]], dtype="str"))
 
 
 def persistence(frames: Frames) -> pd.DataFrame:
@@ -328,8 +332,17 @@ def _statement(row: object) -> str:
 
 _GROUPING: Final = Column("grouping", TOKEN, "what the rows are grouped by: all, naan or resolver")
 _GROUP_COLUMN: Final = Column("group", TEXT, "the group: all, a NAAN, or the host that is asked first")
+_STATE_COUNTS: Final = {
+    ArkState.HEALTHY: N_("ARKs that are healthy"),
+    ArkState.FAILING: N_("ARKs that are failing"),
+    ArkState.CONFIRMED_BROKEN: N_("ARKs that are confirmed-broken"),
+    ArkState.FLAPPING: N_("ARKs that are flapping"),
+    ArkState.BLOCKED: N_("ARKs that are blocked"),
+    ArkState.SKIPPED: N_("ARKs that are skipped"),
+    ArkState.UNDETERMINED: N_("ARKs that are undetermined"),
+}
 _STATES: Final = tuple(
-    Column(state.value.replace("-", "_"), COUNT, f"ARKs that are {state.value}", "ARKs") for state in ArkState
+    Column(state.value.replace("-", "_"), COUNT, meaning, "ARKs") for state, meaning in _STATE_COUNTS.items()
 )
 
 STANDINGS: Final = TableDefinition(

@@ -28,6 +28,7 @@ from crawler.storage.store_errors import StoreDamaged
 from extractors.shared_errors import ArkauditError
 from reports.arrow_connection import ArrowConnection, NotInColumns
 from reports.at_once import ahead
+from reports.freed_memory import give_back
 from reports.run_queries import kept
 from reports.typed_columns import Columns, Dtype, Rows, UnknownWord, fetched, sample_of
 
@@ -111,7 +112,9 @@ def read(store: Path, work: Callable[[Connection], Found]) -> Found:
 def read_at_length(store: Path, work: Callable[[StoreReader], Found]) -> Found:
     """Return what *work* makes of one moment of *store*, where it asks for millions of rows."""
     with _without_collection():
-        return _moment_of(store, work)
+        found = _moment_of(store, work)
+    give_back()
+    return found
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from reports import spelling_tables as spelling
 from reports import summary as sums
 from reports.definitions import COUNT, SHARE, Column, TableDefinition, rows_of
 from reports.frames import Frames
+from reports.freed_memory import give_back
 from reports.listings import ARKS
 from reports.remediation import actions, corrections, inventory, known, pairs
 from reports.remediation import written_forms as mending
@@ -21,7 +22,11 @@ __all__ = ["ARKS", "COUNT", "SHARE", "TABLES", "Column", "TableDefinition", "row
 
 def tables_of(frames: Frames) -> Mapping[str, pd.DataFrame]:
     """Every table of one run, by name, in the order of `TABLES`."""
-    return {table.name: table.function(frames) for table in TABLES}
+    made = {}
+    for table in TABLES:
+        made[table.name] = table.function(frames)
+        give_back()
+    return made
 
 
 TABLES: Final = (

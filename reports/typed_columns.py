@@ -251,8 +251,20 @@ def _parsed(values: Sequence[str | None], *, as_text: bool) -> list[Any]:
 def _joined_texts(texts: pa.Array) -> pa.Array:
     """Return what JSON texts hold as text, each different one parsed once."""
     each = texts.dictionary_encode()
-    contents = pa.array(_parsed(each.dictionary.to_pylist(), as_text=True), pa.large_string())
+    found = each.dictionary.cast(pa.large_string())
+    is_plain = pc.match_substring_regex(found, _PLAIN_LIST)
+    plain = pc.replace_substring(pc.replace_substring_regex(found, _ENDS_OF_LIST, ""), '", "', JOINT)
+    others = pc.filter(found, pc.invert(is_plain)).to_pylist()
+    contents = pc.replace_with_mask(
+        plain, pc.invert(is_plain), pa.array(_parsed(others, as_text=True), pa.large_string())
+    )
     return contents.take(each.indices)
+
+
+#: A list of texts in JSON as Python writes it, with nothing escaped in any of them and none of them empty: what it
+#: holds are these very characters.
+_PLAIN_LIST: Final = r'\A\["[^"\\\x00-\x1f]+(?:", "[^"\\\x00-\x1f]+)*"\]\z'
+_ENDS_OF_LIST: Final = r'\A\["|"\]\z'
 
 
 def joined(value: Any) -> str | None:

@@ -15,8 +15,9 @@ from reports.definitions import rows_of
 from reports.exports import write_report
 from reports.frames import load_frames
 from reports.inventory_file import read_inventory
+from reports.languages import LANGUAGES
 from reports.remediation.causes import Cause
-from reports.remediation.correcting import Place, correction
+from reports.remediation.correcting import _LAYOUT, _WRONG, ONE_FAULT, Place, correction
 from reports.tables import tables_of
 from tests.report_world import (
     BPT,
@@ -127,3 +128,13 @@ def test_a_resolver_is_told_where_each_ark_led_and_leads_now(tmp_path: Path) -> 
     assert rows[MUSEUM] == (None, MUSEUM, "broken", 404, None)
     assert "skipped" not in set(table["object"])
     assert [row[0] for row in rows_of(table[["object"]])][-3:] == ["resolved"] * 3
+
+
+@pytest.mark.parametrize("repair", [*_WRONG, *_LAYOUT])
+def test_why_one_fault_is_to_be_mended_is_said_in_every_language(repair: str) -> None:
+    place = Place("ark:/12148/x-\n5", "ark:/12148/x5", Role.LINK_TARGET, (repair,), family=Family.WORKS)
+    found = correction(place)
+    assert found is not None
+    assert found.because in ONE_FAULT
+    said = {language.gettext(found.because) for language in LANGUAGES.values()}
+    assert len(said) == len(LANGUAGES)

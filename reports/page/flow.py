@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Container, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
 
 import pandas as pd
 
 from crawler.observations import Family, ObjectOutcome
 from reports.display import escaped
-from reports.distinct import hosts_of, mapped, values_of
+from reports.distinct import hosts_of
 from reports.languages import Language
 from reports.page.chart import Chart, Numbers, colour
 from reports.wording import FAMILY_NAMES
@@ -20,27 +21,58 @@ _NODE_HEIGHT: Final = 46
 #: A name longer than this is cut in the picture; the numbers beside it have it whole.
 _LONGEST_NAME: Final = 44
 
+Key = TypeVar("Key", bound=Hashable)
 
-def flow_of(arks: pd.DataFrame, language: Language) -> Chart | None:
-    """From the host that was asked to the host that answered last, and what that came to; None when none was asked."""
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """The ways that ARKs go, each different one once, in the order in which they first come; host names as they are."""
+
+    starts: tuple[str, ...]
+    """The host that was asked."""
+    ends: tuple[str, ...]
+    """The host that answered last; empty for none."""
+    families: tuple[Family, ...]
+    """What that came to."""
+    urls: tuple[int, ...]
+    """How many URLs went this way."""
+
+
+def ways_of(arks: pd.DataFrame) -> Ways:
+    """Return the ways of the ARKs that were asked: the same in every language."""
     asked = arks[arks["object"].notna() & arks["request_url"].notna() & arks["object"].ne(ObjectOutcome.SKIPPED)]
-    if asked.empty:
+    each = pd.DataFrame(
+        {
+            "start": hosts_of(asked["request_url"]),
+            "end": hosts_of(asked["final_url"]).fillna(""),
+            "family": asked["family"].astype("str"),
+        }
+    )
+    counted = each.groupby(["start", "end", "family"], sort=False).size().reset_index()
+    starts, ends, families, urls = (tuple(counted[name].tolist()) for name in counted.columns)
+    return Ways(starts, ends, tuple(map(Family, families)), urls)
+
+
+def flow_of(ways: Ways, language: Language) -> Chart | None:
+    """From the host that was asked to the host that answered last, and what that came to; None when none was asked."""
+    if not ways.urls:
         return None
-    starts = mapped(hosts_of(asked["request_url"]), lambda name: _asked_at(name, language))
     nowhere = language.pgettext("host", "no answer")
-    ends = mapped(hosts_of(asked["final_url"]).fillna(""), lambda name: escaped(name) or nowhere)
     names = {family: language.gettext(name) for family, name in FAMILY_NAMES.items()}
-    first = _grouped(values_of(starts), language.gettext("asked at others"))
-    second = _grouped(values_of(ends), language.gettext("other hosts"))
-    third = values_of(mapped(asked["family"], lambda family: names[Family(family)]))
-    links = Counter((*zip(first, second, strict=True), *zip(second, third, strict=True)))
+    first = _grouped(
+        [_asked_at(host, language) for host in ways.starts], ways.urls, language.gettext("asked at others")
+    )
+    second = _grouped([escaped(host) or nowhere for host in ways.ends], ways.urls, language.gettext("other hosts"))
+    third = [names[family] for family in ways.families]
+    links = _sums([*zip(first, second, strict=True), *zip(second, third, strict=True)], (*ways.urls, *ways.urls))
+    first_sums, second_sums = _sums(first, ways.urls), _sums(second, ways.urls)
     tones = {names[family]: family.value for family in Family}
     nodes = sorted({name for link in links for name in link}, key=lambda name: (name in tones, name))
     return Chart(
         "flow",
         language.gettext("Where ARKs go"),
-        _flow_sentence(first, second, language),
-        max(260, _NODE_HEIGHT * max(len(set(first)), len(set(second)))),
+        _flow_sentence(first_sums, second_sums, language),
+        max(260, _NODE_HEIGHT * max(len(first_sums), len(second_sums))),
         {
             "animation": False,
             "textStyle": {"fontFamily": "inherit"},
@@ -60,7 +92,7 @@ def flow_of(arks: pd.DataFrame, language: Language) -> Chart | None:
                         {
                             "name": name,
                             "itemStyle": {"color": colour(tones.get(name, "host"))},
-                            "label": _label(name, first, tones),
+                            "label": _label(name, first_sums, tones),
                         }
                         for name in nodes
                     ],
@@ -87,7 +119,7 @@ def flow_of(arks: pd.DataFrame, language: Language) -> Chart | None:
     )
 
 
-def _label(name: str, first: Sequence[str], tones: Mapping[str, str]) -> dict[str, Any]:
+def _label(name: str, first: Container[str], tones: Mapping[str, str]) -> dict[str, Any]:
     """The label of a node: beside the chart at both ends, and in the middle above its node, on paper of its own."""
     short = {"formatter": f"{name[: _LONGEST_NAME - 1]}…"} if len(name) > _LONGEST_NAME else {}
     if name in tones:
@@ -101,9 +133,17 @@ def _most_first(link: tuple[tuple[str, str], int]) -> tuple[int, tuple[str, str]
     return -link[1], link[0]
 
 
-def _grouped(names: Sequence[str], others: str) -> list[str]:
-    """The names, the rarer ones as one."""
-    counts = Counter(names)
+def _sums(keys: Sequence[Key], numbers: Sequence[int]) -> Counter[Key]:
+    """How much each of *keys* comes to, in the order in which they first come."""
+    found: Counter[Key] = Counter()
+    for key, number in zip(keys, numbers, strict=True):
+        found[key] += number
+    return found
+
+
+def _grouped(names: Sequence[str], urls: Sequence[int], others: str) -> list[str]:
+    """The names, those of the fewest URLs as one."""
+    counts = _sums(names, urls)
     kept = {name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_NODES]}
     return [name if name in kept or len(counts) <= _MOST_NODES + 1 else others for name in names]
 
@@ -112,15 +152,15 @@ def _asked_at(host: str, language: Language) -> str:
     return language.gettext("asked at {host}", host=escaped(host) or language.pgettext("asked at", "no host"))
 
 
-def _flow_sentence(first: Sequence[str], second: Sequence[str], language: Language) -> str:
-    [(most_asked, asked)] = Counter(first).most_common(1)
-    [(most_landed, landed)] = Counter(second).most_common(1)
+def _flow_sentence(first: Counter[str], second: Counter[str], language: Language) -> str:
+    [(most_asked, asked)] = first.most_common(1)
+    [(most_landed, landed)] = second.most_common(1)
     return language.ngettext(
         "Flow of {number} URL from the hosts that were asked to the hosts that answered last and to what that came to. "
         "Most were {asked_at} ({asked}); most ended at {host} ({landed}).",
         "Flow of {number} URLs from the hosts that were asked to the hosts that answered last and to what that came "
         "to. Most were {asked_at} ({asked}); most ended at {host} ({landed}).",
-        len(first),
+        first.total(),
         asked_at=most_asked,
         asked=asked,
         host=most_landed,

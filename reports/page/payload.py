@@ -85,13 +85,8 @@ def described(definition: TableDefinition) -> dict[str, Any]:
                 "name": column.name,
                 "heading": heading(column.name),
                 "type": str(column.type),
-                "meaning": _meaning(column),
                 **({"ours": True} if column.is_ours else {}),
             }
             for column in columns_of(definition)
         ],
     }
-
-
-def _meaning(column: Column) -> str:
-    return f"{column.meaning} ({column.unit})" if column.unit else column.meaning

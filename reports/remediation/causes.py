@@ -307,19 +307,30 @@ def pattern(url: str, ark: str) -> str:
     if rest and rest in address:
         before, _, behind = address.partition(rest)
         return f"{before}{{name}}{behind}"
-    try:
-        parsed = Ark.parse(ark)
-    except NotAnArk:
-        return _wild(address)
-    for name in (parsed.name + parsed.qualifier, parsed.name):
+    may_be_spelled = _MAY_BE_SPELLED.search(address) is not None
+    for name in _names(ark):
         before, found, behind = address.partition(name) if name else ("", "", "")
-        if not found and name and _MAY_BE_SPELLED.search(address):
+        if not found and name and may_be_spelled:
             before, found, behind = _spelled(address, name)
         if found:
             return f"{before}{{name}}{behind}"
     return _wild(address)
 
 
+def _names(ark: str) -> tuple[str, ...]:
+    """The name of an ARK with its qualifier, and without it; nothing of what is no ARK."""
+    plain = _PLAIN_ARK.fullmatch(ark)
+    if plain:
+        return plain[1], plain[2]
+    try:
+        parsed = Ark.parse(ark)
+    except NotAnArk:
+        return ()
+    return parsed.name + parsed.qualifier, parsed.name
+
+
+#: An ARK without a qualifier in which nothing could be written in another way.
+_PLAIN_ARK: Final = re.compile("ark:[0-9a-z]+/(([0-9A-Za-z]+))")
 #: What a URL has in it where a name may be spelled otherwise than in the normal form.
 _MAY_BE_SPELLED: Final = re.compile("[-%A-Z]")
 
@@ -340,7 +351,14 @@ def _wild(url: str) -> str:
     return f"{scheme}{slashes}{host}/{way.rpartition('/')[0] + '/' if '/' in way else ''}*" if slash else path
 
 
+#: The host of a URL where nothing in it needs a second look.
+_PLAIN_HOST: Final = re.compile("https?://([a-z0-9.-]+)/")
+
+
 def _host(url: str) -> str:
+    plain = _PLAIN_HOST.match(url)
+    if plain:
+        return plain[1]
     try:
         return urlsplit(url).netloc.lower()
     except ValueError:

@@ -10,6 +10,7 @@ from typing import Final
 
 from crawler.observations import Family
 from extractors.document_model import Role
+from reports.languages import N_
 from reports.remediation.causes import Cause
 
 
@@ -79,6 +80,19 @@ _LAYOUT: Final = {
     "page break": "a page break",
     "soft hyphen": "a soft hyphen",
 }
+#: What is said of a place with one of these faults, in other languages, too; with more of them it is English.
+ONE_FAULT: Final = (
+    N_("it has a character that only looks like a hyphen, and works without"),
+    N_("it has an invisible character, and works without"),
+    N_("it has a full-width character, and works without"),
+    N_("it has a blank in the label, and works without"),
+    N_("it has a blank before the colon, and works without"),
+    N_("it has a no-break space, and works without"),
+    N_("it has a line break, and works without"),
+    N_("it has a line break with a hyphen, and works without"),
+    N_("it has a page break, and works without"),
+    N_("it has a soft hyphen, and works without"),
+)
 _WAYS: Final = {
     Cause.LABEL_FORM: Why.OTHER_FORM,
     Cause.HYPHENS: Why.OTHER_FORM,
@@ -86,10 +100,10 @@ _WAYS: Final = {
     Cause.REFUSED_HERE: Why.OTHER_RESOLVER,
 }
 _BECAUSE: Final = {
-    Cause.LABEL_FORM: "the resolver knows only the other form of the label; it works so",
-    Cause.HYPHENS: "the resolver takes hyphens for part of the name; it works without them",
-    Cause.MOVED_RESOLVER: "the resolver that is written fails; it works there",
-    Cause.REFUSED_HERE: "it fails as it is written; the same ARK is cited there and works",
+    Cause.LABEL_FORM: N_("the resolver knows only the other form of the label; it works so"),
+    Cause.HYPHENS: N_("the resolver takes hyphens for part of the name; it works without them"),
+    Cause.MOVED_RESOLVER: N_("the resolver that is written fails; it works there"),
+    Cause.REFUSED_HERE: N_("it fails as it is written; the same ARK is cited there and works"),
 }
 
 
@@ -115,7 +129,7 @@ def _beside(place: Place) -> Correction | None:
     """Return what may be written beside a citation of which nothing better is known."""
     if place.archived_copy is None or place.family is Family.WORKS:
         return None
-    return Correction(None, Why.ARCHIVED_COPY, "it fails; an archive has a copy of what it led to")
+    return Correction(None, Why.ARCHIVED_COPY, N_("it fails; an archive has a copy of what it led to"))
 
 
 def _better(place: Place) -> Correction | None:

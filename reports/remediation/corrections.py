@@ -110,7 +110,7 @@ CORRECTIONS: Final = TableDefinition(
         Column("as_written", TEXT, "what stands in the document"),
         Column("correct", TEXT, "what should stand there; empty where only an archived copy is known"),
         Column("why", TOKEN, "did-you-mean, other-form, other-resolver, repaired or archived-copy"),
-        Column("because", TEXT, "why, in words"),
+        Column("because", TEXT, "why, in words", is_ours=True),
         Column("context", TEXT, "text around it"),
         Column("ark", ARK, "ARK in normal form, as it was read"),
         ARCHIVED_COPY,

@@ -28,10 +28,10 @@ from reports.definitions import (
 )
 from reports.distinct import mapped
 from reports.frames import Frames
-from reports.languages import ENGLISH, Language
+from reports.languages import ENGLISH, N_, Language
 from reports.places import section
 from reports.remediation.expectations import ExpectedAccess, Landing, Presence, access, landing, presence
-from reports.services import LEVELS, level
+from reports.services import level
 
 #: What is amiss with an ARK of the inventory, what matters most first; nothing is last.
 FINDINGS: Final = (
@@ -181,8 +181,14 @@ _NOTES: Final = {
     Presence.NEVER_CITED.value: "Checked, and cited by no document.",
 }
 _COLLECTION: Final = Column("collection", TEXT, "collection, as the inventory says")
+_AT_LEVELS: Final = (
+    N_("ARKs at level 0: Not even the object."),
+    N_("ARKs at level 1: The object, and nothing else."),
+    N_("ARKs at level 2: The object, and either a description of it or a stated commitment."),
+    N_("ARKs at level 3: The object, a description of it, and a stated commitment."),
+)
 _LEVEL_COLUMNS: Final = tuple(
-    Column(f"level_{number}", COUNT, f"ARKs at level {number}: {LEVELS[number]}", "ARKs") for number in (0, 1, 2, 3)
+    Column(f"level_{number}", COUNT, meaning, "ARKs") for number, meaning in enumerate(_AT_LEVELS)
 )
 
 INVENTORY: Final = TableDefinition(

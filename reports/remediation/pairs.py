@@ -129,7 +129,7 @@ DUPLICATES: Final = TableDefinition(
         ),
         Column("shared", TEXT, "URL at which the ARKs end, ARK that ends at the URLs, or form that the ARKs share"),
         Column("size", COUNT, "how many ARKs or URLs there are", "ARKs or URLs"),
-        Column("members", TEXT, f"the ARKs or URLs; {MOST_NAMED} at most"),
+        Column("members", TEXT, "the ARKs or URLs; 10 at most"),
     ),
 )
 
@@ -148,6 +148,6 @@ CONTAINERS: Final = TableDefinition(
         Column("fails", COUNT, "parts that fail", "ARKs"),
         Column("unreachable", COUNT, "parts whose server gave no answer today", "ARKs"),
         Column("not_judged", COUNT, "parts that were not judged", "ARKs"),
-        Column("members", TEXT, f"the parts; {MOST_NAMED} at most"),
+        Column("members", TEXT, "the parts; 10 at most"),
     ),
 )

@@ -27,7 +27,7 @@ from reports.definitions import (
     TableDefinition,
 )
 from reports.frames import Frames
-from reports.listings import checks_of
+from reports.listings import checks_at
 from reports.typed_columns import JOINT
 
 _EXAMPLE: Final = re.compile(
@@ -74,9 +74,8 @@ def joins(frames: Frames) -> pd.DataFrame:
 def check_failures(frames: Frames) -> pd.DataFrame:
     """One row an ARK whose check character fails; ordered by citations, the most first, then by ARK."""
     ark_states = ark_statuses(frames)
-    checks = checks_of(frames)
-    failing = ark_states[ark_states["ark"].map(lambda ark: checks[ark][0]).eq(CheckCharacter.FAILS.value)]
-    rows = failing.assign(suggestions=failing["ark"].map(lambda ark: checks[ark][1]))
+    check, suggestions = checks_at(frames, ark_states["ark_id"])
+    rows = ark_states.assign(suggestions=suggestions)[check.eq(CheckCharacter.FAILS)]
     rows = rows.merge(citation_counts(frames, "ark_id"), on="ark_id", how="left")
     first = frames.mentions.sort_values(["document", "ordinal"]).drop_duplicates("ark_id")
     rows = rows.merge(

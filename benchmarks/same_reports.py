@@ -1,0 +1,99 @@
+"""Whether two checkouts say the same of some stores, byte for byte, in every format; for whoever makes reports faster.
+
+`python -m benchmarks.same_reports OTHER STORE...` compares this checkout with the one in the folder OTHER. A store is
+reported as it stands, its first run and its last alone, the last since the first, in another language, and in part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+#: Stores of more bytes are not written in formats that hold a Python value for each cell.
+LARGE = 200_000_000
+_SLOW = ("json", "xlsx", "markdown")
+_HERE = Path(__file__).parent.parent
+
+
+def main() -> int:
+    """Print what differs; 1 if anything does."""
+    other, *stores = map(Path, sys.argv[1:])
+    differing = 0
+    for store in stores:
+        ours, theirs = (_made_by(checkout, store.resolve()) for checkout in (_HERE, other))
+        differing += ours != theirs
+        names = [name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)]
+        print(f"{store}: {len(ours)} files", *(f"{name} differs" for name in sorted(names)), sep="; ", flush=True)
+    return int(differing > 0)
+
+
+def _made_by(checkout: Path, store: Path) -> Mapping[str, str]:
+    """The digest of each file, as the code in *checkout* makes them."""
+    command = [sys.executable, "-P", __file__, "--digests", str(store)]
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    done = subprocess.run(command, cwd=checkout, env=environment, check=True, capture_output=True, text=True)
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+def digests(name: str) -> Iterator[tuple[str, str]]:
+    """The digest of each file of each report about a store."""
+    from reports.exports import write_report
+    from reports.formats.every import FORMATS
+    from reports.formats.report import Report
+    from reports.frames import load_frames
+
+    store = Path(name)
+    formats = [form for form in FORMATS if store.stat().st_size < LARGE or form not in _SLOW]
+    for title, loading, choice, spoken in _ways(store):
+        try:
+            report = Report.of(_part(load_frames(store, **loading), choice), choice, spoken)
+        except Exception as problem:
+            yield title, f"{type(problem).__name__}: {problem}"
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            for path in write_report(report, Path(folder), formats).files:
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+                yield f"{title}: {path.relative_to(folder)}", digest
+
+
+def _part(frames: Any, choice: Any) -> Any:
+    from reports.choosing import chosen
+
+    return chosen(frames, choice)
+
+
+def _ways(store: Path) -> Iterator[tuple[str, Mapping[str, Any], Any, Any]]:
+    import sqlite3
+    from contextlib import closing
+
+    from reports.choosing import Choice
+    from reports.languages import Spoken
+
+    every, english = Choice(), Spoken()
+    yield "as it stands", {}, every, english
+    if store.stat().st_size >= LARGE:
+        return
+    with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as raw:
+        runs = [run for (run,) in raw.execute("SELECT run_id FROM run ORDER BY run_id")]
+        naans = tuple(naan for (naan,) in raw.execute("SELECT naan FROM ark ORDER BY ark_id LIMIT 1"))
+    yield "in German", {}, every, Spoken.of("de")
+    yield "one NAAN", {}, Choice(naans=naans), english
+    for run in dict.fromkeys((runs[0], runs[-1])) if runs else ():
+        yield f"run {run} alone", {"run_id": run}, every, english
+    if len(runs) > 1:
+        yield "since the first run", {"run_id": runs[-1], "since": runs[0]}, every, english
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--digests"]:
+        print(json.dumps(dict(digests(sys.argv[2]))))
+        sys.exit(0)
+    sys.exit(main())
