@@ -19,7 +19,7 @@ from reports.languages import ENGLISH
 from reports.page.chart import Chart
 from reports.page.charts import charts_of
 from reports.page.document import page
-from reports.page.over_time import alive_of, survival_of
+from reports.page.over_time import alive_of, curves_of, survival_of
 from reports.tables import tables_of
 from tests.browser import Page, browser_page
 from tests.report_world import write_world
@@ -82,15 +82,15 @@ def test_a_survival_curve_stands_beside_its_numbers_at_risk(charts: dict[str, Ch
 def test_what_was_seen_once_has_no_curve(frames: Frames) -> None:
     tables = tables_of(frames)
     assert alive_of(tables["runs"].head(1), ENGLISH) is None
-    assert survival_of(tables["survival"].assign(days=0), "naan", ENGLISH) is None
-    assert survival_of(tables["survival"].head(0), "resolver", ENGLISH) is None
+    assert survival_of(curves_of(tables["survival"].assign(days=0), "naan"), "naan", ENGLISH) is None
+    assert survival_of(curves_of(tables["survival"].head(0), "resolver"), "resolver", ENGLISH) is None
 
 
 def test_only_the_greatest_groups_are_drawn(frames: Frames) -> None:
     survival = tables_of(frames)["survival"]
     one = survival[survival["grouping"].eq("naan")]
     many = [one.assign(group=str(10_000 + number), at_risk=one["at_risk"] + number) for number in range(9)]
-    chart = survival_of(pd.concat([survival, *many]), "naan", ENGLISH)
+    chart = survival_of(curves_of(pd.concat([survival, *many]), "naan"), "naan", ENGLISH)
     assert chart is not None
     assert [line["name"] for line in chart.option["series"]] == ["all", "10008", "10007", "10006", "10005", "10004"]
 
@@ -105,7 +105,8 @@ def test_only_the_greatest_groups_are_drawn(frames: Frames) -> None:
 )
 def test_an_axis_that_does_not_begin_at_nothing_says_so(frames: Frames, lowest: float, foot: float) -> None:
     survival = tables_of(frames)["survival"]
-    chart = survival_of(survival.assign(survival=survival["survival"].clip(lower=lowest)), "resolver", ENGLISH)
+    curves = curves_of(survival.assign(survival=survival["survival"].clip(lower=lowest)), "resolver")
+    chart = survival_of(curves, "resolver", ENGLISH)
     assert chart is not None
     assert chart.option["yAxis"]["min"] == foot
     assert (f"The axis begins at {100 * foot:.0f} %." in chart.alt) == (foot > 0)
@@ -177,6 +178,28 @@ def test_no_text_of_a_chart_is_cut_or_covered_by_another(
         assert json.loads(browser.value(TEXTS_AMISS)) == []
         assert browser.value("document.documentElement.scrollHeight") == height  # room was kept for them
         assert browser.value("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.browser
+@needs_browser
+def test_room_is_kept_by_the_font_in_which_texts_are_drawn(opened: tuple[Page, Path]) -> None:
+    browser, index = opened
+    browser.open(index, width=1400)
+    browser.value(
+        """(() => {
+          const pen = CanvasRenderingContext2D.prototype, measure = pen.measureText;
+          window.fonts = {};
+          pen.measureText = function (text) {
+            if (text.length > 1) window.fonts[this.font.replace(/^[^"]*?px /, "")] = text;
+            return measure.call(this, text);
+          };
+        })()"""
+    )
+    browser.value("arkaudit.drawCharts()")
+    browser.wait_for("document.querySelectorAll('.picture svg text').length > 20")
+    assert list(json.loads(browser.value("JSON.stringify(window.fonts)"))) == [
+        browser.value("getComputedStyle(document.body).fontFamily")
+    ]
 
 
 def odd_worlds(folder: Path) -> dict[str, Frames]:

@@ -119,6 +119,13 @@
     return { ...option, series: [{ ...first, left: longest("left") + 12, right: longest("right") + 12 }] };
   }
 
+  /** The library keeps room for names of an axis by their own font, and by another one where they have none. */
+  function inFont(option) {
+    const axes = ["xAxis", "yAxis"].filter((name) => option[name]);
+    const named = (axis) => ({ ...axis, axisLabel: { ...axis.axisLabel, fontFamily: family } });
+    return { ...option, ...Object.fromEntries(axes.map((name) => [name, named(option[name])])) };
+  }
+
   /** Make room for all charts, before any is drawn. */
   function reserve() {
     spoken.charts.forEach((each, at) => {
@@ -133,7 +140,7 @@
     drawn.forEach(({ chart, place }, at) => {
       const { option, height } = fitted(spoken.charts[at], place.clientWidth);
       chart.resize({ width: place.clientWidth, height });
-      chart.setOption(coloured(option, style), { notMerge: true });
+      chart.setOption(coloured(inFont(option), style), { notMerge: true });
     });
   }
 
