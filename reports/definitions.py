@@ -11,6 +11,7 @@ import pandas as pd
 from reports.display import ColumnType
 from reports.distinct import values_of
 from reports.frames import Frames
+from reports.languages import N_
 
 TEXT, TOKEN, URL = ColumnType.TEXT, ColumnType.TOKEN, ColumnType.URL
 NAAN, ARK = ColumnType.NAAN, ColumnType.ARK
@@ -89,3 +90,11 @@ FAMILY_COUNT_COLUMNS: Final = (
 SHARE_COLUMN: Final = Column("share_works", SHARE, "works / (works + fails); empty when both are 0", "1")
 REQUEST_URL_COLUMN: Final = Column("request_url", URL, "URL that was asked for the object; empty when none was")
 OBJECT_COLUMN: Final = Column("object", TOKEN, "outcome of the object service at this URL; empty when it was not asked")
+
+#: The units of columns, to be said in other languages, too.
+UNITS: Final = (
+    N_("ARKs"), N_("ARKs at a URL"), N_("ARKs or URLs"), N_("ARKs, documents, answers, questions or links"),
+    N_("HTTP status"), N_("as the measure says"), N_("citations"), N_("code points from 0"), N_("days"),
+    N_("documents"), N_("findings"), N_("number"), N_("number from 1"), N_("page number from 1"), N_("pauses"),
+    N_("places"), N_("redirects"), N_("requests"), N_("runs"), N_("seconds"), N_("services"), N_("spells"),
+)  # fmt: skip

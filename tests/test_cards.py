@@ -227,3 +227,8 @@ def test_without_scripts_the_page_says_what_to_do_and_offers_no_button_that_does
         assert "ark:53355/cl010120339" in browser.value("document.querySelector('[data-table=arks]').innerText")
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_a_host_that_is_silent_is_no_culprit_yet(frames: Frames) -> None:
+    [card] = [each for each in action_cards(frames, tables_of(frames), 9) if each.cause == "silent-host"]
+    assert dict(card.facts)["Responsible"].text == "nobody yet; no answer today from slow.example"

@@ -20,8 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reports
-from arkaudit.config import ConfigError, load
+from arkaudit.config_files import ConfigError, load
 from crawler.observations import ObjectOutcome
+from crawler.verdicts.spellings import QUESTIONS_A_SHOULDER, SHOULDERS_A_RESOLVER
+from reports.definitions import NAAN_COLUMN, UNITS
 from reports.display import ColumnType
 from reports.exports import text_of, write_report
 from reports.formats.report import Report
@@ -35,7 +37,9 @@ from reports.page.spoken import changes, differences
 from reports.remediation.causes import Cause, Fault
 from reports.remediation.known import known_sentence
 from reports.remediation.letters import Seen, letter
-from reports.tables import tables_of
+from reports.remediation.pairs import MOST_NAMED
+from reports.spelling_tables import SPELLING_TABLE
+from reports.tables import TABLES, tables_of
 from reports.vocabulary import FORMATS
 from tests.browser import Page, browser_page
 from tests.loopback import run_command
@@ -71,6 +75,28 @@ def test_a_catalogue_holds_every_sentence_and_no_other(code: str) -> None:
     assert (FOLDER / f"{code}.po").read_bytes() == text_of_catalogue(updated(code)), again
     assert [message.id for message in untranslated(kept(code))] == [], again
     assert not any(message.fuzzy for message in kept(code) if message.id)
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_what_a_table_and_its_columns_mean_is_said_in_every_language(code: str) -> None:
+    language = LANGUAGES[code]
+    for definition in TABLES:
+        said = [definition.caption, *(column.meaning for column in definition.columns)]
+        same = [sentence for sentence in said if language.gettext(sentence) == sentence]
+        assert [sentence for sentence in same if not _FORMULA.fullmatch(sentence)] == [], definition.name
+        assert {column.unit for column in definition.columns} <= {*UNITS, "", "1", "UTC"}, definition.name
+
+
+#: What is said in the names of columns alone.
+_FORMULA = re.compile(r"[a-z_ ()+/-]+|text, link-target.*")
+
+
+def test_the_numbers_in_captions_are_those_of_the_code() -> None:
+    most = f"at most {QUESTIONS_A_SHOULDER} questions a shoulder and {SHOULDERS_A_RESOLVER} shoulders"
+    assert most in SPELLING_TABLE.caption
+    meanings = [column.meaning for definition in TABLES for column in definition.columns if column.name == "members"]
+    assert meanings
+    assert all(meaning.endswith(f"; {MOST_NAMED} at most") for meaning in meanings)
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
@@ -205,13 +231,29 @@ def facts_of(paragraph: str) -> list[str]:
 # -- formats
 
 
-@pytest.mark.parametrize("name", sorted(set(FORMATS) - {"html", "md"}))
+@pytest.mark.parametrize("name", sorted(set(FORMATS) - {"html", "md", "badge"}))
 def test_what_programs_read_is_in_no_language(report: Report, tmp_path: Path, name: str) -> None:
     told = []
     for at, spoken in enumerate((Spoken(), Spoken(FRENCH, is_asked_for=True))):
         files = write_report(replace(report, spoken=spoken), tmp_path / str(at), [name]).files
         told.append({path.name: path.read_bytes() for path in files})
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("en", "ARKs: 75 % resolving, Nov 2026"),
+        ("fr", "ARK: 75\N{NO-BREAK SPACE}% fonctionnent, nov. 2026"),
+        ("de", "ARKs: 75\N{NO-BREAK SPACE}% funktionieren, Nov. 2026"),
+        ("es", "ARK: 75\N{NO-BREAK SPACE}% funcionan, nov 2026"),
+    ],
+)
+def test_a_badge_speaks_to_those_who_look_at_it(report: Report, tmp_path: Path, code: str, message: str) -> None:
+    picture, told = write_report(replace(report, spoken=Spoken(LANGUAGES[code])), tmp_path / code, ["badge"]).files
+    shown = json.loads(told.read_text("utf-8"))
+    assert f"{shown['label']}: {shown['message']}" == message
+    assert f'aria-label="{message}"' in picture.read_text("utf-8")
 
 
 @pytest.mark.parametrize("code", NAMES)
@@ -437,6 +479,22 @@ def test_scripts_and_python_write_numbers_and_days_alike(browser: Page, written:
             forms.get(name, forms["other"]).format(number=language.number(value))
             for name, value in zip(chosen, VALUES, strict=True)
         ]
+
+
+@pytest.mark.browser
+@needs_browser
+def test_the_heading_of_a_column_tells_its_meaning_in_the_language_of_the_page(
+    browser: Page, written: dict[str, Path]
+) -> None:
+    browser.open(written["any"])
+    browser.settled("arkaudit.show('naans').then(() => null)")
+    told = "[...document.querySelectorAll('#table-naans th[title]')].map(cell => cell.title)[0]"
+    for code, language in LANGUAGES.items():
+        browser.value(f"arkaudit.speak({code!r})")
+        browser.settled("arkaudit.renewed()")
+        assert browser.value(told) == language.gettext(NAAN_COLUMN.meaning)
+        caption = browser.value("document.querySelector('#table-naans caption').textContent")
+        assert caption == language.gettext(next(each.caption for each in TABLES if each.name == "naans"))
 
 
 @pytest.mark.browser

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
-from functools import cache
+from functools import cache, lru_cache
 from gettext import GNUTranslations, NullTranslations
 from numbers import Integral
 from pathlib import Path
@@ -127,13 +127,7 @@ class Language:
         return f"{self.decimals(100 * value, places)}{space}%"
 
     def _grouped(self, value: Decimal, places: int) -> str:
-        if self.code == "en":
-            return f"{value:,.{places}f}"
-        from babel.numbers import format_decimal
-
-        is_grouped = abs(value) >= _LEAST_GROUPED.get(self.code, 0)
-        pattern = f"{'#,##' if is_grouped else ''}0{'.' + '0' * places if places else ''}"
-        return format_decimal(value, pattern, locale=self.code)
+        return f"{value:,.{places}f}" if self.code == "en" else _grouped(self.code, str(value), places)
 
     def day(self, day: date, *, beside: date | None = None) -> str:
         """A day in words, without its year where that is the year of *beside*.
@@ -149,6 +143,16 @@ class Language:
         is_same_year = beside is not None and day.year == beside.year
         text = format_skeleton("MMMMd", day, locale=locale) if is_same_year else format_date(day, "long", locale=locale)
         return f"1er{text[1:]}" if self.code == "fr" and day.day == 1 else text
+
+    def month(self, day: date) -> str:
+        """The month of a day, shortened, with its year.
+
+        >>> [language.month(date(2026, 11, 1)) for language in LANGUAGES.values()]
+        ['Nov 2026', 'nov. 2026', 'Nov. 2026', 'nov 2026']
+        """
+        from babel.dates import format_skeleton
+
+        return format_skeleton("yMMM", day, locale=self.code)
 
     def moment(self, moment: pd.Timestamp) -> str:
         """A moment in UTC, to the second, in digits."""
@@ -208,6 +212,16 @@ _DAYS: Final[Mapping[str, tuple[str, str]]] = {
 
 LANGUAGES: Final[Mapping[str, Language]] = {code: Language(code) for code in NAMES}
 ENGLISH: Final = LANGUAGES["en"]
+
+
+@lru_cache(maxsize=20_000)
+def _grouped(code: str, number: str, places: int) -> str:
+    """A number as a locale writes it: mostly the same few over and over, and each takes Babel long."""
+    from babel.numbers import format_decimal
+
+    is_grouped = abs(Decimal(number)) >= _LEAST_GROUPED.get(code, 0)
+    pattern = f"{'#,##' if is_grouped else ''}0{'.' + '0' * places if places else ''}"
+    return format_decimal(Decimal(number), pattern, locale=code)
 
 
 @cache

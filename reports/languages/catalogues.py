@@ -22,7 +22,13 @@ from reports.languages import FOLDER, NAMES
 TRANSLATED: Final = tuple(code for code in NAMES if code != "en")
 _METHODS: Final = [("**.py", "python"), ("**.j2", "jinja2")]
 #: What is given a sentence, besides what gettext itself knows: where among its arguments that stands.
-_KEYWORDS: Final = {**DEFAULT_KEYWORDS, "Forms": (1, 2), "TableDefinition": (2,)}
+_KEYWORDS: Final = (
+    {**DEFAULT_KEYWORDS, "Forms": (1, 2), "TableDefinition": (2,)},
+    {"TableDefinition": (3,)},
+    {"Column": (3,)},
+)
+#: Where tables are that stand in files for programs alone.
+_NOT_SAID: Final = "dataset/"
 #: A file says when it was begun; a newer day would change it, and say nothing.
 _BEGUN: Final = datetime(2026, 11, 23, tzinfo=UTC)
 
@@ -31,10 +37,12 @@ def extracted() -> Catalog:
     """Every sentence that the code and the template have to say."""
     catalogue = Catalog(project="arkaudit", charset="utf-8")
     root = FOLDER.parent
-    for name, _, message, comments, context in extract_from_dir(
-        root, _METHODS, keywords=_KEYWORDS, comment_tags=["Translators:"], strip_comment_tags=True
-    ):
-        catalogue.add(message, locations=[(f"reports/{name}", 0)], auto_comments=comments, context=context)
+    for keywords in _KEYWORDS:
+        for name, _, message, comments, context in extract_from_dir(
+            root, _METHODS, keywords=keywords, comment_tags=["Translators:"], strip_comment_tags=True
+        ):
+            if not name.startswith(_NOT_SAID):
+                catalogue.add(message, locations=[(f"reports/{name}", 0)], auto_comments=comments, context=context)
     return catalogue
 
 

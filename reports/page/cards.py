@@ -180,6 +180,9 @@ def _responsible(row: Mapping[str, Any], fault: Fault, language: Language) -> Ce
     host = row["host"] or ""
     url = next((text for text in (row["pattern"], row["example_url"]) if text and _netloc(text) == host), None)
     home = f"{urlsplit(url).scheme}://{host}/" if url and host else None
+    if fault is Fault.NOBODY and host:
+        text = language.gettext("nobody yet; no answer today from {host}", host=escaped(host))
+        return Cell(text, URL, href=link(home) if home else None)
     text = language.gettext(
         "{who}: {host}",
         who=language.gettext(FAULT_NAMES[fault]),

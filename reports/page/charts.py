@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import pandas as pd
 
 from reports.languages import ENGLISH, Language
 from reports.page.bars import by_naan, by_service
 from reports.page.chart import Chart
-from reports.page.flow import flow_of
-from reports.page.over_time import alive_of, survival_of
+from reports.page.flow import flow_of, ways_of
+from reports.page.over_time import alive_of, curves_of, survival_of
 
-__all__ = ["charts_of"]
+__all__ = ["charts_in", "charts_of"]
+
+_SURVIVAL_BY: Final = ("naan", "resolver")
 
 
 def charts_of(tables: Mapping[str, pd.DataFrame], language: Language = ENGLISH) -> tuple[Chart, ...]:
     """The charts of a report; none when there is no ARK to draw."""
+    return charts_in([language], tables)[language]
+
+
+def charts_in(
+    languages: Sequence[Language], tables: Mapping[str, pd.DataFrame]
+) -> Mapping[Language, tuple[Chart, ...]]:
+    """The same in each language. What long tables come to is counted once."""
     if tables["naans"].empty:
-        return ()
-    services = tables["services"]
-    drawn = (
-        by_naan(tables["naans"], language),
-        *(() if services.empty else by_service(services, language)),
-        flow_of(tables["arks"], language),
-        alive_of(tables["runs"], language),
-        *(survival_of(tables["survival"], grouping, language) for grouping in ("naan", "resolver")),
-    )
-    return tuple(chart for chart in drawn if chart)
+        return dict.fromkeys(languages, ())
+    services, ways = tables["services"], ways_of(tables["arks"])
+    curves = {grouping: curves_of(tables["survival"], grouping) for grouping in _SURVIVAL_BY}
+
+    def drawn(language: Language) -> Iterator[Chart | None]:
+        yield by_naan(tables["naans"], language)
+        yield from () if services.empty else by_service(services, language)
+        yield flow_of(ways, language)
+        yield alive_of(tables["runs"], language)
+        yield from (survival_of(curves[grouping], grouping, language) for grouping in _SURVIVAL_BY)
+
+    return {language: tuple(chart for chart in drawn(language) if chart) for language in languages}

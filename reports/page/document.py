@@ -23,7 +23,8 @@ from reports.frames import Frames
 from reports.headline import counts_of, headline
 from reports.languages import LANGUAGES, N_, Forms, Language, Spoken
 from reports.page.cards import ActionCard, cards_in, check_list
-from reports.page.charts import charts_of
+from reports.page.chart import Chart
+from reports.page.charts import charts_in
 from reports.page.first_screen import tiles_of
 from reports.page.payload import described, most_embedded, packed
 from reports.page.shown_tables import TONES, ShownTable, names_in, packed_table, records_of, shown_table
@@ -70,7 +71,8 @@ def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = ""
     template = _template()
     cards = cards_in(languages, frames, tables, MOST_CAUSES)
     topics = _topics(frames, tables, languages)
-    said = {each: _said(frames, tables, cards[each], topics[each], choice, each) for each in languages}
+    charts = charts_in(languages, tables)
+    said = {each: _said(frames, tables, cards[each], topics[each], charts[each], choice, each) for each in languages}
     bare = {each: template.render(_without_data(said[each])) for each in languages}
     scripted = {each: _scripted(frames, tables, cards[each], said[each], each) for each in languages}
     others = {
@@ -125,6 +127,7 @@ def _said(
     tables: Mapping[str, pd.DataFrame],
     cards: Sequence[ActionCard],
     topics: Sequence[tuple[Topic, list[ShownTable]]],
+    charts: Sequence[Chart],
     choice: str,
     language: Language,
 ) -> dict[str, Any]:
@@ -147,7 +150,7 @@ def _said(
             (family.value, names_in(language)[family], language.gettext(meaning))
             for family, meaning in FAMILY_MEANINGS.items()
         ],
-        "charts": charts_of(tables, language),
+        "charts": charts,
         "actions": cards,
         "known": known_sentence(tables["summary"], language),
         "more_causes": len(tables["causes"]) - len(cards),

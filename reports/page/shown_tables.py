@@ -57,6 +57,11 @@ class ShownTable:
     """What is said in its place, where it has nothing to tell."""
 
     @property
+    def described(self) -> tuple[Column, ...]:
+        """Return all its columns, whose meanings the page tells, in the order of the page."""
+        return columns_of(self.definition)
+
+    @property
     def is_on_paper(self) -> bool:
         """True if it is printed."""
         return self.definition.name in ON_PAPER

@@ -120,6 +120,7 @@
     table.columns.forEach((column) => column.hush());
     const caption = place.querySelector("caption");
     const element = make("table", { id: `table-${name}` });
+    const meanings = [...section.querySelectorAll("dl.columns dd")];
     element.append(caption.cloneNode(true));
     place.replaceWith(element);
     const living = new DataTable(element, {
@@ -147,9 +148,9 @@
       infoCallback: (settings, start, end, most, total, words) => countedArks(table, state, words),
       layout: { topStart: "info", topEnd: "search", bottomStart: "pageLength", bottomEnd: "paging" },
       headerCallback: (head) => {
-        const visible = table.columns.filter((column) => table.rows === 0 || !column.isEmpty);
+        const visible = meanings.filter((meaning, at) => table.rows === 0 || !table.columns[at].isEmpty);
         [...head.querySelectorAll("th")].forEach((cell, at) => {
-          cell.setAttribute("title", visible[at].meaning);
+          cell.setAttribute("title", visible[at].textContent);
           cell.setAttribute("lang", "en");
           cell.setAttribute("scope", "col");
         });
