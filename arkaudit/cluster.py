@@ -22,8 +22,10 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
 from arkaudit import __version__
+from arkaudit.exits import say
 from extractors.dataset.making import Answer, Call, answer_here
 from extractors.shared_errors import ArkauditError, PartsFailed, UserMistake
+from reports.display import counted
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -43,6 +45,8 @@ _SILENT_S = 60.0
 _ANSWERS_WITHIN_S = 10.0
 #: Seconds to wait for an answer before the next look.
 _WAIT_S = 0.5
+#: Seconds without a worker after which that is said, and said again.
+_ALONE_S = 20.0
 
 
 class SchedulerLost(PartsFailed):
@@ -110,6 +114,31 @@ def remote_engine(address: str) -> Iterator[DaskEngine]:
         yield DaskEngine(client)
 
 
+class WorkerWatch:
+    """Notices when a cluster has no worker any more: its parts wait then, which looks like work that takes long.
+
+    >>> watch = WorkerWatch()
+    >>> [watch.seen(workers, at_s) for workers, at_s in ((2, 0), (0, 10), (0, 35), (0, 40), (3, 50))]
+    [None, None, 'the cluster has no worker: waiting for one', None, 'the cluster has 3 workers again']
+    """
+
+    def __init__(self) -> None:
+        self._said_at: float | None = None
+        self._is_said = False
+
+    def seen(self, workers: int, at_s: float) -> str | None:
+        """Return what is to be said at a moment, in seconds, at which there are so many workers."""
+        if workers:
+            was_said, self._said_at, self._is_said = self._is_said, None, False
+            return f"the cluster has {counted(workers, 'worker')} again" if was_said else None
+        if self._said_at is None:
+            self._said_at = at_s
+        if at_s - self._said_at < _ALONE_S:
+            return None
+        self._said_at, self._is_said = at_s, True
+        return "the cluster has no worker: waiting for one"
+
+
 class DaskEngine:
     """Gives each worker a call, and lets another one wait for it, as long as there are any."""
 
@@ -118,6 +147,7 @@ class DaskEngine:
         self._workers = 1
         self._looked_at = -_LOOK_EVERY_S
         self._seen_at = time.monotonic()
+        self._watch = WorkerWatch()
         self._look()
 
     def answers(self, calls: Iterable[Call]) -> Iterator[Answer]:
@@ -144,7 +174,7 @@ class DaskEngine:
             while futures:
                 answers = []
                 for future, result in _waited_for(fetched):
-                    if _is_of_connection(future, result):
+                    if is_of_connection(result, future.status):
                         self._look(now=True)
                         self._client.loop.add_callback(fetch, future)
                     else:
@@ -172,6 +202,8 @@ class DaskEngine:
         else:
             self._workers = max(1, sum(workers.values()))
             self._seen_at = time.monotonic()
+            if (words := self._watch.seen(len(workers), self._seen_at)) is not None:
+                say(words, level=logging.WARNING)
 
 
 def answer_as(call: Call, expected: tuple[str, ...]) -> Any:
@@ -218,11 +250,20 @@ def _waited_for(fetched: SimpleQueue[tuple[Any, Any]]) -> Iterator[tuple[Any, An
             yield fetched.get_nowait()
 
 
-def _is_of_connection(future: Any, result: Any) -> bool:
-    """Return whether fetching failed, and not the work: the result may be there yet, or be made once more."""
-    return isinstance(result, OSError | CancelledError | asyncio.CancelledError) and future.status not in (
-        "error", "cancelled"
-    )  # fmt: skip
+def is_of_connection(result: Any, status: str) -> bool:
+    """Return whether fetching failed, and not the work: the result may be there yet, or be made once more.
+
+    *status* is the future's. A client that loses its scheduler cancels every future, also one whose result it was
+    just fetching: what is fetched again then says that it was cancelled, and no part is blamed.
+
+    >>> [is_of_connection(ConnectionResetError(), status) for status in ("finished", "cancelled", "error")]
+    [True, True, False]
+    >>> [is_of_connection(CancelledError(), status) for status in ("lost", "cancelled", "error")]
+    [True, False, False]
+    """
+    if isinstance(result, CancelledError | asyncio.CancelledError):
+        return status not in ("error", "cancelled")
+    return isinstance(result, OSError) and status != "error"
 
 
 def _answer(call: Call, result: Any) -> Answer:
