@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +33,10 @@ from crawler.verdicts.verdict import unasked
 from extractors.ark import Ark
 from extractors.mentions.mention import Mention
 from extractors.shared_errors import UserMistake
+from reports.ending import MOST_FAULTS, Fault, failing_words, place_words
 
+#: What is told of at the end, the gravest first.
+_AMISS = (Family.FAILS, Family.UNREACHABLE)
 #: Of how many lines without an ARK it is said one by one, and how much of each is repeated.
 _MOST_FAULTS, _MOST_SAID = 10, 100
 
@@ -48,6 +52,18 @@ class CheckResult:
     """The outcomes that somebody should hear of, with how often they occur: those of known problems are left out."""
     known: str = ""
     """How many problems are known, in words."""
+    faults: tuple[Fault, ...] = ()
+    """The first ARKs that fail, or are silent, and are no known problems, with where they are cited."""
+    fault_count: int = 0
+    families: tuple[Family, ...] = ()
+    """Of each ARK at one URL, once."""
+    first_failing: str | None = None
+    """The line of input that asks about the first that fails."""
+
+    @property
+    def lines_without_ark(self) -> int:
+        """Return how many lines of input hold no ARK."""
+        return sum(row["ark"] is None for row in self.rows)
 
 
 def checked(
@@ -56,11 +72,14 @@ def checked(
     store_file: Path | None,
     *,
     known: Sequence[Mention] = (),
+    lines: Mapping[str, Sequence[str]] | None = None,
     explain: bool,
     resume: bool | None = None,
     console: Console,
 ) -> CheckResult:
     """Resolve the ARKs in the lines *asked*, and those *known*; with *explain* each row explains its verdict.
+
+    Of *lines*, where some stand in files, it is known which those are.
 
     A check of the same lines that did not finish is gone on with. Raises `crawler.storage.store_errors.StoreError`, and
     `extractors.shared_errors.UserMistake` for a command that contradicts the check that it is to go on with, or that
@@ -78,7 +97,53 @@ def checked(
         elif verdict is not None:
             printed.append(rows.invalid_row(text, verdict))
             raised.append(printed[-1]["object"]["outcome"])
-    return CheckResult(printed, judged.was_interrupted, tuple(raised), count_words(judged.decided))
+    each = [(text, one) for text, one in zip(asked, judged.verdicts, strict=True) if isinstance(one, Verdict)]
+    return _result(printed, judged, raised, each, lines or {})
+
+
+def _result(
+    printed: Sequence[dict[str, Any]],
+    judged: JudgedLines,
+    raised: Iterable[str],
+    verdicts: Iterable[tuple[str, Verdict]],
+    lines: Mapping[str, Sequence[str]],
+) -> CheckResult:
+    """The result of a check, of which each of *verdicts* stands beside what was asked."""
+    texts: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    distinct: dict[tuple[str, str], Verdict] = {}
+    for text, verdict in verdicts:
+        distinct[_pair(verdict)] = verdict
+        if text not in texts[_pair(verdict)]:
+            texts[_pair(verdict)].append(text)
+    amiss = _amiss(distinct.values(), judged.decided)
+
+    def fault(verdict: Verdict) -> Fault:
+        pair, outcome = _pair(verdict), verdict.object.outcome
+        words = failing_words(str(verdict.ark), outcome.value, is_silent=FAMILY_OF[outcome] is Family.UNREACHABLE)
+        here = (place for text in texts[pair] for place in lines.get(text, ()))
+        return Fault(words, (*here, *(place_words(*place) for place in judged.places.get(pair, ()))))
+
+    return CheckResult(
+        printed,
+        judged.was_interrupted,
+        tuple(raised),
+        count_words(judged.decided),
+        faults=tuple(map(fault, amiss[:MOST_FAULTS])),
+        fault_count=len(amiss),
+        families=tuple(FAMILY_OF[each.object.outcome] for each in distinct.values()),
+        first_failing=texts[_pair(amiss[0])][0] if amiss else None,
+    )
+
+
+def _pair(verdict: Verdict) -> tuple[str, str]:
+    return str(verdict.ark), verdict.request_url
+
+
+def _amiss(verdicts: Iterable[Verdict], decided: Mapping[tuple[str, str], Treated]) -> list[Verdict]:
+    """Those that fail, then those whose hosts are silent, but for known problems."""
+    raised = [each for each in verdicts if (one := decided.get(_pair(each))) is None or not one.is_known]
+    by_family = {family: [each for each in raised if FAMILY_OF[each.object.outcome] is family] for family in _AMISS}
+    return [each for family in _AMISS for each in by_family[family]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +158,8 @@ class JudgedLines:
     """Where verdicts are to be explained: everything that was observed."""
     mementos: Mapping[str, MementoRecord] = field(default_factory=dict)
     """What an archive has of those that fail, by the URL that was asked for each."""
+    places: Mapping[tuple[str, str], Sequence[tuple[str, int | None]]] = field(default_factory=dict)
+    """Which documents of the store, and which of their pages, cite the first of those that fail."""
 
 
 def judged_lines(
@@ -118,6 +185,7 @@ def judged_lines(
         observed = Observed(begun.store.observations(run_id)) if explain else None
         decided = begun.store.treated(run_id)
         mementos = _mementos(begun.store, run_id)
+        places = _places(begun.store, verdicts, decided)
 
     def verdict_on(mention: Mention) -> Verdict | None:
         ark, url = targets[mention]
@@ -125,7 +193,7 @@ def judged_lines(
         return verdict if verdict is not None or was_interrupted else unasked(ark, url)
 
     each = [verdict_on(mention) if isinstance(mention, Mention) else mention for mention in found]
-    return JudgedLines(each, was_interrupted, decided, observed, mementos)
+    return JudgedLines(each, was_interrupted, decided, observed, mementos, places)
 
 
 class _Verdicts(dict[tuple[str, str], Verdict]):
@@ -198,8 +266,12 @@ def checked_again(
         observed = Observed(begun.store.observations(run_id)) if explain else None
         decided = begun.store.treated(run_id)
         mementos = _mementos(begun.store, run_id)
-    printed = [_row(verdict.request_url, verdict, observed, mementos) for verdict in verdicts.values()]
-    return CheckResult(printed, was_interrupted, tuple(_raised(verdicts.values(), decided)), count_words(decided))
+        places = _places(begun.store, verdicts, decided)
+    each = [*verdicts.values()]
+    judged = JudgedLines(each, was_interrupted, decided, observed, mementos, places)
+    printed = [_row(verdict.request_url, verdict, observed, mementos) for verdict in each]
+    texts = [(verdict.request_url, verdict) for verdict in each]
+    return _result(printed, judged, _raised(each, decided), texts, {})
 
 
 def _raised(verdicts: Iterable[Verdict], decided: Mapping[tuple[str, str], Treated]) -> Iterator[str]:
@@ -208,6 +280,13 @@ def _raised(verdicts: Iterable[Verdict], decided: Mapping[tuple[str, str], Treat
         treated = decided.get((str(verdict.ark), verdict.request_url))
         if treated is None or not treated.is_known:
             yield verdict.object.outcome
+
+
+def _places(
+    store: Store, verdicts: Mapping[tuple[str, str], Verdict], decided: Mapping[tuple[str, str], Treated]
+) -> Mapping[tuple[str, str], Sequence[tuple[str, int | None]]]:
+    """Where the store knows that the first of those are cited that fail."""
+    return store.places_of([_pair(each) for each in _amiss(verdicts.values(), decided)[:MOST_FAULTS]])
 
 
 def _mementos(store: Store, run_id: int) -> dict[str, MementoRecord]:

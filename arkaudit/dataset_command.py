@@ -11,12 +11,14 @@ from filelock import FileLock, Timeout
 from arkaudit import __version__
 from arkaudit.dataset_inputs import Inputs, estimate, inputs_of
 from arkaudit.dataset_progress import DatasetProgress
+from arkaudit.ending import after_dataset
 from arkaudit.exits import EXIT_UNFINISHED, end, say
 from extractors.dataset.making import Engine, Made, Making, OneProcess
 from extractors.dataset.object_storage import is_object
 from extractors.dataset.part_worker import PartWorker
 from extractors.dataset.plan import PART_BYTES, parts_of, planned
 from extractors.dataset.storage import Storage, open_storage
+from extractors.folders import unwritable
 from extractors.shared_errors import PartsFailed, StorageFailed, UserMistake
 from reports.display import counted
 
@@ -40,10 +42,12 @@ def make_dataset(
 
     Raises `UserMistake`, and OSError where the folder fails; ends with 3 when parts could not be read for now.
     """
+    if not is_object(out) and (why := unwritable(Path(out))) is not None:
+        raise UserMistake(why)
     inputs = _inputs(places, out)
     storage = open_storage(out)
     _check_place(storage)
-    with _alone_in(out), _engine(workers, jobs) as engine, DatasetProgress() as progress:
+    with _engine(workers, jobs) as engine, _alone_in(out), DatasetProgress() as progress:
         made = _made(storage, inputs, engine, progress, part_bytes)
     _tell(made, out)
     return made
@@ -83,6 +87,8 @@ def _tell(made: Made, out: str) -> None:
     if made.unreadable:
         names = ", ".join(made.first_unreadable[:_MOST_NAMES])
         say(f"{counted(made.unreadable, 'document')} could not be read (the table findings says why): {names}")
+    if tables["mentions"].rows:
+        say(after_dataset(out))
 
 
 def _check_place(storage: Storage) -> None:

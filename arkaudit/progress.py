@@ -99,7 +99,7 @@ class RunProgress:
         match item:
             case DocumentRecord():
                 self._done += len(item.rows)
-                self._citations += len(item.mentions)
+                self._citations += len({cited.mention.citation for cited in item.mentions})
             case Observation():
                 is_first = item.question is Question.OBJECT and item.attempt == 1
                 self._done += is_first

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from rich.console import Console
 
+from arkaudit.ending import after_run, tell_ending
 from arkaudit.exits import forget_output, say
 from arkaudit.output_rows import OutputClosed, whole, write
 from crawler.observations import DocumentOutcome
@@ -20,7 +21,8 @@ from crawler.registry import load as load_registry
 from crawler.storage.store import bring_up_to_date
 from extractors.shared_errors import UserMistake
 from reports.choosing import Choice, chosen
-from reports.exports import text_of, write_report
+from reports.ending import failing_arks
+from reports.exports import check_out, text_of, write_report
 from reports.formats.every import FORMATS
 from reports.formats.report import Report
 from reports.frames import Frames, load_frames
@@ -43,8 +45,11 @@ def report_on(
     choice: Choice | None = None,
     inventory: Path | None = None,
     spoken: Spoken | None = None,
+    is_ending: bool = False,
 ) -> list[str]:
     """Print a run in brief and write its report into *out*; returns what `--fail-on` goes by.
+
+    A command that ends with it (*is_ending*) says besides which ARKs fail, and what to do next.
 
     It is held against an *inventory*, if one is given, and said in the language that is *spoken*. With `-` for *out*
     the report itself is printed, and nothing else. Raises `UserMistake`, `reports.frames.StoreUnreadable`,
@@ -53,6 +58,8 @@ def report_on(
     to_stdout = out == STANDARD_OUTPUT
     if to_stdout:
         _refuse_many(formats)
+    elif out:
+        check_out(out, formats)
     return_freed_memory()
     listed = listed_in(inventory)
     bring_up_to_date(store)
@@ -70,12 +77,16 @@ def report_on(
     paths = write_report(report, out, formats) if report and out else None
     language = (spoken or Spoken()).language
     console = Console()
+    verdict, *others = summary_lines(frames, language, report.tables if report else None)
     with _read_as_far_as_wanted(), whole(console):
-        for line in summary_lines(frames, language, report.tables if report else None):
+        for line in (verdict, *others):
             console.print(line, highlight=False, markup=False)
         console.print(main_table(frames, language))
-    if paths and out:
-        say(place_sentence(paths.index or out, language))
+    place = place_sentence(paths.index or out, language) if paths and out else None
+    if is_ending:
+        tell_ending(*failing_arks(frames, language), verdict, place or after_run(store, language), language)
+    elif place:
+        say(place)
     return list(_tokens(frames))
 
 

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -17,6 +17,7 @@ from rich.text import Text
 from sqlalchemy import Connection
 
 from arkaudit.config import Config
+from arkaudit.ending import command
 from arkaudit.exits import say
 from arkaudit.output_rows import whole, write
 from arkaudit.triage_file import TriageFile, load_triage, triage_text
@@ -36,6 +37,8 @@ _DONE: Final[Mapping[TriageAction, str]] = {
     TriageAction.ASSIGN: "assigned",
     TriageAction.RECHECK: "due now",
 }
+#: Of so many decisions that are about nothing it is said one by one.
+_MOST_IDLE: Final = 10
 _TROUBLE: Final = frozenset(
     {ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING, ArkState.BLOCKED, ArkState.UNDETERMINED}
 )
@@ -92,6 +95,34 @@ def apply_to(store: Store, given: TriageFile) -> None:
     """The same for a store that is open; says how much has changed, if anything."""
     new, gone = store.decide_by_file(given.decisions, at=given.at)
     say(f"{counted(len(given.decisions), 'decision')} in the file: {new} new or changed, {gone} taken back")
+
+
+def tell_idle(idle: Sequence[TriageDecision], given: TriageFile | None, store_file: Path | None) -> None:
+    """Say of each decision that is about no ARK of the store where it stands."""
+    places = given.places if given is not None else {}
+    for each in idle[:_MOST_IDLE]:
+        place = f"{places[each.key]}: " if each.key in places else ""
+        more = "" if place or each.from_file else f"; {_forgetting(each, store_file)} takes it back"
+        say(f"{place}{each.action} {each.kind} {each.target} fits no ARK of {store_file or 'this check'}{more}")
+    if len(idle) > _MOST_IDLE:
+        say(f"and {len(idle) - _MOST_IDLE} more decisions that fit none: arkaudit triage list")
+
+
+def tell_idle_in(store_file: Path, config: Config | None, *, is_read_only: bool = False) -> None:
+    """The same for a store that is not open; one that nobody may be able to write to *is_read_only*."""
+    if is_read_only:
+        idle = _read(store_file, triaging.idle)
+    else:
+        with _opened(store_file) as store:
+            idle = store.idle_decisions()
+    if idle:
+        given = triage_of(config, now=datetime.now(UTC)) if config is not None else None
+        tell_idle(idle, given, store_file)
+
+
+def _forgetting(decision: TriageDecision, store_file: Path | None) -> str:
+    target = (decision.target,) if decision.kind is TriageTarget.ARK else (f"--{decision.kind}", decision.target)
+    return command("triage", "forget", *target, "--store", store_file or "audit.db")
 
 
 def triage_of(config: Config, *, now: datetime) -> TriageFile | None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from arkaudit.config import ConfigError
+from arkaudit.config_files import ConfigError
 from arkaudit.config_lines import line_of
 from arkaudit.toml_files import TomlUnreadable, read_toml
-from crawler.history.triage import TriageAction, TriageDecision, TriageTarget, target_of
+from crawler.history.triage import TriageAction, TriageDecision, TriageKey, TriageTarget, target_of
 
 
 def _listed(value: Any) -> Any:
@@ -66,6 +66,8 @@ class TriageFile:
 
     decisions: tuple[TriageDecision, ...]
     at: datetime
+    places: Mapping[TriageKey, str] = field(default_factory=dict)
+    """The file and line of each decision."""
 
 
 def load_triage(path: Path, *, now: datetime) -> TriageFile:
@@ -83,10 +85,11 @@ def load_triage(path: Path, *, now: datetime) -> TriageFile:
         is_blank = first["type"] == "string_pattern_mismatch"
         words = "is empty" if is_blank else first["msg"].removeprefix("Value error, ")
         raise ConfigError(f"{_at(text, path, place)}{'.'.join(place)}: {words}{more}") from None
-    return TriageFile(tuple(_decisions(given, text, path, now)), now)
+    decisions = dict(_decisions(given, text, path, now))
+    return TriageFile(tuple(decisions), now, {each.key: place for each, place in decisions.items()})
 
 
-def _decisions(file: _TriageFile, text: str, path: Path, now: datetime) -> Iterator[TriageDecision]:
+def _decisions(file: _TriageFile, text: str, path: Path, now: datetime) -> Iterator[tuple[TriageDecision, str]]:
     seen: dict[Any, tuple[str, ...]] = {}
     for action in TriageAction:
         entries: list[_Entry] = getattr(file, action.value)
@@ -105,7 +108,7 @@ def _decisions(file: _TriageFile, text: str, path: Path, now: datetime) -> Itera
                     at = _at(text, path, place)
                     raise ConfigError(f"{at}{action}: {target!r} stands on line {earlier} already")
                 seen[decision.key] = place
-                yield decision
+                yield decision, _at(text, path, (*place, kind.value)).removesuffix(": ")
 
 
 def _decision(
@@ -151,8 +154,8 @@ def triage_text(decisions: Iterable[TriageDecision]) -> str:
 
 def _entry(decision: TriageDecision) -> str:
     lines = [f"[[{decision.action}]]", f"{decision.kind} = {_toml(decision.target)}"]
-    for name, field in _FIELDS.items():
-        value = getattr(decision, field)
+    for name, attribute in _FIELDS.items():
+        value = getattr(decision, attribute)
         if value not in (None, ""):
             lines.append(f"{name} = {_toml(value)}")
     return "\n".join(lines) + "\n"

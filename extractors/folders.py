@@ -57,3 +57,13 @@ def _may_be_file(path: Path) -> bool:
         return path.is_file()
     except PermissionError:
         return True
+
+
+def unwritable(folder: Path) -> str | None:
+    """Return why *folder* can neither be made nor written to, as far as that can be known; None if it can. Writes
+    nothing.
+    """
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not there.is_dir():
+        return f"{there}: is not a folder"
+    return None if os.access(there, os.W_OK | os.X_OK) else f"{there}: the folder can't be written to"

@@ -22,6 +22,8 @@ from reports.languages import ENGLISH, N_, Language
 from reports.summary import sentences
 from reports.tables import COUNT, SHARE, rows_of
 
+#: The number of NAANs that are shown; all are in the table of the report.
+MOST_NAANS: Final = 5
 #: The families, in words that leave room on a narrow terminal.
 HEADINGS: Final[Mapping[Family, str]] = {
     Family.WORKS: N_("work"),
@@ -32,7 +34,7 @@ HEADINGS: Final[Mapping[Family, str]] = {
 
 
 def main_table(frames: Frames, language: Language = ENGLISH) -> Table:
-    """The NAANs with their ARKs by family, the greatest NAAN first; the share is of those that work or fail."""
+    """The greatest NAANs with their ARKs by family; the share is of those that work or fail."""
     title = language.gettext("ARKs by organization")
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("NAAN", no_wrap=True)
@@ -41,9 +43,13 @@ def main_table(frames: Frames, language: Language = ENGLISH) -> Table:
     for heading in ("ARKs", *counted, language.gettext("share")):
         table.add_column(heading, justify="right", no_wrap=True)
     columns = ["naan", "organization", "arks", *FAMILY_COLUMNS.values(), "share_works"]
-    for naan, organization, *counts, share in rows_of(overviews.naans(frames)[columns]):
+    naans = overviews.naans(frames)[columns]
+    for naan, organization, *counts, share in rows_of(naans.head(MOST_NAANS)):
         words = (Text(escaped(text or ""), no_wrap=True, overflow="ellipsis") for text in (naan, organization))
         table.add_row(*words, *(language.shown(count, COUNT) for count in counts), language.shown(share, SHARE))
+    rest = len(naans) - MOST_NAANS
+    if rest > 0:
+        table.add_row("", language.ngettext("and {number} more", "and {number} more", rest))
     return table
 
 

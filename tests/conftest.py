@@ -29,6 +29,7 @@ LONGEST = (
     "test_cluster",
     "test_damaged_stores",
     "test_schedules",
+    "test_rendering",
     "test_report_tables",
     "test_zoo",
     "test_stopping",
@@ -56,8 +57,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int | None:
-    """Half as many processes again as there are cores: most tests wait for servers, commands and browsers."""
+    """Twice as many processes as there are cores: most tests wait for servers, commands and browsers."""
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + cores // 2
+    return 2 * cores

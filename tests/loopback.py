@@ -129,8 +129,19 @@ def _received(connection: socket.socket) -> tuple[bytes, float]:
         return connection.recv(65536), time.monotonic()
     received, told, _, _ = connection.recvmsg(65536, 256)
     moments = [struct.unpack("ll", data[:16]) for _, kind, data in told if kind == _SO_TIMESTAMPNS]
-    late_s = time.time() - (moments[0][0] + moments[0][1] / 1e9) if moments else 0.0
-    return received, time.monotonic() - late_s
+    return received, monotonic_of(moments[0][0] + moments[0][1] / 1e9) if moments else time.monotonic()
+
+
+def monotonic_of(clock_s: float) -> float:
+    """The moment *clock_s* of the machine's clock by the monotonic one, to a millisecond.
+
+    The two are looked at until nothing else was done between: a busy machine would set that moment off otherwise.
+    """
+    while True:
+        before = time.monotonic()
+        ago_s = time.time() - clock_s
+        if time.monotonic() - before < 0.001:
+            return before - ago_s
 
 
 def run_command(

@@ -22,12 +22,16 @@ import pytest
 from bs4 import BeautifulSoup
 
 from arkaudit.demo.examples import examples
-from arkaudit.demo.show import configuration
+from arkaudit.demo.show import closing_words, configuration, opening_words
 from arkaudit.demo.web import LoopbackWeb
 from crawler.registry import CACHE_VARIABLE
 from crawler.resolving import request_target
 from extractors.ark import Ark
 from extractors.extraction import extraction_of
+from reports.exports import write_report
+from reports.frames import load_frames
+from reports.store_export import export
+from reports.store_restore import restore
 from tests.browser import browser_page
 from tests.test_page_navigation import MOST_PX, WIDTHS, click, links_of, place_px
 from tests.test_report_page import needs_browser, sheets
@@ -57,6 +61,7 @@ class Shown:
     """The demo's run: what it printed, its store, its report, and what the hosts were asked."""
 
     output: str
+    said: str
     store: Path
     report: Path
     requests: list[tuple[str, str]]
@@ -77,7 +82,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
             env={**os.environ, CACHE_VARIABLE: str(folder)},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        yield Shown(done.stdout, folder / "audit.db", folder / "report", list(web.requests))
+        yield Shown(done.stdout, done.stderr, folder / "audit.db", folder / "report", list(web.requests))
 
 
 @pytest.mark.parametrize("name", sorted(TRUTH))
@@ -162,6 +167,19 @@ def test_the_main_table_is_printed_and_the_page_holds_the_chart(shown: Shown) ->
         "documents.csv",
         "arks.csv",
     }
+
+
+def test_the_demo_fits_on_a_screen_and_tells_what_fails_where_and_where_to_look(shown: Shown) -> None:
+    out = shown.report.parent
+    ended = shown.said.splitlines()
+    printed = [*opening_words(out).splitlines(), *shown.output.splitlines(), *ended, *closing_words(out).splitlines()]
+    assert len(printed) < 40
+    failing = [line for line in ended if " fails (" in line]
+    assert len(failing) == 7
+    assert all(", cited in https://library.example/" in line for line in failing)
+    assert any(re.search(r"\.pdf, p\. \d", line) for line in failing)
+    assert ended[-2].removeprefix("arkaudit: ").startswith("7 of 55 judged ARKs fail; 2 gave no answer today")
+    assert ended[-1] == "arkaudit: the report is at report/index.html"
 
 
 def test_the_report_counts_the_arks_that_the_documents_cite_and_no_others(shown: Shown) -> None:
@@ -293,3 +311,15 @@ def test_what_is_shown_of_pandas_duckdb_and_datasette_works(reader: Path) -> Non
         done = subprocess.run([sys.executable, "-c", block], cwd=reader, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert len(done.stdout.splitlines()) > 3
+
+
+def test_the_report_on_an_export_is_that_on_the_store(shown: Shown, tmp_path: Path) -> None:
+    export(shown.store, tmp_path / "parquet")
+    (tmp_path / "again").mkdir()
+    restore(tmp_path / "parquet", tmp_path / "again" / shown.store.name)
+    reports = []
+    for store in (shown.store, tmp_path / "again" / shown.store.name):
+        out = tmp_path / f"report-{len(reports)}"
+        write_report(load_frames(store), out, ("html", "csv", "json"))
+        reports.append({path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()})
+    assert reports[0] == reports[1]

@@ -31,6 +31,15 @@ def page(name: str) -> bytes:
     return reply(body=f"<title>Sheet {name}</title><p>A sheet of the harbour of {name}, with soundings.")
 
 
+def is_passed(known: str, name: str) -> bool:
+    """Whether a resolver takes *name* for one that it knows, with something behind it.
+
+    A control is longer than what stands in the letter. Its characters follow from the port of the server: one in four
+    hundred begins as the known name does.
+    """
+    return name.startswith(known) and len(name) <= len(known) + 2
+
+
 def respond(target: str) -> bytes | None:
     """Three authorities: an honest one, one that says 200 to everything, and one that hands on what it doesn't know."""
     found = re.fullmatch(r"/(?:ark:/?)(?P<naan>12x4[4-9])/(?P<name>[^?]*)(?P<query>\?.*)?", target)
@@ -46,10 +55,9 @@ def respond(target: str) -> bytes | None:
             return page(name) if name == "t5-7w" else reply("404 Not Found")
         return reply("302 Found", Location=f"http://landing.example/{name}")
     if naan == "12x47":
-        is_known = name.startswith("p9kp")
-        return reply("302 Found", Location="/items/p9kp") if is_known else reply("404 Not Found")
+        return reply("302 Found", Location="/items/p9kp") if is_passed("p9kp", name) else reply("404 Not Found")
     if naan == "12x44":
-        return page(f"ark:/12x44/{name}") if name.startswith("e5kp") else reply("404 Not Found")
+        return page(f"ark:/12x44/{name}") if is_passed("e5kp", name) else reply("404 Not Found")
     return reply("403 Forbidden")
 
 

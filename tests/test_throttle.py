@@ -143,8 +143,8 @@ def test_a_pause_holds_for_the_whole_host_and_is_on_record() -> None:
 
     async def scene() -> None:
         async with by.slot(HOST) as slot:
-            slot.answered(503, 0.4)
             answered = time.monotonic()
+            slot.answered(503, 0.4)
         await asyncio.gather(log.ask(by), log.ask(by))
         assert log.starts[HOST][0] - answered >= 0.4 - TOLERANCE_S
 

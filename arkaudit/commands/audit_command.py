@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.exits import end_unread, errors, exit_on, say
+from arkaudit.exits import end_unread, errors, exit_on
 from arkaudit.options import (
     audit_option,
     config_of,
@@ -52,8 +52,10 @@ def crawl(
     arkaudit crawl list:urls.txt --max-time 2h
     """
     from arkaudit import audits
+    from arkaudit.ending import after_crawl, tell_ending
     from arkaudit.resuming import opened
     from reports.display import counted
+    from reports.ending import Fault
 
     config = config_of(config_file, options)
     seeds = seeds or tuple(config.seeds)
@@ -72,13 +74,21 @@ def crawl(
                 console=errors(),
             )
         counts = begun.store.counts(run_id)
-        unread = begun.store.unread(run_id)
+        unread = begun.store.unread_documents(run_id)
         is_read = begun.store.has_read_seed(run_id)
     read = f"{counts['read']} read" + (f", {counts['redirected']} redirected" if counts["redirected"] else "")
-    documents, citations = counted(counts["documents"], "document"), counted(counts["mentions"], "citation")
-    say(f"{documents}, {read}, {citations}, in {store_file}")
+    documents, citations = counted(counts["documents"], "document"), counted(counts["citations"], "citation")
+    faults = [Fault(f"not read: {words}{f', found on {page}' if page else ''}") for words, page in unread]
+    not_read = counts["documents"] - counts["read"] - counts["redirected"]
+    hint = after_crawl(store_file, config_file) if counts["citations"] else None
+    tell_ending(
+        faults if is_read else [],
+        not_read if is_read else 0,
+        f"{documents}, {read}, {citations}, in {store_file}",
+        hint,
+    )
     if not is_read:
-        end_unread("no seed", unread)
+        end_unread("no seed", [words for words, _ in unread])
 
 
 @click.command()
@@ -126,7 +136,7 @@ def run(
     from arkaudit.notify.delivery import tell
     from arkaudit.reporting import listed_in, report_on
     from arkaudit.resuming import note_reported, opened
-    from arkaudit.triage_commands import apply_to, triage_of
+    from arkaudit.triage_commands import apply_to, tell_idle, triage_of
     from crawler.outcomes import DocumentOutcome
     from reports.exports import check_out
     from reports.languages import Spoken
@@ -160,6 +170,7 @@ def run(
                     on_start=_watch_findings,
                     console=errors(),
                 )
+            tell_idle(begun.store.idle_decisions(), decided, store_file)
             is_read = begun.store.has_read_seed(run_id)
             unread = begun.store.unread(run_id)
             dead_sources = begun.store.dead_sources(run_id)
@@ -170,6 +181,7 @@ def run(
             run_id=run_id,
             inventory=config.inventory,
             spoken=Spoken.of(lang or config.report.lang),
+            is_ending=True,
         )
         if config.notify.is_wanted:
             tell(config.model_copy(update={"out": out}), store_file, run_id)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.exits import EXIT_INTERRUPTED, INTERRUPTED, end, errors, exit_on, say
+from arkaudit.exits import EXIT_INTERRUPTED, INTERRUPTED, end, errors, exit_on
 from arkaudit.options import config_of, dry_run_option, fail_on_option, inventory_option, request_options, resume_option
 from extractors.shared_errors import UserMistake
 
@@ -79,7 +80,9 @@ def check(
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
     of_dataset = _of_dataset(from_file)
     selection = _selection(naans, prefixes, hosts)
-    asked = [*arks, *([] if of_dataset is not None else _lines(from_file)), *_inventoried(inventory, selection)]
+    from_lines = {} if of_dataset is not None else _lines(from_file)
+    listed = _inventoried(inventory, selection)
+    asked = [*arks, *from_lines.values(), *listed]
     known = of_dataset or []
     of_store = due or (bool(selection) and inventory is None)
     if of_store and (asked or of_dataset is not None):
@@ -116,15 +119,24 @@ def check(
     from rich.console import Console
 
     from arkaudit.checking import CheckResult, checked, checked_again
+    from arkaudit.ending import after_check, checked_words, tell_ending
     from arkaudit.explaining import print_explanations
     from arkaudit.output_rows import print_verdicts, write_jsonl
+    from arkaudit.triage_commands import tell_idle_in
 
     done: CheckResult
     if of_store:
         assert store_file is not None
         done = checked_again(again, config, store_file, explain=explain, console=errors())
     else:
-        done = checked(asked, config, store_file, known=known, explain=explain, resume=resume, console=errors())
+        lines: defaultdict[str, list[str]] = defaultdict(list)
+        for number, text in from_lines.items():
+            lines[text].append(f"{from_file}:{number}")
+        for text in listed:
+            lines[text].append(str(inventory))
+        done = checked(
+            asked, config, store_file, known=known, lines=lines, explain=explain, resume=resume, console=errors()
+        )
     if form == "table":
         print_verdicts(done.rows, Console())
     elif explain and form is None:
@@ -133,8 +145,11 @@ def check(
         write_jsonl(done.rows, sys.stdout)
     if done.was_interrupted:
         end(EXIT_INTERRUPTED, INTERRUPTED)
-    if done.known:
-        say(done.known)
+    if store_file is not None:
+        tell_idle_in(store_file, config)
+    total = checked_words(done.families, done.lines_without_ark, done.known)
+    hint = after_check(done.first_failing, store_file, config_file, is_explained=explain)
+    tell_ending(done.faults, done.fault_count, total, hint)
     exit_on(fail_on, done.raised)
 
 
@@ -147,14 +162,15 @@ def _of_dataset(place: str | None) -> list[Mention] | None:
     return dataset_mentions(place)
 
 
-def _lines(place: str | None) -> list[str]:
+def _lines(place: str | None) -> dict[int, str]:
+    """The lines of a file that are not empty, by their numbers."""
     if place is None:
-        return []
+        return {}
     try:
         text = sys.stdin.read() if place == "-" else Path(place).read_text("utf-8-sig", "replace")
     except OSError as problem:
         raise UserMistake(f"{place} can't be read: {problem.strerror}") from None
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    return {number: line.strip() for number, line in enumerate(text.splitlines(), start=1) if line.strip()}
 
 
 def _inventoried(path: Path | None, selection: KnownSelection) -> list[str]:

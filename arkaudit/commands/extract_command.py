@@ -91,6 +91,8 @@ def extract(
     arkaudit extract papers/ --out dataset/
     """
     from arkaudit import output_rows as rows
+    from arkaudit.ending import after_extract, tell_ending
+    from arkaudit.extract_ending import Counted, ExtractTotal
     from arkaudit.extracting import documents
     from crawler.seeds import Seeds
     from extractors.mention_rows import MENTION_COLUMNS, mention_rows
@@ -115,25 +117,21 @@ def extract(
     else:
         config = config_of(config_file, options)
     processes = jobs or (config.jobs if config is not None else None) or cores()
-    unread: list[str] = []
-    mistyped: list[str] = []
-    is_read = False
+    total = ExtractTotal()
     with ExitStack() as stack:
         to_findings = stack.enter_context(_writable(findings)) if findings else None
 
         def read(render: Callable[[Document], R]) -> Iterator[R]:
-            nonlocal is_read
-            checked = partial(_checked, render)
-            for each in documents(seeds, checked, standard_input="-" in places, jobs=processes, config=config):
+            counted = partial(Counted.of, render)
+            for each in documents(seeds, counted, standard_input="-" in places, jobs=processes, config=config):
                 document = each.summary
-                made, failing = each.value
-                mistyped.extend(failing)
                 report_findings(document.name, document.findings, to_findings)
                 if document.is_unreadable:
-                    unread.append(document.name)
+                    total.unread.append(document.name)
                 elif not document.is_folder:
-                    is_read = True
-                yield made
+                    total.read += 1
+                total.add(each.value)
+                yield each.value.made
 
         if form == "table":
             from rich.console import Console
@@ -144,26 +142,16 @@ def extract(
             rows.write_all(read(partial(rows.mention_csv_lines, is_terminal=sys.stdout.isatty())), sys.stdout)
         else:
             rows.write_all(read(partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))), sys.stdout)
-    if not is_read:
-        end_unread("nothing", unread)
-    exit_on([token for token in fail_on if token != _MISTYPED], [DocumentOutcome.UNREADABLE.value for _ in unread])
-    if _MISTYPED in fail_on and mistyped:
-        for line in mistyped:
-            say(line, level=logging.WARNING)
+    if not total.read:
+        end_unread("nothing", total.unread)
+    is_failing = _MISTYPED in fail_on and bool(total.mistyped)
+    for line in total.mistyped if is_failing else ():
+        say(line, level=logging.WARNING)
+    faults = [] if is_failing else total.faults
+    tell_ending(faults, len(faults), total.words, after_extract(places, config_file) if total.citations else None)
+    exit_on([token for token in fail_on if token != _MISTYPED], [DocumentOutcome.UNREADABLE.value] * len(total.unread))
+    if is_failing:
         sys.exit(EXIT_FINDING)
-
-
-def _checked(render: Callable[[Document], R], document: Document) -> tuple[R, list[str]]:
-    """Return what *render* makes of a document, and a line for each ARK in it whose check character is wrong."""
-    from extractors.checkchar import CheckCharacter
-
-    failing = [mention for mention in document.mentions if mention.check is CheckCharacter.FAILS]
-    lines = {
-        f"{document.name}: {mention.as_written}: its check character is wrong"
-        + (f"; did you mean {mention.suggestions[0]}?" if len(mention.suggestions) == 1 else "")
-        for mention in failing
-    }
-    return render(document), sorted(lines)
 
 
 def _extract_into(

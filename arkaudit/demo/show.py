@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from arkaudit.__main__ import OWN_PROCESS
 from arkaudit.demo.resolvers import HOSTS, TOO_SLOW_S
 from arkaudit.demo.web import SEED, LoopbackWeb
 from crawler.registry import CACHE_VARIABLE
+from reports.exports import check_out
 
 #: What the demo's report is made of.
 FORMATS = ("html", "csv", "md")
@@ -64,28 +65,39 @@ def loopback_audit(store: Path | None = None) -> Iterator[Path]:
 
 
 def show(out: Path, console: Console, *, lang: str | None = None) -> int:
-    """Run the demo, with a report in the language of this code; returns the exit code of the audit."""
+    """Run the demo, with a report in the language of this code; returns the exit code of the audit.
+
+    Raises `reports.exports.ReportUnwritable`, before anything has begun.
+    """
     out = out.absolute()
+    check_out(out, FORMATS)
     out.mkdir(parents=True, exist_ok=True)
     with loopback_audit(out / "audit.db") as config:
         folder = config.parent
         spoken = ["--lang", lang] if lang else []
-        shown = " ".join(["arkaudit run -c arkaudit.toml --out", out.name, *spoken])
-        console.print(
-            f"A library's site, Internet Archive's arklet and {len(HOSTS)} other hosts answer on loopback; "
-            f"no packet leaves this machine.\n\n$ {shown}",
-            highlight=False,
-        )
+        console.print(opening_words(out, spoken), highlight=False, markup=False, soft_wrap=True)
         command = [*OWN_PROCESS, "run", "-c", str(config), "--out", str(out), *spoken]
         formats = [word for name in FORMATS for word in ("--format", name)]
         # What is known of NAANs is what is built in, so that the report is the same on every machine.
         environment = {**os.environ, CACHE_VARIABLE: str(folder)}
         code = subprocess.run([*command, *formats], check=False, cwd=folder, env=environment).returncode
     if code == 0:
-        console.print(
-            f"\nOpen {out / 'index.html'} in a browser. "
-            f"The tables are in {out / 'tables'}, every request and answer in {out / 'audit.db'}.",
-            highlight=False,
-            soft_wrap=True,
-        )
+        console.print(closing_words(out), highlight=False, markup=False, soft_wrap=True)
     return code
+
+
+def opening_words(out: Path, options: Sequence[str] = ()) -> str:
+    """Return what is said before the audit."""
+    shown = " ".join(["arkaudit run -c arkaudit.toml --out", out.name, *options])
+    return (
+        f"A library's site, Internet Archive's arklet and {len(HOSTS)} other hosts answer on loopback; "
+        f"no packet leaves this machine.\n\n$ {shown}"
+    )
+
+
+def closing_words(out: Path) -> str:
+    """Return where to look next."""
+    return (
+        f"Open that page in a browser. The tables are in {out / 'tables'}, "
+        f"every request and answer in {out / 'audit.db'}."
+    )

@@ -1,0 +1,198 @@
+"""How commands end for people: what is amiss with its places, one line of totals, one hint; silent with --quiet."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.ending import MOST_FAULTS, MOST_PLACES, Fault, fault_lines
+from reports.languages import LANGUAGES
+from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
+from tests.read_only import read_only
+
+GONE, SILENT, FINE = "gone", "silent", "fine"
+PAGES = {
+    "/": f"<a href='/ark:/12x45/{GONE}'>x</a><a href='/ark:/12x45/{FINE}'>y</a><a href='/more'>more</a><a href='/no'>",
+    "/more": f"<a href='/ark:/12x45/{GONE}'>x</a><a href='/ark:/12x45/{SILENT}'>z</a>",
+}
+ONCE = ("--attempts", "1", "--no-sitemaps", "--exclude", "/ark:")
+
+
+def respond(target: str) -> bytes:
+    name = target.rpartition("/")[2].partition("?")[0]
+    if target in PAGES:
+        return reply(body=f"<title>A page</title>{PAGES[target]}")
+    if name == FINE:
+        return reply(body="<title>A map</title>")
+    return reply("500 Internal Server Error" if name == SILENT else "404 Not Found")
+
+
+@dataclass(frozen=True)
+class Site:
+    url: str
+    store: Path
+    """With a crawl of the site."""
+    crawled: subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    store = tmp_path_factory.mktemp("site") / "a.db"
+    with RawServer(respond) as server:
+        done = run_command("crawl", *ON_LOOPBACK, *ONCE, f"{server.url}/", "--store", store)
+        assert done.returncode == 0, done.stderr
+        yield Site(server.url, store, done)
+
+
+def ending(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """What a command said for people, but for its progress."""
+    assert done.returncode == 0, done.stderr
+    return [line.removeprefix("arkaudit: ") for line in done.stderr.splitlines() if line.startswith("arkaudit: ")]
+
+
+def test_a_crawl_names_what_it_could_not_read_and_the_command_that_asks_for_the_arks(site: Site) -> None:
+    *_, fault, total, hint = ending(site.crawled)
+    assert fault == f"not read: {site.url}/no (404), found on {site.url}/"
+    assert total == f"3 documents, 2 read, 4 citations, in {site.store}"
+    assert hint == f"next: arkaudit check --due --store {site.store}"
+
+
+def test_the_command_that_a_crawl_suggests_names_what_fails_and_where_it_is_cited(site: Site) -> None:
+    program, *suggested = shlex.split(ending(site.crawled)[-1].removeprefix("next: "))
+    assert program == "arkaudit"
+    done = run_command(*suggested, *ON_LOOPBACK, "--attempts", "1")
+    assert ending(done)[-4:] == [
+        f"ark:12x45/{GONE} fails (broken), cited in {site.url}/; {site.url}/more",
+        f"ark:12x45/{SILENT} gave no answer today (server-error), cited in {site.url}/more",
+        "3 ARKs checked: 1 works, 1 fails, 1 gave no answer today",
+        f"next: arkaudit report --store {site.store} --out report",
+    ]
+
+
+def test_a_run_names_what_fails_and_leaves_out_what_is_known(site: Site, tmp_path: Path) -> None:
+    store = tmp_path / "a.db"
+    run = ("run", *ON_LOOPBACK, *ONCE, f"{site.url}/", "--store", store, "--no-resume")
+    first, french = run_command(*run), run_command(*run, "--lang", "fr", "--out", tmp_path / "report")
+    assert ending(first)[-4:] == [
+        f"ark:12x45/{GONE} fails (broken), cited in {site.url}/; {site.url}/more",
+        f"ark:12x45/{SILENT} gave no answer today (server-error), cited in {site.url}/more",
+        first.stdout.splitlines()[0] + " " + first.stdout.splitlines()[1],
+        f"next: arkaudit report --store {store} --out report",
+    ]
+    assert ending(french)[-4].startswith(f"ark:12x45/{GONE} échoue (broken), cité dans ")
+    assert ending(french)[-1] == f"le rapport est dans {tmp_path}/report/index.html"
+    assert run_command("triage", "acknowledge", f"ark:12x45/{GONE}", "--store", store).returncode == 0
+    assert not any(GONE in line for line in ending(run_command(*run)))
+    quiet = run_command(*run, "-q")
+    assert (quiet.returncode, quiet.stderr) == (0, "")
+
+
+def test_a_check_names_the_line_of_its_file_and_a_command_that_explains(site: Site, tmp_path: Path) -> None:
+    url = f"{site.url}/ark:/12x45/{GONE}"
+    (tmp_path / "arks.txt").write_text(f"{site.url}/ark:/12x45/{FINE}\n\n{url}\nno ark\n{url}\n")
+    done = run_command("check", *ON_LOOPBACK, "--from", "-", stdin=(tmp_path / "arks.txt").read_text())
+    same = run_command("check", *ON_LOOPBACK, "--from", tmp_path / "arks.txt", "--store", tmp_path / "a.db")
+    explained = run_command("check", *ON_LOOPBACK, "--explain", url)
+    fails, total = f"ark:12x45/{GONE} fails (broken)", "2 ARKs checked: 1 works, 1 fails; 1 line holds no ARK"
+    assert ending(done)[-3:] == [f"{fails}, cited in -:3; -:5", total, f"next: arkaudit check --explain {url}"]
+    assert ending(same)[-3] == f"{fails}, cited in {tmp_path}/arks.txt:3; {tmp_path}/arks.txt:5"
+    assert ending(same)[-1] == f"next: arkaudit report --store {tmp_path}/a.db --out report"
+    assert "--store audit.db" in ending(explained)[-1]
+    assert re.sub('"(at|elapsed_s)": [^,]*', "", done.stdout).count("\n") == 4
+
+
+def test_an_extract_names_mistyped_arks_and_the_command_that_asks_for_all(tmp_path: Path) -> None:
+    (tmp_path / "a thesis.txt").write_text("ark:/12148/btv1b8449691w and ark:/12148/btv1b84\n49691v")
+    (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0nothing")
+    done = run_command("extract", tmp_path / "a thesis.txt", tmp_path / "photo.jpg")
+    assert ending(done)[1:] == [
+        f"{tmp_path}/a thesis.txt: ark:/12148/btv1b8449691w: its check character is wrong",
+        "1 document read, 1 not readable; 2 citations, 1 repaired, 1 mistyped",
+        f"next: arkaudit run '{tmp_path}/a thesis.txt' {tmp_path}/photo.jpg --contact you@example.org --out report",
+    ]
+    failing = run_command("extract", tmp_path / "a thesis.txt", "--fail-on", "mistyped", "-q")
+    assert (failing.returncode, failing.stderr.count("\n")) == (1, 1)
+    none = tmp_path / "none.txt"
+    none.write_text("nothing")
+    assert ending(run_command("extract", none)) == ["1 document read; 0 citations"]
+
+
+@given(st.lists(st.builds(Fault, st.text(min_size=1), st.lists(st.text(min_size=1), max_size=6)), max_size=14))
+def test_an_ending_is_short_and_loses_nothing_without_saying_so(faults: list[Fault]) -> None:
+    for language in LANGUAGES.values():
+        lines = list(fault_lines(faults, language=language))
+        assert len(lines) == min(len(faults), MOST_FAULTS) + (len(faults) > MOST_FAULTS)
+        for fault, line in zip(faults, lines[:MOST_FAULTS], strict=False):
+            assert line.startswith(fault.words)
+            assert all(place in line for place in fault.places[:MOST_PLACES])
+        if len(faults) > MOST_FAULTS:
+            assert str(len(faults) - MOST_FAULTS) in lines[-1]
+
+
+# -- decisions that are about nothing, and places where nothing can be put
+
+
+def test_a_decision_that_fits_no_ark_is_named_with_its_place(site: Site, tmp_path: Path) -> None:
+    store, triage = tmp_path / "a.db", tmp_path / "triage.toml"
+    triage.write_text(
+        f'[[acknowledge]]\nark = ["ark:12x45/{GONE}",\n  "ark:12x45/nobody"]\n\n'
+        '[[ignore]]\nhost = "old.example.org"\nuntil = 2199-01-01\nreason = "moves"\n'
+    )
+    (tmp_path / "arkaudit.toml").write_text('triage = "triage.toml"\n')
+    config = ("-c", tmp_path / "arkaudit.toml")
+    words = [
+        f"{triage}:2: acknowledge ark ark:12x45/nobody fits no ARK of {store}",
+        f"{triage}:6: ignore host old.example.org fits no ARK of {store}",
+    ]
+    run = run_command("run", *ON_LOOPBACK, *ONCE, *config, f"{site.url}/", "--store", store)
+    assert [line for line in ending(run) if "fits no ARK" in line] == words
+    (tmp_path / "arkaudit.toml").write_text(f'triage = "triage.toml"\nstore = "{store}"\n')
+    shown = run_command("report", *config)
+    assert [line for line in ending(shown) if "fits no ARK" in line] == words
+    assert run_command("triage", "assign", "--host", "x.example", "--to", "anna", "--store", store).returncode == 0
+    check = run_command("check", *ON_LOOPBACK, *config, "--naan", "12x45", "--attempts", "1")
+    suggested = f"arkaudit triage forget --host x.example --store {store}"
+    by_command = f"assign host x.example fits no ARK of {store}; {suggested} takes it back"
+    assert [line for line in ending(check) if "fits no ARK" in line] == [*words, by_command]
+    assert run_command(*shlex.split(suggested)[1:]).returncode == 0
+    assert "x.example" not in run_command("report", "--store", store).stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param("demo --out {place}", id="demo"),
+        pytest.param("extract {document} --out {place}", id="a dataset"),
+        pytest.param("extract {document} --findings {place}/findings.jsonl", id="findings"),
+        pytest.param("run {document} --store {other} --out {place}", id="run"),
+        pytest.param("run {document} --store {place}/a.db", id="the store of a run"),
+        pytest.param("crawl {document} --store {place}/a.db", id="crawl"),
+        pytest.param("check ark:12345/x5 --store {place}/a.db", id="check"),
+        pytest.param("check ark:12345/x5 --log-file {place}/a.log", id="a log"),
+        pytest.param("report --store {store} --out {place}", id="report"),
+        pytest.param("store export --store {store} --out {place}", id="an export"),
+        pytest.param("triage export --store {store} --out {place}/triage.toml", id="decisions"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["below a file", "a folder to read only"])
+def test_where_nothing_can_be_put_is_noticed_before_anything_begins(
+    site: Site, command: str, kind: str, tmp_path: Path
+) -> None:
+    document, other = tmp_path / "a.txt", tmp_path / "other.db"
+    document.write_text("ark:/12345/x5")
+    below = tmp_path / "place"
+    below.mkdir()
+    place = document / "out" if kind == "below a file" else below / "out"
+    words = command.format(place=place, document=document, other=other, store=site.store).split()
+    with read_only(below):
+        done = run_command(*words)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert {each.name for each in tmp_path.rglob("*")} == {"a.txt", "place"}
