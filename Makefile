@@ -1,6 +1,6 @@
 # make demo   sets everything up and runs the whole audit on real documents, over a web on loopback
 # make examples  brings docs/examples up to date with what the demo reports
-# make picture   makes the README's picture of the report anew, with Chromium
+# make picture   makes the pictures of the README and the documentation anew, with Chromium
 # make test   sets everything up and runs the tests
 # make properties  looks for new counterexamples to what the tests say of any text, for as long as that takes
 # make fuzz   looks for bytes that break a promise, guided by coverage; SECONDS=60 for each of seven targets
@@ -33,8 +33,7 @@ examples: demo-anew
 	$(BIN)/python -m arkaudit.demo.examples demo-report/audit.db docs/examples
 
 picture: demo-anew
-	chromium --headless --no-sandbox --hide-scrollbars --window-size=1280,1000 --virtual-time-budget=8000 \
-		--screenshot=docs/images/report.png file://$(CURDIR)/demo-report/index.html
+	$(BIN)/python docs/pictures.py demo-report/index.html docs/images
 
 catalogues: $(VENV)/installed
 	$(BIN)/python -m reports.languages.catalogues
