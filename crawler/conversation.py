@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.controls import ENOUGH_NAMES, Neighbourhood, Shoulders, control_url, place_of
 from crawler.asking.paths import origin_of, resolver_path
-from crawler.asking.questions import AskingContext, Places, next_question, question_url, reached
+from crawler.asking.questions import AskingContext, Places, label_place, next_question, question_url, reached
 from crawler.attempts import Patience, next_attempt
 from crawler.observations import ACCESS, Observation, Question
 from crawler.resolving import INFLECTED, INFLECTIONS, label_of, names_skipped_ark, sendable, url_fault
@@ -304,7 +304,7 @@ class Conversation:
             yield from self._rendering(case)
             return
         if following is Question.OTHER_LABEL:
-            self._resolvers[place_of(case.first_url)].labels_tried[label_of(case.first_url)] += 1
+            self._resolvers[self._label_place(case)].labels_tried[label_of(case.first_url)] += 1
         if following is Question.WELL_KNOWN:
             waiting = self._waiting_for_path.setdefault(origin_of(case.first_url), [])
             waiting.append(case)
@@ -373,13 +373,21 @@ class Conversation:
     # -- what is known of a resolver, and asked about it
 
     def _learn_label(self, question: Question, answer: AnswerFacts) -> None:
-        """Note which label forms a resolver takes: the one that it was seen to take is not tried otherwise again."""
+        """Note which label forms a resolver takes: the one that it was seen to take is not tried otherwise again.
+
+        Where it passes the label on, its next host has taken that, too.
+        """
         if question in (Question.OBJECT, Question.OTHER_LABEL) and answer.is_reached:
-            self._resolvers[place_of(answer.seen.asked_url)].labels_taken.add(label_of(answer.seen.asked_url))
+            asked = answer.seen.asked_url
+            for place in {place_of(asked), label_place(asked, answer)}:
+                self._resolvers[place].labels_taken.add(label_of(asked))
+
+    def _label_place(self, case: Case) -> str:
+        return label_place(case.first_url, case.answers.get(Question.OBJECT))
 
     def _context(self, case: Case) -> AskingContext:
         origin, label = origin_of(case.first_url), label_of(case.first_url)
-        resolver = self._resolvers[place_of(case.first_url)]
+        resolver = self._resolvers[self._label_place(case)]
         is_in_vain = resolver.labels_tried[label] >= LABELS_TRIED and not resolver.labels_taken
         return AskingContext(
             described=case.described.by is not None,

@@ -16,6 +16,7 @@ from crawler.asking.controls import Shoulders, control_ark, control_url
 from crawler.asking.questions import (
     AskingContext,
     Places,
+    label_place,
     next_question,
     question_url,
     reached,
@@ -85,36 +86,31 @@ def test_a_tombstone_is_asked_for_metadata_and_in_no_other_form() -> None:
     assert next_question(unexplained, AskingContext(), EVERYWHERE, first_url=URL) is Question.OTHER_LABEL
 
 
-HYPHENATED = "http://written.example/ark:/12x45/x5-7w"
+@pytest.mark.parametrize("vector", vectors("passed_on"))
+def test_what_is_asked_of_a_host_to_which_the_ark_was_passed_on(vector: dict[str, Any]) -> None:
+    url, at = vector["url"], vector["at"]
+    answers = {Question.OBJECT: answer(vector["status"], url=url, at=at)}
+    known = AskingContext(**vector.get("known", {}))
+    following = []
+    while (question := next_question(answers, known, EVERYWHERE, first_url=url)) is not None:
+        following.append(question.value)
+        answers[question] = answer(404, question=question, url=question_url(question, url, answers, EVERYWHERE), at=at)
+    assert following == vector["asked"]
 
 
 @pytest.mark.parametrize(
-    ("at", "status", "following"),
+    ("at", "place"),
     [
-        ("https://landing.example/ark:/12x45/x5-7w", 404, Question.HYPHENS),
-        ("https://landing.example/view?id=ark%3A%2F12x45%2Fx5%2D7w", 404, Question.HYPHENS),
-        ("https://landing.example/items/x5-7w", 410, Question.HYPHENS),
-        ("https://landing.example/items/x57w", 404, None),
-        ("https://landing.example/", 404, None),
-        ("https://landing.example/ark:/12x45/x5-7w", 500, None),
-        ("https://landing.example/ark:/12x45/x5-7w", 403, Question.INFO),
+        ("", "https://written.example/"),
+        ("https://landing.example/r/ark:/12x45/x5", "https://landing.example/r/"),
+        ("https://landing.example/view?id=ark%3A%2F12x45%2Fx5", "https://landing.example/"),
+        ("https://landing.example/r/ark:12x45/x5", "https://written.example/"),
+        ("https://landing.example/items/x5", "https://written.example/"),
     ],
 )
-def test_a_name_that_was_passed_on_with_its_hyphens_is_asked_for_without(
-    at: str, status: int, following: Question | None
-) -> None:
-    answers = {Question.OBJECT: answer(status, url=HYPHENATED, at=at)}
-    assert next_question(answers, AskingContext(), EVERYWHERE, first_url=HYPHENATED) is following
-    answers[Question.HYPHENS] = answer(
-        404, question=Question.HYPHENS, url="http://written.example/ark:/12x45/x57w", at=at
-    )
-    if following is Question.HYPHENS:
-        assert next_question(answers, AskingContext(), EVERYWHERE, first_url=HYPHENATED) is None
-
-
-def test_a_name_without_hyphens_is_not_asked_for_again_where_it_was_passed_on() -> None:
-    answers = {Question.OBJECT: answer(404, at="https://landing.example/ark:/12x45/x5")}
-    assert next_question(answers, AskingContext(), EVERYWHERE, first_url=URL) is None
+def test_whose_label_form_it_is(at: str, place: str) -> None:
+    assert label_place(URL, answer(404, at=at)) == place
+    assert label_place(URL, None) == "https://written.example/"
 
 
 @given(

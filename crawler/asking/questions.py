@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.object_facts import ObjectFacts
 from crawler.answers.statuses import SILENT_ENDS
+from crawler.asking.controls import place_of
 from crawler.asking.paths import at_path, well_known_url
 from crawler.attempts import PASSING_STATUSES
 from crawler.observations import ACCESS, Question
@@ -69,7 +70,7 @@ class AskingContext:
     has_asked_path: bool = False
     """Whether its host was asked for that."""
     takes_label: bool = False
-    """Whether this resolver has answered for some ARK with this label form."""
+    """Whether who has the last word (`label_place`) has answered for some ARK with this label form."""
 
 
 def next_question(
@@ -113,17 +114,12 @@ def _next_place(
     """The next way to ask for the object, when all that were tried have failed."""
     asked = answers[Question.OBJECT]
     if not asked.is_resolvers_own:
-        is_open = asked.is_unknown and Question.HYPHENS not in answers and _is_passed_on(first_url, asked)
-        return Question.HYPHENS if is_open and asked_url(first_url, Question.HYPHENS) != first_url else None
+        return _next_spelling(answers, known, first_url) if asked.is_unknown else None
     if not (asked.is_unknown or asked.is_failing):
         return None
     if asked.is_unknown:
-        if Question.NO_SLASH not in answers and asked_url(first_url, Question.NO_SLASH) != first_url:
-            return Question.NO_SLASH
-        if Question.HYPHENS not in answers and asked_url(first_url, Question.HYPHENS) != first_url:
-            return Question.HYPHENS
-        if Question.OTHER_LABEL not in answers and not known.takes_label and LABEL.search(first_url):
-            return Question.OTHER_LABEL
+        if (spelling := _next_spelling(answers, known, first_url)) is not None:
+            return spelling
         if asked.seen.status == 410:  # the resolver knew it
             return None
         if places.needs_path and not known.has_asked_path:
@@ -137,17 +133,43 @@ def _next_place(
     return None
 
 
-def _is_passed_on(first_url: str, answer: AnswerFacts) -> bool:
-    """Return whether whoever gave an answer was handed the name as it is written in *first_url*.
+def _next_spelling(answers: Mapping[Question, AnswerFacts], known: AskingContext, first_url: str) -> Question | None:
+    """The next spelling that means the same as *first_url*, of those that can change what was answered."""
+    asked, written = answers[Question.OBJECT], _written(first_url)
+    if not written:
+        return None
+    name = LABEL.sub("", written, count=1).partition("/")[2]
+    for spelling, part in ((Question.NO_SLASH, name), (Question.HYPHENS, name.rstrip("/"))):
+        is_another = asked_url(first_url, spelling) != first_url
+        if spelling not in answers and is_another and _is_heard(part, asked):
+            return spelling
+    is_open = Question.OTHER_LABEL not in answers and not known.takes_label
+    return Question.OTHER_LABEL if is_open and _is_heard(written.rstrip("/"), asked) else None
 
-    Most resolvers send an ARK on as they get it, so that not they but the next host stumbles over its hyphens:
+
+def _written(first_url: str) -> str:
+    """The ARK in a request URL, from its label on, as it is written there; nothing where there is no label."""
+    label = LABEL.search(first_url)
+    return unquote(first_url[label.start() :].partition("?")[0]) if label else ""
+
+
+def label_place(first_url: str, answer: AnswerFacts | None) -> str:
+    """Return who is asked to take the label of *first_url*: its resolver, or the host that it is passed on to.
+
+    *answer* is what came of asking for the object, if it was asked for.
+    """
+    if answer is None or answer.is_resolvers_own or not _is_heard(_written(first_url).rstrip("/"), answer):
+        return place_of(first_url)
+    return place_of(answer.seen.final_url)
+
+
+def _is_heard(part: str, answer: AnswerFacts) -> bool:
+    """Return whether whoever gave an answer was handed that *part* of an ARK as it is written.
+
+    Most resolvers send an ARK on as they get it, so that not they but the next host stumbles over its spelling:
     n2t.net/ark:/13960/t58d-0dn7n leads to archive.org/ark:/13960/t58d-0dn7n, which knows t58d0dn7n.
     """
-    label = LABEL.search(first_url)
-    if label is None:
-        return False
-    name = unquote(first_url[label.end() :].partition("?")[0]).partition("/")[2]
-    return bool(name) and name in unquote(answer.seen.final_url)
+    return answer.is_resolvers_own or (bool(part) and part in unquote(answer.seen.final_url))
 
 
 def _next_inflection(answers: Mapping[Question, AnswerFacts], known: AskingContext) -> Question | None:
