@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from crawler.answers.answer_pages import read_page
 from crawler.answers.boilerplate import letters_in
 from crawler.answers.likeness import TEXT_LIMIT, likeness, same_answer, same_page, sketch
 from crawler.answers.notices import PageWords, is_notice, says_not_found, sure_words
-from crawler.answers.quirks import Phrases, plain, quirks
+from crawler.answers.quirks import Phrases, bare, plain, quirks
 from crawler.answers.withdrawals import withdrawals_in
 from crawler.observations import ChainEnd, Hop, Observation, Question
 from extractors.ark import Ark
@@ -215,6 +216,32 @@ def test_a_sentence_that_was_read_before_is_read_again_for_an_object_of_another_
     sentence = "Sonata in B flat was withdrawn."
     found = [list(withdrawals_in("", (), sentence, names=names)) for names in ((), ("Sonata in B flat",), ())]
     assert [[each.words for each in said] for said in found] == [[], ["it was withdrawn"], []]
+
+
+def _flat(phrases: Phrases) -> re.Pattern[str]:
+    """All of *phrases* side by side, as they were written before they shared their beginnings."""
+    ways: dict[bool, list[str]] = {True: [], False: []}
+    for phrase in phrases.phrases:
+        ways[phrase[0].islower() or phrase[0].isdigit()].append(
+            r"\b[^.!?]{1,30}?".join(map(re.escape, phrase.split(" ... ")))
+        )
+    beginning = [rf"(?<![^\W_])(?:{'|'.join(ways[True])})"] if ways[True] else []
+    return re.compile("|".join([*beginning, *ways[False]]))
+
+
+KINDS_OF_PHRASES = {name: each for name in quirks().__slots__ if isinstance(each := getattr(quirks(), name), Phrases)}
+
+
+@pytest.mark.parametrize("name", KINDS_OF_PHRASES)
+def test_phrases_that_share_their_beginning_are_found_as_if_each_stood_alone(name: str) -> None:
+    phrases = KINDS_OF_PHRASES[name]
+    flat = _flat(phrases)
+    found = [bare(plain(each.replace(" ... ", between))) for each in phrases.phrases for between in (" ", " a b ", "")]
+    joined = [f"{one} {other}" for one, other in pairwise(found)]
+    for text in [*found, *joined, *(f"{each[:-1]}\N{LATIN SMALL LETTER E WITH ACUTE}{each}s" for each in found)]:
+        spans = [(each.start, each.end) for each in phrases.in_plain(text)]
+        assert spans == [each.span() for each in flat.finditer(bare(text))], text
+        assert phrases.is_in_plain(text) is bool(spans)
 
 
 def test_words_that_the_control_has_too_say_nothing_of_the_object() -> None:

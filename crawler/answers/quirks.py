@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from crawler.answers.once import once
 
 #: A page with fewer characters of readable text than this is a notice and not an object's page.
 NOTICE_CHARS = 1_500
@@ -30,7 +32,7 @@ class PhraseMatch:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Phrases:
     """Phrases of many languages; case, accents and white space make no difference, and `` ... `` is a few words.
 
@@ -42,18 +44,22 @@ class Phrases:
     'bulunamadi'
     """
 
-    pattern: re.Pattern[str]
+    phrases: tuple[str, ...]
+    """Without accents, and the longest first: of two that begin at one place, that one is found."""
 
     @classmethod
     def of(cls, phrases: Iterable[str]) -> Phrases:
         """Finds any of *phrases*, at the beginning of a word in scripts that part words by spaces."""
-        parted: list[str] = []
-        unparted: list[str] = []
-        for phrase in sorted(map(bare, phrases), key=len, reverse=True):
-            pattern = _GAP.join(re.escape(part) for part in phrase.split(" ... "))
-            (parted if phrase[0].islower() or phrase[0].isdigit() else unparted).append(pattern)
-        beginning = [rf"(?<![^\W_])(?:{'|'.join(parted)})"] if parted else []
-        return cls(re.compile("|".join([*beginning, *unparted])))
+        return cls(tuple(sorted(map(bare, phrases), key=len, reverse=True)))
+
+    @once
+    def _any(self) -> re.Pattern[str]:
+        return _any_of(self.phrases)
+
+    @once
+    def _ascii(self) -> re.Pattern[str]:
+        """Those that an ASCII text can hold: most are of other scripts, and would be tried at each place in vain."""
+        return _any_of([phrase for phrase in self.phrases if phrase.isascii()])
 
     def search(self, text: str) -> PhraseMatch | None:
         """The first of the phrases in *text*."""
@@ -62,7 +68,8 @@ class Phrases:
     def match(self, text: str) -> PhraseMatch | None:
         """The phrase that *text* begins with."""
         plain_text = plain(text)
-        found = self.pattern.match(bare(plain_text))
+        bare_text = bare(plain_text)
+        found = self._pattern(bare_text).match(bare_text)
         return PhraseMatch(plain_text[: found.end()], 0, found.end()) if found else None
 
     def all_in(self, text: str) -> Iterator[PhraseMatch]:
@@ -71,12 +78,47 @@ class Phrases:
 
     def in_plain(self, text: str) -> Iterator[PhraseMatch]:
         """All of the phrases in a *text* that is in plain form already."""
-        for found in self.pattern.finditer(bare(text)):
+        bare_text = bare(text)
+        for found in self._pattern(bare_text).finditer(bare_text):
             yield PhraseMatch(text[found.start() : found.end()], found.start(), found.end())
 
     def is_in_plain(self, text: str) -> bool:
         """Return whether one of the phrases is in a *text* that is in plain form already."""
-        return self.pattern.search(bare(text)) is not None
+        bare_text = bare(text)
+        return self._pattern(bare_text).search(bare_text) is not None
+
+    def _pattern(self, bare_text: str) -> re.Pattern[str]:
+        return self._ascii if bare_text.isascii() else self._any
+
+
+def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
+    """The pattern of any of *phrases*; of several at one place it finds the first."""
+    parted: list[Sequence[str]] = []
+    unparted: list[Sequence[str]] = []
+    for phrase in phrases:
+        first, *others = phrase.split(" ... ")
+        steps = [*first, *(step for part in others for step in (_GAP, *part))]
+        (parted if phrase[0].islower() or phrase[0].isdigit() else unparted).append(steps)
+    beginning = [rf"(?<![^\W_]){_tree(parted)}"] if parted else []
+    return re.compile("|".join([*beginning, *([_tree(unparted)] if unparted else [])]) or r"(?!)")
+
+
+def _tree(phrases: Iterable[Sequence[str]]) -> str:
+    """The alternation of *phrases*, each in characters and gaps, with what they begin with alike written once.
+
+    Only phrases that go on with different characters change places: no text goes on with both.
+    """
+    ways: list[str] = []
+    by_first: dict[str, list[Sequence[str]]] = {}
+    for phrase in [*phrases, None]:
+        if phrase and phrase[0] != _GAP:
+            by_first.setdefault(phrase[0], []).append(phrase[1:])
+            continue
+        ways += [re.escape(first) + _tree(rest) for first, rest in by_first.items()]
+        by_first.clear()
+        if phrase is not None:
+            ways.append(_GAP + _tree([phrase[1:]]) if phrase else "")
+    return ways[0] if len(ways) == 1 else f"(?:{'|'.join(ways)})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,9 @@ _NAMING = (
     r"|mit|der|die|das|dem|kennung|nummer|sie|angefordert\w*|avec|portant|l'identifiant|identifiant|demande\w*|con|identificador|numero"
     r"|solicitad\w*|richiest\w*|com|o|met|de|het|identificatie|gevraagde|have|are|looking|for|trying|to|access|question|in|under|\d+)\b){0,9}?"
 )
-#: A date's full stop ends no sentence, and neither does that of an abbreviation.
+#: A date's full stop ends no sentence, and neither does that of an abbreviation. Marks come first, for they are few.
 _SENTENCE_END = re.compile(
-    r"(?<!\b\d)(?<!\b\d\d)(?<!\b[A-Za-z])(?<!\b[NnDMS][ro])(?<!\bmrs)[.!?](?=\s|\Z)|[\u3002\uff01\uff1f]"
+    r"[.!?](?=\s|\Z)(?<!\b\d.)(?<!\b\d\d.)(?<!\b[A-Za-z].)(?<!\b[NnDMS][ro].)(?<!\bmrs.)|[\u3002\uff01\uff1f]"
 )
 _ARK = re.compile(r"(?:https?://\S{0,500}?/)?ark:/?[^\s)\]\"'<>]+|https?://[^\s)\]\"'<>]+", re.IGNORECASE)
 _TITLE_PART = re.compile(r"\s[|:\u2013\u2014\u00b7\u2022\u203a-]\s")
