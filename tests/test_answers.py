@@ -218,6 +218,16 @@ def test_a_sentence_that_was_read_before_is_read_again_for_an_object_of_another_
     assert [[each.words for each in said] for said in found] == [[], ["it was withdrawn"], []]
 
 
+@given(st.text(st.characters(max_codepoint=127)))
+def test_a_sketch_is_the_same_by_the_pattern_for_ascii_and_by_that_for_any_text(text: str) -> None:
+    assert sketch(text) == sketch(f"{text} \N{MIDDLE DOT}")
+
+
+@pytest.mark.parametrize("space", [" ", "\n", "\x1c", "\x1f", "\N{NO-BREAK SPACE}"])
+def test_an_ark_ends_at_white_space_of_any_kind(space: str) -> None:
+    assert sketch(f"ark:/1/x5{space}nothing is known here") == sketch("nothing is known here")
+
+
 def _flat(phrases: Phrases) -> re.Pattern[str]:
     """All of *phrases* side by side, as they were written before they shared their beginnings."""
     ways: dict[bool, list[str]] = {True: [], False: []}

@@ -9,6 +9,7 @@ from heapq import nsmallest
 from itertools import takewhile
 from urllib.parse import urlsplit
 
+import regex
 from rapidfuzz import fuzz
 
 from crawler.observations import ChainEnd, Observation
@@ -32,7 +33,8 @@ _TELLING_WORDS = 3
 #: Sketches this alike are of the same page; one hash in thirty-two may differ.
 SAME_SKETCH = 0.96
 
-_ANY_ARK = re.compile(r"(?:https?://\S{0,500}?/)?ark:/?\S+", re.IGNORECASE)
+#: By the regex module, which leaps to where one may begin. What is white space is what it is to Python.
+_ANY_ARK = regex.compile(r"(?:https?://[^\s\x1c-\x1f]{0,500}?/)?ark:/?[^\s\x1c-\x1f]+", regex.IGNORECASE)
 #: A word; in scripts that part no words (from Thai to Lao, Burmese, Khmer, and those of East Asia), a character.
 _WORD = re.compile(
     "[\N{THAI CHARACTER KO KAI}-\N{LAO DIGIT NINE}\N{MYANMAR LETTER KA}-\N{MYANMAR LETTER SHWE PALAUNG SHA}"
@@ -40,6 +42,8 @@ _WORD = re.compile(
     "\N{CJK UNIFIED IDEOGRAPH-3400}-\N{CJK UNIFIED IDEOGRAPH-9FFF}]"
     r"|[^\W\d_]{2,}"
 )
+#: The same in a lower-case text that is all ASCII, as most are; several times as fast.
+_ASCII_WORD = re.compile(r"[a-z]{2,}")
 
 
 def sketch(text: str) -> str | None:
@@ -51,13 +55,17 @@ def sketch(text: str) -> str | None:
     >>> one is not None and one == sketch("Nothing is known here of ark:/1/zzz, asked for at 11:47")
     True
     """
-    words = _WORD.findall(_ANY_ARK.sub(" ", text).lower())
+    words = _words(_ANY_ARK.sub(" ", text).lower())
     if not words:
         return None
     length = min(_PHRASE_WORDS, len(words))
     phrases = set(map(" ".join, zip(*(words[at:] for at in range(length)), strict=False)))
     hashes = nsmallest(SKETCH_HASHES, {zlib.crc32(phrase.encode("utf-8", "replace")) for phrase in phrases})
     return "".join(f"{value:08x}" for value in hashes)
+
+
+def _words(lowered: str) -> list[str]:
+    return (_ASCII_WORD if lowered.isascii() else _WORD).findall(lowered)
 
 
 def likeness(one: str, other: str) -> float:
