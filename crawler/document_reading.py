@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import BinaryIO
-from urllib.parse import urljoin
 
 from crawler.observations import CitedMention, DocumentOutcome, DocumentRecord, Hop
 from crawler.resolving import request_url
@@ -18,11 +17,12 @@ from crawler.wire.flags import STOPPED, incomplete
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members
 from extractors.batches import BatchReading, part_weight
-from extractors.document_model import NOTHING_READ, Finding, Role
+from extractors.document_model import NOTHING_READ, Finding
 from extractors.extraction import Extraction
 from extractors.formats import Format, format_of
 from extractors.isolated import DocumentWorker, extraction_in_time, extraction_of_member, failed_extraction, read_member
 from extractors.mentions.mention import Mention
+from extractors.relative_links import relative_resolver
 from extractors.worker import WorkerError
 from extractors.worker_executor import WorkerExecutor
 
@@ -180,7 +180,7 @@ class MemberReading:
     def of(cls, member: ArchiveMember, extraction: Extraction, page_url: str | None) -> MemberReading:
         """Return the reading of *member*, which is, or was, at *page_url* on the web."""
         resolvers = (
-            relative_resolver(mention, extraction, page_url) if page_url is not None else None
+            relative_resolver(mention, extraction.reading, page_url) if page_url is not None else None
             for mention in extraction.mentions
         )
         digest = hashlib.sha256(member.data).hexdigest()
@@ -243,32 +243,6 @@ def source_record(source: DocumentSource, *, is_faulty: bool) -> DocumentRecord:
         body_sha256=hashlib.sha256(data).hexdigest(),
         findings=_not_whole(source, len(data)),
     )
-
-
-def relative_resolver(mention: Mention, extraction: Extraction, page_url: str) -> str | None:
-    """The resolver of an ARK in a relative link (``/ark:/12148/x``); none for ``ark:/…`` and for text."""
-    if mention.role is not Role.LINK_TARGET or mention.resolver is not None:
-        return None
-    base = urljoin(page_url, extraction.reading.base or "")
-    for block in extraction.reading.blocks:
-        before, found, _ = block.text.strip().partition(mention.as_written)
-        is_relative = before.endswith("/") and "?" not in before and ":" not in before
-        if block.role is Role.LINK_TARGET and found and is_relative:
-            return web_url(base, before)
-    return None
-
-
-def web_url(base: str, link: str) -> str | None:
-    """The http or https URL that *link* means, without its fragment; a broken one leads nowhere.
-
-    >>> web_url("https://www.bnf.fr/a/", "../b#c"), web_url("https://www.bnf.fr/", "mailto:x")
-    ('https://www.bnf.fr/b', None)
-    """
-    try:
-        url = urljoin(base, link.strip())
-    except ValueError:
-        return None
-    return url.partition("#")[0] if url.lower().startswith(("http://", "https://")) else None
 
 
 def now() -> str:

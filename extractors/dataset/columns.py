@@ -99,6 +99,14 @@ MENTIONS: Final = DatasetTable(
         DatasetColumn(
             "citation", _NUMBER, "which citation of the document; a link and its text are one", "number from 1"
         ),
+        DatasetColumn(
+            "link_resolver",
+            _TEXT,
+            "where a relative link of a web page leads to: URL before the label, by the URL and the base of the page; "
+            "missing for others",
+            "",
+            True,
+        ),
     ),
 )
 FINDINGS: Final = DatasetTable(

@@ -167,7 +167,9 @@ def rows_of_lines(batch: Sequence[bytes], evidence: Evidence) -> Rows:
         where = [document.name, origin.source, origin.record(document.name)]
         if not document.is_folder and (origin.size is not None or document.is_unreadable):
             rows["documents"].append([*where, *_about(document, origin)])
-        rows["mentions"] += ([*where, ordinal, *cells] for ordinal, cells in enumerate(_mention_cells(document), 1))
+        rows["mentions"] += (
+            [*where, ordinal, *cells] for ordinal, cells in enumerate(_mention_cells(document, origin), 1)
+        )
         rows["findings"] += ([*where, finding.kind, finding.detail] for finding in document.findings)
     return rows
 
@@ -181,9 +183,10 @@ def _about(document: Document, origin: Origin) -> list[Any]:
 _CELLS: Final = [column.name for column in MENTIONS.columns[4:]]
 
 
-def _mention_cells(document: Document) -> Iterator[list[Any]]:
-    for mention in document.mentions:
+def _mention_cells(document: Document, origin: Origin) -> Iterator[list[Any]]:
+    for index, mention in enumerate(document.mentions):
         ark = mention.ark
         row = mention_row(document.name, mention)
         row |= {"naan": ark.naan, "shoulder": shoulder_of(ark.name), "name": ark.name, "qualifier": ark.qualifier}
+        row["link_resolver"] = origin.link_resolvers.get(index)
         yield [row[name] for name in _CELLS]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -32,13 +33,17 @@ class Origin:
     size: int | None = None
     """Its bytes; None for what has none of its own."""
     sha256: str | None = None
+    link_resolvers: Mapping[int, str] = field(default_factory=dict)
+    """The resolvers that relative links mean, by the places of their mentions."""
 
     @classmethod
-    def of(cls, source: str, part: ArchiveMember | Document) -> Origin:
+    def of(
+        cls, source: str, part: ArchiveMember | Document, link_resolvers: Mapping[int, str] = MappingProxyType({})
+    ) -> Origin:
         """Return the origin of *part*, a document that is to be read, or what else is to be said of *source*."""
         if isinstance(part, Document):
             return cls(source)
-        return cls(source, part.url, len(part.data), hashlib.sha256(part.data).hexdigest())
+        return cls(source, part.url, len(part.data), hashlib.sha256(part.data).hexdigest(), link_resolvers)
 
     def record(self, document: str) -> str:
         """Return what *document* is in its source: nothing for a whole file.
@@ -57,6 +62,7 @@ def line_of(document: Document, origin: Origin) -> bytes:
         "url": origin.url,
         "bytes": origin.size,
         "sha256": origin.sha256,
+        "link_resolvers": [*origin.link_resolvers.items()],
         "media_type": document.media_type,
         "title": document.title,
         "is_folder": document.is_folder,
@@ -79,7 +85,8 @@ def document_in(line: bytes) -> tuple[Document, Origin]:
         kept["title"],
         kept["is_folder"],
     )
-    return document, Origin(kept["source"], kept["url"], kept["bytes"], kept["sha256"])
+    link_resolvers = dict(kept.get("link_resolvers", ()))
+    return document, Origin(kept["source"], kept["url"], kept["bytes"], kept["sha256"], link_resolvers)
 
 
 def write_lines(lines: Iterable[bytes], path: Path) -> None:

@@ -18,9 +18,10 @@ from extractors.dataset.sorted_names import column_of, write_names
 from extractors.dataset.storage import Storage
 from extractors.document_model import Finding
 from extractors.documents import Document, documents_in, documents_in_file, whole_arks
+from extractors.extraction import Extraction
 from extractors.folders import document_name
-from extractors.isolated import extraction_of_member, failed_extraction, may_stay_inline
-from extractors.two_passes import document_of
+from extractors.isolated import extraction_in_time, extraction_of_member, failed_extraction, may_stay_inline
+from extractors.relative_links import relative_resolver
 from extractors.worker import WorkerError
 from extractors.worker_executor import WorkerExecutor
 
@@ -135,9 +136,21 @@ def read_sourced(batch: Sequence[_Sourced]) -> list[_ReadDocument]:
     read = []
     for each in batch:
         part = each.part
-        document = part if isinstance(part, Document) else document_of(part)
-        read.append(_ReadDocument.of(document, Origin.of(each.source, part)))
+        if isinstance(part, Document):
+            read.append(_ReadDocument.of(part, Origin(each.source)))
+            continue
+        extraction = extraction_in_time(part, with_links=False)
+        origin = Origin.of(each.source, part, _link_resolvers(extraction, part.url))
+        read.append(_ReadDocument.of(Document.of(part.name, extraction), origin))
     return read
+
+
+def _link_resolvers(extraction: Extraction, page_url: str | None) -> dict[int, str]:
+    """The resolvers that relative links of a page mean, by the places of their mentions."""
+    if page_url is None:
+        return {}
+    found = (relative_resolver(mention, extraction.reading, page_url) for mention in extraction.mentions)
+    return {index: resolver for index, resolver in enumerate(found) if resolver is not None}
 
 
 def _failed(each: _Sourced, failure: WorkerError) -> _ReadDocument:
