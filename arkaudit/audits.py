@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import scrapy.core.downloader.contextfactory  # noqa: F401  (first, while there are few frames: it looks at each)
 from rich.console import Console
@@ -37,11 +37,17 @@ from crawler.storage.store import FINISHED, Store
 from crawler.storage.store_errors import StoreUnwritable
 from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.ark import Ark
+from extractors.batches import batches
 from extractors.folders import document_name
 from extractors.naan import Registry
 from extractors.shared_errors import RunInterrupted
 
+if TYPE_CHECKING:
+    from arkaudit.dataset_documents import DatasetDocuments
+
 Target = tuple[Ark, str]
+#: The weight of a mention, where documents are recorded in batches.
+_MENTION_BYTES: Final = 128
 
 
 class AuditInterrupted(RunInterrupted):
@@ -58,6 +64,7 @@ def audit(
     *,
     command: str,
     seeds: Seeds | None = None,
+    dataset: DatasetDocuments | None = None,
     targets: Sequence[Target] | None = None,
     readings: Mapping[str, Sequence[CandidateReading]] | None = None,
     resolve: bool = True,
@@ -66,7 +73,7 @@ def audit(
     heard: Callable[[Verdict], None] = lambda verdict: None,
     console: Console,
 ) -> int:
-    """One run: the documents of *seeds* if given, then (with *resolve*) the ARKs they cite, or *targets*.
+    """One run: the documents of *seeds* or of a *dataset*, then (with *resolve*) the ARKs they cite; or *targets*.
 
     *readings* are what else targets may stand for, by the URLs that ask for them.
 
@@ -75,16 +82,17 @@ def audit(
     `crawler.storage.store_errors.StoreUnwritable`, when it could not finish; what was observed until then has been
     recorded, and judged unless time was short, and the run can be gone on with.
     """
-    if config.is_anonymous and _asks_strangers(config, seeds, targets, resolve=resolve):
+    if config.is_anonymous and _asks_strangers(config, seeds, targets, resolve=resolve, dataset=dataset):
         say("hosts can't tell who asks: give --contact, so that an operator can write to you")
     store.set_status_policy(config.recheck.status_policy)
-    run_id = _begun(config, store, command, seeds, decision)
+    named = [dataset.place] if dataset is not None else []
+    named += [*seeds.urls, *map(document_name, seeds.files)] if seeds is not None else []
+    run_id = _begun(config, store, command, named, decision)
     for folder, finding in seeds.folder_findings.items() if seeds is not None else ():
         store.record_findings(run_id, document_name(folder), [finding])
         say(f"{document_name(folder)}: {finding.kind}: {finding.detail}")
-    AuditRun(config, store, run_id, seeds, targets, readings or {}, resolve=resolve, heard=heard).live(
-        console, on_start=on_start
-    )
+    run = AuditRun(config, store, run_id, seeds, targets, readings or {}, resolve=resolve, heard=heard, dataset=dataset)
+    run.live(console, on_start=on_start)
     return run_id
 
 
@@ -102,11 +110,13 @@ class AuditRun:
         *,
         resolve: bool,
         heard: Callable[[Verdict], None],
+        dataset: DatasetDocuments | None = None,
     ) -> None:
         self._config = config
         self._store = store
         self._run_id = run_id
         self._seeds = seeds
+        self._dataset = dataset
         self._targets = targets
         self._readings = readings
         self._resolve = resolve
@@ -148,6 +158,8 @@ class AuditRun:
                 on_start(crawler)
 
         stages = []
+        if self._dataset is not None:
+            self._take(self._dataset, progress)
         if self._seeds is not None:
             from arkaudit.crawling import documents_stage
 
@@ -158,6 +170,17 @@ class AuditRun:
             if self._config.memento.timegate:
                 stages.append(SpiderStage(MementosSpider, partial(self._mementos, progress)))
         run_stages(stages, self._config.settings(), on_start=started)
+
+    def _take(self, dataset: DatasetDocuments, progress: RunProgress) -> None:
+        """Record the documents of a dataset, some at a time; those of a run that is gone on with are there already."""
+        progress.stage("documents", None)
+        records = dataset.records(self._config.resolver)
+        for some in batches(records, lambda record: _MENTION_BYTES * len(record.mentions)):
+            self._store.record(self._run_id, some)
+            for record in some:
+                progress.seen(record)
+        for subject, finding in dataset.notes:
+            self._store.record_findings(self._run_id, subject, [finding])
 
     def _documents(self, progress: RunProgress) -> dict[str, Any]:
         """The arguments of the documents spider that are those of any spider of the run."""
@@ -275,8 +298,8 @@ class AuditRun:
             self._store.end_run(self._run_id, at=_now(), state="interrupted")
 
 
-def _begun(config: Config, store: Store, command: str, seeds: Seeds | None, decision: ResumeDecision | None) -> int:
-    """The number of the run, a new one or one that is gone on with."""
+def _begun(config: Config, store: Store, command: str, named: Sequence[str], decision: ResumeDecision | None) -> int:
+    """The number of the run, a new one or one that is gone on with; *named* is what it begins with."""
     if decision is not None and decision.run is not None:
         store.go_on_with_run(decision.run.run_id)
         return decision.run.run_id
@@ -289,18 +312,25 @@ def _begun(config: Config, store: Store, command: str, seeds: Seeds | None, deci
         version=__version__,
         resolver=config.resolver,
         user_agent=config.user_agent,
-        seeds=[*seeds.urls, *map(document_name, seeds.files)] if seeds else [],
+        seeds=named,
         plan=plan,
     )
 
 
-def _asks_strangers(config: Config, seeds: Seeds | None, targets: Sequence[Target] | None, *, resolve: bool) -> bool:
+def _asks_strangers(
+    config: Config,
+    seeds: Seeds | None,
+    targets: Sequence[Target] | None,
+    *,
+    resolve: bool,
+    dataset: DatasetDocuments | None = None,
+) -> bool:
     """Return whether a run may send requests to hosts that are not the operator's own."""
     if config.network.only_routed:
         return False
     archive = [config.memento.timegate] if config.memento.timegate and resolve else []
     urls = [*archive, *(seeds.urls if seeds else ()), *(url for ark, url in targets or () if not ark.is_skipped)]
-    is_open = seeds is not None and resolve  # nobody knows yet which hosts are cited
+    is_open = (seeds is not None or dataset is not None) and resolve  # nobody knows yet which hosts are cited
     return is_open or any(not config.owns(host) for host in set(map(host_of, urls)))
 
 

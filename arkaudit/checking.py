@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -28,12 +28,15 @@ from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.resolving import request_url
 from crawler.storage.store import Store
-from crawler.verdicts.readings import CandidateReading, readings_of_mentions
+from crawler.verdicts.readings import CandidateReading, other_readings, readings_of_mentions
 from crawler.verdicts.verdict import unasked
 from extractors.ark import Ark
 from extractors.mentions.mention import Mention
 from extractors.shared_errors import UserMistake
-from reports.ending import MOST_FAULTS, Fault, failing_words, place_words
+from reports.ending import MOST_FAULTS, MOST_PLACES, Fault, failing_words, place_words
+
+if TYPE_CHECKING:
+    from arkaudit.dataset_documents import DatasetDocuments
 
 #: What is told of at the end, the gravest first.
 _AMISS = (Family.FAILS, Family.UNREACHABLE)
@@ -71,13 +74,12 @@ def checked(
     config: Config,
     store_file: Path | None,
     *,
-    known: Sequence[Mention] = (),
     lines: Mapping[str, Sequence[str]] | None = None,
     explain: bool,
     resume: bool | None = None,
     console: Console,
 ) -> CheckResult:
-    """Resolve the ARKs in the lines *asked*, and those *known*; with *explain* each row explains its verdict.
+    """Resolve the ARKs in the lines *asked*; with *explain* each row explains its verdict.
 
     Of *lines*, where some stand in files, it is known which those are.
 
@@ -85,9 +87,9 @@ def checked(
     `extractors.shared_errors.UserMistake` for a command that contradicts the check that it is to go on with, or that
     names no ARK at all.
     """
-    found = [*_mentions_of(asked), *known]
-    asked = [*asked, *(mention.repaired for mention in known)]
-    judged = judged_lines(asked, found, config, store_file, explain=explain, resume=resume, console=console)
+    judged = judged_lines(
+        asked, _mentions_of(asked), config, store_file, explain=explain, resume=resume, console=console
+    )
     printed: list[dict[str, Any]] = []
     raised: list[str] = []
     for text, verdict in zip(asked, judged.verdicts, strict=True):
@@ -230,12 +232,9 @@ def _judged(
     return run_id
 
 
-def targets(asked: Sequence[str], config: Config, known: Sequence[Mention] = ()) -> list[tuple[Ark, str]]:
-    """The ARKs in the lines *asked*, and those *known*, each once, with the URL that asks for its object.
-
-    Raises `UserMistake`.
-    """
-    return list(dict.fromkeys(_targets([*_mentions_of(asked), *known], config).values()))
+def targets(asked: Sequence[str], config: Config) -> list[tuple[Ark, str]]:
+    """The ARKs in the lines *asked*, each once, with the URL that asks for its object. Raises `UserMistake`."""
+    return list(dict.fromkeys(_targets(_mentions_of(asked), config).values()))
 
 
 def _targets(found: Iterable[Mention | str], config: Config) -> dict[Mention, tuple[Ark, str]]:
@@ -263,10 +262,73 @@ def checked_again(
             run_id = _judged(begun, targets, verdicts, console)
         except audits.AuditInterrupted as stopped:
             run_id, was_interrupted = stopped.run_id, True
-        observed = Observed(begun.store.observations(run_id)) if explain else None
-        decided = begun.store.treated(run_id)
-        mementos = _mementos(begun.store, run_id)
-        places = _places(begun.store, verdicts, decided)
+        return _result_of_run(begun.store, run_id, verdicts, was_interrupted=was_interrupted, explain=explain)
+
+
+def checked_dataset(
+    dataset: DatasetDocuments,
+    config: Config,
+    store_file: Path | None,
+    *,
+    explain: bool,
+    resume: bool | None = None,
+    console: Console,
+) -> CheckResult:
+    """Take the documents of a *dataset*, and resolve each ARK that they cite at each URL that asks for it, once.
+
+    A check of the same dataset that did not finish is gone on with. Raises `crawler.storage.store_errors.StoreError`,
+    and `extractors.shared_errors.UserMistake` for a command that contradicts the check that it is to go on with, or
+    for a dataset that can't be read.
+    """
+    verdicts = _Verdicts()
+    was_interrupted = False
+    with opened("check", [dataset.place, dataset.digest], config, store_file, resume=resume) as begun:
+        try:
+            run_id = _judged_dataset(begun, dataset, verdicts, console)
+        except audits.AuditInterrupted as stopped:
+            run_id, was_interrupted = stopped.run_id, True
+        most = None if dataset.is_whole else MOST_PLACES  # nobody knows then how many more there are
+        return _result_of_run(
+            begun.store, run_id, verdicts, was_interrupted=was_interrupted, explain=explain, most_places=most
+        )
+
+
+def _judged_dataset(begun: Begun, dataset: DatasetDocuments, verdicts: _Verdicts, console: Console) -> int:
+    """The run, whose *verdicts* are heard; of one that is finished, once more from what it observed."""
+    store, run_id = begun.store, begun.finished
+    if run_id is None:
+        return audits.audit(
+            begun.config,
+            store,
+            command="check",
+            dataset=dataset,
+            decision=begun.decision,
+            heard=verdicts.hear,
+            console=console,
+        )
+    registry = load_registry(cache_folder())
+    targets = sorted((ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark))
+    readings = other_readings(store.open_mentions(run_id))
+    background = Background(registry, readings, closed=begun.config.closed_collections)
+    for verdict in verdicts_of_run(store, run_id, targets, background):
+        verdicts.hear(verdict)
+    return run_id
+
+
+def _result_of_run(
+    store: Store,
+    run_id: int,
+    verdicts: _Verdicts,
+    *,
+    was_interrupted: bool,
+    explain: bool,
+    most_places: int | None = None,
+) -> CheckResult:
+    """The result of a check for which no line of input stands: each ARK is told by the URL that asks for it."""
+    observed = Observed(store.observations(run_id)) if explain else None
+    decided = store.treated(run_id)
+    mementos = _mementos(store, run_id)
+    places = {pair: some[:most_places] for pair, some in _places(store, verdicts, decided).items()}
     each = [*verdicts.values()]
     judged = JudgedLines(each, was_interrupted, decided, observed, mementos, places)
     printed = [_row(verdict.request_url, verdict, observed, mementos) for verdict in each]

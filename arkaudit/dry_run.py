@@ -13,26 +13,36 @@ from extractors.ark import Ark
 
 if TYPE_CHECKING:
     from arkaudit.config import Config
+    from arkaudit.dataset_documents import DatasetDocuments
     from crawler.history.rechecking import KnownArk
     from crawler.seeds import Seeds
-    from extractors.mentions.mention import Mention
 
 
-def tell_of_check(asked: Sequence[str], config: Config, known: Sequence[Mention] = ()) -> None:
-    """Print what a check of the lines *asked*, and of ARKs that are *known*, would ask of whom."""
+def tell_of_check(asked: Sequence[str], config: Config) -> None:
+    """Print what a check of the lines *asked* would ask of whom."""
     from arkaudit.checking import targets
-    from arkaudit.forecast import plan_of_arks, tell
 
-    _tell_of_archive(config)
-    _tell_of_rendering(config)
-    tell(plan_of_arks(_asked_at(targets(asked, config, known), config), config.allowance), Console())
+    _tell_of_arks(targets(asked, config), config)
 
 
 def tell_of_due(again: Sequence[KnownArk], config: Config) -> None:
     """Print what a check of what is due would ask of whom."""
+    _tell_of_arks([(Ark.parse(each.ark), each.request_url) for each in again], config)
+
+
+def tell_of_dataset(dataset: DatasetDocuments, config: Config) -> None:
+    """Print what a check of a *dataset* would ask of whom."""
+    from crawler.registry import cache_folder
+    from crawler.registry import load as load_registry
+
+    registry = load_registry(cache_folder())
+    found = dataset.targets(config.resolver)
+    _tell_of_arks([(ark, url) for ark, url in found if not registry.names_only(ark)], config)
+
+
+def _tell_of_arks(targets: Sequence[tuple[Ark, str]], config: Config) -> None:
     from arkaudit.forecast import plan_of_arks, tell
 
-    targets = [(Ark.parse(each.ark), each.request_url) for each in again]
     _tell_of_archive(config)
     _tell_of_rendering(config)
     tell(plan_of_arks(_asked_at(targets, config), config.allowance), Console())

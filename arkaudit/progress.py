@@ -93,9 +93,10 @@ class RunProgress:
 
     def watch(self, crawler: Crawler) -> None:
         """Follow what a crawler's spider yields."""
-        crawler.signals.connect(self._item, signal=signals.item_scraped, weak=False)
+        crawler.signals.connect(self.seen, signal=signals.item_scraped, weak=False)
 
-    def _item(self, item: object) -> None:
+    def seen(self, item: object) -> None:
+        """One more item: a document, an answer."""
         match item:
             case DocumentRecord():
                 self._done += len(item.rows)

@@ -91,9 +91,10 @@ def _audit_sentence(run: Mapping[str, Any], what: str, store: str, language: Lan
 
 
 def _seeds(run: Mapping[str, Any]) -> list[str]:
-    """The seeds as they were named, or else what they stood for."""
+    """The seeds as they were named, or else what they stood for; of a check, the dataset that it has taken."""
     named = (run["plan"] or {}).get("seeds") if isinstance(run["plan"], dict) else None
-    return [] if run["command"] == "check" else [str(seed) for seed in named or run["seed_list"] or ()]
+    begun_with = run["seed_list"] or ()
+    return [str(seed) for seed in (begun_with if run["command"] == "check" else named or begun_with)]
 
 
 def _what(seeds: Sequence[str], language: Language, *, is_all: bool) -> str:

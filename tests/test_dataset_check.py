@@ -1,11 +1,23 @@
-"""`arkaudit check --from DATASET`: the distinct ARKs of a dataset, asked for like those of a list."""
+"""`arkaudit check --from DATASET`: the distinct ARKs of a dataset, asked for and told of like those of a crawl."""
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from tests.dataset_world import make, rows_in
-from tests.loopback import RawServer, check_rows, outcomes, reply, run_command
+import pyarrow.parquet as pq
+import pytest
+
+from arkaudit.dataset_documents import DatasetDocuments
+from crawler.storage.store import Store
+from tests.dataset_world import make, record, rows_in
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
 
 _NAMES = ("btv1b8449691v", "bpt6k107371t")
 
@@ -53,3 +65,184 @@ def test_a_dry_run_counts_the_arks_of_a_dataset(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "n2t.net" in done.stdout
     assert "b.example" in done.stdout
+
+
+# -- the documents of a dataset, as a run over them tells of them
+
+
+#: Tables of a report in which no moment stands, and nothing of an archive as such.
+TABLES = (
+    "causes", "check_failures", "citations", "containers", "corrections", "duplicates", "failures",
+    "findings", "joins", "naans", "repairs", "shoulders", "unfit",
+)  # fmt: skip
+_CUT = "bpt6k10888x"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Documents that were audited by `run`, and as a dataset."""
+
+    folder: Path
+    url: str
+    check: subprocess.CompletedProcess[str]
+    requests_of_run: list[str]
+    requests_of_check: list[str]
+
+    def command(self, store: str) -> tuple[str | Path, ...]:
+        """The words of the check, but for where it runs."""
+        at_once = ("--attempts", "1", "--resolver", self.url)
+        return ("check", "--from", self.folder / "ds", "--store", self.folder / store, *at_once, *ON_LOOPBACK)
+
+    def table(self, report: str, name: str) -> bytes:
+        return (self.folder / report / "tables" / f"{name}.csv").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checked]:
+    folder = tmp_path_factory.mktemp("checked")
+    with RawServer(_answer) as server:
+        _write(folder / "papers", server.url)
+        at_once = ("--attempts", "1", "--resolver", server.url, *ON_LOOPBACK)
+        report = ("--format", "csv", "--out")
+        _done("run", folder / "papers", "--store", folder / "run.db", *report, folder / "run", *at_once)
+        asked = len(server.request_lines)
+        _done("extract", folder / "papers", "--out", folder / "ds", "--part-size", "1")
+        of_dataset = ("--from", folder / "ds", "--store", folder / "ds.db")
+        check = _done("check", *of_dataset, *at_once)
+        _done("report", "--store", folder / "ds.db", *report, folder / "check")
+        lines = server.request_lines
+        yield Checked(folder, server.url, check, lines[:asked], lines[asked:])
+
+
+def _write(papers: Path, url: str) -> None:
+    """Documents with what is whole, cut at a line's end, mistyped, or an example; relative links of archived pages."""
+    papers.mkdir()
+    fine, gone = _NAMES
+    texts = {
+        "a.txt": f"see {url}/ark:/12148/{fine} and ark:/12148/{gone[:7]}\n{gone[7:]} there, ark:12345/x5",
+        "b.txt": f"ark:/12148/{gone} once, ark:/12148/{gone}x wrong; ark:/99999/fk4 and http://doi.org/ark:/12148/{gone}",
+        "c.html": f"<title>T</title><a href='/ark:/12148/{fine}'>x</a>",
+        "none.txt": "nothing",
+        "bad.pdf": "%PDF-1.4 broken",
+    }
+    for name, text in texts.items():
+        (papers / name).write_text(text)
+    pages = {
+        f"{url}/x/page": f"<p><a href='../ark:/12148/{_CUT}'>x</a>",
+        "http://b.example/x/y": f"<base href='{url}/sub/'><a href='a/../b/ark:/12148/{_CUT}'>x</a>",
+    }
+    held = (record(page, html).replace(b"text/plain", b"text/html ") for page, html in pages.items())
+    (papers / "web.warc.gz").write_bytes(b"".join(map(gzip.compress, held)))
+
+
+def _done(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    done = run_command(*arguments)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_of_a_checked_dataset_are_those_of_a_run(checked: Checked, name: str) -> None:
+    assert checked.table("check", name) == checked.table("run", name)
+
+
+def test_all_citations_of_a_dataset_are_reported(checked: Checked) -> None:
+    rows = list(csv.DictReader(io.StringIO(checked.table("check", "citations").decode())))
+    assert len(rows) == len(rows_in(checked.folder / "ds", "mentions"))
+
+
+def test_a_check_of_a_dataset_asks_what_a_run_asks(checked: Checked) -> None:
+    assert sorted(checked.requests_of_check) == sorted(checked.requests_of_run)
+
+
+def test_the_ending_names_the_documents_that_cite_what_fails(checked: Checked) -> None:
+    said = checked.check.stderr
+    papers = checked.folder / "papers"
+    assert f"ark:12148/{_NAMES[1]} fails (broken), cited in {papers}/a.txt; {papers}/b.txt\n" in said
+    assert f"ark:12148/{_CUT} fails (broken), cited in {papers}/web.warc.gz!/{checked.url}/x/page\n" in said
+
+
+def test_a_relative_link_is_asked_for_where_it_leads(checked: Checked) -> None:
+    asked = {line.split()[1] for line in checked.requests_of_check}
+    assert {f"/ark:/12148/{_CUT}", f"/sub/b/ark:/12148/{_CUT}"} <= asked
+    resolvers = {row["link_resolver"] for row in rows_in(checked.folder / "ds", "mentions")}
+    assert resolvers == {None, f"{checked.url}/", f"{checked.url}/sub/b/"}
+
+
+def test_a_report_says_which_dataset_was_checked(checked: Checked) -> None:
+    done = _done("report", "--store", checked.folder / "ds.db", "--format", "md", "--out", "-")
+    assert f"Audit of {checked.folder / 'ds'}: run 1 (check)" in done.stdout
+
+
+def test_a_check_that_was_killed_while_it_took_documents_goes_on(checked: Checked) -> None:
+    with Store.open(checked.folder / "ds.db") as store:
+        [done] = store.runs("check")
+    with Store.open(checked.folder / "killed.db") as store:
+        begun = {"command": "check", "at": done.started_at, "version": "0", "resolver": checked.url, "user_agent": ""}
+        run_id = store.begin_run(**begun, seeds=[str(checked.folder / "ds")], plan=done.plan)  # type: ignore[arg-type]
+        records = list(DatasetDocuments.at(str(checked.folder / "ds")).records(checked.url))
+        store.record(run_id, records[:3])
+    again = _done(*checked.command("killed.db"))
+    assert f"going on with run {run_id}" in again.stderr
+    _done("report", "--store", checked.folder / "killed.db", "--format", "csv", "--out", checked.folder / "killed")
+    for name in ("citations", "documents", "findings"):
+        assert checked.table("killed", name) == checked.table("check", name)
+
+
+def test_a_check_that_is_finished_tells_the_same_again(checked: Checked) -> None:
+    again = _done(*checked.command("ds.db"), "--resume")
+    assert "nothing is left to ask" in again.stderr
+    assert again.stdout == checked.check.stdout
+    faults = [line for line in checked.check.stderr.splitlines() if " fails " in line]
+    assert [line for line in again.stderr.splitlines() if " fails " in line] == faults
+
+
+def test_of_a_large_dataset_each_ark_has_some_documents(tmp_path: Path) -> None:
+    papers = [tmp_path / f"{number}.txt" for number in range(9)]
+    for number, path in enumerate(papers):
+        path.write_text(f"ark:/12148/{_NAMES[0]}" + (f" ark:/12148/{_NAMES[1]} no" if number in (2, 7) else ""))
+    make(tmp_path / "ds", [*papers], part_bytes=60)
+    dataset = DatasetDocuments.at(str(tmp_path / "ds"))
+    assert dataset.is_whole
+    assert [len(each.mentions) for each in dataset.records("https://r.example/")] == [1, 1, 2, 1, 1, 1, 1, 2, 1]
+    dataset.whole_rows = 10
+    taken = list(dataset.records("https://r.example/"))
+    assert [Path(each.url).name for each in taken] == ["0.txt", "1.txt", "2.txt", "7.txt"]
+    assert [len(each.mentions) for each in taken] == [1, 1, 2, 2]
+    [(subject, finding)] = dataset.notes
+    assert (subject, finding.kind) == (str(tmp_path / "ds"), "documents-left-out")
+    assert finding.detail.startswith("4 of 9 documents are here, with 6 of 11 mentions of ARKs: ")
+
+
+def test_a_dataset_of_an_earlier_version_has_no_links(tmp_path: Path) -> None:
+    page = record("http://b.example/x/y", f"<a href='/ark:/12148/{_CUT}'>x</a>").replace(b"text/plain", b"text/html ")
+    (tmp_path / "web.warc").write_bytes(page)
+    make(tmp_path / "ds", [tmp_path / "web.warc"])
+    dataset = DatasetDocuments.at(str(tmp_path / "ds"))
+    assert [url for _, url in dataset.targets("https://r.example/")] == [f"http://b.example/ark:/12148/{_CUT}"]
+    [mentions] = (tmp_path / "ds" / "mentions").iterdir()
+    pq.write_table(pq.read_table(mentions).drop_columns(["link_resolver"]), mentions)
+    assert [url for _, url in dataset.targets("https://r.example/")] == [f"https://r.example/ark:/12148/{_CUT}"]
+    [read] = dataset.records("https://r.example/")
+    assert [each.request_url for each in read.mentions] == [f"https://r.example/ark:/12148/{_CUT}"]
+
+
+@pytest.mark.parametrize("damage", ["missing", "no Parquet"])
+def test_a_dataset_that_is_damaged_is_told_in_a_line(tmp_path: Path, damage: str) -> None:
+    (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691v")
+    make(tmp_path / "ds", [tmp_path / "a.txt"])
+    [mentions] = (tmp_path / "ds" / "mentions").iterdir()
+    mentions.unlink() if damage == "missing" else mentions.write_bytes(b"no Parquet")
+    for dry_run in ([], ["--dry-run"]):
+        done = run_command("check", "--from", tmp_path / "ds", *dry_run, *ON_LOOPBACK)
+        assert done.returncode == 2
+        assert re.search(rf"^arkaudit: .*can't be read: mentions/{mentions.name}: ", done.stderr, re.MULTILINE)
+        assert "Traceback" not in done.stderr
+
+
+def test_a_dataset_is_checked_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691v")
+    make(tmp_path / "ds", [tmp_path / "a.txt"])
+    done = run_command("check", "ark:12148/x5", "--from", tmp_path / "ds")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "is checked alone" in done.stderr

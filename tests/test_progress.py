@@ -71,7 +71,7 @@ def test_a_log_gets_a_line_with_what_is_left(monkeypatch: pytest.MonkeyPatch) ->
     with RunProgress(Console(file=written, width=60)) as shown:
         shown.stage("ARKs", 1200, waiting=lambda: HostsLeft([*asked, *urls("b.example", 1140)], lambda host: 1.0))
         for url in asked[:40]:
-            shown._item(observation(url))
+            shown.seen(observation(url))
     lines = written.getvalue().splitlines()
     assert "1,200" in lines[0]
     assert "a minute; about 61 min left, for https://b.example is still asked about 1,140 ARKs" in lines[0]

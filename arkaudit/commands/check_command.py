@@ -14,8 +14,8 @@ from arkaudit.options import config_of, dry_run_option, fail_on_option, inventor
 from extractors.shared_errors import UserMistake
 
 if TYPE_CHECKING:
+    from arkaudit.dataset_documents import DatasetDocuments
     from crawler.history.known_selection import KnownSelection
-    from extractors.mentions.mention import Mention
 
 
 @click.command()
@@ -78,14 +78,13 @@ def check(
     if explain and form == "table":
         raise UserMistake("an explanation does not fit into a table: give --explain alone, or with --format jsonl")
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
-    of_dataset = _of_dataset(from_file)
+    dataset = _dataset(from_file)
     selection = _selection(naans, prefixes, hosts)
-    from_lines = {} if of_dataset is not None else _lines(from_file)
+    from_lines = {} if dataset is not None else _lines(from_file)
     listed = _inventoried(inventory, selection)
     asked = [*arks, *from_lines.values(), *listed]
-    known = of_dataset or []
     of_store = due or (bool(selection) and inventory is None)
-    if of_store and (asked or of_dataset is not None):
+    if of_store and (asked or dataset is not None):
         raise UserMistake(
             f"{'--due takes its' if due else '--naan, --prefix and --host take their'} ARKs from the store"
         )
@@ -93,7 +92,9 @@ def check(
         raise UserMistake(
             "--naan and --prefix choose from the inventory alone" if not hosts else "--host is for a store"
         )
-    if not of_store and not asked and not known:
+    if dataset is not None and (arks or inventory is not None):
+        raise UserMistake(f"{from_file} is a dataset, which is checked alone: check the other ARKs by another command")
+    if not of_store and not asked and not (dataset is not None and dataset.has_arks):
         empty = [str(file) for file in (from_file, inventory) if file is not None]
         raise UserMistake(
             f"nothing to check: there is no ARK in {' and '.join(empty)}"
@@ -112,13 +113,16 @@ def check(
         if not again:
             return
     if dry_run:
-        from arkaudit.dry_run import tell_of_check, tell_of_due
+        from arkaudit.dry_run import tell_of_check, tell_of_dataset, tell_of_due
 
-        tell_of_due(again, config) if of_store else tell_of_check(asked, config, known)
+        if dataset is not None:
+            tell_of_dataset(dataset, config)
+        else:
+            tell_of_due(again, config) if of_store else tell_of_check(asked, config)
         return
     from rich.console import Console
 
-    from arkaudit.checking import CheckResult, checked, checked_again
+    from arkaudit.checking import CheckResult, checked, checked_again, checked_dataset
     from arkaudit.ending import after_check, checked_words, tell_ending
     from arkaudit.explaining import print_explanations
     from arkaudit.output_rows import print_verdicts, write_jsonl
@@ -128,15 +132,15 @@ def check(
     if of_store:
         assert store_file is not None
         done = checked_again(again, config, store_file, explain=explain, console=errors())
+    elif dataset is not None:
+        done = checked_dataset(dataset, config, store_file, explain=explain, resume=resume, console=errors())
     else:
         lines: defaultdict[str, list[str]] = defaultdict(list)
         for number, text in from_lines.items():
             lines[text].append(f"{from_file}:{number}")
         for text in listed:
             lines[text].append(str(inventory))
-        done = checked(
-            asked, config, store_file, known=known, lines=lines, explain=explain, resume=resume, console=errors()
-        )
+        done = checked(asked, config, store_file, lines=lines, explain=explain, resume=resume, console=errors())
     if form == "table":
         print_verdicts(done.rows, Console())
     elif explain and form is None:
@@ -153,13 +157,13 @@ def check(
     exit_on(fail_on, done.raised)
 
 
-def _of_dataset(place: str | None) -> list[Mention] | None:
-    """The distinct ARKs of a dataset; None for what is none."""
+def _dataset(place: str | None) -> DatasetDocuments | None:
+    """The dataset at *place*; None for what is none."""
     if place is None or not ("://" in place or Path(place).is_dir()):
         return None
-    from arkaudit.dataset_targets import dataset_mentions
+    from arkaudit.dataset_documents import DatasetDocuments
 
-    return dataset_mentions(place)
+    return DatasetDocuments.at(place)
 
 
 def _lines(place: str | None) -> dict[int, str]:

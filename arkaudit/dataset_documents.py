@@ -1,0 +1,231 @@
+"""The documents of a dataset with what they cite, as a crawl of the same documents has them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from crawler.document_reading import now
+from crawler.observations import CitedMention, DocumentOutcome, DocumentRecord
+from crawler.resolving import request_url
+from extractors.ark import Ark
+from extractors.conformance import Remark
+from extractors.dataset.manifest import Manifest, manifest_in
+from extractors.dataset.storage import Storage, open_storage
+from extractors.document_model import Finding, Role
+from extractors.mentions.mention import Mention
+from extractors.shared_errors import UserMistake
+from extractors.wraps.wrap import Confidence
+
+#: A dataset of so many documents and mentions at most is taken whole.
+WHOLE_ROWS: Final = 1_000_000
+#: Of a larger one so many documents are taken for each ARK as it is asked for, or as many as there are.
+DOCUMENTS_AN_ARK: Final = 3
+_ROWS_AT_ONCE: Final = 5_000
+#: What tells how an ARK is asked for. A dataset of an earlier version has no ``link_resolver``.
+_TARGET: Final = ("ark", "repaired", "resolver", "link_resolver")
+
+Row = Mapping[str, Any]
+Target = tuple[Ark, str]
+
+
+@dataclass(slots=True)
+class DatasetDocuments:
+    """A finished dataset, of which a check takes the documents."""
+
+    place: str
+    """The folder or prefix as it was named."""
+    storage: Storage
+    manifest: Manifest
+    whole_rows: int = WHOLE_ROWS
+    notes: list[tuple[str, Finding]] = field(default_factory=list)
+    """What is to be known besides, and by what: complete when all records were given."""
+
+    @classmethod
+    def at(cls, place: str) -> DatasetDocuments:
+        """Return the dataset at *place*. Raises `UserMistake` where there is none that is finished."""
+        storage = open_storage(place)
+        return cls(place.rstrip("/") or place, storage, manifest_in(storage))
+
+    @property
+    def has_arks(self) -> bool:
+        """True if anything in it cites an ARK."""
+        return self.manifest.tables["mentions"].rows > 0
+
+    @property
+    def is_whole(self) -> bool:
+        """True if all of its documents are taken."""
+        tables = self.manifest.tables
+        return tables["documents"].rows + tables["mentions"].rows <= self.whole_rows
+
+    @property
+    def digest(self) -> str:
+        """Return what is another when the dataset is."""
+        return f"sha256 {hashlib.sha256(self.manifest.to_bytes()).hexdigest()[:16]}"
+
+    def targets(self, resolver: str) -> list[Target]:
+        """Return each ARK with each URL that asks for it, once, sorted; *resolver* is asked about those without one."""
+        found: set[Target] = set()
+        for name in self.manifest.tables["mentions"].files:
+            with self._opened(name) as file:
+                distinct = file.read(columns=_known(file, _TARGET)).group_by(_known(file, _TARGET)).aggregate([])
+            found.update((Ark.parse(row["ark"]), _url(row, resolver)) for row in distinct.to_pylist())
+        return sorted(found)
+
+    def records(self, resolver: str) -> Iterator[DocumentRecord]:
+        """Give the rows about the documents that are taken, in their order, with all that each of them cites.
+
+        Raises `UserMistake` where a file of the dataset is missing or damaged.
+        """
+        self.notes = []
+        taken = mentions = 0
+        cited: Counter[tuple[str | None, ...]] = Counter()
+        for part in self._parts():
+            with ExitStack() as stack:
+                files = {table: stack.enter_context(self._opened(name)) for table, name in part.items()}
+                chosen = None if self.is_whole else _chosen(files.get("mentions"), cited)
+                for record in self._records_of(files, chosen, resolver):
+                    taken += 1
+                    mentions += len(record.mentions)
+                    yield record
+        if not self.is_whole:
+            self.notes.append((self.place, self._what_is_left_out(taken, mentions)))
+
+    def _records_of(
+        self, files: Mapping[str, pq.ParquetFile], chosen: frozenset[str] | None, resolver: str
+    ) -> Iterator[DocumentRecord]:
+        """The rows about the *chosen* documents of one part; mentions stand in the order of the documents."""
+        at = now()
+        findings: defaultdict[str, list[Finding]] = defaultdict(list)
+        for row in _rows(files.get("findings"), None):
+            findings[row["document"]].append(Finding(row["kind"], row["detail"]))
+        cited = groupby(_rows(files.get("mentions"), chosen), key=itemgetter("document"))
+        name, rows = next(cited, ("", iter(())))
+        for document in _rows(files.get("documents"), None):
+            found = tuple(findings.pop(document["document"], ()))
+            if chosen is not None and document["document"] not in chosen:
+                continue
+            mentions: tuple[CitedMention, ...] = ()
+            if document["document"] == name:
+                mentions = tuple(CitedMention(_mention(row), _url(row, resolver)) for row in rows)
+                name, rows = next(cited, ("", iter(())))
+            yield _record(document, mentions, found, at)
+        if name:
+            raise UserMistake(f"{self.place} can't be read: it cites ARKs in {name}, which is none of its documents")
+        self.notes += ((subject, each) for subject, some in findings.items() for each in some)
+
+    def _what_is_left_out(self, taken: int, mentions: int) -> Finding:
+        tables = self.manifest.tables
+        return Finding(
+            "documents-left-out",
+            f"{taken:,} of {tables['documents'].rows:,} documents are here, with {mentions:,} of "
+            f"{tables['mentions'].rows:,} mentions of ARKs: {DOCUMENTS_AN_ARK} that cite each ARK as it is asked for, "
+            "or as many as there are; `arkaudit report --dataset` counts all",
+        )
+
+    def _parts(self) -> Iterator[dict[str, str]]:
+        """The files of each part, by their tables."""
+        parts: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        for table, files in self.manifest.tables.items():
+            for name in files.files:
+                parts[PurePosixPath(name).name.partition("-")[0]][table] = name
+        yield from parts.values()
+
+    @contextmanager
+    def _opened(self, name: str) -> Iterator[pq.ParquetFile]:
+        try:
+            with self.storage.local(name) as path, pq.ParquetFile(path) as file:
+                yield file
+        except (FileNotFoundError, pa.ArrowException) as problem:
+            why = "is missing" if isinstance(problem, FileNotFoundError) else str(problem).partition("\n")[0]
+            raise UserMistake(f"{self.place} can't be read: {name}: {why}") from None
+
+
+def _chosen(file: pq.ParquetFile | None, cited: Counter[tuple[str | None, ...]]) -> frozenset[str]:
+    """The documents of a part that are taken, so that each ARK has some; *cited* counts those, from part to part."""
+    if file is None:
+        return frozenset()
+    names = ["document", *_known(file, _TARGET)]
+    distinct = file.read(columns=names).group_by(names, use_threads=False).aggregate([])
+    rows = zip(*(distinct[name].to_pylist() for name in names), strict=True)
+    chosen = set()
+    for document, some in groupby(rows, key=itemgetter(0)):
+        keys = [tuple(target) for _, *target in some]
+        if any(cited[key] < DOCUMENTS_AN_ARK for key in keys):
+            chosen.add(document)
+            cited.update(keys)
+    return frozenset(chosen)
+
+
+def _rows(file: pq.ParquetFile | None, chosen: frozenset[str] | None) -> Iterator[Row]:
+    """The rows of a file about the *chosen* documents, or about all."""
+    if file is None:
+        return
+    wanted = None if chosen is None else pa.array(sorted(chosen), pa.string())
+    for batch in file.iter_batches(_ROWS_AT_ONCE):
+        some = batch if wanted is None else batch.filter(pc.is_in(batch["document"], wanted))
+        yield from some.to_pylist()
+
+
+def _known(file: pq.ParquetFile, names: Iterable[str]) -> list[str]:
+    """Those of *names* that are columns of *file*."""
+    return [name for name in names if name in file.schema_arrow.names]
+
+
+def _record(
+    document: Row, mentions: tuple[CitedMention, ...], findings: tuple[Finding, ...], at: str
+) -> DocumentRecord:
+    """The row about a document; when it was read, a dataset doesn't know, so that it was when it was taken."""
+    return DocumentRecord(
+        url=document["document"],
+        found_on=document["source"] if document["record"] else None,
+        fetched_at=at,
+        outcome=DocumentOutcome(document["outcome"]),
+        media_type=document["media_type"],
+        title=document["title"],
+        body_bytes=document["bytes"],
+        body_sha256=document["sha256"],
+        mentions=mentions,
+        findings=findings,
+    )
+
+
+def _mention(row: Row) -> Mention:
+    return Mention(
+        ark=Ark(row["naan"], row["name"], row["qualifier"]),
+        as_written=row["as_written"],
+        spans=tuple((start, end) for start, end in row["spans"]),
+        repaired=row["repaired"],
+        resolver=row["resolver"],
+        inflection=row["inflection"],
+        role=Role(row["role"]),
+        page=row["page"],
+        place=row["place"],
+        context=row["context"],
+        repairs=tuple(row["repairs"]),
+        confidence=Confidence[row["confidence"].upper()],
+        reason=row["reason"],
+        alternatives=tuple(row["alternatives"]),
+        fragment=row["fragment"],
+        citation=row["citation"],
+        remarks=tuple(map(Remark, row["spelling"])),
+    )
+
+
+def _url(row: Row, resolver: str) -> str:
+    """The URL that asks for the object of a mention; a relative link is asked for where it leads."""
+    own = row.get("link_resolver")
+    if own is not None:
+        return request_url(own + row["repaired"], own, resolver)
+    return request_url(row["repaired"], row["resolver"], resolver)
