@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.controls import ENOUGH_NAMES, Neighbourhood, Shoulders, control_url, place_of
 from crawler.asking.paths import origin_of, resolver_path
-from crawler.asking.questions import AskingContext, Places, label_place, next_question, question_url, reached
+from crawler.asking.questions import AskingContext, Places, label_place, next_question, question_url, reached, seems_absent
 from crawler.attempts import Patience, next_attempt
 from crawler.observations import ACCESS, Observation, Question
 from crawler.resolving import INFLECTED, INFLECTIONS, label_of, names_skipped_ark, sendable, url_fault
@@ -418,7 +418,7 @@ class Conversation:
             policy = None
         resolver = self._resolvers[neighbourhood.place]
         is_sample = question is Question.OBJECT and living is not None and neighbourhood in self._to_sample
-        is_sample = is_sample and resolver.sampled < SHOULDERS_A_RESOLVER
+        is_sample = is_sample and resolver.sampled < SHOULDERS_A_RESOLVER and not seems_absent(telling)
         if not (
             wants_control or wants_info or policy or is_sample
         ):  # as for most: a name is invented where it is asked

@@ -96,6 +96,8 @@ def next_question(
             return Question.INFO if Question.INFO not in answers else None
         is_closed = asked.is_answered and not asked.is_unknown and not asked.is_failing
         return Question.INFO if is_closed and Question.INFO not in answers else None
+    if living is answers[Question.OBJECT] and _is_open(Question.HYPHENS, answers, first_url) and seems_absent(living):
+        return Question.HYPHENS
     if "?" in living.seen.asked_url:  # a target of the registry with a query of its own can't be inflected
         return None
     return _next_inflection(answers, known)
@@ -106,6 +108,14 @@ def _is_tombstone(answer: AnswerFacts) -> bool:
     metadata.
     """
     return answer.is_answered and answer.seen.status == 410 and ObjectFacts(answer).explanation is not None
+
+
+def seems_absent(answer: AnswerFacts) -> bool:
+    """Return whether an answer is a success that may say that no such name is known: a control tells more, later."""
+    if not answer.is_reached:
+        return False
+    facts = ObjectFacts(answer)
+    return bool(facts.signs) and not facts.is_particular and facts.withdrawal is None
 
 
 def _next_place(
@@ -139,12 +149,16 @@ def _next_spelling(answers: Mapping[Question, AnswerFacts], known: AskingContext
     if not written:
         return None
     name = LABEL.sub("", written, count=1).partition("/")[2]
-    for spelling, part in ((Question.NO_SLASH, name), (Question.HYPHENS, name.rstrip("/"))):
-        is_another = asked_url(first_url, spelling) != first_url
-        if spelling not in answers and is_another and _is_heard(part, asked):
-            return spelling
+    if _is_open(Question.NO_SLASH, answers, first_url) and _is_heard(name, asked):
+        return Question.NO_SLASH
+    if _is_open(Question.HYPHENS, answers, first_url) and _is_heard(name.rstrip("/"), asked):
+        return Question.HYPHENS
     is_open = Question.OTHER_LABEL not in answers and not known.takes_label
     return Question.OTHER_LABEL if is_open and _is_heard(written.rstrip("/"), asked) else None
+
+
+def _is_open(spelling: Question, answers: Mapping[Question, AnswerFacts], first_url: str) -> bool:
+    return spelling not in answers and asked_url(first_url, spelling) != first_url
 
 
 def _written(first_url: str) -> str:
@@ -232,5 +246,12 @@ def with_other_label(url: str) -> str:
 
 
 def reached(answers: Mapping[Question, AnswerFacts]) -> AnswerFacts | None:
-    """The first answer by which the object was reached, in the order in which the ways to it count."""
-    return next((answers[way] for way in ACCESS if way in answers and answers[way].is_reached), None)
+    """The first answer by which the object was reached, in the order in which the ways to it count.
+
+    A success that may say that the name is unknown yields to one for the name without its hyphens that does not.
+    """
+    living = next((answers[way] for way in ACCESS if way in answers and answers[way].is_reached), None)
+    other = answers.get(Question.HYPHENS)
+    if living is None or other is None or not other.is_reached:
+        return living
+    return other if seems_absent(living) and not seems_absent(other) else living

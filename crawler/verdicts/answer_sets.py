@@ -10,7 +10,7 @@ from itertools import takewhile
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.controls import place_of
 from crawler.asking.paths import origin_of
-from crawler.asking.questions import reached
+from crawler.asking.questions import reached, seems_absent
 from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
@@ -98,11 +98,12 @@ def is_about_resolver(question: Question, asked: AnswerFacts | None) -> bool:
     """Return whether *question* was put to learn how the resolver treats other forms of an ARK that it had answered
     for.
 
-    *asked* is the answer for the object, as far as there is one.
+    *asked* is the answer for the object, as far as there is one. Where that is a success for what may not be there,
+    another form was asked for in the hope of the object.
     """
     if question not in CONFORMANCE:
         return False
-    return question not in ACCESS or (asked is not None and asked.is_reached)
+    return question not in ACCESS or (asked is not None and asked.is_reached and not seems_absent(asked))
 
 
 def _keep_last(known: dict[str, AnswerFacts], place: str, seen: Observation) -> None:
