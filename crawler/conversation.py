@@ -12,7 +12,15 @@ from dataclasses import dataclass, field
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.controls import ENOUGH_NAMES, Neighbourhood, Shoulders, control_url, place_of
 from crawler.asking.paths import origin_of, resolver_path
-from crawler.asking.questions import AskingContext, Places, label_place, next_question, question_url, reached, seems_absent
+from crawler.asking.questions import (
+    AskingContext,
+    Places,
+    label_place,
+    next_question,
+    question_url,
+    reached,
+    seems_absent,
+)
 from crawler.attempts import Patience, next_attempt
 from crawler.observations import ACCESS, Observation, Question
 from crawler.resolving import INFLECTED, INFLECTIONS, label_of, names_skipped_ark, sendable, url_fault
