@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import platform
 import signal
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
+import extractors.fingerprint
 from arkaudit import __version__
 from arkaudit.exits import say
 from extractors.dataset.making import Answer, Call, answer_here
+from extractors.fingerprint import difference
 from extractors.shared_errors import ArkauditError, PartsFailed, UserMistake
 from reports.display import counted
 
@@ -32,11 +31,6 @@ if TYPE_CHECKING:
 
 #: A part is given up when so many workers have ended over it.
 LOSSES: Final = 3
-#: What has read a document bears on what was found.
-_READERS: Final = (
-    "beautifulsoup4", "ijson", "lxml", "markdown-it-py", "pikepdf", "pymarc", "pypdf", "pypdfium2", "pyspellchecker",
-    "regex",
-)  # fmt: skip
 _CONNECT_S = 10
 _GONE: Final = "the scheduler is gone"
 #: Seconds between two looks whether the scheduler is there, and how many workers it has; and how long it may be silent.
@@ -213,20 +207,9 @@ def answer_as(call: Call, expected: tuple[str, ...]) -> Any:
     return answer_here(call)
 
 
-@cache
 def fingerprint() -> tuple[str, ...]:
-    """Return the versions of what decides which ARKs are found in a document."""
-    python = ".".join(platform.python_version_tuple()[:2])
-    return (f"arkaudit {__version__}", f"Python {python}", *(f"{name} {_version(name)}" for name in _READERS))
-
-
-def difference(expected: Iterable[str], found: Iterable[str]) -> str:
-    """Return in words what a worker has that is another than what is expected.
-
-    >>> difference(("arkaudit 1", "lxml 6"), ("arkaudit 1", "lxml 5"))
-    'lxml 5 instead of lxml 6'
-    """
-    return ", ".join(f"{there} instead of {here}" for here, there in zip(expected, found, strict=True) if here != there)
+    """Return what this process and all workers must have in common."""
+    return extractors.fingerprint.fingerprint(__version__)
 
 
 def _check(client: Client) -> None:
@@ -288,13 +271,6 @@ def _key(call: Call) -> str:
 
 def _reason(problem: BaseException | None) -> str:
     return f"{type(problem).__name__}: {problem}".partition("\n")[0][:300]
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "missing"
 
 
 def _require_dask() -> None:

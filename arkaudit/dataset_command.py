@@ -18,6 +18,7 @@ from extractors.dataset.object_storage import is_object
 from extractors.dataset.part_worker import PartWorker
 from extractors.dataset.plan import PART_BYTES, parts_of, planned
 from extractors.dataset.storage import Storage, open_storage
+from extractors.fingerprint import fingerprint
 from extractors.folders import unwritable
 from extractors.shared_errors import PartsFailed, StorageFailed, UserMistake
 from reports.display import counted
@@ -74,7 +75,7 @@ def _engine(workers: str | None, jobs: int) -> Iterator[Engine]:
 
 def _made(storage: Storage, inputs: Inputs, engine: Engine, progress: DatasetProgress, part_bytes: int) -> Made:
     try:
-        parts = planned(storage, inputs.files, inputs.folders, version=__version__, part_bytes=part_bytes)
+        parts = planned(storage, inputs.files, inputs.folders, made_by=fingerprint(__version__), part_bytes=part_bytes)
         return Making(storage, parts, engine, __version__, progress).made()
     except (PartsFailed, StorageFailed) as problem:
         end(EXIT_UNFINISHED, f"the dataset is not finished: {problem}; the same command goes on with it")

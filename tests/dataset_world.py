@@ -87,7 +87,7 @@ def files_of(paths: list[Path]) -> list[InputFile]:
 def make(out: Path, paths: list[Path], storage: LocalStorage | None = None, *, part_bytes: int = 1_500) -> None:
     """Make a dataset in this process, in small parts."""
     storage = storage or LocalStorage(out)
-    parts = planned(storage, files_of(paths), version=VERSION, part_bytes=part_bytes)
+    parts = planned(storage, files_of(paths), made_by=[f"arkaudit {VERSION}"], part_bytes=part_bytes)
     with PartWorker(1) as worker:
         Making(storage, parts, OneProcess(worker), VERSION).made()
 
@@ -154,7 +154,7 @@ def _ends_at(out: Path, paths: list[Path], step: int) -> bool:
     child = os.fork()
     if not child:
         storage = _DyingStorage(out, step)
-        parts = planned(storage, files_of(paths), version=VERSION, part_bytes=1_500)
+        parts = planned(storage, files_of(paths), made_by=[f"arkaudit {VERSION}"], part_bytes=1_500)
         worker = PartWorker(1)
         worker._storages[storage.place] = storage
         Making(storage, parts, OneProcess(worker), VERSION).made()

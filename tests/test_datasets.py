@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -282,11 +284,44 @@ def test_another_version_or_a_broken_plan_is_a_mistake(tmp_path: Path) -> None:
     make(tmp_path / "ds", [tmp_path / "a.txt"])
     done = run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "was begun by arkaudit 0" in done.stderr
+    assert "was begun with arkaudit 0 instead of arkaudit " in done.stderr
     (tmp_path / "ds" / "work" / "plans" / "00001.jsonl").write_text("{")
     done = run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "is no plan" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "is_refused"),
+    [
+        pytest.param(lambda text: text, False, id="the same code elsewhere"),
+        pytest.param(lambda text: text.replace(b"\n", b"\r\n"), False, id="with the ends of lines of Windows"),
+        pytest.param(lambda text: text + b"\n_CHANGED = True\n", True, id="a changed extractor"),
+    ],
+)
+def test_a_dataset_is_gone_on_with_by_the_same_code_only(
+    tmp_path: Path, change: Callable[[bytes], bytes], is_refused: bool
+) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("see ark:/12148/btv1b8449691v")
+    assert run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds").returncode == 0
+    manifest = (tmp_path / "ds" / "manifest.json").read_bytes()
+    for package in ("arkaudit", "crawler", "extractors", "reports"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, tmp_path / "other" / package, ignore=ignored)
+    changed = tmp_path / "other" / "extractors" / "find.py"
+    changed.write_bytes(change(changed.read_bytes()))
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "arkaudit", "extract", tmp_path / "b.txt", "--out", tmp_path / "ds"],
+        env={**clean_environment(), "PYTHONPATH": str(tmp_path / "other")}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if not is_refused:
+        assert done.returncode == 0, done.stderr
+        assert len(rows_in(tmp_path / "ds", "documents")) == 2
+        return
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert re.search(r"ds was begun with code [0-9a-f]{12} instead of code [0-9a-f]{12}, which may find", done.stderr)
+    assert (tmp_path / "ds" / "manifest.json").read_bytes() == manifest
 
 
 def test_one_command_at_a_time_makes_a_dataset(tmp_path: Path) -> None:

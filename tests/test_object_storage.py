@@ -75,7 +75,7 @@ def sent(files: Any, folder: Path) -> list[Path]:
 
 def make_there(places: list[str], out: str, *, part_bytes: int = 1_500) -> None:
     storage = open_storage(out)
-    parts = planned(storage, objects_of(places), version=VERSION, part_bytes=part_bytes)
+    parts = planned(storage, objects_of(places), made_by=[f"arkaudit {VERSION}"], part_bytes=part_bytes)
     with PartWorker(1) as worker:
         Making(storage, parts, OneProcess(worker), VERSION).made()
 

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from extractors.dataset.storage import Storage
+from extractors.fingerprint import difference
 from extractors.shared_errors import UserMistake
 
 #: Compressed bytes that make a part, and files that do.
@@ -100,25 +101,30 @@ def planned(
     files: Sequence[InputFile],
     folders: Sequence[FolderFinding] = (),
     *,
-    version: str,
+    made_by: Sequence[str],
     part_bytes: int = PART_BYTES,
 ) -> list[Part]:
     """Return all parts of the dataset in *storage*, with new ones for those of *files* that it doesn't have yet.
 
-    Raises `UserMistake` where files have changed since they were planned, or another *version* of us has planned them.
+    Raises `UserMistake` where files have changed since they were planned, or something else has planned them than what
+    it is to be *made_by* (`extractors.fingerprint`).
     """
-    while _is_plan_added(storage, files, folders, version, part_bytes):
+    while _is_plan_added(storage, files, folders, made_by, part_bytes):
         pass  # or somebody else has added one: then once more
-    parts = (part for name in storage.names(_PLANS) for part in _parts_in(storage, name, version))
+    parts = (part for name in storage.names(_PLANS) for part in _parts_in(storage, name, made_by))
     return list(_halved(storage, parts))
 
 
 def _is_plan_added(
-    storage: Storage, files: Sequence[InputFile], folders: Sequence[FolderFinding], version: str, part_bytes: int
+    storage: Storage,
+    files: Sequence[InputFile],
+    folders: Sequence[FolderFinding],
+    made_by: Sequence[str],
+    part_bytes: int,
 ) -> bool:
     """Return whether there was something that had to be planned."""
     names = storage.names(_PLANS)
-    parts = [part for name in names for part in _parts_in(storage, name, version)]
+    parts = [part for name in names for part in _parts_in(storage, name, made_by)]
     known = {file.name: file for part in parts for file in part.files}
     said = {each for part in parts for each in part.folders}
     new = [file for file in _distinct(files) if _is_new(file, known, storage.place)]
@@ -127,7 +133,7 @@ def _is_plan_added(
         return False
     first = 1 + max((int(part.key[1:]) for part in parts), default=0)
     more = parts_of(new, new_folders, first=first, part_bytes=part_bytes)
-    storage.create(f"{_PLANS}/{len(names) + 1:05}.jsonl", _plan_bytes(more, version))
+    storage.create(f"{_PLANS}/{len(names) + 1:05}.jsonl", _plan_bytes(more, made_by))
     return True
 
 
@@ -163,8 +169,8 @@ def _is_new(file: InputFile, known: Mapping[str, InputFile], place: str) -> bool
     return False
 
 
-def _plan_bytes(parts: Iterable[Part], version: str) -> bytes:
-    lines: list[dict[str, Any]] = [{"format": _FORMAT, "arkaudit": version}]
+def _plan_bytes(parts: Iterable[Part], made_by: Sequence[str]) -> bytes:
+    lines: list[dict[str, Any]] = [{"format": _FORMAT, "made_by": [*made_by]}]
     lines += [
         {
             "part": part.key,
@@ -176,18 +182,19 @@ def _plan_bytes(parts: Iterable[Part], version: str) -> bytes:
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
-def _parts_in(storage: Storage, name: str, version: str) -> Iterator[Part]:
+def _parts_in(storage: Storage, name: str, made_by: Sequence[str]) -> Iterator[Part]:
     try:
         head, *lines = map(json.loads, (storage.read(f"{_PLANS}/{name}") or b"").splitlines())
         is_ours = head["format"] == _FORMAT
+        begun_by = head["made_by"] if "made_by" in head else [f"arkaudit {head['arkaudit']}"]
     except (ValueError, LookupError, TypeError):
         is_ours = False
     if not is_ours:
         raise UserMistake(f"{storage.place} is no dataset that this version can go on with: {_PLANS}/{name} is no plan")
-    if head["arkaudit"] != version:
+    if another := difference(made_by, begun_by):
         raise UserMistake(
-            f"{storage.place} was begun by arkaudit {head['arkaudit']}, and this is {version}, which may find other "
-            "things: go on with that one, or make another dataset"
+            f"{storage.place} was begun with {another}, which may find other things: go on with that, or make another "
+            "dataset"
         )
     for line in lines:
         files = tuple(InputFile(*file) for file in line["files"])
