@@ -1,52 +1,36 @@
 """A Chromium that shows pages and opens no connection: each request of a page is taken over, and answered by us.
 
 What is not taken over, by a way that nobody has thought of, gets nowhere: no name has an address for it, and its proxy
-is one of those. Its clock stands still while a page waits for what it has asked for, so that neither a slow host nor
-our own patience changes what a page shows.
+is one of those.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
-import re
 import shlex
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crawler.answers.answer import read_answer
-from crawler.answers.likeness import same_page
-from crawler.observations import Hop, Rendering
+from crawler.observations import Rendering
 from crawler.rendering.options import RenderOptions
-from crawler.rendering.page_requests import (
-    MOST_DOCUMENTS,
-    REQUEST_BYTES,
-    PageRequest,
-    Treatment,
-    may_read,
-    passed_on,
-    short,
-    treatment,
+from crawler.rendering.page_visit import (
+    CLOSING_S,
+    BrowserFault,
+    Fetch,
+    PageAnswer,
+    PageVisit,
+    ShownPage,
+    ended_within,
+    first_line,
 )
 
 if TYPE_CHECKING:
-    from playwright.async_api import (
-        Browser,
-        BrowserContext,
-        CDPSession,
-        Frame,
-        Page,
-        Playwright,
-        Request,
-        Route,
-        WebSocketRoute,
-    )
+    from playwright.async_api import Browser, Playwright
 
 logger = logging.getLogger(__name__)
 
@@ -54,21 +38,8 @@ logger = logging.getLogger(__name__)
 MEMORY_BYTES = 2 * 2**30
 #: Pages that are shown at a time.
 PAGES = 4
-#: Requests of a page that are under way at a time.
-REQUESTS = 6
-#: Seconds of a page's own clock, which stands still while it waits, between two looks; and of ours, in which it is
-#: drawn and its workers work. It is at its end when two looks show the same, and has none when so many do not.
-SCRIPTS_S, DRAWING_S = 5, 0.25
-LOOKS = 6
-#: Characters of a shown page that are read.
-SHOWN_CHARS = 2**21
-#: Seconds in which a browser starts, or a page of it closes.
-STARTING_S, CLOSING_S = 60.0, 10.0
-#: Seconds after which a browser whose page was closed goes on for all that we know.
-ENDING_S = 5.0
-#: Seconds after which a page is given up, whatever it waits for.
-LONGEST_S = 900.0
-_LOOK_S = 0.05
+#: Seconds in which a browser starts.
+STARTING_S = 60.0
 _FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--proxy-server=http://nowhere.invalid:9",
@@ -82,60 +53,8 @@ _FLAGS = (
     "--disable-dev-shm-usage",
     "--js-flags=--max-old-space-size=512",
 )
-#: Without ways to talk to others that are not taken over as requests; and with frames by the page's own clock, which
-#: may run through five seconds before the first is drawn.
-_PREPARATION = """
-for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "WebTransport", "SharedWorker"]) {
-  try { delete globalThis[name]; } catch {}
-}
-globalThis.requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 16);
-globalThis.cancelAnimationFrame = (id) => clearTimeout(id);
-globalThis.requestIdleCallback = (work) => setTimeout(() => work({didTimeout: false, timeRemaining: () => 40}), 1);
-globalThis.cancelIdleCallback = (id) => clearTimeout(id);
-"""
 #: What a browser is told of the environment: no secret that stands there for us.
 _TOLD = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "FONTCONFIG_FILE")
-_NOT_TAKEN_OVER = re.compile(r"ERR_(?:PROXY|TUNNEL|NAME_NOT|INTERNET)")
-
-
-@dataclass(frozen=True, slots=True)
-class PageAnswer:
-    """What came for a request of a page."""
-
-    status: int = 0
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Names in lower case."""
-    body: bytes = b""
-    hops: tuple[Hop, ...] = ()
-    fault: str | None = None
-    """Why it may be something else than what a browser gets, or nothing at all."""
-
-    @property
-    def url(self) -> str | None:
-        """Where it came from."""
-        return self.hops[-1].url if self.hops else None
-
-
-#: Gets what a page asks for, in so many bytes at most.
-Fetch = Callable[[PageRequest, int], Awaitable[PageAnswer]]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownPage:
-    """A page as a browser has shown it, as far as it did."""
-
-    rendering: Rendering
-    html: str | None = None
-    documents: tuple[Hop, ...] = ()
-    """The documents to which it has led by itself, redirects included."""
-
-
-class PageFault(Exception):
-    """Raised when a page comes to no end, with the reason in words."""
-
-
-class BrowserFault(Exception):
-    """Raised when there is no browser, or not any more."""
 
 
 class Chromium:
@@ -157,7 +76,7 @@ class Chromium:
                 browser = None
                 try:
                     browser = await self._started()
-                    shown, is_stuck = await _PageVisit(url, document, fetch, self._options).shown(browser)
+                    shown, is_stuck = await PageVisit(url, document, fetch, self._options).shown(browser)
                 except BrowserFault as fault:
                     await self._drop(browser)
                     if is_last or self._fault is not None:
@@ -195,7 +114,7 @@ class Chromium:
                         )
             except Exception as failure:  # of many kinds, as is what can be missing
                 is_sandboxs = "No usable sandbox" in str(failure)
-                why = "this system grants no user namespaces for its sandbox" if is_sandboxs else _first_line(failure)
+                why = "this system grants no user namespaces for its sandbox" if is_sandboxs else first_line(failure)
                 self._fault = f"{self._options.browser} could not be started: {why}"
                 logger.warning("%s; nothing is rendered", self._fault)
                 raise BrowserFault(self._fault) from failure
@@ -208,274 +127,14 @@ class Chromium:
         browser, playwright = self._browser, self._playwright
         self._browser = self._playwright = None
         if browser is not None:
-            await _within(CLOSING_S, browser.close())
+            await ended_within(CLOSING_S, browser.close())
         if playwright is not None:
-            await _within(CLOSING_S, playwright.stop())
+            await ended_within(CLOSING_S, playwright.stop())
 
     async def close(self) -> None:
         """End it; nothing is shown any more."""
         self._fault = "the run has ended"
         await self._drop(self._browser)
-
-
-class _PageVisit:
-    """One page, from its document to what it has become."""
-
-    def __init__(self, url: str, document: PageAnswer, fetch: Fetch, options: RenderOptions) -> None:
-        self._url = url
-        self._fetch = fetch
-        self._limits = options.limits
-        self._ready: dict[str, PageAnswer] = {_without_fragment(url): document}
-        """Documents that are here when the page comes to ask for them."""
-        self._hops: list[Hop] = []
-        self._documents: list[Hop] = []
-        self._lacking: dict[str, None] = {}
-        self._left_out = self._asked = self._bytes = self._pending = self._visits = 0
-        self._turns = asyncio.Semaphore(REQUESTS)
-        self._page: Page | None = None
-        self._is_over = asyncio.Event()
-        """Its clock has come to its end."""
-        self._is_arriving = False
-        """A document was given, and is not there yet."""
-        self._has_crashed = self._is_closed = False
-        self._clock: CDPSession | None = None
-
-    async def shown(self, browser: Browser) -> tuple[ShownPage, bool]:
-        """The page, and whether it is stuck so that its browser must end. Raises `BrowserFault`."""
-        from playwright.async_api import Error
-
-        name = f"Chromium {browser.version}"
-        try:
-            context = await browser.new_context(
-                service_workers="block",
-                accept_downloads=False,
-                locale="en-US",
-                timezone_id="UTC",
-                reduced_motion="reduce",
-            )
-        except Exception as failure:
-            raise BrowserFault(_first_line(failure)) from failure
-        html, fault = None, None
-        try:
-            async with asyncio.timeout(LONGEST_S):
-                html = await self._visited(context)
-        except TimeoutError:
-            fault = f"it came to no end in {LONGEST_S:g} s"
-        except (PageFault, Error) as failure:
-            if await self._has_ended(browser):
-                raise BrowserFault("the browser ended while it showed the page") from failure
-            fault = _first_line(failure)
-        except Exception as failure:  # so it is when what speaks to the browser has died
-            raise BrowserFault(_first_line(failure)) from failure
-        finally:
-            is_stuck = not await _within(CLOSING_S, context.close())
-        rendering = Rendering(name, tuple(self._hops), tuple(self._lacking), self._left_out, fault)
-        return ShownPage(rendering, html, tuple(self._documents)), is_stuck
-
-    async def _visited(self, context: BrowserContext) -> str:
-        await context.add_init_script(_PREPARATION)
-        await context.route("**/*", self._answer)
-        await context.route_web_socket(re.compile(".*"), self._refuse_socket)
-        page = self._page = await context.new_page()
-        context.on("page", _close)
-        page.on("crash", self._crashed)
-        page.on("close", self._closed)
-        page.on("framenavigated", self._arrived)
-        page.on("requestfailed", self._failed)
-        self._clock = await context.new_cdp_session(page)
-        self._clock.on("Emulation.virtualTimeBudgetExpired", lambda _: self._is_over.set())
-        async with self._working():
-            await page.goto(self._url, wait_until="commit", timeout=0)
-        html = None
-        for _ in range(LOOKS):
-            async with self._working():
-                await self._wind_up()
-            await self._come_to_an_end()
-            await asyncio.sleep(DRAWING_S)
-            before, html = html, await self._read()
-            if before is not None and _are_alike(before, html):
-                return html
-        raise PageFault("what it shows does not stand still")
-
-    async def _has_ended(self, browser: Browser) -> bool:
-        """Return whether the browser is gone: its pages are closed first, and that is heard a moment later."""
-        deadline = asyncio.get_running_loop().time() + (ENDING_S if self._is_closed else 0)
-        while browser.is_connected() and asyncio.get_running_loop().time() < deadline:
-            await asyncio.sleep(_LOOK_S)
-        return not browser.is_connected()
-
-    @asynccontextmanager
-    async def _working(self) -> AsyncIterator[None]:
-        try:
-            async with asyncio.timeout(self._limits.seconds):
-                yield
-        except TimeoutError:
-            raise self._too_slow() from None
-
-    def _too_slow(self) -> PageFault:
-        return PageFault(f"its scripts came to no end in {self._limits.seconds:g} s")
-
-    # -- its clock
-
-    async def _wind_up(self) -> None:
-        assert self._clock is not None
-        self._is_over.clear()
-        policy = {"policy": "pauseIfNetworkFetchesPending", "budget": SCRIPTS_S * 1000}
-        await self._clock.send("Emulation.setVirtualTimePolicy", policy)
-
-    async def _come_to_an_end(self) -> None:
-        """Wait until the page's clock has run down, with nothing under way; only its own time counts."""
-        loop = asyncio.get_running_loop()
-        left_s, visits = self._limits.seconds, self._visits
-        while not self._is_over.is_set() or self._pending or self._is_arriving:
-            before = loop.time()
-            await asyncio.sleep(_LOOK_S)
-            if self._has_crashed:
-                raise PageFault("the process that showed it crashed")
-            if self._is_closed:
-                raise PageFault("it was closed while it was shown")
-            if self._visits != visits:
-                visits = self._visits
-                async with self._working():
-                    await self._wind_up()
-            if not self._pending:
-                left_s -= loop.time() - before
-            if left_s <= 0:
-                raise self._too_slow()
-
-    async def _read(self) -> str:
-        """What it has become, read where its own scripts have changed nothing."""
-        assert self._clock is not None
-        async with self._working():
-            tree = await self._clock.send("Page.getFrameTree")
-            world = await self._clock.send("Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"]})
-            expression = f"document.documentElement ? document.documentElement.outerHTML.slice(0, {SHOWN_CHARS}) : ''"
-            told = {"expression": expression, "contextId": world["executionContextId"], "returnByValue": True}
-            result = (await self._clock.send("Runtime.evaluate", told))["result"].get("value")
-        if not isinstance(result, str):
-            raise PageFault("what it shows could not be read")
-        return result
-
-    # -- what happens to it
-
-    def _crashed(self, page: Page) -> None:
-        self._has_crashed = True
-
-    def _closed(self, page: Page) -> None:
-        self._is_closed = True
-
-    def _arrived(self, frame: Frame) -> None:
-        if self._page is not None and frame is self._page.main_frame and self._is_arriving:
-            self._is_arriving = False
-            self._visits += 1
-
-    def _failed(self, request: Request) -> None:
-        if request.is_navigation_request():
-            self._is_arriving = False
-        if _NOT_TAKEN_OVER.search(request.failure or ""):
-            self._lack(f"{short(request.url)}: asked for in a way that is not taken over")
-
-    async def _refuse_socket(self, socket: WebSocketRoute) -> None:
-        self._lack(f"{short(socket.url)}: a connection that stays open, which is not made")
-        await _close(socket)
-
-    def _lack(self, words: str) -> None:
-        self._lacking[words] = None
-
-    # -- what it asks for
-
-    async def _answer(self, route: Route) -> None:
-        from playwright.async_api import Error
-
-        self._pending += 1
-        try:
-            await self._answered(route)
-        except Error as gone:  # the page, or its wish for it
-            logger.debug("%s: %s", route.request.url, _first_line(gone))
-            await _within(CLOSING_S, route.abort("failed"))
-        except Exception as failure:  # it must not be waited for
-            self._lack(f"{short(route.request.url)}: {_first_line(failure)}")
-            await _within(CLOSING_S, route.abort("failed"))
-        finally:
-            self._pending -= 1
-
-    async def _answered(self, route: Route) -> None:
-        request = route.request
-        asked = PageRequest(
-            request.url, request.method, request.resource_type, request.headers, in_frame=not self._is_of_page(request)
-        )
-        is_visit = asked.kind == "document" and asked.method == "GET" and not asked.in_frame
-        ready = self._ready.pop(_without_fragment(asked.url), None) if is_visit else None
-        if ready is not None:
-            await self._give(route, asked, ready)
-            return
-        how, why = treatment(asked)
-        if how is Treatment.ASKED:
-            why = self._beyond_limits(asked)
-        if how is Treatment.LEFT_OUT:
-            self._left_out += 1
-        elif why:
-            self._lack(why)
-        if how is not Treatment.ASKED or why:
-            if asked.kind == "stylesheet":
-                await route.fulfill(status=200, headers={"content-type": "text/css"}, body="")
-            else:
-                await route.abort("blockedbyclient")
-            return
-        self._asked += 1
-        async with self._turns:
-            answer = await self._fetch(asked, max(1, min(REQUEST_BYTES, self._limits.bytes - self._bytes)))
-        self._bytes += sum(hop.body_bytes or 0 for hop in answer.hops)
-        (self._documents if asked.kind == "document" else self._hops).extend(answer.hops)
-        if answer.fault is not None:
-            self._lack(answer.fault)
-        if not 200 <= answer.status < 600:
-            await route.abort("failed")
-        elif not may_read(asked, answer.headers, answer.hops):
-            await route.abort("accessdenied")
-        elif asked.kind == "document":
-            await self._lead_to(route, asked, answer)
-        else:
-            await self._give(route, asked, answer)
-
-    def _is_of_page(self, request: Request) -> bool:
-        from playwright.async_api import Error
-
-        try:
-            frame = request.frame
-        except Error:  # of a window that it opens
-            return False
-        return self._page is None or frame is self._page.main_frame
-
-    def _beyond_limits(self, asked: PageRequest) -> str:
-        limits = self._limits
-        if self._asked >= limits.requests:
-            return f"it asks for more than {limits.requests} things"
-        if self._bytes >= limits.bytes:
-            return f"it asks for more than {limits.bytes:,} bytes"
-        if asked.kind == "document" and self._visits > MOST_DOCUMENTS:
-            return f"it leads to more than {MOST_DOCUMENTS} other pages, one after the other"
-        return ""
-
-    async def _lead_to(self, route: Route, asked: PageRequest, answer: PageAnswer) -> None:
-        """Give a document to which the page has led; where redirects have led on, by way of its own address."""
-        place = answer.url or asked.url
-        if _without_fragment(place) == _without_fragment(asked.url):
-            await self._give(route, asked, answer)
-            return
-        self._ready[_without_fragment(place)] = answer
-        target = json.dumps(place).replace("<", "\\u003c")
-        body = f"<script>location.replace({target} + location.hash)</script>"
-        await route.fulfill(status=200, headers={"content-type": "text/html"}, body=body)
-
-    async def _give(self, route: Route, asked: PageRequest, answer: PageAnswer) -> None:
-        if asked.kind == "document":
-            self._is_arriving = True
-        await route.fulfill(status=answer.status, headers=passed_on(answer.headers), body=answer.body)
-
-
-async def _close(what: Page | WebSocketRoute) -> None:
-    await _within(CLOSING_S, what.close())
 
 
 @contextmanager
@@ -487,35 +146,3 @@ def _bounded(browser: Path) -> Iterator[Path]:
         program.write_text(f'#!/bin/sh\n{bound}\nexec {shlex.quote(str(browser.absolute()))} "$@"\n', "utf-8")
         program.chmod(0o700)
         yield program if os.access(program, os.X_OK) else browser
-
-
-def _are_alike(one: str, other: str) -> bool:
-    """Return whether two looks at a page show the same, but for clocks and counters."""
-    if one == other:
-        return True
-    first, second = (read_answer(each.encode("utf-8", "replace"), "text/html; charset=utf-8") for each in (one, other))
-    return first.similarity == second.similarity or same_page(first.text, second.text)
-
-
-def with_kept(answer: PageAnswer) -> PageAnswer:
-    """The same for another page that asks for it: nothing goes out for that."""
-    return replace(answer, hops=tuple(replace(hop, sent=False) for hop in answer.hops))
-
-
-def _without_fragment(url: str) -> str:
-    return url.partition("#")[0]
-
-
-def _first_line(failure: BaseException) -> str:
-    return short(next(iter(str(failure).splitlines()), "") or type(failure).__name__)
-
-
-async def _within(seconds: float, work: Awaitable[object]) -> bool:
-    """Wait for *work*, whatever it ends by; False where it has come to no end in so many seconds."""
-    try:
-        async with asyncio.timeout(seconds):
-            with suppress(Exception):
-                await work
-    except TimeoutError:
-        return False
-    return True
