@@ -92,20 +92,21 @@ def _runs(export: Path) -> Iterator[_ExportedRun]:
 
 def _take_run(connection: Connection, export: Path, run: _ExportedRun) -> None:
     """Take the rows of a run with their own keys, or with others where a run of another store has these."""
-    for attempt in ("its own keys", "others"):
-        shifts = {} if attempt == "its own keys" else _shifts(connection)
-        run_id = run.run_id + shifts.get(schema.run.name, 0)
-        try:
-            with connection.begin_nested():
-                for table in _TAKEN:
-                    place = export / table.name / f"run={run.uuid}" / "part.parquet"
-                    is_of_run = "run_id" in table.columns and table is not schema.run
-                    _take(connection, table, place, shifts, {"run_id": run_id} if is_of_run else {})
-                connection.execute(schema.provenance.insert(), {"run_id": run_id, "uuid": run.uuid})
-            return
-        except IntegrityError:
-            if attempt == "others":
-                raise
+    try:
+        _take_rows(connection, export, run, {})
+    except IntegrityError:
+        _take_rows(connection, export, run, _shifts(connection))
+
+
+def _take_rows(connection: Connection, export: Path, run: _ExportedRun, shifts: Mapping[str, int]) -> None:
+    """Take all rows of a run, or none of them, with their keys moved by *shifts*."""
+    run_id = run.run_id + shifts.get(schema.run.name, 0)
+    with connection.begin_nested():
+        for table in _TAKEN:
+            place = export / table.name / f"run={run.uuid}" / "part.parquet"
+            is_of_run = "run_id" in table.columns and table is not schema.run
+            _take(connection, table, place, shifts, {"run_id": run_id} if is_of_run else {})
+        connection.execute(schema.provenance.insert(), {"run_id": run_id, "uuid": run.uuid})
 
 
 def _shifts(connection: Connection) -> dict[str, int]:
