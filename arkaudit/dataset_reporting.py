@@ -20,19 +20,22 @@ from extractors.shared_errors import UserMistake
 from reports.dataset.connection import open_dataset
 from reports.dataset.counting import count
 from reports.dataset.report import DATASET_FORMATS, write_dataset_report
-from reports.dataset.tables import NAANS, SUMMARY
+from reports.dataset.tables import DATASET_REPORT, MOST_CITATIONS, NAANS, SUMMARY, reported_tables
 from reports.definitions import COUNT, rows_of
 from reports.display import escaped
 from reports.exports import check_out
 from reports.frames import registered_names
-from reports.languages import ENGLISH
+from reports.languages import ENGLISH, Language
 from reports.summary import cited_sentence
+from reports.terminal import place_sentence
 
 _MOST_SHOWN = 20
 
 
-def report_on_dataset(place: str, out: Path | None, formats: Sequence[str]) -> None:
+def report_on_dataset(place: str, out: Path | None, formats: Sequence[str], language: Language = ENGLISH) -> None:
     """Print what the dataset at *place* cites in brief, and write its tables into *out*, where one is named.
+
+    What is printed is in *language*; the tables, which programs read, are in none.
 
     Raises `UserMistake`, `reports.dataset.connection.DatasetUnreadable`, `reports.exports.ReportUnwritable` and
     `arkaudit.output_rows.OutputUnwritable`.
@@ -49,27 +52,31 @@ def report_on_dataset(place: str, out: Path | None, formats: Sequence[str]) -> N
         naans = pd.concat(list(NAANS.frames(dataset, registered)))
         if out is not None:
             write_dataset_report(dataset, registered, out, formats)
+        is_whole = reported_tables(dataset) == DATASET_REPORT
     console = Console()
     with whole(console):
-        console.print(
-            cited_sentence(dict(rows_of(summary[["measure", "value"]])), ENGLISH), highlight=False, markup=False
-        )
-        console.print(_by_organization(naans))
+        cited = cited_sentence(dict(rows_of(summary[["measure", "value"]])), language)
+        console.print(cited, highlight=False, markup=False)
+        console.print(_by_organization(naans, language))
     if out is not None:
-        say(f"the tables are in {out}")
+        if not is_whole:
+            say(f"more than {MOST_CITATIONS:,} mentions: there is no table citations, which the dataset has itself")
+        say(place_sentence(out, language))
 
 
-def _by_organization(naans: pd.DataFrame) -> Table:
+def _by_organization(naans: pd.DataFrame, language: Language) -> Table:
     """The NAANs with most ARKs, and what is cited of them."""
-    table = Table(title="ARKs by organization", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    title = language.gettext("ARKs by organization")
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("NAAN", no_wrap=True)
-    table.add_column("organization")
-    for heading in ("ARKs", "citations", "documents"):
+    table.add_column(language.gettext("organization"))
+    for heading in ("ARKs", language.gettext("citations"), language.gettext("documents")):
         table.add_column(heading, justify="right", no_wrap=True)
     columns = ["naan", "organization", "arks", "citations", "documents"]
     for naan, organization, *counts in rows_of(naans[columns].head(_MOST_SHOWN)):
         words = (Text(escaped(text or ""), no_wrap=True, overflow="ellipsis") for text in (naan, organization))
-        table.add_row(*words, *(ENGLISH.shown(each, COUNT) for each in counts))
-    if len(naans) > _MOST_SHOWN:
-        table.caption = f"and {len(naans) - _MOST_SHOWN:,} more"
+        table.add_row(*words, *(language.shown(each, COUNT) for each in counts))
+    rest = len(naans) - _MOST_SHOWN
+    if rest > 0:
+        table.caption = language.ngettext("and {number} more", "and {number} more", rest)
     return table

@@ -18,6 +18,8 @@ from extractors.find import find_arks
 from extractors.normalize import LABEL
 from extractors.shared_errors import ArkauditError
 
+#: The resolver that knows every NAAN, which is asked about ARKs that are written without one.
+GLOBAL_RESOLVER = "https://n2t.net/"
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: What succeeds by the reference algorithm (2020, 7.1.3), and 203 and 300: a list of alternatives is access too.
 SUCCESSES = frozenset({200, 203, 204, 206, 226, 300, 304})

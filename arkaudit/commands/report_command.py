@@ -79,7 +79,7 @@ def report(
         from reports.store_restore import is_export
 
         if not is_export(Path(dataset)):
-            _report_on_dataset(context, dataset, out, formats)
+            _report_on_dataset(context, dataset, out, formats, lang)
             return
         if context.get_parameter_source("store_file") not in (None, ParameterSource.DEFAULT):
             raise UserMistake("--store can't be given with --dataset")
@@ -113,14 +113,17 @@ def report(
     exit_on(fail_on, found)
 
 
-def _report_on_dataset(context: click.Context, dataset: str, out: Path | None, formats: tuple[str, ...]) -> None:
+def _report_on_dataset(
+    context: click.Context, dataset: str, out: Path | None, formats: tuple[str, ...], lang: str | None
+) -> None:
     """Report on a dataset, for which no option about a store means anything."""
     from arkaudit.dataset_reporting import report_on_dataset
+    from reports.languages import Spoken
 
     given = [
         option.opts[0]
         for option in context.command.params
-        if option.name not in ("dataset", "out", "formats")
+        if option.name not in ("dataset", "out", "formats", "lang")
         and context.get_parameter_source(option.name or "") not in (None, ParameterSource.DEFAULT)
     ]
     if given:
@@ -128,7 +131,7 @@ def _report_on_dataset(context: click.Context, dataset: str, out: Path | None, f
     if out == Path("-"):
         raise UserMistake("a report on a dataset is more than one file: name a folder with --out")
     is_default = context.get_parameter_source("formats") in (None, ParameterSource.DEFAULT)
-    report_on_dataset(dataset, out, ("csv",) if is_default else formats)
+    report_on_dataset(dataset, out, ("csv",) if is_default else formats, Spoken.of(lang).language)
 
 
 @click.command()

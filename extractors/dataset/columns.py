@@ -107,6 +107,12 @@ MENTIONS: Final = DatasetTable(
             "",
             True,
         ),
+        DatasetColumn(
+            "decided",
+            _NUMBER,
+            "1 when what stands in its document decided it, 2 when all documents of the dataset decided it otherwise",
+            "number from 1",
+        ),
     ),
 )
 FINDINGS: Final = DatasetTable(

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from extractors.ark import shoulder_of
+from extractors.ark import Ark, shoulder_of
 from extractors.batches import AHEAD, batches
 from extractors.dataset.columns import DATASET_TABLES, MENTIONS
 from extractors.dataset.evidence_files import LEARNED_FILE, NAMES_FILE, read_evidence
@@ -20,6 +20,7 @@ from extractors.dataset.reading import documents_file
 from extractors.dataset.storage import Storage
 from extractors.documents import Document
 from extractors.mention_rows import mention_row
+from extractors.mentions.mention import Mention
 from extractors.worker import WorkerError
 from extractors.worker_executor import WorkerExecutor, shared
 from extractors.wraps.evidence import Evidence
@@ -162,13 +163,14 @@ def rows_of_lines(batch: Sequence[bytes], evidence: Evidence) -> Rows:
     """Return the rows of documents in each table, decided on *evidence*."""
     rows: Rows = {table.name: [] for table in DATASET_TABLES}
     for line in batch:
-        document, origin = document_in(line)
-        document = document.decided_on(evidence)
+        alone, origin = document_in(line)
+        document = alone.decided_on(evidence)
         where = [document.name, origin.source, origin.record(document.name)]
         if not document.is_folder and (origin.size is not None or document.is_unreadable):
             rows["documents"].append([*where, *_about(document, origin)])
         rows["mentions"] += (
-            [*where, ordinal, *cells] for ordinal, cells in enumerate(_mention_cells(document, origin), 1)
+            [*where, ordinal, *cells]
+            for ordinal, cells in enumerate(_mention_cells(document, origin, _decided_again(alone, document)), 1)
         )
         rows["findings"] += ([*where, finding.kind, finding.detail] for finding in document.findings)
     return rows
@@ -183,10 +185,25 @@ def _about(document: Document, origin: Origin) -> list[Any]:
 _CELLS: Final = [column.name for column in MENTIONS.columns[4:]]
 
 
-def _mention_cells(document: Document, origin: Origin) -> Iterator[list[Any]]:
+def _decided_again(alone: Document, document: Document) -> frozenset[int]:
+    """The places of the mentions of a document that are another than it *alone* says."""
+    changed = (
+        each.index
+        for each in alone.unresolved
+        if _decision(alone.mentions[each.index]) != _decision(document.mentions[each.index])
+    )
+    return frozenset(changed)
+
+
+def _decision(mention: Mention) -> tuple[Ark, str]:
+    return mention.ark, mention.reason
+
+
+def _mention_cells(document: Document, origin: Origin, again: frozenset[int]) -> Iterator[list[Any]]:
     for index, mention in enumerate(document.mentions):
         ark = mention.ark
         row = mention_row(document.name, mention)
         row |= {"naan": ark.naan, "shoulder": shoulder_of(ark.name), "name": ark.name, "qualifier": ark.qualifier}
         row["link_resolver"] = origin.link_resolvers.get(index)
+        row["decided"] = 2 if index in again else 1
         yield [row[name] for name in _CELLS]

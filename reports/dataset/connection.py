@@ -30,6 +30,8 @@ MEMORY: Final = "1GB"
 #: Files are counted in so many groups at most, each by one query.
 _MOST_GROUPS: Final = 100
 ROWS_AT_ONCE: Final = 50_000
+#: Columns that a dataset of an earlier version doesn't have.
+_LATER: Final = {"mentions": ("link_resolver", "decided")}
 
 
 class DatasetUnreadable(ArkauditError):
@@ -104,7 +106,8 @@ def open_dataset(place: str, *, threads: int, memory: str = MEMORY) -> Iterator[
                 connection.register_filesystem(object_files())
             found = OpenDataset(connection, manifest, paths["mentions"])
             for name, files in paths.items():
-                found.run(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({_sql_list(files)})")
+                later = _missing(found, name, files)
+                found.run(f"CREATE VIEW {name} AS SELECT *{later} FROM read_parquet({_sql_list(files)})")
             yield found
         finally:
             connection.close()
@@ -118,6 +121,12 @@ def _as_unreadable() -> Iterator[None]:
         yield
     except (duckdb.IOException, duckdb.InvalidInputException, duckdb.BinderException, OSError) as problem:
         raise DatasetUnreadable(f"the dataset can't be read: {str(problem).splitlines()[0]}") from None
+
+
+def _missing(dataset: OpenDataset, table: str, files: Sequence[str]) -> str:
+    """The columns that came later than the *files* of a table, as what is selected besides."""
+    there = {name for name, *_ in dataset.rows(f"DESCRIBE SELECT * FROM read_parquet({_sql_list(files[:1])})")}
+    return "".join(f", NULL AS {name}" for name in _LATER.get(table, ()) if name not in there)
 
 
 def _sql_list(texts: Sequence[str]) -> str:

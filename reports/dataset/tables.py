@@ -13,15 +13,30 @@ from typing import Final
 import pandas as pd
 
 from crawler.observations import Family
+from crawler.resolving import GLOBAL_RESOLVER, request_url
+from extractors.ark import SKIPPED_NAANS
+from extractors.checkchar import CheckCharacter
 from extractors.naan import SHARED_NAANS
+from extractors.wraps.wrap import Confidence
 from reports import listings, overviews, places
 from reports import summary as sums
 from reports.dataset.connection import OpenDataset
 from reports.definitions import ARKS_COLUMN, CITATIONS_COLUMN, DOCUMENTS_COLUMN, TEXT, Column, TableDefinition
 from reports.remediation import pairs, written_forms
+from reports.typed_columns import JOINT
 
 Frames = Iterator[pd.DataFrame]
 
+#: So many mentions at most are repeated one by one, in `citations`.
+MOST_CITATIONS: Final = 1_000_000
+#: What an ``ark`` implies (`extractors.ark.Ark.implied`): what stands before each dot, and before each slash in front
+#: of the first one, but for that behind the NAAN.
+IMPLIED: Final = """
+    [left(ark, i - 1) FOR i IN range(1, length(ark) + 1)
+     IF ark[i] = '.' OR (ark[i] = '/' AND i > instr(ark, '/') AND i < instr(ark || '.', '.'))]
+"""
+#: An ARK without its qualifier.
+_BASE: Final = "^ark:[^/]*/[^/.]*"
 _NOT_JUDGED: Final = "0 AS works, 0 AS fails, 0 AS unreachable, {} AS not_judged"
 
 
@@ -158,6 +173,100 @@ def _duplicates(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
     yield pairs.duplicates_of([*pairs.equal_elsewhere(ark for (ark,) in candidates)])
 
 
+def _containers(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
+    yield from dataset.frames(
+        f"""
+        SELECT whole, NULL AS object, ark.ark IS NOT NULL AS is_cited, parts, {_NOT_JUDGED.format("parts")}, members
+        FROM (
+            SELECT whole, count(*) AS parts, array_to_string(min(part, {pairs.MOST_NAMED}), '{JOINT}') AS members
+            FROM (SELECT ark AS part, unnest({IMPLIED}) AS whole FROM ark) GROUP BY whole
+        )
+        LEFT JOIN ark ON ark.ark = whole
+        ORDER BY parts DESC, whole
+        """
+    )
+
+
+def _joins(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
+    sure = " ".join(f"WHEN '{confidence.token}' THEN {rank}" for rank, confidence in enumerate(sorted(Confidence)))
+    yield from dataset.frames(
+        f"""
+        SELECT document, page, place, as_written, ark, array_to_string(alternatives, '{JOINT}') AS alternatives,
+            confidence, reason, decided > 1 AS again, NULL AS object
+        FROM mentions WHERE len(alternatives) > 0 OR decided > 1
+        ORDER BY CASE confidence {sure} END, document, ordinal
+        """
+    )
+
+
+def _check_failures(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
+    """What may have been meant, as `extract` says; names that any document cites come first, broken ones, too."""
+    yield from dataset.frames(
+        f"""
+        WITH failing AS (
+            SELECT ark, any_value(naan) AS naan, max(suggestions) AS suggestions,
+                count(DISTINCT (document, citation)) AS citations, count(DISTINCT document) AS documents,
+                min({{'document': document, 'ordinal': ordinal, 'as_written': as_written}}) AS first
+            FROM mentions WHERE "check" = '{CheckCharacter.FAILS}' GROUP BY ark
+        ), meant AS (
+            SELECT failing.ark, string_agg(suggestion, '{JOINT}' ORDER BY known.ark IS NULL, place) AS suggestions
+            FROM (SELECT ark, unnest(suggestions) AS suggestion, generate_subscripts(suggestions, 1) AS place
+                  FROM failing) AS failing
+            LEFT JOIN ark AS known ON known.ark = regexp_extract(suggestion, '{_BASE}')
+            GROUP BY failing.ark
+        )
+        SELECT ark, naan, coalesce(meant.suggestions, '') AS suggestions, NULL AS object, citations, documents,
+            first.as_written AS as_written, first.document AS first_document
+        FROM failing LEFT JOIN meant USING (ark) ORDER BY citations DESC, ark
+        """
+    )
+
+
+def _unfit(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
+    purposes = {naan: shared.purpose for naan, shared in SHARED_NAANS.items()}
+    naans = ", ".join(f"'{naan}'" for naan in sorted(SKIPPED_NAANS))
+    for is_example in (False, True):  # that can't be told in SQL, and there may be too many to sort them here
+        for rows in dataset.frames(
+            f"""
+            SELECT document, first.page AS page, first.place AS place, first.as_written AS as_written,
+                first.ark AS ark, first.naan AS naan, contexts, title
+            FROM (
+                SELECT document, string_agg(context, ' ' ORDER BY ordinal) AS contexts,
+                    min({{'ordinal': ordinal, 'page': page, 'place': place, 'as_written': as_written, 'ark': ark,
+                          'naan': naan}}) AS first
+                FROM mentions WHERE naan IN ({naans}) GROUP BY document, citation
+            )
+            JOIN documents USING (document)
+            ORDER BY document, first.ordinal
+            """
+        ):
+            texts = zip(rows["contexts"], rows["title"], rows["document"], strict=True)
+            signs = pd.Series([written_forms.example_sign(each) for each in texts], dtype="str", index=rows.index)
+            signed = rows.assign(is_example=signs.notna(), sign=signs, purpose=rows["naan"].map(purposes))
+            yield signed[signed["is_example"].eq(is_example)]
+
+
+def _citations(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
+    for rows in dataset.frames(
+        f"""
+        SELECT document, citation, page, place, role, as_written, ark, repaired,
+            array_to_string(repairs, '{JOINT}') AS repairs, confidence, reason,
+            array_to_string(alternatives, '{JOINT}') AS alternatives, array_to_string(spelling, '{JOINT}') AS spelling,
+            NULL AS object, resolver, link_resolver
+        FROM mentions ORDER BY document, ordinal
+        """
+    ):
+        asked = zip(rows["repaired"], rows["resolver"], rows["link_resolver"], strict=True)
+        yield rows.assign(request_url=[_asked_url(*each) for each in asked])
+
+
+def _asked_url(repaired: str, resolver: str | None, link_resolver: str | None) -> str:
+    """The URL that asks for the object of a mention; a relative link is asked for where it leads."""
+    if isinstance(link_resolver, str):
+        return request_url(link_resolver + repaired, link_resolver, GLOBAL_RESOLVER)
+    return request_url(repaired, resolver if isinstance(resolver, str) else None, GLOBAL_RESOLVER)
+
+
 def _findings(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
     yield from dataset.frames("SELECT document AS subject, kind, detail FROM findings ORDER BY ALL")
 
@@ -206,6 +315,17 @@ DATASET_REPORT: Final = (
     DatasetTable(overviews.DOCUMENTS, _documents),
     DatasetTable(places.SECTIONS, _sections),
     DatasetTable(written_forms.REPAIRS, _repairs),
+    DatasetTable(written_forms.JOINS, _joins),
+    DatasetTable(written_forms.CHECK_FAILURES, _check_failures),
+    DatasetTable(written_forms.UNFIT, _unfit),
     DatasetTable(pairs.DUPLICATES, _duplicates),
+    DatasetTable(pairs.CONTAINERS, _containers),
+    DatasetTable(listings.CITATIONS, _citations),
     DatasetTable(listings.FINDINGS, _findings),
 )
+
+
+def reported_tables(dataset: OpenDataset) -> tuple[DatasetTable, ...]:
+    """Return the tables that are made of *dataset*: of a large one not those that would be another copy of it."""
+    is_large = dataset.manifest.tables["mentions"].rows > MOST_CITATIONS
+    return tuple(table for table in DATASET_REPORT if not (is_large and table.definition is listings.CITATIONS))
