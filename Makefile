@@ -17,6 +17,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Tests and benchmarks start the program many times: it is compiled once, also where Python is told to keep no bytecode.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo demo-anew examples picture catalogues test ark-server pywb properties fuzz audit lock bench lint format docs man build clean
 .DEFAULT_GOAL := demo
