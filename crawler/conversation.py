@@ -31,6 +31,7 @@ from crawler.verdicts.rendered import is_app_shell
 from crawler.verdicts.spellings import SHOULDERS_A_RESOLVER, forms
 from crawler.verdicts.verdict import Description, described_by, facts_beside
 from extractors.ark import Ark
+from extractors.frozen import quickly_made
 from extractors.naan import Registry
 from extractors.normalize import LABEL
 
@@ -45,6 +46,7 @@ _DESCRIPTIVE = frozenset(INFLECTED)
 _SHARED = frozenset({Question.CONTROL, Question.CONTROL_INFO, Question.CONTROL_RENDERED, Question.POLICY_LINK})
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A question to put."""

@@ -24,6 +24,7 @@ from crawler.outcomes import (
 )
 from extractors.ark import Ark
 from extractors.document_model import Finding
+from extractors.frozen import quickly_made
 from extractors.mentions.mention import Mention
 from extractors.mentions.unresolved import UnresolvedMention
 
@@ -146,6 +147,7 @@ class ChainEnd(StrEnum):
     """A failure of a kind that nobody has named yet; its text is kept."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Hop:
     """One request and what came back for it.
@@ -216,6 +218,7 @@ class Rendering:
 MOST_ARKS = 60
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class PageFacts:
     """The facts that a body states, read when it came, so that no body need be kept."""
@@ -243,6 +246,7 @@ class PageFacts:
         return tuple(place for found, place in self.arks if found == ark)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Observation:
     """One question asked of the world and its answer; unique by run, request URL, question and attempt."""
@@ -418,6 +422,7 @@ class Meant:
         return {"ark": str(self.ark), "url": self.url, "evidence": list(self.evidence)}
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The three ARK services of one ARK at one request URL (draft-kunze-ark-38, 5.1)."""

@@ -31,17 +31,16 @@ def quickly_made(frozen: type[T]) -> type[T]:
     """
     cls = cast("Any", frozen)
     names = tuple(each.name for each in fields(cls))
-    is_plain = all(each.init and each.default_factory is MISSING for each in fields(cls))
-    if not is_plain or hasattr(cls, "__post_init__") or cls.__slots__ != names or len(names) < 2:
+    is_plain = all(each.init and not each.kw_only for each in fields(cls)) and not hasattr(cls, "__post_init__")
+    if not is_plain or cls.__slots__ != names or len(names) < 2:
         raise TypeError(f"{cls.__name__} has more to it than fields that are set")
-    defaults = cls.__init__.__defaults__ or ()
-    first_default = len(names) - len(defaults)
-    parameters = [
-        name if at < first_default else f"{name}=defaults[{at - first_default}]" for at, name in enumerate(names)
-    ]
+    factories = {each.name: each.default_factory for each in fields(cls) if each.default_factory is not MISSING}
+    defaults = dict(zip(names[::-1], (cls.__init__.__defaults__ or ())[::-1], strict=False))  # a mark for each factory
+    parameters = [f"{name}=defaults[{name!r}]" if name in defaults else name for name in names]
     lines = (
         f"def made(self, {', '.join(parameters)}):",
         "set_class(self, '__class__', opened)",
+        *(f"if {name} is defaults[{name!r}]: {name} = factories[{name!r}]()" for name in factories),
         *(f"self.{name} = {name}" for name in names),
         "self.__class__ = frozen",
     )
@@ -50,6 +49,7 @@ def quickly_made(frozen: type[T]) -> type[T]:
         "opened": type(f"Open{cls.__name__}", (), {"__slots__": names}),
         "set_class": object.__setattr__,
         "defaults": defaults,
+        "factories": factories,
     }
     exec("\n ".join(lines), scope)  # as dataclasses make theirs
     values = attrgetter(*names)

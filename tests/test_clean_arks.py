@@ -6,7 +6,7 @@ import json
 import pickle
 import re
 from collections.abc import Iterator
-from dataclasses import FrozenInstanceError, dataclass, replace
+from dataclasses import FrozenInstanceError, dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -203,6 +203,20 @@ def test_values_are_frozen_and_survive_pickling(value: Any) -> None:
     assert type(again) is type(value)
     with pytest.raises(FrozenInstanceError):
         setattr(again, name, None)
+
+
+def test_a_default_that_is_made_anew_is_made_for_each() -> None:
+    @quickly_made
+    @dataclass(frozen=True, slots=True)
+    class Noted:
+        first: int
+        notes: dict[str, int] = field(default_factory=dict)
+        last: str = "x"
+
+    given = {"a": 1}
+    assert Noted(1) == Noted(1, {}) == Noted(1, last="x")
+    assert Noted(1).notes is not Noted(1).notes
+    assert Noted(1, given, "y").notes is given
 
 
 def test_only_plain_dataclasses_are_quickly_made() -> None:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from extractors.frozen import quickly_made
+
 #: Codes for a value that is missing, and what they say; ``etal`` stands in for names and is none of them.
 MISSING: Mapping[str, str] = {
     "unac": "temporarily inaccessible",
@@ -38,6 +40,7 @@ _ENCODED = re.compile(r"%[!%._{}]|\s+|[^%\s]+|%")
 _DECODED = {"%!": "|", "%%": "%", "%.": ",", "%_": ""}
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Value:
     """One value of an element, as people read it."""

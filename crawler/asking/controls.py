@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from crawler.resolving import resolver_of
 from extractors.ark import BETANUMERIC, Ark, shoulder_of
 from extractors.checkchar import CheckCharacter, check
+from extractors.frozen import quickly_made
 from extractors.naan import Registry
 from extractors.normalize import LABEL
 
@@ -26,6 +27,7 @@ _HEXADECIMAL = re.compile(r"[0-9a-f-]{16,}\Z")
 _PREFIX = re.compile(r"[A-Za-z]+(?=[0-9])")
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
     """The names that one control speaks for: those of one resolver, NAAN and shoulder."""
