@@ -25,6 +25,7 @@ from typing import Any
 from filelock import lock_descriptor
 
 from crawler.politeness.pacing import Shared
+from extractors.frozen import quickly_made
 
 #: Seconds after which it is looked again whether another audit has done with a host: the longer it takes, the more.
 POLL_S, LONGEST_POLL_S = 0.05, 0.5
@@ -48,6 +49,7 @@ class HostWait:
     """Whether the host wants to be left alone; otherwise another audit is just asking it, or has just asked."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Wish:
     """An audit wants to ask a host, and looks at a certain moment whether it may."""
@@ -157,14 +159,17 @@ class HostFiles:
         """The file of *host*: its name as far as file names can hold it, and a digest."""
         return self._folder / _file_name(host)
 
+    def _path(self, host: str) -> str:
+        return f"{self._folder}{os.sep}{_file_name(host)}"
+
     def _opened(self, host: str) -> int:
         """The descriptor of a host's file; a folder that somebody has cleared away is made anew."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         if self._is_open:
             with suppress(FileNotFoundError):
-                return os.open(self.path(host), flags, 0o600)
+                return os.open(self._path(host), flags, 0o600)
         self._open_folder()
-        return os.open(self.path(host), flags, 0o600)
+        return os.open(self._path(host), flags, 0o600)
 
     def _open_folder(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -194,11 +199,11 @@ def _clear_away(path: str) -> None:
 
 def _read(descriptor: int, now: float) -> Shared:
     """Return what a file says; one that says nothing sensible counts as written when it was."""
-    text = os.pread(descriptor, _MOST_BYTES, 0)
-    if not text:
+    octets = os.pread(descriptor, _MOST_BYTES, 0)
+    if not octets:
         return Shared(0.0, 0.0)
     try:
-        fields: Any = json.loads(text)
+        fields: Any = _decoded(octets)
         moments = [float(fields[name]) for name in ("started_at", "open_again_at")]
     except (ValueError, TypeError, KeyError):
         moments = []
@@ -210,20 +215,34 @@ def _read(descriptor: int, now: float) -> Shared:
 
 
 def _write(descriptor: int, shared: Shared) -> None:
-    moments = {"started_at": round(shared.started_at, 6), "open_again_at": round(shared.open_again_at, 6)}
-    os.pwrite(descriptor, json.dumps({**moments, "by": shared.by}).ljust(_MOST_BYTES).encode(), 0)
+    started_at, open_again_at = round(shared.started_at, 6), round(shared.open_again_at, 6)
+    text = f'{{"started_at": {started_at}, "open_again_at": {open_again_at}, "by": {_quoted(shared.by)}}}'
+    os.pwrite(descriptor, text.ljust(_MOST_BYTES).encode(), 0)
 
 
 def _read_wish(descriptor: int) -> Wish:
     """Return who last wanted to ask; one that says nothing sensible was never due."""
+    octets = os.pread(descriptor, _MOST_WISH_BYTES, _MOST_BYTES)
+    if not octets:  # nobody has ever had to wait
+        return Wish("", 0.0)
     try:
-        fields: Any = json.loads(os.pread(descriptor, _MOST_WISH_BYTES, _MOST_BYTES))
+        fields: Any = _decoded(octets)
         return Wish(str(fields["by"]), float(fields["looks_at"]))
     except (ValueError, TypeError, KeyError):
         return Wish("", 0.0)
 
 
+@lru_cache(maxsize=1024)  # the names of a few audits
+def _quoted(name: str) -> str:
+    return json.dumps(name)
+
+
+def _decoded(octets: bytes) -> Any:
+    """The JSON of a file, in the only encoding that is written. Raises ValueError."""
+    return json.loads(octets.decode())
+
+
 def _write_wish(descriptor: int, wish: Wish) -> None:
     """Write it down, whoever holds the lock: at worst, of two who want to ask only one is known."""
-    text = json.dumps({"by": wish.by, "looks_at": round(wish.looks_at, 6)})
+    text = f'{{"by": {_quoted(wish.by)}, "looks_at": {round(wish.looks_at, 6)}}}'
     os.pwrite(descriptor, text.ljust(_MOST_WISH_BYTES).encode(), _MOST_BYTES)
