@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
 import idna
@@ -164,13 +165,29 @@ def same_host(one: str, other: str) -> bool:
     >>> same_host("http://n2t.net/x", "https://www.N2T.net/y"), same_host("http://127.0.0.1:1/", "http://127.0.0.1:2/")
     (True, False)
     """
-    first, second = (urlsplit(url) for url in (one, other))
-    hosts = [(parts.hostname or "").removeprefix("www.") for parts in (first, second)]
-    try:
-        ports = [parts.port for parts in (first, second)]
-    except ValueError:
+    (host, port), (other_host, other_port) = _host_and_port_of(one), _host_and_port_of(other)
+    if _NO_PORT in (port, other_port):
         return False
-    return hosts[0] == hosts[1] and (ports[0] == ports[1] or None in ports)
+    return host == other_host and (port == other_port or None in (port, other_port))
+
+
+_NO_PORT = -1
+"""Stands for a port that is none."""
+
+
+def _host_and_port_of(url: str) -> tuple[str, int | None]:
+    origin = _AUTHORITY.match(url)
+    return _taken_apart(url if origin is None else origin[0])
+
+
+@lru_cache(maxsize=4096)  # most URLs of a run are those of a few hosts
+def _taken_apart(origin: str) -> tuple[str, int | None]:
+    parts = urlsplit(origin)
+    try:
+        port = parts.port
+    except ValueError:
+        port = _NO_PORT
+    return (parts.hostname or "").removeprefix("www."), port
 
 
 # -- what a chain amounts to

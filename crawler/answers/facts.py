@@ -68,7 +68,7 @@ class AnswerFacts:
         """True if it shows that its host is not up to answering, rather than anything about the name."""
         return self.seen.end in DEAD_ENDS or (self.is_answered and 500 <= (self.seen.status or 0) < 600)
 
-    @property
+    @once
     def is_resolvers_own(self) -> bool:
         """True if the host that was asked first has the last word too: what it says is said by the resolver.
 
