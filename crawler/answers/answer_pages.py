@@ -19,6 +19,7 @@ from crawler.answers.quirks import plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.observations import MOST_ARKS, PageFacts
 from extractors.find import find_arks
+from extractors.frozen import quickly_made
 
 #: Bytes of markup that are parsed: a page made to be slow costs the square of its length.
 MARKUP_LIMIT = 2**17
@@ -42,6 +43,7 @@ _MOST_NODES = 1_000
 _LABEL_ELEMENTS = ["div", "span", "p", "b", "strong", "label", "h1", "h2", "h3", "h4", "h5", "h6"]
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class AnswerPage:
     """The facts read in a page."""
@@ -101,7 +103,8 @@ class _Tags:
 
     def named(self, *names: str) -> list[Element]:
         """Those of these names."""
-        return [self.all[place] for place in sorted(place for name in names for place in self._places[name])]
+        places = [place for name in names for place in self._places.get(name, ())]
+        return [self.all[place] for place in (places if len(names) == 1 else sorted(places))]
 
 
 def _attribute(tag: Element | None, name: str) -> str:

@@ -7,6 +7,7 @@ compare the two.
 
 from __future__ import annotations
 
+from inspect import signature
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
@@ -189,6 +190,10 @@ class _Builder:
         if siblings:
             siblings[-1].after = node
         siblings.append(node)
+
+
+# For each page lxml asks whether `start` takes namespaces, and to work out its signature takes longer than to parse.
+_Builder.start.__signature__ = signature(_Builder.start)  # type: ignore[attr-defined]
 
 
 def _local(name: str) -> str:

@@ -198,16 +198,17 @@ class Quirks:
         >>> quirks().challenge_in_page("", "Just a moment...", "Enable JavaScript")
         'Cloudflare'
         """
-        source, heading, words = markup.lower(), plain(title or ""), plain(text[:NOTICE_CHARS])
-        is_notice = len(text) < NOTICE_CHARS
+        if len(text) >= NOTICE_CHARS:
+            return None
+        source, heading, words = markup.lower(), plain(title or ""), plain(text)
         for challenge in self.challenges:
-            if any(part in heading for part in challenge.titles) and is_notice:
+            if any(part in heading for part in challenge.titles):
                 return challenge.name
-            if is_notice and any(part in words for part in challenge.texts):
+            if any(part in words for part in challenge.texts):
                 return challenge.name
-            if is_notice and any(part in source for part in challenge.markup):
+            if any(part in source for part in challenge.markup):
                 return challenge.name
-        is_checked = is_notice and any(part in source for part in self.widgets)
+        is_checked = any(part in source for part in self.widgets)
         return "a puzzle for people" if is_checked and self.checks.search(f"{heading} {words}") else None
 
     def host_reason(self, host: str, status: int) -> str | None:
