@@ -12,6 +12,8 @@ from extractors.find import scan
 from extractors.mentions.mention import Mention, NamespaceMention
 from extractors.wraps.evidence import Evidence
 
+#: What stands between two ARKs of one line, and not between one and another that its query names.
+_APART = re.compile(r"\s|^[,;|]+$")
 _BETWEEN = re.compile(r"\s+|,(?=ark:|https?:)", re.IGNORECASE)
 
 
@@ -24,6 +26,25 @@ def mention_in(text: str) -> Mention | str:
     if any(isinstance(each, NamespaceMention) for each in found):
         return "names a NAAN or shoulder, not an object"
     return "holds no ARK"
+
+
+def parted(line: str) -> list[str]:
+    """Return a line of input, or each of its ARKs where it holds several.
+
+    An ARK that a URL names in its query is part of that.
+
+    >>> parted("ark:/12148/bpt6k1; https://n2t.net/ark:/12x45/x5 (the second)")
+    ['ark:/12148/bpt6k1', 'https://n2t.net/ark:/12x45/x5']
+    >>> parted("https://n2t.net/ark:/12x45/x5?by=https://example.org/ark:/12x45/x6")
+    ['https://n2t.net/ark:/12x45/x5?by=https://example.org/ark:/12x45/x6']
+    """
+    texts, end = [], None
+    for each in scan(Block(line, Role.LINK_TARGET), Evidence()):
+        if isinstance(each, Mention):
+            if end is None or _APART.search(line[end : each.spans[0][0]]):
+                texts.append(each.repaired)
+            end = each.spans[-1][1]
+    return texts if len(texts) > 1 else [line]
 
 
 def words_of(text: str) -> list[str]:

@@ -315,6 +315,15 @@ def test_tables_for_people_cut_nothing_off(letter: Path) -> None:
     assert "ark:12148/bpt6k107371t" in "".join(line.split("│")[3].strip() for line in table.splitlines() if "│" in line)
 
 
+def test_check_takes_each_ark_of_a_line(tmp_path: Path) -> None:
+    with RawServer(lambda target: reply("404 Not Found")) as server:
+        one, two, three = (f"{server.url}/ark:/12x45/x{number}" for number in (1, 2, 3))
+        (tmp_path / "notes.txt").write_text(f"see {one}, ({two}); and\n{three}\n")
+        rows = check_rows(f"{three}?by={one}", "--from", tmp_path / "notes.txt")
+    assert [row["asked"] for row in rows] == [f"{three}?by={one}", one, two, three]
+    assert {row["ark"] for row in rows} == {"ark:12x45/x1", "ark:12x45/x2", "ark:12x45/x3"}
+
+
 def test_check_answers_each_line_in_its_order(tmp_path: Path) -> None:
     def respond(target: str) -> bytes:
         return reply(body="<title>Page</title>") if target.startswith("/ark:/12x45/here") else reply("404 Not Found")

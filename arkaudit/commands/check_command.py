@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "--from",
     "from_file",
     metavar="FILE|DATASET",
-    help="Read them from a file, one a line, or from a dataset (arkaudit extract --out).",
+    help="Read them from a file, line by line, or from a dataset (arkaudit extract --out).",
 )
 @inventory_option
 @click.option(
@@ -82,7 +82,7 @@ def check(
     selection = _selection(naans, prefixes, hosts)
     from_lines = {} if dataset is not None else _lines(from_file)
     listed = _inventoried(inventory, selection)
-    asked = [*arks, *from_lines.values(), *listed]
+    asked = [text for given in (*arks, *from_lines.values()) for text in _parted(given)] + listed
     of_store = due or (bool(selection) and inventory is None)
     if of_store and (asked or dataset is not None):
         raise UserMistake(
@@ -136,8 +136,9 @@ def check(
         done = checked_dataset(dataset, config, store_file, explain=explain, resume=resume, console=errors())
     else:
         lines: defaultdict[str, list[str]] = defaultdict(list)
-        for number, text in from_lines.items():
-            lines[text].append(f"{from_file}:{number}")
+        for number, line in from_lines.items():
+            for text in _parted(line):
+                lines[text].append(f"{from_file}:{number}")
         for text in listed:
             lines[text].append(str(inventory))
         done = checked(asked, config, store_file, lines=lines, explain=explain, resume=resume, console=errors())
@@ -175,6 +176,12 @@ def _lines(place: str | None) -> dict[int, str]:
     except OSError as problem:
         raise UserMistake(f"{place} can't be read: {problem.strerror}") from None
     return {number: line.strip() for number, line in enumerate(text.splitlines(), start=1) if line.strip()}
+
+
+def _parted(line: str) -> list[str]:
+    from crawler.named_arks import parted
+
+    return parted(line)
 
 
 def _inventoried(path: Path | None, selection: KnownSelection) -> list[str]:
