@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from extractors.document_model import Finding
 from extractors.shared_errors import SourceUnreadable
@@ -60,10 +61,15 @@ def _may_be_file(path: Path) -> bool:
 
 
 def unwritable(folder: Path) -> str | None:
-    """Return why *folder* can neither be made nor written to, as far as that can be known; None if it can. Writes
-    nothing.
+    """Return why *folder* can neither be made nor written to; None if it can. Leaves nothing behind.
+
+    It is tried: a file system may say that one may write, and let nobody, as /proc does.
     """
     there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not there.is_dir():
         return f"{there}: is not a folder"
-    return None if os.access(there, os.W_OK | os.X_OK) else f"{there}: the folder can't be written to"
+    try:
+        with TemporaryDirectory(prefix=".arkaudit-", dir=there):
+            return None
+    except OSError as problem:
+        return f"{there}: the folder can't be written to: {problem.strerror}"

@@ -182,7 +182,7 @@ def test_a_decision_that_fits_no_ark_is_named_with_its_place(site: Site, tmp_pat
         pytest.param("triage export --store {store} --out {place}/triage.toml", id="decisions"),
     ],
 )
-@pytest.mark.parametrize("kind", ["below a file", "a folder to read only"])
+@pytest.mark.parametrize("kind", ["below a file", "a folder to read only", "/proc"])
 def test_where_nothing_can_be_put_is_noticed_before_anything_begins(
     site: Site, command: str, kind: str, tmp_path: Path
 ) -> None:
@@ -190,7 +190,9 @@ def test_where_nothing_can_be_put_is_noticed_before_anything_begins(
     document.write_text("ark:/12345/x5")
     below = tmp_path / "place"
     below.mkdir()
-    place = document / "out" if kind == "below a file" else below / "out"
+    place = {"below a file": document, "/proc": Path("/proc")}.get(kind, below) / "out"
+    if kind == "/proc" and not place.parent.is_dir():
+        pytest.skip("no file system here says that one may write and lets nobody")
     words = command.format(place=place, document=document, other=other, store=site.store).split()
     with read_only(below):
         done = run_command(*words)
