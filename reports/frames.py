@@ -292,7 +292,7 @@ def _frames(
     _, fetches = with_hops(reader, FETCHES, query_of(FETCHES).where(document.c.run_id == requests_run), FETCH_OF)
     cited = query_of(citing).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
     verdicts = query_of(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
-    lives = query_of(HISTORY).order_by(verdict.c.verdict_id).join_from(verdict, run).where(life_of(judged, until))
+    lives = query_of(HISTORY).join_from(verdict, run).where(life_of(judged, until))
     good = query_of(LAST_GOOD).join_from(verdict, run).where(last_good_of(counting, until))
     copies = query_of(MEMENTOS).join_from(memento, run).where(last_answers_of(judged, until))
     events = (
@@ -308,7 +308,7 @@ def _frames(
         is_all=reported.is_all,
         documents=load(DOCUMENTS, query_of(DOCUMENTS).where(document.c.run_id == run_id)),
         findings=load(FINDINGS, query_of(FINDINGS).where(finding.c.run_id == run_id)),
-        arks=load(ARKS, query_of(ARKS).where(arks_of([cited_arks(run_id), judged, asked_arks(run_id)]))),
+        arks=load(ARKS, query_of(ARKS).where(arks_of([judged, cited_arks(run_id), asked_arks(run_id)]))),
         mentions=_with_citations(load(citing, cited.where(is_current_mention))),
         observations=observations,
         hops=hops,
@@ -319,7 +319,7 @@ def _frames(
         verdicts=load(VERDICTS, verdicts.where(verdict.c.verdict_id.in_(counting))),
         latest=load(LATEST, query_of(LATEST).where(status_in(counting))),
         events=load(EVENTS, events),
-        history=load(HISTORY, lives).merge(load(RUNS, query_of(RUNS)), on="run_id", how="left"),
+        history=_by_run(load(HISTORY, lives)).merge(load(RUNS, query_of(RUNS)), on="run_id", how="left"),
         last_good=_last_good(load(LAST_GOOD, good)),
         mementos=_last_answers(load(MEMENTOS, copies)),
         registered=registered,
@@ -341,6 +341,11 @@ def _triage_columns(each: TriageState) -> tuple[str | None, ...]:
     until = each.until.isoformat() if each.until else None
     action = PARTICIPLES[each.action] if each.action else None
     return action, each.words or None, each.reason or None, until, each.assignee
+
+
+def _by_run(rows: pd.DataFrame) -> pd.DataFrame:
+    """*rows*, in the order of their verdicts, put into that of their runs."""
+    return rows.drop(columns="verdict_id").sort_values("run_id", kind="stable", ignore_index=True)
 
 
 def _last_good(rows: pd.DataFrame) -> pd.DataFrame:

@@ -121,9 +121,12 @@ _answered_at: Final = case(
 )
 
 
-#: The URL of a verdict, by which SQLite looks through the verdicts of each run: it would else seek every cited URL in
-#: every run, which takes twice as long.
-_looked_through: Final[ColumnElement[str]] = UnaryExpression(verdict.c.request_url, operator=operators.custom_op("+"))
+def looked_through(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return *column* in a form for which SQLite uses no index: it then looks through the table.
+
+    A report asks for most rows. To seek each of them by an index, and to put them in order then, takes twice as long.
+    """
+    return UnaryExpression(column, operator=operators.custom_op("+"))
 
 
 def counting_verdicts(reported: Reported) -> Select[Any]:
@@ -133,6 +136,7 @@ def counting_verdicts(reported: Reported) -> Select[Any]:
     others as they were found last. And, unless it is reported alone, what later checks have found instead.
     """
     run_id, last = reported.run_id, _started(reported.until)
+    request_url = looked_through(verdict.c.request_url)  # else every cited URL is sought in every run
     cited = select(mention.c.request_url).join(document).where(document.c.run_id == run_id, is_current_mention)
     judged = select(verdict.c.request_url).where(verdict.c.run_id == run_id)
     by_run = (run.c.started_at.desc(), run.c.run_id.desc(), verdict.c.verdict_id.desc())
@@ -150,7 +154,7 @@ def counting_verdicts(reported: Reported) -> Select[Any]:
     earlier = (
         aged_by(*by_run)
         .where(verdict.c.run_id.in_(select(run.c.run_id).where(run.c.started_at < last)))
-        .where(_looked_through.in_(cited), _looked_through.not_in(judged))
+        .where(request_url.in_(cited), request_url.not_in(judged))
         .subquery()
     )
     own = select(verdict.c.verdict_id).where(verdict.c.run_id == run_id)
@@ -180,7 +184,7 @@ def behind(verdicts: Select[Any], run_id: int) -> ColumnElement[bool]:
 
 def life_of(arks: Select[Any], until: int) -> ColumnElement[bool]:
     """Return whether a verdict of a run is about one of *arks*, and of the run *until* or an earlier one."""
-    return and_(verdict.c.ark_id.in_(arks), run.c.started_at <= _started(until))
+    return and_(looked_through(verdict.c.ark_id).in_(arks), run.c.started_at <= _started(until))
 
 
 def last_good_of(verdicts: Select[Any], until: int) -> ColumnElement[bool]:
@@ -202,7 +206,7 @@ def last_answers_of(arks: Select[Any], until: int) -> ColumnElement[bool]:
 
 def status_in(verdicts: Select[Any]) -> ColumnElement[bool]:
     """Return whether a row of `latest` was so when a run ended: its last check is among *verdicts*."""
-    return latest.c.verdict_id.in_(verdicts)
+    return looked_through(latest.c.verdict_id).in_(verdicts)
 
 
 def happened_since(reported: Reported, since: int | None) -> ColumnElement[bool]:
@@ -239,5 +243,5 @@ def passed_over(reported: Reported) -> ColumnElement[bool]:
 
 
 def arks_of(parts: Sequence[Select[Any]]) -> ColumnElement[bool]:
-    """Return whether an ARK is among those of any of *parts*."""
-    return or_(*(ark.c.ark_id.in_(ids) for ids in parts))
+    """Return whether an ARK is among those of any of *parts*, of which the first should be the greatest."""
+    return or_(*(looked_through(ark.c.ark_id).in_(ids) for ids in parts))

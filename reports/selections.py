@@ -237,6 +237,7 @@ VERDICTS: Selection = selected(
 
 #: Runs that came before the one that is reported, their verdicts about the same ARKs, and the last good ones.
 HISTORY: Selection = selected(
+    verdict.c.verdict_id,
     verdict.c.run_id,
     verdict.c.ark_id,
     verdict.c.object,

@@ -13,6 +13,7 @@ from crawler import schema
 from crawler.history.ark_status import ArkState, StatusPolicy
 from crawler.history.latest import has_followers, policy_of, rebuild_beside
 from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
+from reports.run_queries import looked_through
 from reports.store_reading import StoreReader
 from reports.typed_columns import MOMENT, TEXT, WORD, frame_of, vocabulary
 
@@ -118,7 +119,7 @@ def _checks(reader: StoreReader, place: Mapping[int, int]) -> pd.DataFrame:
     verdict, latest = schema.verdict, schema.latest
     together = (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url)
     query = select(latest.c.latest_id, verdict.c.run_id, verdict.c.object).join_from(verdict, latest, together)
-    checks = reader.frame(CHECKS, query.where(verdict.c.run_id.in_(place)), is_ordered=False)
+    checks = reader.frame(CHECKS, query.where(looked_through(verdict.c.run_id).in_(place)), is_ordered=False)
     return _placed(checks, place).sort_values(["pair", "run"], ignore_index=True)
 
 
