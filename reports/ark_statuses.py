@@ -51,7 +51,7 @@ FAMILY_COLUMNS: Final = {family: family.value.replace("-", "_") for family in Fa
 
 _FAMILY_OF = {str(outcome): str(family) for outcome, family in FAMILY_OF.items()}
 _BEST_FIRST = [str(outcome) for outcome in BEST_FIRST]
-_SERVICES = ["object", "metadata", "commitment"]
+SERVICES: Final = ["object", "metadata", "commitment"]
 
 
 def families(outcomes: pd.Series) -> pd.Series:
@@ -66,7 +66,8 @@ def cited_urls(frames: Frames) -> pd.DataFrame:
     """One row an ARK and URL that was cited, asked or both, with its verdict if any; in no stated order."""
     pair = ["ark_id", "ark", "naan", "request_url"]
     cited = (
-        frames.mentions.sort_values(["document", "ordinal"])
+        frames.mentions[[*pair, "citation_id", "document_id", "document", "ordinal"]]
+        .sort_values(["document", "ordinal"])
         .groupby(pair, dropna=False, as_index=False)
         .agg(
             citations=("citation_id", "nunique"),
@@ -85,7 +86,7 @@ def best(judged: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     For metadata and commitment the order of the enums is already best first.
     """
     ranked = judged.assign(object=judged["object"].cat.reorder_categories(_BEST_FIRST, ordered=True))
-    rows = ranked.groupby(by, as_index=False)[_SERVICES].min()
+    rows = ranked.groupby(by, as_index=False)[SERVICES].min()
     outcomes = rows["object"].cat.reorder_categories(list(OBJECT.categories), ordered=True)
     return rows.assign(object=outcomes, family=families(outcomes))
 

@@ -61,7 +61,8 @@ def arks(frames: Frames) -> pd.DataFrame:
         ark_family=_families_of_arks(frames, rows["ark_id"]),
     )
     order = {"attention": True, "citations": False, "ark": True, "request_url": True}
-    return ARKS.shaped(rows.sort_values(list(order), ascending=list(order.values()), ignore_index=True))
+    shown = rows[[*(column.name for column in ARKS.columns), "attention"]]
+    return ARKS.shaped(shown.sort_values(list(order), ascending=list(order.values()), ignore_index=True))
 
 
 def _families_of_arks(frames: Frames, ark_ids: pd.Series) -> pd.Series:
@@ -76,7 +77,8 @@ def citations(frames: Frames) -> pd.DataFrame:
     outcomes = frames.verdicts[["ark_id", "request_url", "object"]]
     rows = frames.mentions.merge(outcomes, on=["ark_id", "request_url"], how="left")
     rows = rows.rename(columns={"remarks": "spelling"})
-    return CITATIONS.shaped(rows.sort_values(["document", "ordinal"], ignore_index=True))
+    shown = [column.name for column in CITATIONS.columns]
+    return CITATIONS.shaped(rows[[*shown, "ordinal"]].sort_values(["document", "ordinal"], ignore_index=True))
 
 
 def findings(frames: Frames) -> pd.DataFrame:

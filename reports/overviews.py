@@ -12,6 +12,7 @@ from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, Documen
 from extractors.naan import SHARED_NAANS
 from reports.ark_statuses import (
     FAMILY_COLUMNS,
+    SERVICES,
     ark_statuses,
     best,
     citation_counts,
@@ -34,7 +35,7 @@ from reports.definitions import (
     Column,
     TableDefinition,
 )
-from reports.distinct import host, hosts_of, tallied
+from reports.distinct import host, hosts_of, tallied, values_of
 from reports.frames import Frames
 from reports.typed_columns import JOINT
 from reports.wording import naan_policy_words
@@ -86,7 +87,8 @@ def naans(frames: Frames) -> pd.DataFrame:
 
 def resolvers(frames: Frames) -> pd.DataFrame:
     """One row a host that was asked first; ordered by number of ARKs, the greatest first, then by host."""
-    asked = frames.verdicts.assign(host=hosts_of(frames.verdicts["request_url"]))
+    asked = frames.verdicts[["ark_id", "request_url", "final_url", *SERVICES]]
+    asked = asked.assign(host=hosts_of(asked["request_url"]))
     answers = asked.assign(
         metadata=asked["metadata"].astype("str"),
         landing=hosts_of(asked["final_url"]),
@@ -117,7 +119,8 @@ def documents(frames: Frames) -> pd.DataFrame:
     An ARK is judged by the URLs that this document cites.
     """
     cited = frames.mentions[["document_id", "ark_id", "request_url"]]
-    judged = cited.merge(frames.verdicts, on=["ark_id", "request_url"], how="left")
+    outcomes = frames.verdicts[["ark_id", "request_url", *SERVICES]]
+    judged = cited.merge(outcomes, on=["ark_id", "request_url"], how="left")
     repaired = frames.mentions.assign(repaired=frames.mentions["repairs"].fillna("").ne(""))
     counts = (
         repaired.groupby("document_id").agg(citations=("citation_id", "nunique"), repaired=("repaired", "sum")),
@@ -145,17 +148,22 @@ def organizations_of(registered: pd.DataFrame, naans: pd.Series) -> pd.Series:
     return naans.map(known).where(~naans.isin(list(SHARED_NAANS))).astype("str")
 
 
-def sent_hops(frames: Frames) -> pd.DataFrame:
+def sent_hops(frames: Frames, columns: list[str]) -> pd.DataFrame:
     """The hops that went out in this run: all but those that robots.txt, our own guard or a dead host held back."""
-    hops = own(frames, frames.hops)
+    hops = frames.hops
     held_back = hops["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS])
     is_unsent = (held_back & hops["status"].isna()) | ~hops["sent"].fillna(True).astype(bool)
-    return hops[~is_unsent]
+    return hops.loc[is_own(frames, hops) & ~is_unsent, columns]
 
 
 def own(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
     """Of *rows* those that this run made itself, without what stands behind verdicts of earlier runs."""
-    return rows[rows["run_id"].isin(frames.run["run_id"])]
+    return rows[is_own(frames, rows)]
+
+
+def is_own(frames: Frames, rows: pd.DataFrame) -> pd.Series:
+    """Whether this run made each of *rows* itself."""
+    return rows["run_id"].isin(frames.run["run_id"])
 
 
 def tally(values: Iterable[str], *, most: int | None = None) -> str:
@@ -170,7 +178,7 @@ def tally(values: Iterable[str], *, most: int | None = None) -> str:
 
 def _schemes(frames: Frames) -> pd.DataFrame:
     """One row a host that was spoken to: whether never over HTTPS."""
-    urls = sent_hops(frames)["url"]
+    urls = sent_hops(frames, ["url"])["url"]
     spoken = pd.DataFrame(
         {
             "host": hosts_of(urls),
@@ -189,7 +197,7 @@ def _certificates(frames: Frames) -> pd.DataFrame:
 
 def _mean_redirects(frames: Frames) -> pd.DataFrame:
     """One row a host that was asked for an object: how many redirects followed, on average."""
-    asked = frames.observations[frames.observations["question"].eq(Question.OBJECT)]
+    asked = frames.observations.loc[frames.observations["question"].eq(Question.OBJECT), ["request_url", "hop_count"]]
     redirects = asked["hop_count"].astype("Float64")
     by_host = asked.assign(host=hosts_of(asked["request_url"]), mean_redirects=redirects)
     return by_host.groupby("host")["mean_redirects"].mean().round(2).reset_index()
@@ -197,7 +205,7 @@ def _mean_redirects(frames: Frames) -> pd.DataFrame:
 
 def _policies(frames: Frames) -> dict[str, str]:
     """Return what the NAAN registry says of the policy under each NAAN; of its shoulders, where it says it of them."""
-    policies = zip(frames.verdicts["naan"], frames.verdicts["naan_policy"], strict=True)
+    policies = zip(values_of(frames.verdicts["naan"]), frames.verdicts["naan_policy"].to_list(), strict=True)
     words: dict[str, set[str]] = {}
     for naan, policy in policies:
         if policy:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pandas as pd
 
 from crawler.observations import CommitmentOutcome
-from reports.ark_statuses import FAMILY_COLUMNS, ark_statuses, best, family_counts
+from reports.ark_statuses import FAMILY_COLUMNS, SERVICES, ark_statuses, best, family_counts
 from reports.definitions import (
     ARKS_COLUMN,
     CITATIONS_COLUMN,
@@ -41,7 +41,7 @@ def shoulders(frames: Frames) -> pd.DataFrame:
     committed = ark_states["commitment"].eq(CommitmentOutcome.STATED)
     promised = ark_states.assign(committed=committed).groupby(by)["committed"].sum().astype("Int64").reset_index()
     named = frames.arks[["ark_id", "shoulder"]].assign(shoulder=frames.arks["shoulder"].fillna(""))
-    cited = frames.mentions.merge(named, on="ark_id").groupby(by)
+    cited = frames.mentions[["ark_id", "naan", "citation_id", "document_id"]].merge(named, on="ark_id").groupby(by)
     citations = cited.agg(citations=("citation_id", "nunique"), documents=("document_id", "nunique")).reset_index()
     rows = counts.merge(promised, on=by).merge(citations, on=by, how="left")
     known = frames.registered[frames.registered["shoulder"].ne("")]
@@ -63,7 +63,8 @@ def landing_hosts(frames: Frames) -> pd.DataFrame:
 
     An ARK counts once a host, with its best outcome there; one that ends at two hosts counts at each.
     """
-    landed = frames.verdicts[frames.verdicts["final_url"].notna()]
+    verdicts = frames.verdicts[["ark_id", "naan", "request_url", "final_url", "hop_count", *SERVICES]]
+    landed = verdicts[verdicts["final_url"].notna()]
     landed = landed.assign(host=hosts_of(landed["final_url"]), resolver=hosts_of(landed["request_url"]))
     texts = pd.DataFrame({of: tallied(landed, ["host"], of[:-1], most=_MOST) for of in ("resolvers", "naans")})
     texts = texts.rename_axis("host").reset_index()
@@ -82,8 +83,10 @@ def sections(frames: Frames) -> pd.DataFrame:
     An ARK counts once a section, with the best outcome of the URLs that are cited there.
     """
     documents = frames.documents.assign(section=mapped(frames.documents["url"], section))
-    cited = frames.mentions.merge(documents[["document_id", "section"]], on="document_id")
-    judged = cited.merge(frames.verdicts, on=["ark_id", "request_url"], how="left")
+    cited = frames.mentions[["document_id", "citation_id", "ark_id", "request_url"]]
+    cited = cited.merge(documents[["document_id", "section"]], on="document_id")
+    outcomes = frames.verdicts[["ark_id", "request_url", *SERVICES]]
+    judged = cited.merge(outcomes, on=["ark_id", "request_url"], how="left")
     read = documents.groupby("section").agg(documents=("document_id", "size")).astype("Int64").reset_index()
     citing = cited.groupby("section").agg(
         citations=("citation_id", "nunique"), citing_documents=("document_id", "nunique")

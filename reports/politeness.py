@@ -42,9 +42,10 @@ _HELD_BACK: Final = {
 
 def hosts(frames: Frames) -> pd.DataFrame:
     """One row a host that was asked; ordered by requests, the most first, then by host."""
+    hops = sent_hops(frames, ["question", *_OF_REQUEST])
     sent = pd.concat(
         [
-            sent_hops(frames).assign(purpose=_purposes(frames)),
+            hops.assign(purpose=hops["question"].astype("str").map(_PURPOSES).fillna("controls")),
             _sent_fetches(frames.fetches).assign(purpose="documents"),
         ]
     )
@@ -96,15 +97,13 @@ def _treatment(frames: Frames) -> pd.DataFrame:
     )
 
 
-def _purposes(frames: Frames) -> pd.Series:
-    """Return what each request that was sent was for: the object, a description of it, or the resolver itself."""
-    return sent_hops(frames)["question"].astype("str").map(_PURPOSES).fillna("controls")
-
-
 def _sent_fetches(fetches: pd.DataFrame) -> pd.DataFrame:
     """The requests for documents that went out: all but those that robots.txt or our own guard held back."""
     held_back = fetches["outcome"].isin([ObjectOutcome.ROBOTS, ObjectOutcome.REFUSED_ADDRESS])
-    return fetches[fetches["url"].notna() & ~(held_back & fetches["status"].isna())]
+    return fetches.loc[fetches["url"].notna() & ~(held_back & fetches["status"].isna()), _OF_REQUEST]
+
+
+_OF_REQUEST: Final = ["url", "status", "retry_after", "at", "elapsed_s"]
 
 
 def left_out(frames: Frames) -> pd.DataFrame:
@@ -120,12 +119,13 @@ def left_out(frames: Frames) -> pd.DataFrame:
     return LEFT_OUT.shaped(ordered)
 
 
+_OF_ANSWER: Final = ["chain_end", "status", "body_complete", "asked_url", "final_url"]
 _LEFT_OUT: Final = ["reason", "what", "place", "example", "note"]
 
 
 def _skipped_arks(frames: Frames) -> pd.DataFrame:
     """ARKs that were not requested, by NAAN where that is the reason, else by host."""
-    rows = own(frames, frames.verdicts)
+    rows = own(frames, frames.verdicts[["run_id", "naan", "request_url", "object"]])
     rows = rows[rows["object"].isin(list(_HELD_BACK))]
     is_example = rows["object"].eq(ObjectOutcome.SKIPPED)
     by_host = hosts_of(rows["request_url"])
@@ -158,7 +158,7 @@ def _limits(frames: Frames) -> pd.DataFrame:
         },
         columns=_LEFT_OUT,
     )
-    asked = own(frames, frames.observations)
+    asked = own(frames, frames.observations[["run_id", *_OF_ANSWER]])
     cut = asked[~asked["body_complete"] & asked["status"].notna()]
     given_up = asked[asked["chain_end"].eq(ChainEnd.TOO_MANY_REDIRECTS)]
     parts = [limits]
@@ -183,7 +183,7 @@ def _limits(frames: Frames) -> pd.DataFrame:
 
 def _not_asked(frames: Frames) -> pd.DataFrame:
     """Questions that were not sent, since nothing is sent to a host that seems dead or wants to be left alone."""
-    hops = own(frames, frames.hops)
+    hops = own(frames, frames.hops[["run_id", "sent", "url"]])
     unsent = hops[~hops["sent"].fillna(True).astype(bool)]
     columns = {
         "reason": "not-asked",

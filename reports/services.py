@@ -44,6 +44,12 @@ def levels(frames: Frames) -> pd.DataFrame:
     return LEVEL_TABLE.shaped(table.assign(share=share(table["arks"], pd.Series(sum(counts), index=table.index))))
 
 
+_OF_ANSWER: Final = [
+    *("ark_id", "ark", "request_url", "question", "attempt", "asked_url", "status", "chain_end", "media_type"),
+    "final_url",
+]
+
+
 def level(ark_states: pd.DataFrame) -> pd.Series:
     """Return how many of the three services each ARK gives; nothing where the object could not be judged."""
     works = ark_states["family"].eq(Family.WORKS)
@@ -59,7 +65,8 @@ def info_answers(frames: Frames) -> pd.DataFrame:
 
     A verdict holds the best of what the inflections gave: each of them counts here with that outcome.
     """
-    asked = frames.observations[frames.observations["question"].isin([Question.INFO, Question.DOUBLE, Question.SINGLE])]
+    is_asked = frames.observations["question"].isin([Question.INFO, Question.DOUBLE, Question.SINGLE])
+    asked = frames.observations.loc[is_asked, _OF_ANSWER]
     asked = asked.sort_values("attempt", kind="stable").drop_duplicates(
         ["ark_id", "request_url", "question"], keep="last"
     )

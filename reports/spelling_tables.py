@@ -47,8 +47,10 @@ def conformance(frames: Frames) -> pd.DataFrame:
 
 
 def _last_attempts(frames: Frames) -> pd.DataFrame:
-    """The observations without those that a later attempt has replaced."""
-    ordered = frames.observations.sort_values("attempt", kind="stable")
+    """The observations of objects and of other forms, without those that a later attempt has replaced."""
+    is_asked = frames.observations["question"].isin([Question.OBJECT, *CONFORMANCE])
+    asked = frames.observations.loc[is_asked, [*_SAMPLE, "question", "attempt", *_REPLY]]
+    ordered = asked.sort_values("attempt", kind="stable")
     return ordered.drop_duplicates([*_SAMPLE, "question"], keep="last")
 
 

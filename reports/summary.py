@@ -38,6 +38,8 @@ Measure: TypeAlias = tuple[str, int, str]
 
 #: The measure that counts requests: two audits of the same world may differ in it.
 REQUESTS_SENT = "requests sent"
+_PAIR: Final = ["ark_id", "request_url"]
+_OF_REQUESTS: Final = ["chain_end", "status", "request_count"]
 
 
 def summary(frames: Frames) -> pd.DataFrame:
@@ -80,7 +82,8 @@ def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
         *_question_measures(frames),
         (
             REQUESTS_SENT,
-            _ark_requests(own(frames, frames.observations)) + _document_requests(frames.documents),
+            _ark_requests(own(frames, frames.observations[["run_id", *_OF_REQUESTS]]))
+            + _document_requests(frames.documents),
             "For documents and for ARKs, redirects included; without robots.txt and certificate probes.",
         ),
     ]
@@ -105,7 +108,8 @@ def document_measures(outcomes: Mapping[str, int]) -> Iterator[Measure]:
 
 def _citation_measures(frames: Frames) -> Iterator[Measure]:
     mentions = frames.mentions
-    judged = mentions.merge(frames.verdicts, on=["ark_id", "request_url"], how="left")
+    cited, outcomes = mentions[["citation_id", *_PAIR]], frames.verdicts[[*_PAIR, "object"]]
+    judged = cited.merge(outcomes, on=_PAIR, how="left")
     yield from citation_measures(
         Counter(families(judged.drop_duplicates("citation_id")["object"])),
         places=len(mentions),

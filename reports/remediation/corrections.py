@@ -32,6 +32,7 @@ from reports.remediation.known import with_decisions
 from reports.typed_columns import JOINT
 
 _PAIR: Final = ["ark_id", "request_url"]
+_OF_TARGET: Final = [*_PAIR, "ark", "naan", "object", "final_url", "judged_at"]
 _OF_PLACE: Final = [
     *("as_written", "repaired", "role", "repairs", "confidence", "resolver", "family", "cause", "should_be"),
     *("did_you_mean", "archived_copy"),
@@ -77,10 +78,9 @@ def _place(row: dict[str, Any]) -> Place:
 
 def targets(frames: Frames) -> pd.DataFrame:
     """One row an ARK and URL that was judged; those that no longer work come first, then by ARK and URL."""
-    judged = frames.verdicts[frames.verdicts["object"].ne(ObjectOutcome.SKIPPED)]
-    asked = frames.observations[frames.observations["question"].eq(Question.OBJECT)].sort_values(
-        "attempt", kind="stable"
-    )
+    judged = frames.verdicts.loc[frames.verdicts["object"].ne(ObjectOutcome.SKIPPED), _OF_TARGET]
+    is_asked = frames.observations["question"].eq(Question.OBJECT)
+    asked = frames.observations.loc[is_asked, [*_PAIR, "attempt", "status"]].sort_values("attempt", kind="stable")
     last = asked.drop_duplicates(_PAIR, keep="last")[[*_PAIR, "status"]]
     rows = judged.merge(last, on=_PAIR, how="left").merge(frames.last_good, on="ark_id", how="left")
     rows = rows.merge(frames.latest[[*_PAIR, "state"]], on=_PAIR, how="left")

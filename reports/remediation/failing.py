@@ -28,6 +28,7 @@ _OF_FAILURE: Final = [
     *("ark", "request_url", "object", "last_url", "last_status", "way", "way_url", "check", "suggestions"),
     *("last_good_url", "has_lasted"),
 ]
+_OF_ATTEMPT: Final = ["ark_id", "request_url", "question", "attempt", "asked_url", "final_url", "status"]
 _LAST_GOOD: Final = ["last_good_url", "last_good_at"]
 _KNOWN: Final = ["ark_id", "ark", "naan", "request_url", "object", "family", "object_evidence", *_LAST_GOOD]
 
@@ -62,7 +63,7 @@ def _diagnosis_columns(diagnosis: Diagnosis) -> tuple[str | None, ...]:
 
 def _judged(frames: Frames) -> pd.DataFrame:
     """The verdicts, each with how the chain of its object ended and the way by which it was reached."""
-    attempts = frames.observations.sort_values("attempt", kind="stable")
+    attempts = frames.observations[_OF_ATTEMPT].sort_values("attempt", kind="stable")
     answers = attempts.drop_duplicates(["ark_id", "request_url", "question"], keep="last")
     chain = answers.loc[answers["question"].eq(Question.OBJECT), ["ark_id", "request_url", "final_url", "status"]]
     rows = frames.verdicts[["ark_id", "ark", "naan", "request_url", "object", "object_evidence"]].assign(

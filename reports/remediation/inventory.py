@@ -86,7 +86,8 @@ def extra(frames: Frames) -> pd.DataFrame:
     is_extra = [not _is_listed(name, listed) for name in ours["ark"]]
     rows = ours[pd.Series(is_extra, index=ours.index, dtype="bool")]
     rows = rows.merge(citation_counts(frames, "ark_id"), on="ark_id", how="left")
-    first = frames.mentions.sort_values(["document", "ordinal"]).drop_duplicates("ark_id")
+    cited = frames.mentions[["ark_id", "document", "ordinal"]]
+    first = cited.sort_values(["document", "ordinal"]).drop_duplicates("ark_id")
     named = first[["ark_id", "document"]].rename(columns={"document": "first_document"})
     rows = rows.merge(named, on="ark_id", how="left").merge(ark_states(frames), on="ark_id", how="left")
     rows = rows.assign(**{name: rows[name].fillna(0) for name in ("citations", "documents")})

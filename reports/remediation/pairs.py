@@ -42,7 +42,8 @@ def duplicates_of(rows: Sequence[Group]) -> pd.DataFrame:
 def _landed(frames: Frames) -> pd.DataFrame:
     """The verdicts that led by a redirect to an object, with the whole that each ARK is part of."""
     works = families(frames.verdicts["object"]).eq(Family.WORKS)
-    landed = frames.verdicts[works & frames.verdicts["final_url"].notna() & frames.verdicts["hop_count"].gt(0)]
+    is_landed = works & frames.verdicts["final_url"].notna() & frames.verdicts["hop_count"].gt(0)
+    landed = frames.verdicts.loc[is_landed, ["ark", "final_url"]]
     return landed.assign(base=bases_of(landed["ark"]))
 
 
