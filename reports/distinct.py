@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from extractors.ark import Ark
 
+_TEXT: Final = pa.large_string()
 #: The beginning of a URL that says which host it names, with nothing in it that a reader of URLs would look at twice.
 _PLAIN: Final = r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?"
 _PLAIN_URL: Final = re.compile(f"{_PLAIN}(?=/)", re.ASCII)
@@ -79,7 +80,7 @@ def by_identity(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
     places, different = pd.factorize(np.fromiter(map(id, objects), np.int64, len(objects)))
     first = np.zeros(len(different), np.int64)
     first[places[::-1]] = np.arange(len(objects))[::-1]
-    made = pa.array([function(objects[place]) for place in first], pa.large_string())
+    made = pa.array([function(objects[place]) for place in first], _TEXT)
     return _text_series(made.take(pa.array(places)), values.index)
 
 
@@ -87,10 +88,10 @@ def number_texts(numbers: pd.Series) -> pa.Array:
     """Numbers as Python writes them; nothing for nothing."""
     values = pa.array(numbers, from_pandas=True)
     if pa.types.is_integer(values.type):
-        return values.cast(pa.large_string())
+        return values.cast(_TEXT)
     each = values.dictionary_encode()
     texts = [str(number) for number in each.dictionary.to_pylist()]
-    return pa.array(texts, pa.large_string()).take(each.indices)
+    return pa.array(texts, _TEXT).take(each.indices)
 
 
 def bases_of(arks: pd.Series) -> pd.Series:
@@ -109,15 +110,15 @@ def bases_of(arks: pd.Series) -> pd.Series:
 _PLAIN_ARK: Final = r"(?s)^(ark:[0-9a-z]+/[0-9A-Za-z]+)(?:[/.].*)?$"
 
 
-def factorized(words: pd.Series) -> tuple[Any, list[str]]:
-    """The different texts of a column in the order in which they come, and for each cell its place among them or -1."""
+def factorized(words: pd.Series) -> tuple[pa.Array, pa.Array]:
+    """For each cell its place among the different texts of a column, or -1; and these, in the order of their coming."""
     if isinstance(words.dtype, pd.CategoricalDtype):
         codes = words.cat.codes.to_numpy()
         found = np.full(len(codes), -1)
         found[codes >= 0], places = pd.factorize(codes[codes >= 0])
-        return found, [str(word) for word in words.cat.categories.to_numpy()[places]]
+        return pa.array(found), pa.array([str(word) for word in words.cat.categories.to_numpy()[places]], _TEXT)
     each = arrow_texts(words.astype("str")).dictionary_encode()
-    return pc.fill_null(each.indices, -1).to_numpy(), each.dictionary.to_pylist()
+    return pc.fill_null(each.indices, -1), each.dictionary
 
 
 def values_of(column: pd.Series) -> list[Any]:
@@ -141,7 +142,7 @@ def _by_beginning(urls: pd.Series, pattern: str, function: Callable[[str], str])
 
 
 def _as_text(values: pa.DictionaryArray, function: Callable[[Any], Any], index: pd.Index) -> pd.Series:
-    made = pa.array([function(each) for each in values.dictionary.to_pylist()], pa.large_string())
+    made = pa.array([function(each) for each in values.dictionary.to_pylist()], _TEXT)
     return _text_series(made.take(values.indices), index)
 
 
@@ -153,6 +154,6 @@ def _text_series(texts: pa.Array, index: pd.Index) -> pd.Series:
 def arrow_texts(values: pd.Series) -> pa.Array:
     """The cells of a column of text as one array of Arrow."""
     if isinstance(values.dtype, pd.CategoricalDtype):
-        return pa.array(values.astype("str"), pa.large_string(), from_pandas=True)
-    found = pa.array(values, pa.large_string(), from_pandas=True)
+        return pa.array(values.astype("str"), _TEXT, from_pandas=True)
+    found = pa.array(values, _TEXT, from_pandas=True)
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found

@@ -357,6 +357,32 @@ def test_a_table_is_embedded_column_by_column_with_every_text_once() -> None:
     }
 
 
+def test_texts_are_embedded_as_they_are_however_many_are_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = tuple(column for column in ARKS.columns if column.name == "ark")
+    texts = [
+        "plain",
+        'a "quote"',
+        "back\\slash",
+        "é",
+        "\N{GRINNING FACE}",
+        "del\x7f",
+        "tab\t",
+        "",
+        "~",
+        " ",
+        None,
+        "plain",
+    ]
+    shown = ["plain", 'a "quote"', "back\\slash", "é", "\N{GRINNING FACE}", "del[U+007F]", "tab[U+0009]", "", "~", " "]
+    table = pd.DataFrame({"ark": pd.Series(texts, dtype="str")})
+    assert unpacked(packed(table, columns))["columns"] == [{"d": shown, "i": [*range(10), -1, 0]}]
+    for at_once in (1, 2, 3, 10, 12):
+        before = packed(table, columns)
+        monkeypatch.setattr(payload, "_AT_ONCE", at_once)
+        assert packed(table, columns) == before
+    assert unpacked(packed(table.head(0), columns)) == {"rows": 0, "columns": [{"d": [], "i": []}]}
+
+
 def test_what_is_embedded_hides_nothing(tables: Mapping[str, pd.DataFrame]) -> None:
     content = unpacked(packed(tables["arks"], ARKS.columns))
     texts = [text for column in content["columns"] for text in column.get("d", ())]

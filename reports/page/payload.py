@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import pandas as pd
@@ -35,44 +35,78 @@ def packed(table: pd.DataFrame, columns: tuple[Column, ...]) -> str:
     column of numbers, truths or moments (milliseconds since 1970) is ``{"v": values}``, with null for nothing.
     """
     compressor = zlib.compressobj(6, wbits=_GZIP)
-    parts = [compressor.compress(text.encode("utf-8")) for text in _texts(table, columns)]
+    parts = [compressor.compress(piece) for piece in _pieces(table, columns)]
     return base64.b64encode(b"".join([*parts, compressor.flush()])).decode("ascii")
 
 
 #: The form of what zlib packs: gzip's, with the largest window.
 _GZIP: Final = 16 + zlib.MAX_WBITS
+#: Texts and numbers that are written at once: together they are many times as long as what is made of them.
+_AT_ONCE: Final = 50_000
 
 
-def _texts(table: pd.DataFrame, columns: tuple[Column, ...]) -> Iterator[str]:
-    """The JSON of a table, a column at a time: together they are many times as long as what is made of them."""
-    yield f'{{"rows":{len(table)},"columns":['
+def _pieces(table: pd.DataFrame, columns: tuple[Column, ...]) -> Iterator[bytes]:
+    """The JSON of a table, piece by piece."""
+    yield f'{{"rows":{len(table)},"columns":['.encode()
     for place, column in enumerate(columns):
-        yield f"{',' if place else ''}{_column(table[column.name], column)}"
-    yield "]}"
+        yield b"," if place else b""
+        yield from _column(table[column.name], column)
+    yield b"]}"
 
 
-def _column(values: pd.Series, column: Column) -> str:
+def _column(values: pd.Series, column: Column) -> Iterator[bytes]:
+    if column.type not in _NOT_TEXT:
+        places, texts = factorized(values)
+        yield b'{"d":['
+        yield from _list(texts, _quoted)
+        yield b'],"i":['
+        yield from _list(places, _numbers)
+    else:
+        yield b'{"v":['
+        yield from _list(_number_texts(values, column), _numbers)
+    yield b"]}"
+
+
+_NOT_TEXT: Final = (COUNT, MOMENT, NUMBER, SHARE, TRUTH)
+
+
+def _number_texts(values: pd.Series, column: Column) -> pa.Array:
     if column.type is MOMENT:
         moments = pa.array(values.dt.tz_localize(None).dt.as_unit("ms"), pa.timestamp("ms"), from_pandas=True)
-        return f'{{"v":{_numbers(moments.cast(pa.int64()).cast(pa.large_string()))}}}'
-    if column.type is TRUTH:
-        return f'{{"v":{_numbers(number_texts(values.astype("boolean").astype("Int64")))}}}'
-    if column.type in (COUNT, NUMBER, SHARE):
-        return f'{{"v":{_numbers(number_texts(values))}}}'
-    codes, found = factorized(values)
-    texts = found if "".join(found).isprintable() else [escaped(text) for text in found]
-    indices = _numbers(pa.array(codes).cast(pa.large_string()))
-    return f'{{"d":{json.dumps(texts, ensure_ascii=False, separators=(",", ":"))},"i":{indices}}}'
+        return moments.cast(pa.int64())
+    return number_texts(values.astype("boolean").astype("Int64") if column.type is TRUTH else values)
 
 
-def _numbers(texts: pa.Array) -> str:
-    """A list of numbers in JSON, made of their texts; null for nothing."""
-    if not len(texts):
-        return "[]"
-    each = pc.binary_join_element_wise(
-        pc.fill_null(texts, "null"), pa.scalar(",", texts.type), pa.scalar("", texts.type)
-    )
-    return f"[{each.buffers()[2].to_pybytes()[:-1].decode()}]"
+def _list(values: pa.Array, written: Callable[[pa.Array], bytes]) -> Iterator[bytes]:
+    """The elements of a list in JSON, of which *written* makes some at a time, with a comma behind each."""
+    for begin in range(0, len(values), _AT_ONCE):
+        some = written(values.slice(begin, _AT_ONCE))
+        yield some if begin + _AT_ONCE < len(values) else some[:-1]
+
+
+def _numbers(numbers: pa.Array) -> bytes:
+    """Numbers, or their texts, in JSON; null for nothing."""
+    return _ended(pc.fill_null(numbers.cast(_TEXT), "null"), ",")
+
+
+def _quoted(texts: pa.Array) -> bytes:
+    """Texts in JSON, with every invisible character spelled out."""
+    if not pc.any(pc.match_substring_regex(texts, _UNUSUAL)).as_py():
+        return b'"' + _ended(texts, '","')[:-1]
+    shown = [escaped(text) for text in texts.to_pylist()]
+    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))[1:-1].encode() + b","
+
+
+#: A character that does not stand for itself in JSON, or may be invisible.
+_UNUSUAL: Final = r"[^ !#-\[\]-~]"
+_TEXT: Final = pa.large_string()
+
+
+def _ended(texts: pa.Array, end: str) -> bytes:
+    """Texts in a row, each with the same *end*."""
+    each = pc.binary_join_element_wise(texts, pa.scalar(end, _TEXT), pa.scalar("", _TEXT))
+    text: bytes = each.buffers()[2].to_pybytes()
+    return text
 
 
 def described(definition: TableDefinition) -> dict[str, Any]:
