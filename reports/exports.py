@@ -17,9 +17,9 @@ from extractors.shared_errors import ArkauditError
 from reports.display import defused
 from reports.formats.comma_separated import csv_text
 from reports.formats.every import FORMATS, INDEX
-from reports.formats.report import Files, Report, ReportFormat
+from reports.formats.report import Files, Report, written
 from reports.frames import Frames
-from reports.freed_memory import give_back
+from reports.headline import VERDICT_TABLES
 from reports.vocabulary import DEFAULT_FORMATS
 
 __all__ = ["ReportPaths", "ReportUnwritable", "check_out", "csv_text", "defused", "write_report"]
@@ -51,10 +51,12 @@ def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DE
     then moved into place, the page last: no file is ever half written. Raises `ReportUnwritable`, before
     anything in *out* has changed wherever that can be known.
     """
-    wanted = [FORMATS[name] for name in dict.fromkeys(formats)]
+    named = [FORMATS[name] for name in dict.fromkeys(formats)]
+    wanted = sorted(named, key=lambda form: INDEX in form.paths)  # the page last, as the sign that the report is there
     check_out(out, formats)
     whole = report if isinstance(report, Report) else Report.of(report)
-    places = {PurePosixPath(path.relative_to(out)): path for path in write_files(out, _contents(wanted, whole))}
+    write_files(out, written(whole, wanted, keeping=VERDICT_TABLES))
+    places = {place: out / place for form in wanted for place in form.paths}
     return ReportPaths(
         index=places.get(INDEX),
         tables={place.stem: path for place, path in places.items() if place.suffix == ".csv"},
@@ -91,13 +93,6 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
     for place in places:
         if (out / place).is_dir():
             raise ReportUnwritable(f"{out / place}: is a folder, where a file of the report belongs")
-
-
-def _contents(formats: Sequence[ReportFormat], report: Report) -> Files:
-    """The files of all formats, one at a time; the page last, as the sign that the report is there."""
-    for form in sorted(formats, key=lambda form: INDEX in form.paths):
-        yield from form.files(report)
-        give_back()
 
 
 def _write_all(out: Path, contents: Files) -> list[PurePosixPath]:

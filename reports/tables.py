@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import pandas as pd
@@ -17,16 +17,39 @@ from reports.listings import ARKS
 from reports.remediation import actions, corrections, inventory, known, pairs
 from reports.remediation import written_forms as mending
 
-__all__ = ["ARKS", "COUNT", "SHARE", "TABLES", "Column", "TableDefinition", "rows_of", "tables_of"]
+__all__ = ["ARKS", "COUNT", "SHARE", "TABLES", "Column", "TableDefinition", "Tables", "rows_of", "tables_of"]
 
 
 def tables_of(frames: Frames) -> Mapping[str, pd.DataFrame]:
     """Every table of one run, by name, in the order of `TABLES`."""
-    made = {}
-    for table in TABLES:
-        made[table.name] = table.function(frames)
-        give_back()
-    return made
+    return dict(Tables(frames))
+
+
+class Tables(Mapping[str, pd.DataFrame]):
+    """The tables of one run, by name, in the order of `TABLES`: each is made when it is first asked for.
+
+    It is there until somebody lets it go, and is made once more for whoever asks again.
+    """
+
+    def __init__(self, frames: Frames) -> None:
+        self._frames = frames
+        self._made: dict[str, pd.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        if name not in self._made:
+            self._made[name] = _FUNCTIONS[name](self._frames)
+            give_back()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_FUNCTIONS)
+
+    def __len__(self) -> int:
+        return len(_FUNCTIONS)
+
+    def let_go(self, name: str) -> None:
+        """Forget a table, so that its memory is free."""
+        self._made.pop(name, None)
 
 
 TABLES: Final = (
@@ -66,3 +89,4 @@ TABLES: Final = (
     listings.REQUESTS,
     *persistence.OVER_TIME,
 )
+_FUNCTIONS: Final = {table.name: table.function for table in TABLES}

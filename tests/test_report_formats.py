@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import random
 import sqlite3
+import weakref
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.etree import ElementTree
 
@@ -25,10 +27,10 @@ from reports.exports import text_of, write_report
 from reports.formats.every import FORMATS
 from reports.formats.json_document import document, json_text, schema
 from reports.formats.markdown_report import code, markdown
-from reports.formats.report import Report
+from reports.formats.report import OfEachTable, Report, ReportFormat, written
 from reports.formats.workbook import LONGEST_CELL
 from reports.frames import load_frames
-from reports.tables import TABLES
+from reports.tables import TABLES, TableDefinition
 from reports.vocabulary import FORMATS as NAMED
 from tests.report_world import GUIDE, LIST, MUSEUM, write_store, write_world
 
@@ -48,6 +50,23 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 def content(report: Report, name: str) -> dict[str, bytes]:
     return {str(place): b"".join(pieces) for place, pieces in FORMATS[name].files(report)}
+
+
+def test_no_table_stands_in_memory_behind_its_files_but_those_that_are_kept(report: Report) -> None:
+    made: dict[str, weakref.ref[pd.DataFrame]] = {}
+
+    def seen(definition: TableDefinition, table: pd.DataFrame) -> tuple[PurePosixPath, list[bytes]]:
+        made[definition.name] = weakref.ref(table)
+        return PurePosixPath(definition.name), []
+
+    watching = ReportFormat("watching", (), lambda _: OfEachTable(seen))
+    for _, pieces in written(report, [watching, *map(FORMATS.__getitem__, ("csv", "badge"))], keeping=["naans"]):
+        list(pieces)
+    gc.collect()
+    left = {name for name, table in made.items() if table() is not None} - {"inventory", "inventory_extra"}  # cached
+    assert list(made) == [table.name for table in TABLES]
+    assert left == {"naans", *FORMATS["badge"].needs} == {"naans", "summary", "changes", "causes"}
+    assert report.tables["arks"].equals(report.frames.table("arks"))
 
 
 def test_every_format_that_is_named_is_there_and_writes_what_it_says(report: Report, tmp_path: Path) -> None:

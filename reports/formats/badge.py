@@ -9,8 +9,8 @@ from html import escape
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from reports.formats.report import Files, Report, ReportFormat
-from reports.headline import Counts, counts_of
+from reports.formats.report import Files, OfWholeReport, Report, ReportFormat
+from reports.headline import VERDICT_TABLES, Counts, counts_of
 from reports.languages import ENGLISH, N_, Language
 
 _SVG: Final = PurePosixPath("badge.svg")
@@ -108,4 +108,6 @@ def _files(report: Report) -> Files:
     yield _JSON, [(json.dumps(endpoint(of), indent=2) + "\n").encode()]
 
 
-BADGE = ReportFormat("badge", (_SVG, _JSON), _files)
+BADGE = ReportFormat(
+    "badge", (_SVG, _JSON), lambda report: OfWholeReport(report, _files), needs=frozenset(VERDICT_TABLES)
+)

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reports.at_once import in_order
+from reports.definitions import TableDefinition
 from reports.distinct import number_texts
-from reports.formats.report import Files, Report, ReportFormat
+from reports.formats.report import OfEachTable, Pieces, ReportFormat
 from reports.tables import TABLES
 
 #: As `reports.display.defused` has it.
@@ -20,7 +21,7 @@ _FORMULA: Final = r"\A[=+\-@\t\r]"
 _NEGATIVE_NUMBER: Final = r"\A-[0-9]+(?:\.[0-9]+)?\z"
 _TEXT: Final = pa.large_string()
 _MILLISECONDS: Final = pa.timestamp("ms")
-_ROWS_AT_ONCE: Final = 50_000
+_ROWS_AT_ONCE: Final = 10_000
 
 
 def csv_text(table: pd.DataFrame) -> str:
@@ -86,9 +87,8 @@ def csv_path(name: str) -> PurePosixPath:
     return PurePosixPath("tables", f"{name}.csv")
 
 
-def _files(report: Report) -> Files:
-    for name, table in report.tables.items():
-        yield csv_path(name), csv_pieces(table.columns, [table])
+def _file(definition: TableDefinition, table: pd.DataFrame) -> tuple[PurePosixPath, Pieces]:
+    return csv_path(definition.name), csv_pieces(table.columns, [table])
 
 
-CSV = ReportFormat("csv", tuple(csv_path(table.name) for table in TABLES), _files)
+CSV = ReportFormat("csv", tuple(csv_path(table.name) for table in TABLES), lambda _: OfEachTable(_file))

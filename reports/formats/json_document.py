@@ -11,7 +11,7 @@ import pandas as pd
 
 from reports.audited import audited
 from reports.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, Column, rows_of
-from reports.formats.report import Files, Report, ReportFormat
+from reports.formats.report import EVERY_TABLE, Files, OfWholeReport, Report, ReportFormat
 from reports.tables import TABLES
 
 #: Raised when a table or column goes, or changes its meaning; new ones may come at any time.
@@ -153,7 +153,7 @@ def _files(report: Report) -> Files:
     yield _PATH, [json_text(document(report)).encode("utf-8", "backslashreplace")]
 
 
-JSON = ReportFormat("json", (_PATH,), _files)
+JSON = ReportFormat("json", (_PATH,), lambda report: OfWholeReport(report, _files), needs=EVERY_TABLE)
 
 
 if __name__ == "__main__":  # brings the published schema up to date

@@ -11,7 +11,7 @@ from crawler.observations import Family
 from reports.ark_statuses import families
 from reports.definitions import rows_of
 from reports.display import escaped
-from reports.formats.report import Files, Report, ReportFormat
+from reports.formats.report import Files, OfWholeReport, Report, ReportFormat
 from reports.remediation.known import with_decisions
 
 _PATH: Final = PurePosixPath("junit.xml")
@@ -94,4 +94,4 @@ def _files(report: Report) -> Files:
     yield _PATH, [junit(report).encode("utf-8", "backslashreplace")]
 
 
-JUNIT = ReportFormat("junit", (_PATH,), _files)
+JUNIT = ReportFormat("junit", (_PATH,), lambda report: OfWholeReport(report, _files))

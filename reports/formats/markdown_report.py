@@ -13,7 +13,7 @@ from crawler.history.ark_status import EventKind
 from reports.audited import audited
 from reports.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of
 from reports.display import escaped, heading
-from reports.formats.report import Files, Report, ReportFormat
+from reports.formats.report import Files, OfWholeReport, Report, ReportFormat
 from reports.headline import counts_of, headline
 from reports.languages import Language
 from reports.summary import sentences
@@ -142,4 +142,4 @@ def _files(report: Report) -> Files:
     yield _PATH, [markdown(report).encode("utf-8", "backslashreplace")]
 
 
-MARKDOWN = ReportFormat("md", (_PATH,), _files)
+MARKDOWN = ReportFormat("md", (_PATH,), lambda report: OfWholeReport(report, _files), needs=frozenset(SHOWN))

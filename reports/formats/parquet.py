@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reports.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition
-from reports.formats.report import Files, Report, ReportFormat
+from reports.formats.report import OfEachTable, Pieces, ReportFormat
 from reports.tables import TABLES
 
 
@@ -80,9 +80,10 @@ def parquet_path(name: str) -> PurePosixPath:
     return PurePosixPath("parquet", f"{name}.parquet")
 
 
-def _files(report: Report) -> Files:
-    for definition in report.definitions:
-        yield parquet_path(definition.name), parquet_pieces(definition, [report.tables[definition.name]])
+def _file(definition: TableDefinition, table: pd.DataFrame) -> tuple[PurePosixPath, Pieces]:
+    return parquet_path(definition.name), parquet_pieces(definition, [table])
 
 
-PARQUET = ReportFormat("parquet", tuple(parquet_path(table.name) for table in TABLES), _files, is_text=False)
+PARQUET = ReportFormat(
+    "parquet", tuple(parquet_path(table.name) for table in TABLES), lambda _: OfEachTable(_file), is_text=False
+)

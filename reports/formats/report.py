@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import pandas as pd
 
+from reports.at_once import ahead
 from reports.choosing import Choice
 from reports.definitions import TableDefinition
 from reports.frames import Frames
+from reports.freed_memory import give_back
 from reports.languages import Spoken
-from reports.tables import TABLES, tables_of
+from reports.tables import TABLES, Tables
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,6 +24,7 @@ class Report:
 
     frames: Frames
     tables: Mapping[str, pd.DataFrame]
+    """Each is made when it is first asked for; a long one may be made again."""
     choice: Choice = field(default_factory=Choice)
     spoken: Spoken = field(default_factory=Spoken)
     """The language of what people read; what is made for programs is in none."""
@@ -29,12 +32,17 @@ class Report:
     @classmethod
     def of(cls, frames: Frames, choice: Choice | None = None, spoken: Spoken | None = None) -> Report:
         """The report about a run; *choice* says which part of it *frames* are."""
-        return cls(frames, tables_of(frames), choice or Choice(), spoken or Spoken())
+        return cls(frames, Tables(frames), choice or Choice(), spoken or Spoken())
 
     @property
     def definitions(self) -> tuple[TableDefinition, ...]:
         """Return what the tables are, in their order."""
         return TABLES
+
+    def let_go(self, name: str) -> None:
+        """Forget a table that can be made again, so that its memory is free."""
+        if isinstance(self.tables, Tables):
+            self.tables.let_go(name)
 
 
 #: The content of a file, piece by piece: that of a long table need not be in memory as a whole.
@@ -42,6 +50,47 @@ Pieces: TypeAlias = Iterable[bytes]
 
 #: Files of a report: where each belongs in its folder, and what is in it.
 Files: TypeAlias = Iterator[tuple[PurePosixPath, Pieces]]
+
+
+class Writer(Protocol):
+    """A report on its way into one format: it is given each table in turn, and need not keep it."""
+
+    def add(self, definition: TableDefinition, table: pd.DataFrame) -> Files:
+        """Return the files that are made of one table; they are written before the next table is made."""
+
+    def end(self) -> Files:
+        """Return the files that are made of all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfEachTable:
+    """The writer of a format that is one file a table."""
+
+    made: Callable[[TableDefinition, pd.DataFrame], tuple[PurePosixPath, Pieces]]
+
+    def add(self, definition: TableDefinition, table: pd.DataFrame) -> Files:
+        """Return the file of a table."""
+        yield self.made(definition, table)
+
+    def end(self) -> Files:
+        """Return nothing: all files are there."""
+        yield from ()
+
+
+@dataclass(frozen=True, slots=True)
+class OfWholeReport:
+    """The writer of a format that looks at several tables at once."""
+
+    report: Report
+    made: Callable[[Report], Files]
+
+    def add(self, definition: TableDefinition, table: pd.DataFrame) -> Files:
+        """Return nothing: the report has its tables when they are looked for."""
+        yield from ()
+
+    def end(self) -> Files:
+        """Return all files."""
+        yield from self.made(self.report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +101,40 @@ class ReportFormat:
     """As in `reports.vocabulary.FORMATS`."""
     paths: tuple[PurePosixPath, ...]
     """Where its files go."""
-    files: Callable[[Report], Files]
+    writer: Callable[[Report], Writer]
+    needs: frozenset[str] = frozenset()
+    """The tables that are asked for once more when all of them have been made."""
     is_text: bool = True
 
     @property
     def is_one_file(self) -> bool:
         """True if it is a single text, which can be written to standard output."""
         return self.is_text and len(self.paths) == 1
+
+    def files(self, report: Report) -> Files:
+        """Return the files of a report in this format alone."""
+        return written(report, [self])
+
+
+def written(report: Report, formats: Iterable[ReportFormat], keeping: Iterable[str] = ()) -> Files:
+    """Return the files of a report in several formats: what is made of one table behind the other, then the others.
+
+    A table that no format needs any more is let go, unless it is one of those to keep.
+    """
+    wanted = list(formats)
+    writers = [form.writer(report) for form in wanted]
+    kept = frozenset(keeping).union(*(form.needs for form in wanted))
+    for definition, table in ahead((each, report.tables[each.name]) for each in report.definitions):
+        for writer in writers:
+            yield from writer.add(definition, table)
+            give_back()
+        if definition.name not in kept:
+            report.let_go(definition.name)
+        del table  # which else stands in memory until the next one is made
+    for writer in writers:
+        yield from writer.end()
+        give_back()
+
+
+#: What a format needs that looks into every table.
+EVERY_TABLE: Final = frozenset(table.name for table in TABLES)

@@ -12,7 +12,7 @@ import pandas as pd
 from reports.definitions import rows_of
 from reports.display import escaped
 from reports.formats.json_document import json_text
-from reports.formats.report import Files, Report, ReportFormat
+from reports.formats.report import Files, OfWholeReport, Report, ReportFormat
 from reports.remediation.causes import ADVICE, FAULT_OF, Cause, Fault
 
 _PATH: Final = PurePosixPath("report.sarif")
@@ -99,4 +99,6 @@ def _files(report: Report) -> Files:
     yield _PATH, [json_text(sarif(report)).encode("utf-8", "backslashreplace")]
 
 
-SARIF = ReportFormat("sarif", (_PATH,), _files)
+SARIF = ReportFormat(
+    "sarif", (_PATH,), lambda report: OfWholeReport(report, _files), needs=frozenset({"failures", "known"})
+)

@@ -12,7 +12,7 @@ import xlsxwriter
 
 from reports.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition, rows_of
 from reports.display import heading
-from reports.formats.report import Files, Report, ReportFormat
+from reports.formats.report import EVERY_TABLE, Files, OfWholeReport, Report, ReportFormat
 
 #: What a sheet and a cell can hold (ECMA-376; Excel's own limits).
 MOST_ROWS: Final = 1_048_576
@@ -99,4 +99,4 @@ def _files(report: Report) -> Files:
     yield _PATH, [workbook_bytes(report)]
 
 
-XLSX = ReportFormat("xlsx", (_PATH,), _files, is_text=False)
+XLSX = ReportFormat("xlsx", (_PATH,), lambda report: OfWholeReport(report, _files), needs=EVERY_TABLE, is_text=False)

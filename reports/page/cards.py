@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 import pandas as pd
 
 from crawler.observations import Family, ObjectOutcome
-from reports.definitions import ARK, TEXT, URL
+from reports.definitions import ARK, TEXT, URL, rows_of
 from reports.display import escaped, link
 from reports.formats.markdown_report import code
 from reports.frames import Frames
@@ -71,7 +71,7 @@ def cards_in(
     rows = failures[failures["number"].isin(causes["number"])]
     places = dict(rows["number"].value_counts())
     kept = rows.groupby("number").head(_MOST_ROWS)
-    days = _days(tables["arks"], kept)
+    days = _days(frames.verdicts, kept)
     by_number = {number: list(records_of(each)) for number, each in kept.groupby("number")}
     addresses = _addresses(frames)
     return {
@@ -91,10 +91,10 @@ def cards_in(
     }
 
 
-def _days(arks: pd.DataFrame, failures: pd.DataFrame) -> Mapping[tuple[str, str], date]:
+def _days(verdicts: pd.DataFrame, failures: pd.DataFrame) -> Mapping[tuple[str, str], date]:
     """The day on which each ARK that fails was judged at its URL."""
-    judged = arks[arks["ark"].isin(failures["ark"])]
-    return {(row["ark"], row["request_url"]): row["judged_at"].date() for row in records_of(judged) if row["judged_at"]}
+    judged = verdicts.loc[verdicts["ark"].isin(failures["ark"]), ["ark", "request_url", "judged_at"]]
+    return {(ark, url): moment.date() for ark, url, moment in rows_of(judged) if moment}
 
 
 def _addresses(frames: Frames) -> Mapping[str, tuple[str, str]]:

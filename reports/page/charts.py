@@ -10,7 +10,7 @@ import pandas as pd
 from reports.languages import ENGLISH, Language
 from reports.page.bars import by_naan, by_service
 from reports.page.chart import Chart
-from reports.page.flow import flow_of, ways_of
+from reports.page.flow import Ways, flow_of, ways_of
 from reports.page.over_time import alive_of, curves_of, survival_of
 
 __all__ = ["charts_in", "charts_of"]
@@ -20,16 +20,16 @@ _SURVIVAL_BY: Final = ("naan", "resolver")
 
 def charts_of(tables: Mapping[str, pd.DataFrame], language: Language = ENGLISH) -> tuple[Chart, ...]:
     """The charts of a report; none when there is no ARK to draw."""
-    return charts_in([language], tables)[language]
+    return charts_in([language], tables, ways_of(tables["arks"]))[language]
 
 
 def charts_in(
-    languages: Sequence[Language], tables: Mapping[str, pd.DataFrame]
+    languages: Sequence[Language], tables: Mapping[str, pd.DataFrame], ways: Ways
 ) -> Mapping[Language, tuple[Chart, ...]]:
-    """The same in each language. What long tables come to is counted once."""
+    """The same in each language, with the *ways* of all ARKs. What long tables come to is counted once."""
     if tables["naans"].empty:
         return dict.fromkeys(languages, ())
-    services, ways = tables["services"], ways_of(tables["arks"])
+    services = tables["services"]
     curves = {grouping: curves_of(tables["survival"], grouping) for grouping in _SURVIVAL_BY}
 
     def drawn(language: Language) -> Iterator[Chart | None]:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,6 @@ from markupsafe import Markup
 
 from crawler.observations import ObjectOutcome
 from reports.ark_statuses import families
-from reports.at_once import in_order
 from reports.audited import audited
 from reports.definitions import COUNT, MOMENT, TOKEN, Column, TableDefinition
 from reports.display import ColumnType, escaped, heading
@@ -26,6 +26,7 @@ from reports.page.cards import ActionCard, cards_in, check_list
 from reports.page.chart import Chart
 from reports.page.charts import charts_in
 from reports.page.first_screen import tiles_of
+from reports.page.flow import Ways, ways_of
 from reports.page.payload import described, most_embedded, packed
 from reports.page.shown_tables import TONES, ShownTable, names_in, packed_table, records_of, shown_table
 from reports.page.spoken import changes, differences
@@ -57,12 +58,59 @@ CHART_LIBRARY: Final = "echarts.min.js"
 
 
 def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = "", spoken: Spoken | None = None) -> str:
-    """The whole page as HTML. The same run and tables give the same text.
+    """The whole page as HTML. The same run and tables give the same text."""
+    parts = {definition.name: part_of(definition, tables[definition.name], frames) for definition in TABLES}
+    return b"".join(page_pieces(frames, parts, choice=choice, spoken=spoken)).decode("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class PagePart:
+    """What the page holds of one table, and what else it must know of it: a long table need not stay in memory."""
+
+    shown: Mapping[Language, ShownTable]
+    packed: str
+    """All its rows that the page holds."""
+    sentences: tuple[str, ...]
+    """The sentences of ours that stand in it."""
+    rows: pd.DataFrame | None
+    """The rows that cards, charts and the first screen are made of; none where they are made of none of it."""
+    ways: Ways | None
+    """The ways of its ARKs, if it is that of all ARKs."""
+
+
+def part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames) -> PagePart:
+    """Return what the page holds of a table."""
+    nothing = {language: nothing_words(definition, table, frames, language) for language in LANGUAGES.values()}
+    ours = (table[column.name].dropna().unique() for column in definition.columns if column.is_ours)
+    return PagePart(
+        shown=shown_table(definition, table, nothing),
+        packed=packed_table(definition, table),
+        sentences=tuple(str(text) for texts in ours for text in texts),
+        rows=_looked_into(definition, table),
+        ways=ways_of(table) if definition.name == "arks" else None,
+    )
+
+
+def _looked_into(definition: TableDefinition, table: pd.DataFrame) -> pd.DataFrame | None:
+    if definition.name == "failures":
+        return table[table["number"].le(MOST_CAUSES)]
+    return table if definition.name in _LOOKED_INTO else None  # also no row of it would keep all its memory
+
+
+_LOOKED_INTO: Final = frozenset({"summary", "changes", "causes", "naans", "services", "runs", "survival"})
+
+
+def page_pieces(
+    frames: Frames, parts: Mapping[str, PagePart], *, choice: str = "", spoken: Spoken | None = None
+) -> Iterator[bytes]:
+    """Yield the page as HTML, made of its parts by the names of their tables.
 
     It is written in the language that is *spoken*, English by default, and holds what it says in the others; a reader's
     browser chooses among them where none was asked for.
     """
     wanted = spoken or Spoken()
+    tables = {name: part.rows for name, part in parts.items() if part.rows is not None}
+    sentences = dict.fromkeys([*ADVICE.values(), *(text for part in parts.values() for text in part.sentences)])
     written = wanted.language
     languages = list(LANGUAGES.values())
     style = (_HERE / "templates" / "page.css").read_text("utf-8")
@@ -70,11 +118,11 @@ def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = ""
     library = (_HERE / "static" / CHART_LIBRARY).read_text("utf-8")
     template = _template()
     cards = cards_in(languages, frames, tables, MOST_CAUSES)
-    topics = _topics(frames, tables, languages)
-    charts = charts_in(languages, tables)
+    topics = {each: _topics(parts, each) for each in languages}
+    charts = charts_in(languages, tables, next(part.ways for part in parts.values() if part.ways))
     said = {each: _said(frames, tables, cards[each], topics[each], charts[each], choice, each) for each in languages}
     bare = {each: template.render(_without_data(said[each])) for each in languages}
-    scripted = {each: _scripted(frames, tables, cards[each], said[each], each) for each in languages}
+    scripted = {each: _scripted(frames, list(sentences), cards[each], said[each], each) for each in languages}
     others = {
         each.code: {
             **differences(bare[written], bare[each]),
@@ -92,7 +140,7 @@ def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = ""
         "written": written.code,
         "is_asked_for": wanted.is_asked_for,
     }
-    text = template.render(
+    pieces = template.generate(
         {
             **said[written],
             "style": Markup(style),
@@ -100,13 +148,13 @@ def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = ""
             "library": Markup(library),
             "policy": content_security_policy(style, [*scripts, library]),
             "data": {
-                **dict(in_order(lambda each: (each.name, packed_table(each, tables[each.name])), TABLES)),
+                **{name: part.packed for name, part in parts.items()},
                 LIFE.name: packed(_lives(frames).head(most_embedded(LIFE.name)), LIFE.columns),
             },
             "script_data": Markup(_json_in_html(told)),
         }
     )
-    return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
+    return (piece.encode("utf-8", errors="backslashreplace") for piece in pieces)
 
 
 def _template() -> jinja2.Template:
@@ -168,7 +216,7 @@ def _without_data(said: Mapping[str, Any]) -> dict[str, Any]:
 
 def _scripted(
     frames: Frames,
-    tables: Mapping[str, pd.DataFrame],
+    ours: Sequence[str],
     cards: Sequence[ActionCard],
     said: Mapping[str, Any],
     language: Language,
@@ -178,7 +226,7 @@ def _scripted(
         "code": language.code,
         "words": words_in(language),
         "names": names_in(language),
-        "sentences": {escaped(text): escaped(language.gettext(text)) for text in _our_sentences(tables)},
+        "sentences": {escaped(text): escaped(language.gettext(text)) for text in ours},
         "check_list": list(check_list(audited(frames, language).title, cards, language)),
         "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in said["charts"]],
         "day": language.day_pattern,
@@ -186,36 +234,14 @@ def _scripted(
     }
 
 
-def _our_sentences(tables: Mapping[str, pd.DataFrame]) -> list[str]:
-    """The sentences of ours that stand in columns of the tables, and what is to be done for each cause."""
-    found = dict.fromkeys(ADVICE.values())
-    for definition in TABLES:
-        for column in definition.columns:
-            if column.is_ours:
-                found |= dict.fromkeys(str(text) for text in tables[definition.name][column.name].dropna().unique())
-    return list(found)
-
-
 def _name_of_audit(frames: Frames) -> str:
     facts = audited(frames).facts
     return f"{facts['store']}, {facts.get('run', '')}"
 
 
-def _topics(
-    frames: Frames, tables: Mapping[str, pd.DataFrame], languages: Sequence[Language]
-) -> Mapping[Language, list[tuple[Topic, list[ShownTable]]]]:
+def _topics(parts: Mapping[str, PagePart], language: Language) -> list[tuple[Topic, list[ShownTable]]]:
     """The tables of the page, by topic."""
-
-    def one(definition: TableDefinition) -> Mapping[Language, ShownTable]:
-        table = tables[definition.name]
-        nothing = {language: nothing_words(definition, table, frames, language) for language in languages}
-        return shown_table(definition, table, nothing)
-
-    made = {definition.name: one(definition) for definition in TABLES}
-    return {
-        language: [(topic, [made[name][language] for name in topic.tables]) for topic in TOPICS]
-        for language in languages
-    }
+    return [(topic, [parts[name].shown[language] for name in topic.tables]) for topic in TOPICS]
 
 
 def content_security_policy(style: str, scripts: Sequence[str]) -> str:
