@@ -23,6 +23,7 @@ from extractors.ark import Ark
 from extractors.document_model import NOTHING_READ, Finding
 from extractors.extraction import Extraction, with_evidence
 from extractors.folders import document_name, files_in, hidden_finding
+from extractors.frozen import quickly_made
 from extractors.isolated import document_worker, read_member
 from extractors.mentions.mention import STANDS_WHOLE, Mention
 from extractors.mentions.unresolved import UnresolvedMention
@@ -37,6 +38,7 @@ _UNREADABLE = NOTHING_READ - {"empty"} | {"not-fetched"}
 Source = str | os.PathLike[str] | bytes | BinaryIO
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Document:
     """One document and what is cited in it; an archive or a folder as such has only findings."""

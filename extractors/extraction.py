@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from extractors.ark import Ark
 from extractors.budget import ReadingStage, TimeBudget, current, spending
@@ -80,9 +81,9 @@ def extraction_of(
     limits = budget.findings if budget is not None else ()
     findings = (*reading.findings, *limits, *sorted(namespaces), *citation_findings(mentions, blocks))
     findings = (*findings, *malformed_findings(reading, mentions))
-    return Extraction(
-        replace(reading, findings=findings), mentions, tuple(unresolved_mentions(blocks, placed, cutting))
-    )
+    if findings != reading.findings:
+        reading = replace(reading, findings=findings)
+    return Extraction(reading, mentions, tuple(unresolved_mentions(blocks, placed, cutting)))
 
 
 def extract_in_time(
@@ -193,7 +194,7 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence, l
     in_targets = [mention for found in targets.values() for mention in _mentions(found)]
     linked = linked_arks(in_targets)
     whole = {mention.ark for mention in in_targets}
-    evidence = Evidence.of(whole)
+    evidence = Evidence.of(whole) if whole else _no_evidence()
     found = [
         targets[index] if index in targets else progress.scanned(block, evidence, linked)
         for index, block in enumerate(blocks)
@@ -210,6 +211,12 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence, l
             if len(again) >= len(each) or current() is None:  # or there was no time for it
                 found[index] = again
     return found, evidence, cutting
+
+
+@cache
+def _no_evidence() -> Evidence:
+    """Return what no ARKs at all give: the same for every document."""
+    return Evidence.of(())
 
 
 def _mentions(found: Iterable[Found]) -> Iterator[Mention]:

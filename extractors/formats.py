@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from extractors.document_model import Finding, Reading
 from extractors.readers.markup.html import read_html
 from extractors.readers.markup.xml import read_xml
-from extractors.readers.plain import decode, read_plain
+from extractors.readers.plain import BEGINNING_BYTES, decode_beginning, read_plain
 from extractors.signatures import (
     Format,
     binary_kind,
@@ -104,8 +104,6 @@ _SENT_AS_PLAIN = frozenset(
     }
 )
 
-_HEAD_BYTES = 16 * 2**10
-
 
 def read_document(
     data: bytes,
@@ -175,13 +173,8 @@ def parse_content_type(header: str) -> tuple[str, str | None]:
 
 
 def _beginning(data: bytes, charset: str | None) -> tuple[bytes, str]:
-    head = data[:_HEAD_BYTES]
-    return head, _decoded(head, charset)
-
-
-@lru_cache(maxsize=8)  # it is asked for several times of one document
-def _decoded(head: bytes, charset: str | None) -> str:
-    return decode(head, charset).text
+    head = data[:BEGINNING_BYTES]
+    return head, decode_beginning(head, charset).text
 
 
 def _format_by_label(media_type: str | None, name: str) -> Format | None:
@@ -191,7 +184,7 @@ def _format_by_label(media_type: str | None, name: str) -> Format | None:
     (<Format.MARKDOWN: 'markdown'>, <Format.PLAIN: 'plain'>)
     """
     media_type = (media_type or "").lower()
-    by_name = _BY_SUFFIX.get(PurePosixPath(name).suffix.lower())
+    by_name = _BY_SUFFIX.get(PurePosixPath(name).suffix.lower()) if "." in name else None
     if media_type in _BY_MEDIA_TYPE:
         return _BY_MEDIA_TYPE[media_type]
     if media_type.endswith("+xml"):

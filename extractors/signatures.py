@@ -55,7 +55,7 @@ _BINARIES = (
     (b"PAR1", "application/vnd.apache.parquet", "a Parquet file"),
 )
 #: Control characters without a use in text.
-_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1a\x7f]")
+_NO_TEXT = bytes([*range(9), *range(0x0E, 0x1B), 0x7F])
 
 _ZIP = b"PK\x03\x04"
 #: Folders that only one kind of Office Open XML document has.
@@ -137,9 +137,19 @@ def binary_kind(head: bytes, start: str) -> tuple[str, str] | None:
     for signature, media_type, looks_like in _BINARIES:
         if head.startswith(signature):
             return media_type, f"looks like {looks_like}"
-    if not _is_pdf(head) and 20 * len(_NO_TEXT.findall(start)) > len(start):
+    if not _is_pdf(head) and 20 * _count_of_no_text(start) > len(start):
         return "application/octet-stream", "binary data"
     return None
+
+
+def _count_of_no_text(start: str) -> int:
+    r"""Return how many control characters without a use in text there are; in UTF-8 each is one byte.
+
+    >>> _count_of_no_text("a\0\x7f\n"), _count_of_no_text("\u4e2d\ud800\0\x7f\n")
+    (2, 2)
+    """
+    encoded = start.encode("utf-8", "surrogatepass")
+    return len(encoded) - len(encoded.translate(None, _NO_TEXT))
 
 
 def package_format(data: bytes) -> Format | None:

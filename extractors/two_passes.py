@@ -21,6 +21,7 @@ from extractors.ark import Ark
 from extractors.batches import AHEAD, BATCH_BYTES, BATCH_DOCUMENTS, BatchReading, batches, part_weight
 from extractors.document_model import Finding
 from extractors.documents import Document, whole_arks
+from extractors.frozen import quickly_made
 from extractors.isolated import (
     document_executor,
     extraction_in_time,
@@ -39,6 +40,7 @@ _WHOLE = "whole ARKs"
 Part = ArchiveMember | Document
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class DocumentSummary:
     """A document that was read, without its mentions: those are in *pickled*."""

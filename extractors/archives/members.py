@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from extractors.archives.streams import SizeBudget
 from extractors.document_model import Finding
+from extractors.frozen import quickly_made
 
 #: Between the name of an archive and the name of a file in it. No URL that anybody means holds it.
 INSIDE = "!/"
@@ -89,6 +90,7 @@ class Limits:
         return SizeBudget(max(self.total_bytes, self.ratio * size), max(self.members, size // 2**10))
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class ArchiveMember:
     """A document that was in an archive; `findings` are about it alone."""
@@ -125,6 +127,6 @@ def may_be_document(member: ArchiveMember) -> bool:
     media_type = member.media_type or ""
     if media_type.startswith(_NO_DOCUMENT_TYPES) and media_type not in _DOCUMENT_TYPES:
         return False
-    path = PurePosixPath(member.path)
-    is_hidden = member.url is None and any(part.startswith((".", "__MACOSX")) and part != ".." for part in path.parts)
+    parts = PurePosixPath(member.path).parts if member.url is None else ()
+    is_hidden = any(part.startswith((".", "__MACOSX")) and part != ".." for part in parts)
     return not is_hidden and (bool(media_type) or not names_no_document(member.path))

@@ -14,9 +14,12 @@ from functools import lru_cache
 from extractors.archives.compression import SIGNATURES, Compression
 from extractors.archives.streams import Lookahead, SizeBudget
 from extractors.formats import parse_content_type
+from extractors.frozen import quickly_made
 
 #: A header, of a record or of HTTP, that is longer is none.
 _HEADER_BYTES = 2**15
+#: Most are no longer, so that no more is copied.
+_SHORT_HEADER_BYTES = 2**10
 _MARK = b"\nWARC/"
 _BEGINNING = re.compile(rb"WARC/[01]\.[0-9]+[ \t]*\r?\n")
 #: Where a record begins inside of what another one claims.
@@ -42,6 +45,7 @@ _content_type = lru_cache(maxsize=1000)(parse_content_type)
 Fields = Mapping[str, str]
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class WarcRecord:
     """A record, as far as it is kept."""
@@ -64,6 +68,7 @@ class WarcRecord:
         return self.fields.get("warc-target-uri", "").removeprefix("<").removesuffix(">").strip()
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Payload:
     """The document in a record."""
@@ -93,8 +98,11 @@ def records(ahead: Lookahead, budget: SizeBudget, *, keep_bytes: int) -> Iterato
             ahead.skip(len(here) - len(here.lstrip(b"\r\n")))
         if not ahead.peek(1) or not budget.spend_member():
             return
-        head = ahead.peek(_HEADER_BYTES)
+        head = ahead.peek(_SHORT_HEADER_BYTES)
         end = _BLANK_LINE.search(head)
+        if end is None:
+            head = ahead.peek(_HEADER_BYTES)
+            end = _BLANK_LINE.search(head)
         if end is None or not _BEGINNING.match(head):
             ahead.skip(1)
             continue

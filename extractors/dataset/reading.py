@@ -20,6 +20,7 @@ from extractors.document_model import Finding
 from extractors.documents import Document, documents_in, documents_in_file, whole_arks
 from extractors.extraction import Extraction
 from extractors.folders import document_name
+from extractors.frozen import quickly_made
 from extractors.isolated import extraction_in_time, extraction_of_member, failed_extraction, may_stay_inline
 from extractors.relative_links import relative_resolver
 from extractors.worker import WorkerError
@@ -97,6 +98,7 @@ def name_of(file: InputFile) -> str:
     return file.name if is_object(file.name) else document_name(Path(file.name))
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class _Sourced:
     """A document that is to be read, or what else is said of a file, and the name of that file."""
@@ -105,6 +107,7 @@ class _Sourced:
     part: ArchiveMember | Document
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class _ReadDocument:
     """A document that was read, as a line, and what is counted of it."""

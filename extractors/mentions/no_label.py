@@ -73,11 +73,14 @@ def holds_no_label(text: str) -> bool:
     """
     if any(char in text for char in _PARTING):
         return False
-    if any(sign in text and escape.search(text) for sign, escape in _ESCAPES):
+    if any(sign[0] in text and sign in text and escape.search(text) for sign, escape in _ESCAPES):
         return False
-    if "\n" in text and any(word in text and _may_have_columns(text, word) for word in _WORDS_OF_COLUMNS):
-        return False
-    return not any(_may_be_sign_behind(text, end) and _may_be_word(text, end) for end in _ends(text))
+    words: set[str] = set()  # each ends with a k that is among the ends
+    for end in _ends(text):
+        if _may_be_sign_behind(text, end) and _may_be_word(text, end):
+            return False
+        words.add(text[max(0, end - 3) : end + 1])
+    return "\n" not in text or not any(word in words and _may_have_columns(text, word) for word in _WORDS_OF_COLUMNS)
 
 
 def _may_have_columns(text: str, word: str) -> bool:

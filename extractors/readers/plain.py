@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import codecs
 from dataclasses import dataclass
+from functools import lru_cache
 
 from w3lib.encoding import read_bom, resolve_encoding
 
 from extractors.document_model import Block, Finding, Reading
+from extractors.frozen import quickly_made
 
 MEDIA_TYPE = "text/plain"
 MOST_BYTES = 256 * 2**20
@@ -19,8 +21,11 @@ _NOT_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined"
 _WIDE = ("utf-16", "utf-32")
 
 _SAMPLE_BYTES = 4096
+#: So many bytes of a document tell its format; what is no longer is decoded only once.
+BEGINNING_BYTES = 16 * 2**10
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """The characters of a document, and how sure we are of them."""
@@ -47,7 +52,7 @@ def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
     if len(data) > MOST_BYTES:
         findings.append(Finding("size-limit", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
         data = data[:MOST_BYTES]
-    decoded = decode(data, charset)
+    decoded = decode_beginning(data, charset) if len(data) <= BEGINNING_BYTES else decode(data, charset)
     blocks = (Block(decoded.text),) if decoded.text.strip() else ()
     return Reading(MEDIA_TYPE, blocks, findings=(*findings, *decoded.findings))
 
@@ -77,6 +82,12 @@ def decode(data: bytes, *declared: str | None) -> Decoded:
     return _best_guess(data, charsets[0])
 
 
+@lru_cache(maxsize=8)
+def decode_beginning(data: bytes, declared: str | None) -> Decoded:
+    """Return what `decode` does, of a few bytes: it is asked for several times of one document."""
+    return decode(data, declared)
+
+
 def utf16_order(data: bytes) -> str | None:
     r"""The byte order of UTF-16 without a mark, which shows in Western text and in all markup; else None.
 
@@ -85,6 +96,8 @@ def utf16_order(data: bytes) -> str | None:
     >>> utf16_order(b"ark:/12345/x5")
     """
     sample = data[:_SAMPLE_BYTES]
+    if 0 not in sample:
+        return None
     even, odd = sample[0::2].count(0), sample[1::2].count(0)
     if len(sample) < 4 or 10 * max(even, odd) < 3 * (len(sample) // 2):
         return None
@@ -93,6 +106,7 @@ def utf16_order(data: bytes) -> str | None:
     return "utf-16-be" if even > odd else "utf-16-le"
 
 
+@lru_cache(maxsize=256)
 def _charset(label: str | None) -> str | None:
     """The codec that the Web means by *label* (``latin1`` is windows-1252 there), or None for no charset.
 
