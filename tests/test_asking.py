@@ -240,7 +240,7 @@ def test_what_a_registrys_target_tells_everybody_is_held_against_it_though_no_la
 
 def test_what_a_landing_host_does_not_find_is_asked_nowhere_else() -> None:
     with RawServer(lambda _: reply("404 Not Found")) as landing, RawServer(lambda _: PAGE) as everywhere:
-        with RawServer(lambda target: reply("302 Found", Location=f"http://landing.example{target}")) as resolver:
+        with RawServer(lambda target: reply("302 Found", Location="http://landing.example/items/5")) as resolver:
             routes = routed(landing_example=landing, r_example=resolver, global_example=everywhere)
             [row] = check_rows("--resolver", "http://global.example/", *routes, "http://r.example/ark:/12x45/x5")
         assert everywhere.targets == []

@@ -91,10 +91,11 @@ def test_what_is_asked_of_a_host_to_which_the_ark_was_passed_on(vector: dict[str
     url, at = vector["url"], vector["at"]
     answers = {Question.OBJECT: answer(vector["status"], url=url, at=at)}
     known = AskingContext(**vector.get("known", {}))
+    places = EVERYWHERE if "places" not in vector else Places(**vector["places"])
     following = []
-    while (question := next_question(answers, known, EVERYWHERE, first_url=url)) is not None:
+    while (question := next_question(answers, known, places, first_url=url)) is not None:
         following.append(question.value)
-        answers[question] = answer(404, question=question, url=question_url(question, url, answers, EVERYWHERE), at=at)
+        answers[question] = answer(404, question=question, url=question_url(question, url, answers, places), at=at)
     assert following == vector["asked"]
 
 

@@ -125,8 +125,6 @@ def _next_place(
 ) -> Question | None:
     """The next way to ask for the object, when all that were tried have failed."""
     asked = answers[Question.OBJECT]
-    if not asked.is_resolvers_own:
-        return _next_spelling(answers, known, first_url) if asked.is_unknown else None
     if not (asked.is_unknown or asked.is_failing):
         return None
     if asked.is_unknown:
@@ -134,6 +132,9 @@ def _next_place(
             return spelling
         if asked.seen.status == 410:  # the resolver knew it
             return None
+    if not asked.is_resolvers_own:
+        return _next_place_beside(answers, places, first_url)
+    if asked.is_unknown:
         if places.needs_path and not known.has_asked_path:
             return Question.WELL_KNOWN
         if known.own_path and Question.AT_PATH not in answers and at_path(first_url, known.own_path):
@@ -142,6 +143,21 @@ def _next_place(
         return Question.AT_REGISTRY
     if places.at_global and not {Question.AT_GLOBAL, Question.CONFIRMED} & set(answers):
         return Question.CONFIRMED if places.is_target and asked.is_unknown else Question.AT_GLOBAL
+    return None
+
+
+def _next_place_beside(answers: Mapping[Question, AnswerFacts], places: Places, first_url: str) -> Question | None:
+    """The next place to ask when the host to which an ARK was passed on doesn't know it, or is not up to answering.
+
+    Whoever passes an ARK on as it is written, as a host does that has moved, has not said that it knows it. Nobody is
+    asked who was asked on that way already.
+    """
+    asked = answers[Question.OBJECT]
+    if places.is_target or not _is_heard(_written(first_url).rstrip("/"), asked):
+        return None
+    for question, place in ((Question.AT_REGISTRY, places.at_registry), (Question.AT_GLOBAL, places.at_global)):
+        if place and question not in answers and not any(same_host(place, hop.url) for hop in asked.seen.hops):
+            return question
     return None
 
 
