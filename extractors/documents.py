@@ -73,6 +73,8 @@ class Document:
 
     def decided_on(self, evidence: Evidence) -> Document:
         """Return the document with its unresolved mentions decided on the *evidence* of all documents."""
+        if not self.mentions:
+            return self
         return replace(self, mentions=with_evidence(self.mentions, self.unresolved, evidence), unresolved=())
 
     def __repr__(self) -> str:

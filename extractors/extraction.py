@@ -117,6 +117,8 @@ def with_evidence(
 
 def _finished(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention, ...]:
     """*mentions* with all that is to be said of each, and of how they belong together."""
+    if not mentions:
+        return ()
     known: dict[Ark, tuple[str, ...]] = {}
     whole = list(completed(mentions, linked_arks(mentions)))
     return tuple(

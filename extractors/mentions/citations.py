@@ -84,6 +84,8 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
     """Return what a document's author should know about its links and texts; nothing where links have no text
     at all.
     """
+    if not mentions:
+        return ()
     texts: dict[int, list[Mention]] = defaultdict(list)
     targets: dict[int, list[Mention]] = defaultdict(list)
     for mention in mentions:
