@@ -201,13 +201,13 @@ class Making:
             if key in committed
         }
         self.listener.deciding(len(read), len(records))
-        calls = [
+        calls: Iterable[Call] = (
             Call(key, "decide", (self.storage.place, key, record.attempt, digest))
             for key, record in read.items()
             if key not in records
-        ]
+        )
         for _ in range(_ATTEMPTS):
-            again = []
+            again: list[Call] = []
             problem = ""
             for answer in self.engine.answers(calls):
                 if answer.record is not None:
@@ -217,7 +217,7 @@ class Making:
                     again.append(answer.call)
                     problem = f"part {answer.call.key}: {answer.lost or answer.failed}"
             calls = again
-        if calls:
+        if again:
             raise PartsFailed(problem)
         return {key: records[key] for key in read}
 

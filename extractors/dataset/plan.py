@@ -5,6 +5,7 @@ Pure, but for `planned`, which keeps what it has decided.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -109,32 +110,31 @@ def planned(
     Raises `UserMistake` where files have changed since they were planned, or something else has planned them than what
     it is to be *made_by* (`extractors.fingerprint`).
     """
-    while _is_plan_added(storage, files, folders, made_by, part_bytes):
-        pass  # or somebody else has added one: then once more
-    parts = (part for name in storage.names(_PLANS) for part in _parts_in(storage, name, made_by))
-    return list(_halved(storage, parts))
+    while True:
+        names = storage.names(_PLANS)
+        given = {file.name: file for file in files}  # of which parts share what they name
+        parts = [part for name in names for part in _parts_in(storage, name, made_by, given)]
+        more = _more(storage, parts, files, folders, part_bytes)
+        if not more:
+            return list(_halved(storage, parts))
+        # or somebody else has added one: then once more
+        storage.create(f"{_PLANS}/{len(names) + 1:05}.jsonl", _plan_bytes(more, made_by))
 
 
-def _is_plan_added(
+def _more(
     storage: Storage,
+    parts: Sequence[Part],
     files: Sequence[InputFile],
     folders: Sequence[FolderFinding],
-    made_by: Sequence[str],
     part_bytes: int,
-) -> bool:
-    """Return whether there was something that had to be planned."""
-    names = storage.names(_PLANS)
-    parts = [part for name in names for part in _parts_in(storage, name, made_by)]
+) -> list[Part]:
+    """The parts that there must be beside those that are planned."""
     known = {file.name: file for part in parts for file in part.files}
     said = {each for part in parts for each in part.folders}
     new = [file for file in _distinct(files) if _is_new(file, known, storage.place)]
     new_folders = [each for each in dict.fromkeys(folders) if each not in said]
-    if not new and not new_folders:
-        return False
     first = 1 + max((int(part.key[1:]) for part in parts), default=0)
-    more = parts_of(new, new_folders, first=first, part_bytes=part_bytes)
-    storage.create(f"{_PLANS}/{len(names) + 1:05}.jsonl", _plan_bytes(more, made_by))
-    return True
+    return parts_of(new, new_folders, first=first, part_bytes=part_bytes)
 
 
 def mark_halved(storage: Storage, part: Part) -> None:
@@ -170,32 +170,47 @@ def _is_new(file: InputFile, known: Mapping[str, InputFile], place: str) -> bool
 
 
 def _plan_bytes(parts: Iterable[Part], made_by: Sequence[str]) -> bytes:
-    lines: list[dict[str, Any]] = [{"format": _FORMAT, "made_by": [*made_by]}]
-    lines += [
-        {
-            "part": part.key,
-            "files": [[file.name, file.size, file.stamp] for file in part.files],
-            "folders": [[each.folder, each.kind, each.detail] for each in part.folders],
-        }
-        for part in parts
-    ]
-    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    written = io.BytesIO()
+    written.write(_line({"format": _FORMAT, "made_by": [*made_by]}))
+    for part in parts:
+        files = [[file.name, file.size, file.stamp] for file in part.files]
+        folders = [[each.folder, each.kind, each.detail] for each in part.folders]
+        written.write(_line({"part": part.key, "files": files, "folders": folders}))
+    return written.getvalue()
 
 
-def _parts_in(storage: Storage, name: str, made_by: Sequence[str]) -> Iterator[Part]:
+def _line(kept: Mapping[str, Any]) -> bytes:
+    return json.dumps(kept).encode() + b"\n"
+
+
+def _parts_in(storage: Storage, name: str, made_by: Sequence[str], given: Mapping[str, InputFile]) -> Iterator[Part]:
+    """The parts of one plan, line by line; files that are as they were *given* are those."""
     try:
-        head, *lines = map(json.loads, (storage.read(f"{_PLANS}/{name}") or b"").splitlines())
-        is_ours = head["format"] == _FORMAT
-        begun_by = head["made_by"] if "made_by" in head else [f"arkaudit {head['arkaudit']}"]
+        lines = io.BytesIO(storage.read(f"{_PLANS}/{name}") or b"")
+        _check_head(json.loads(lines.readline()), made_by, storage.place)
+        for line in lines:
+            kept = json.loads(line)
+            files = (InputFile(*file) for file in kept["files"])
+            folders = tuple(FolderFinding(*each) for each in kept["folders"])
+            yield Part(kept["part"], tuple(_same(file, given) for file in files), folders)
     except (ValueError, LookupError, TypeError):
-        is_ours = False
-    if not is_ours:
-        raise UserMistake(f"{storage.place} is no dataset that this version can go on with: {_PLANS}/{name} is no plan")
+        raise UserMistake(
+            f"{storage.place} is no dataset that this version can go on with: {_PLANS}/{name} is no plan"
+        ) from None
+
+
+def _same(file: InputFile, given: Mapping[str, InputFile]) -> InputFile:
+    """What was given, where it equals *file*: of very many, each is in memory once."""
+    known = given.get(file.name)
+    return known if known is not None and known == file else file
+
+
+def _check_head(head: Any, made_by: Sequence[str], place: str) -> None:
+    """Raise ValueError for a line that begins no plan, and `UserMistake` for a plan that something else has made."""
+    if head["format"] != _FORMAT:
+        raise ValueError("it is of something else")
+    begun_by = head["made_by"] if "made_by" in head else [f"arkaudit {head['arkaudit']}"]
     if another := difference(made_by, begun_by):
         raise UserMistake(
-            f"{storage.place} was begun with {another}, which may find other things: go on with that, or make another "
-            "dataset"
+            f"{place} was begun with {another}, which may find other things: go on with that, or make another dataset"
         )
-    for line in lines:
-        files = tuple(InputFile(*file) for file in line["files"])
-        yield Part(line["part"], files, tuple(FolderFinding(*each) for each in line["folders"]))
