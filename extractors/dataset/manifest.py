@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +50,11 @@ class Manifest:
             "parts": self.parts,
             "tables": {name: {"rows": table.rows, "files": list(table.files)} for name, table in self.tables.items()},
         }
-        return json.dumps(kept, indent=1).encode() + b"\n"
+        written = io.BytesIO()  # piece by piece, for there may be hundreds of thousands of files
+        for piece in json.JSONEncoder(indent=1).iterencode(kept):
+            written.write(piece.encode())
+        written.write(b"\n")
+        return written.getvalue()
 
     @classmethod
     def of_bytes(cls, data: bytes) -> Manifest:
