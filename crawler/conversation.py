@@ -17,13 +17,15 @@ from crawler.asking.questions import (
     Places,
     label_place,
     next_question,
+    place_beside,
     question_url,
     reached,
     seems_absent,
 )
 from crawler.attempts import Patience, next_attempt
-from crawler.observations import ACCESS, Observation, Question
+from crawler.observations import ACCESS, ObjectOutcome, Observation, Question
 from crawler.resolving import INFLECTED, INFLECTIONS, label_of, names_skipped_ark, sendable, url_fault
+from crawler.verdicts.access import judge_object
 from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.closed import ClosedCollection, closed_for
 from crawler.verdicts.readings import CandidateReading, learned, meant_by, next_reading, readings_of
@@ -243,9 +245,10 @@ class Conversation:
             yield self._ask(case, question, seen.asked_url, after=seen, wait_s=wait_s)
             return
         if question is Question.CONTROL:
-            self._controls[self._neighbourhood(case)] = AnswerFacts(seen)
+            neighbourhood = self._shoulders.neighbourhood(seen.asked_url, case.ark)
+            self._controls[neighbourhood] = AnswerFacts(seen)
             yield from self._go_on_with(list(self._waiting.values()))
-            for each in self._waiting_for_control.pop(self._neighbourhood(case), []):
+            for each in self._waiting_for_control.pop(neighbourhood, []):
                 yield from self._go_on(each)
         if question is Question.WELL_KNOWN:
             origin = origin_of(seen.asked_url)
@@ -301,6 +304,8 @@ class Conversation:
 
     def _next(self, case: Case) -> Iterator[Outgoing]:
         """The next question about an ARK: the spellings that mean the same, other readings, other places, metadata."""
+        if self._waits_for_control(case):
+            return
         following = next_question(case.answers, self._context(case), case.places, first_url=case.first_url)
         if following is not Question.HYPHENS and not _DESCRIPTIVE.intersection(case.answers):
             reading, is_awaited = self._reading(case)
@@ -328,6 +333,36 @@ class Conversation:
             case, following, question_url(following, case.first_url, case.answers, case.places, own_path=own_path)
         )
 
+    def _waits_for_control(self, case: Case) -> bool:
+        """Have a case wait where only the control can tell whether to ask for its object elsewhere."""
+        living, neighbourhood = reached(case.answers), self._neighbourhood(case)
+        if living is None or neighbourhood in self._controls or (neighbourhood, Question.CONTROL) not in self._asked:
+            return False
+        if not self._may_be_soft(case, living):
+            return False
+        self._wait_for_control(case, neighbourhood)
+        return True
+
+    def _wait_for_control(self, case: Case, neighbourhood: Neighbourhood) -> None:
+        waiting = self._waiting_for_control.setdefault(neighbourhood, [])
+        if not any(each is case for each in waiting):
+            waiting.append(case)
+            case.open += 1
+
+    def _may_be_soft(self, case: Case, living: AnswerFacts) -> bool:
+        """Return whether the object was reached where it was written, by a page that may be of nothing, and it can be
+        asked for elsewhere."""
+        if case.is_guess or living is not case.answers.get(Question.OBJECT):
+            return False
+        return place_beside(case.answers, case.places) is not None and seems_absent(living)
+
+    def _is_soft(self, case: Case) -> bool:
+        """Return whether such a page is that of a name that can't exist."""
+        living, control = reached(case.answers), self._controls.get(self._neighbourhood(case))
+        if living is None or control is None or not control.is_success or not self._may_be_soft(case, living):
+            return False
+        return judge_object(facts_beside(living, case.answers, control)).outcome is ObjectOutcome.SOFT_404
+
     def _rendering(self, case: Case) -> Iterator[Ask]:
         """Have a browser show the page of an app shell, and, once a neighbourhood, that of the control.
 
@@ -340,10 +375,7 @@ class Conversation:
         control = self._controls.get(neighbourhood)
         if control is None:
             if (neighbourhood, Question.CONTROL) in self._asked and living.seen.facts.runs_scripts:
-                waiting = self._waiting_for_control.setdefault(neighbourhood, [])
-                if not any(each is case for each in waiting):
-                    waiting.append(case)
-                    case.open += 1
+                self._wait_for_control(case, neighbourhood)
             return
         if not is_app_shell(facts_beside(living, case.answers, control)):
             return
@@ -406,6 +438,7 @@ class Conversation:
             has_asked_both=(self._neighbourhood(case), Question.DOUBLE) in self._asked,
             own_path=self._paths.get(origin),
             has_asked_path=origin in self._paths,
+            is_soft=self._is_soft(case),
             takes_label=label in resolver.labels_taken or is_in_vain,
         )
 

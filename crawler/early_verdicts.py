@@ -25,7 +25,7 @@ from crawler.judging import Background, JudgedTarget, RunJudge, path_of
 from crawler.observations import Observation, Question, TlsResult, Verdict
 from crawler.storage.frontier_rows import SettledEntry
 from crawler.storage.store import Recordable, Store
-from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets
+from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets, control_as_written
 from crawler.verdicts.verdict import judge
 from extractors.ark import Ark
 
@@ -67,7 +67,10 @@ class Surroundings:
     """How many observations there were at its URL."""
     asked_url: str
     """Where its controls are looked up."""
+    written_url: str
+    """Where that of the resolver as written is, if that is another."""
     control: AnswerKey | None
+    control_as_written: AnswerKey | None
     control_info: AnswerKey | None
     control_rendered: AnswerKey | None
     landed_at: str
@@ -115,7 +118,9 @@ def judged_early(
         ark=case.ark,
         observed=observed,
         asked_url=answer.seen.asked_url,
+        written_url=answer_set.last[Question.OBJECT].seen.asked_url,
         control=_key(context.control),
+        control_as_written=_key(context.control_as_written),
         control_info=_key(context.control_info),
         control_rendered=_key(context.control_rendered),
         landed_at=answer_set.last[Question.OBJECT].seen.final_url,
@@ -136,6 +141,7 @@ def holds(court: RunJudge, case: JudgedTarget, before: Surroundings, observed: i
         and ark == before.ark
         and observed == before.observed
         and _key(shared.control(ark, before.asked_url, Question.CONTROL)) == before.control
+        and _key(control_as_written(shared, ark, before.written_url, before.asked_url)) == before.control_as_written
         and _key(shared.control(ark, before.asked_url, Question.CONTROL_INFO)) == before.control_info
         and _key(shared.control(ark, before.asked_url, Question.CONTROL_RENDERED)) == before.control_rendered
         and court.neighbours(ark, before.landed_at) == before.neighbours

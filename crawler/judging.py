@@ -13,7 +13,7 @@ from crawler.asking.paths import origin_of
 from crawler.observations import Meant, Observation, Question, TlsResult, Verdict
 from crawler.resolving import SUCCESSES
 from crawler.storage.store import Store
-from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets
+from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets, control_as_written
 from crawler.verdicts.closed import ClosedCollection, closed_for
 from crawler.verdicts.findings import RunFindings
 from crawler.verdicts.readings import CandidateReading, learned, meant_by, meant_instead, readings_of
@@ -209,8 +209,10 @@ class RunJudge:
         if answer is None:
             return None
         asked_url, registry = answer.seen.asked_url, self.background.registry
+        written = answer_set.last[Question.OBJECT].seen.asked_url
         return VerdictContext(
             control=self.shared.control(ark, asked_url, Question.CONTROL),
+            control_as_written=control_as_written(self.shared, ark, written, asked_url),
             control_info=self.shared.control(ark, asked_url, Question.CONTROL_INFO),
             control_rendered=self.shared.control(ark, asked_url, Question.CONTROL_RENDERED),
             tls=self.tls,

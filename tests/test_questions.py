@@ -86,6 +86,17 @@ def test_a_tombstone_is_asked_for_metadata_and_in_no_other_form() -> None:
     assert next_question(unexplained, AskingContext(), EVERYWHERE, first_url=URL) is Question.OTHER_LABEL
 
 
+def test_metadata_are_asked_for_where_the_object_was_found_instead_of_a_page_of_nothing() -> None:
+    nothing = AnswerFacts(replace(answer(200).seen, title="Item not found", text="Item not found"))
+    answers, known = {Question.OBJECT: nothing}, AskingContext(is_soft=True)
+    assert next_question(answers, known, EVERYWHERE, first_url=URL) is Question.AT_REGISTRY
+    found = "https://registered.example/ark:/12x45/x5"
+    answers[Question.AT_REGISTRY] = answer(200, question=Question.AT_REGISTRY, url=found)
+    assert reached(answers) is answers[Question.AT_REGISTRY]
+    assert next_question(answers, known, EVERYWHERE, first_url=URL) is Question.INFO
+    assert question_url(Question.INFO, URL, answers, EVERYWHERE) == f"{found}?info"
+
+
 @pytest.mark.parametrize("vector", vectors("passed_on"))
 def test_what_is_asked_of_a_host_to_which_the_ark_was_passed_on(vector: dict[str, Any]) -> None:
     url, at = vector["url"], vector["at"]

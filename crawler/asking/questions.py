@@ -71,6 +71,8 @@ class AskingContext:
     """Under which path the resolver is by its host's own word, where that is known."""
     has_asked_path: bool = False
     """Whether its host was asked for that."""
+    is_soft: bool = False
+    """Whether the success for the object is one that a name which can't exist gets, too: its page is of nothing."""
     takes_label: bool = False
     """Whether who has the last word (`label_place`) has answered for some ARK with this label form."""
 
@@ -100,6 +102,12 @@ def next_question(
         return Question.INFO if is_closed and Question.INFO not in answers else None
     if living is answers[Question.OBJECT] and _is_open(Question.HYPHENS, answers, first_url) and seems_absent(living):
         return Question.HYPHENS
+    if (
+        known.is_soft
+        and living is answers[Question.OBJECT]
+        and (elsewhere := place_beside(answers, places)) is not None
+    ):
+        return elsewhere
     if "?" in living.seen.asked_url:  # a target of the registry with a query of its own can't be inflected
         return None
     return _next_inflection(answers, known)
@@ -132,8 +140,9 @@ def _next_place(
             return spelling
         if asked.seen.status == 410:  # the resolver knew it
             return None
-    if not asked.is_resolvers_own:
-        return _next_place_beside(answers, places, first_url)
+    if not asked.is_resolvers_own:  # who passes an ARK on as it is written, as a moved host does, need not know it
+        is_passed_on = _is_heard(_written(first_url).rstrip("/"), asked)
+        return place_beside(answers, places) if is_passed_on else None
     if asked.is_unknown:
         if places.needs_path and not known.has_asked_path:
             return Question.WELL_KNOWN
@@ -146,17 +155,13 @@ def _next_place(
     return None
 
 
-def _next_place_beside(answers: Mapping[Question, AnswerFacts], places: Places, first_url: str) -> Question | None:
-    """The next place to ask when the host to which an ARK was passed on doesn't know it, or is not up to answering.
-
-    Whoever passes an ARK on as it is written, as a host does that has moved, has not said that it knows it. Nobody is
-    asked who was asked on that way already.
-    """
-    asked = answers[Question.OBJECT]
-    if places.is_target or not _is_heard(_written(first_url).rstrip("/"), asked):
+def place_beside(answers: Mapping[Question, AnswerFacts], places: Places) -> Question | None:
+    """Return the next place to ask for an ARK beside its resolver as written; nobody is asked who was on that way."""
+    if places.is_target:
         return None
+    hops = answers[Question.OBJECT].seen.hops
     for question, place in ((Question.AT_REGISTRY, places.at_registry), (Question.AT_GLOBAL, places.at_global)):
-        if place and question not in answers and not any(same_host(place, hop.url) for hop in asked.seen.hops):
+        if place and question not in answers and not any(same_host(place, hop.url) for hop in hops):
             return question
     return None
 
@@ -266,10 +271,9 @@ def with_other_label(url: str) -> str:
 def reached(answers: Mapping[Question, AnswerFacts]) -> AnswerFacts | None:
     """The first answer by which the object was reached, in the order in which the ways to it count.
 
-    A success that may say that the name is unknown yields to one for the name without its hyphens that does not.
+    A success that may say that the name is unknown yields to one that does not.
     """
-    living = next((answers[way] for way in ACCESS if way in answers and answers[way].is_reached), None)
-    other = answers.get(Question.HYPHENS)
-    if living is None or other is None or not other.is_reached:
-        return living
-    return other if seems_absent(living) and not seems_absent(other) else living
+    successes = [answers[way] for way in ACCESS if way in answers and answers[way].is_reached]
+    if len(successes) < 2:
+        return successes[0] if successes else None
+    return next((each for each in successes if not seems_absent(each)), successes[0])

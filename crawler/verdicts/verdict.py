@@ -14,7 +14,7 @@ from crawler.answers.facts import AnswerFacts
 from crawler.answers.metadata_facts import MetadataFacts
 from crawler.answers.object_facts import ObjectFacts
 from crawler.answers.statements import policy_link
-from crawler.asking.questions import reached
+from crawler.asking.questions import reached, seems_absent
 from crawler.observations import (
     ACCESS,
     DESCRIBED,
@@ -143,10 +143,12 @@ class VerdictContext:
 
     control: AnswerFacts | None = None
     """What the same resolver answers for a name that can't exist, under the same NAAN and shoulder where it can be."""
+    control_as_written: AnswerFacts | None = None
+    """The same of the resolver as written, where another one has reached the object."""
     control_info: AnswerFacts | None = None
-    """The same, to an inflection."""
+    """The same as *control*, to an inflection."""
     control_rendered: AnswerFacts | None = None
-    """The same, as a browser has shown it."""
+    """The same as *control*, as a browser has shown it."""
     tls: TlsResults = field(default_factory=dict)
     """What was seen of the certificates of hosts, by host and port."""
     neighbours: int = 0
@@ -182,7 +184,7 @@ def judge(
     sent = (*around.earlier, *(answer.seen for answer in answers.values()))
     asked = [seen for seen in sent if not is_about_resolver(seen.question, answers[Question.OBJECT])]
     control_rendered = around.control_rendered if Question.RENDERED in answers else None
-    shared = (around.control, around.control_info, control_rendered, around.own_path, policy)
+    shared = (around.control, around.control_as_written, around.control_info, control_rendered, around.own_path, policy)
     answer = access.answer.seen
     return Verdict(
         ark=answer.ark,
@@ -205,7 +207,8 @@ def judge(
 def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContext) -> ObjectAccess:
     """The first way by which the object is reached, or else the way as written, with what the others gave.
 
-    A way counts only while the one before it fails: what blocks a program is not mended by asking elsewhere.
+    A way counts only while the one before it fails: what blocks a program is not mended by asking elsewhere. Of
+    successes that may all say that the name is unknown, only the first was held against a control.
     """
     first = _access(Question.OBJECT, answers[Question.OBJECT], around, answers)
     evidence = [*first.verdict.evidence, *_about_attempts(first, around.earlier)]
@@ -213,6 +216,9 @@ def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContex
         return _with_evidence(first, evidence)
     for way in ACCESS[1:]:
         if way not in answers:
+            continue
+        if way in _ELSEWHERE and first.answer.is_reached and _is_no_better(answers[way], answers):
+            evidence.append(f"{WAYS[way][0]} {answers[way].seen.asked_url}: {answers[way].signs_of_absence[0]}")
             continue
         other = _access(way, answers[way], around, answers)
         how, *more = other.verdict.evidence
@@ -224,10 +230,17 @@ def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContex
     return _with_evidence(first, evidence)
 
 
+def _is_no_better(answer: AnswerFacts, answers: Mapping[Question, AnswerFacts]) -> bool:
+    """Return whether an answer is a success that may say that the name is unknown, as the one before it did."""
+    return answer.is_reached and answer is not reached(answers) and seems_absent(answer)
+
+
 def _access(
     way: Question, answer: AnswerFacts, around: VerdictContext, answers: Mapping[Question, AnswerFacts]
 ) -> ObjectAccess:
-    facts = facts_beside(answer, answers, around.control, around.neighbours if way is Question.OBJECT else 0)
+    is_other_place = way in _ELSEWHERE or around.control_as_written is None
+    control = around.control if is_other_place else around.control_as_written
+    facts = facts_beside(answer, answers, control, around.neighbours if way is Question.OBJECT else 0)
     verdict = judge_object(facts)
     rendered = answers.get(Question.RENDERED)
     if rendered is not None and rendered.seen.asked_url == answer.seen.asked_url and is_app_shell(facts):
