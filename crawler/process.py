@@ -14,6 +14,7 @@ from typing import Any
 from scrapy import Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
+from scrapy.signalmanager import SignalManager
 
 from crawler import settings as ours
 from crawler.politeness.host_files import HostFiles
@@ -64,6 +65,27 @@ class SpiderStage:
 
     spider: type[Spider]
     arguments: Callable[[], Mapping[str, Any]]
+
+
+class HeardSignals(SignalManager):
+    """Scrapy's signals without those that nobody hears: four for each request, and each looks for receivers anew."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._heard: set[object] = set()
+
+    def connect(self, receiver: Any, signal: Any, **kwargs: Any) -> None:
+        """Have *receiver* called from now on."""
+        self._heard.add(signal)
+        super().connect(receiver, signal, **kwargs)
+
+    def send_catch_log(self, signal: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
+        """Return what each receiver gave."""
+        return super().send_catch_log(signal, **kwargs) if signal in self._heard else []
+
+    async def send_catch_log_async(self, signal: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
+        """Return what each receiver gave, in the end."""
+        return await super().send_catch_log_async(signal, **kwargs) if signal in self._heard else []
 
 
 class _Process(AsyncCrawlerProcess):
@@ -183,6 +205,7 @@ async def _run(
     process: AsyncCrawlerProcess, stage: SpiderStage, throttle: HostThrottle, on_start: Callable[[Crawler], None]
 ) -> None:
     crawler = process.create_crawler(stage.spider)
+    crawler.signals = HeardSignals(crawler)
     install_throttle(crawler, throttle)
     on_start(crawler)
     ended_by: list[str] = []

@@ -29,7 +29,6 @@ class TrafficRecorder:
         self._crawler = crawler
         self._throttle = throttle_of(crawler)
         crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(self.response_downloaded, signal=signals.response_downloaded)
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
 
     @classmethod
@@ -42,12 +41,10 @@ class TrafficRecorder:
         spider = cast(AuditSpider, self._crawler.spider)
         spider.recorder.beside = lambda: [spider.withheld(each) for each in self._throttle.take_traffic()]
         self._throttle.on_turn = spider.recorder.add
-
-    def response_downloaded(self) -> None:
-        self._record(self._throttle.take_pauses())
+        self._throttle.on_pause = lambda: self._record(self._throttle.take_pauses())
 
     def spider_closed(self) -> None:
-        self._throttle.on_turn = lambda: None
+        self._throttle.on_turn = self._throttle.on_pause = lambda: None
         self._record([*self._throttle.take_pauses(), *self._throttle.take_traffic()])
 
     def _record(self, records: Sequence[Pause | HostTraffic]) -> None:

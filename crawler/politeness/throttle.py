@@ -104,6 +104,8 @@ class HostThrottle:
         self._pauses: list[Pause] = []
         self.on_turn: Callable[[], object] = lambda: None
         """Told of each turn, before anything is sent."""
+        self.on_pause: Callable[[], object] = lambda: None
+        """Told of each pause that a host asks for, once it is among those to take."""
         self.rules: dict[str, asyncio.Task[RobotParser | None]] = {}
         """What the robots.txt of each host says: asked for once a run."""
 
@@ -287,6 +289,7 @@ class HostThrottle:
         """Keep on record that a host has asked for a pause, and whether it gets it."""
         is_kept = wish_s <= self._patience.longest_wait_s
         self._pauses.append(Pause(host.name, url, _now(), wish_s, is_kept=is_kept))
+        self.on_pause()
 
     # -- when there is nothing else to do
 
