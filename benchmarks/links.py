@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.crawl import environment
-from benchmarks.makespan import serve
+from benchmarks.makespan import NAAN, serve
 from benchmarks.site import served
 
 ARKS = 2_000
@@ -99,7 +99,7 @@ def _measured(command: object) -> Measured:
     port = ours.recv()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        urls = [f"http://127.0.0.1:{port}/ark:/12x45/b7{number:04}k" for number in range(ARKS)]
+        urls = [f"http://127.0.0.1:{port}/ark:/{NAAN}/b7{number:04}k" for number in range(ARKS)]
         (folder / "urls.txt").write_text("\n".join(urls) + "\n")
         arguments: Sequence[str] = command(folder, port)
         before, started = _children_cpu_s(), time.perf_counter()

@@ -34,9 +34,11 @@ MOST, AIM = 1.30, 1.10
 #: The clock of the kernel for what arrives, and ours for what is sent, may differ by so much.
 TOLERANCE_S = 0.01
 _SO_TIMESTAMPNS = 35  # of Linux; Python has no name for it
-_PAGE = "<!DOCTYPE html><title>Notebook {name}</title><p>ark:/12x45/{name}<p>{words}"
+#: Five digits, as all that are assigned have: one with letters is read the long way, which takes ten times as long.
+NAAN = "90909"
+_PAGE = f"<!DOCTYPE html><title>Notebook {{name}}</title><p>ark:/{NAAN}/{{name}}<p>{{words}}"
 _RECORD = (
-    "erc:\nwho: Rossi, Ada\nwhat: Notebook {name}\nwhen: 1952\nwhere: ark:/12x45/{name}\n\n"
+    f"erc:\nwho: Rossi, Ada\nwhat: Notebook {{name}}\nwhen: 1952\nwhere: ark:/{NAAN}/{{name}}\n\n"
     "erc-support:\nwho: A library\nwhat: Permanent: Stable Content\nwhen: 2020\nwhere: https://library.example/\n"
 )
 _WORDS = "Forty leaves, with drawings of the harbour. " * 40
@@ -82,7 +84,7 @@ def audited(names: Sequence[str], arks: int, interval_s: float) -> Audit:
     server.start()
     port = ours.recv()
     with tempfile.TemporaryDirectory(prefix="arkaudit-makespan-") as folder:
-        lines = [f"http://{name}/ark:/12x45/b7{number:04}k" for number in range(arks) for name in names]
+        lines = [f"http://{name}/ark:/{NAAN}/b7{number:04}k" for number in range(arks) for name in names]
         Path(folder, "arks.txt").write_text("\n".join(lines))
         routes = "\n".join(f'    "{name}:80=127.0.0.1:{port}",' for name in names)
         Path(folder, "arkaudit.toml").write_text(
@@ -155,7 +157,7 @@ def _answered(connection: socket.socket, starts: defaultdict[str, list[float]]) 
 def _answer(target: str) -> bytes:
     path, _, inflection = target.partition("?")
     name = path.rpartition("/")[2]
-    is_known = path.startswith("/ark:/12x45/b7") and name.endswith("k") and len(name) == 7
+    is_known = path.startswith(f"/ark:/{NAAN}/b7") and name.endswith("k") and len(name) == 7
     body = (_RECORD if inflection else _PAGE).format(name=name, words=_WORDS) if is_known else "Not here"
     media_type = "text/plain" if inflection or not is_known else "text/html"
     status = "200 OK" if is_known else "404 Not Found"
