@@ -34,7 +34,7 @@ MOST, AIM = 1.30, 1.10
 #: The clock of the kernel for what arrives, and ours for what is sent, may differ by so much.
 TOLERANCE_S = 0.01
 _SO_TIMESTAMPNS = 35  # of Linux; Python has no name for it
-#: Five digits, as all that are assigned have: one with letters is read the long way, which takes ten times as long.
+#: Five digits, as in practice: a NAAN with letters is read the long way, which takes ten times as long.
 NAAN = "90909"
 _PAGE = f"<!DOCTYPE html><title>Notebook {{name}}</title><p>ark:/{NAAN}/{{name}}<p>{{words}}"
 _RECORD = (
