@@ -72,6 +72,12 @@ def rows_of(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     return zip(*(values_of(table.iloc[:, place]) for place in range(table.shape[1])), strict=True)
 
 
+def records_of(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """The same, each by the names of the columns."""
+    names = list(table.columns)  # an index would make its texts anew for each row
+    return (dict(zip(names, row, strict=True)) for row in rows_of(table))
+
+
 NAAN_COLUMN: Final = Column("naan", NAAN, "Name Assigning Authority Number, as it stands in the normal form")
 ORGANIZATION_COLUMN: Final = Column(
     "organization", TEXT, "who assigns there, as the copy of the NAAN registry says; empty where it doesn't"

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from crawler.observations import Family
 from reports.ark_statuses import families
-from reports.definitions import rows_of
+from reports.definitions import records_of
 from reports.display import escaped
 from reports.formats.report import Files, OfWholeReport, Report, ReportFormat
 from reports.remediation.known import with_decisions
@@ -61,7 +61,7 @@ def _suites(report: Report) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         judged = part.assign(family=families(part["object"])).sort_values(["document", "ark", "request_url"])
         for document, cases in judged.groupby("document"):
             named = cases[["ark", "request_url", "object", "object_evidence", "family", "treatment", "decision"]]
-            yield str(document), [dict(zip(named.columns, row, strict=True)) for row in rows_of(named)]
+            yield str(document), list(records_of(named))
 
 
 def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -> str | None:

@@ -127,7 +127,8 @@ def written(report: Report, formats: Iterable[ReportFormat], keeping: Iterable[s
     for definition, table in ahead((each, report.tables[each.name]) for each in report.definitions):
         for writer in writers:
             yield from writer.add(definition, table)
-            give_back()
+            if len(table) >= _LONG:
+                give_back()
         if definition.name not in kept:
             report.let_go(definition.name)
         del table  # which else stands in memory until the next one is made
@@ -136,5 +137,7 @@ def written(report: Report, formats: Iterable[ReportFormat], keeping: Iterable[s
         give_back()
 
 
+#: Rows from which on a table leaves much memory free behind it.
+_LONG: Final = 10_000
 #: What a format needs that looks into every table.
 EVERY_TABLE: Final = frozenset(table.name for table in TABLES)

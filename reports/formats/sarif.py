@@ -7,9 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import quote
 
-import pandas as pd
-
-from reports.definitions import rows_of
+from reports.definitions import records_of, rows_of
 from reports.display import escaped
 from reports.formats.json_document import json_text
 from reports.formats.report import Files, OfWholeReport, Report, ReportFormat
@@ -52,16 +50,12 @@ def _rule(cause: Cause) -> dict[str, Any]:
 
 def _results(report: Report) -> Iterator[dict[str, Any]]:
     """Every place to fix; behind them those of known problems, as suppressed."""
-    for row in _rows(report.tables["failures"]):
+    for row in records_of(report.tables["failures"]):
         yield _result(row)
     known = report.tables["known"]
-    for row in _rows(known[known["cause"].notna()]):
+    for row in records_of(known[known["cause"].notna()]):
         suppression = {"kind": "external", "status": "accepted", "justification": escaped(row["decision"])}
         yield {**_result({"contact": None, **row}), "suppressions": [suppression]}
-
-
-def _rows(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    return (dict(zip(table.columns, values, strict=True)) for values in rows_of(table))
 
 
 def _result(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,12 +13,12 @@ from urllib.parse import quote, urlsplit
 import pandas as pd
 
 from crawler.observations import Family, ObjectOutcome
-from reports.definitions import ARK, TEXT, URL, rows_of
+from reports.definitions import ARK, TEXT, URL, records_of, rows_of
 from reports.display import escaped, link
 from reports.formats.markdown_report import code
 from reports.frames import Frames
 from reports.languages import ENGLISH, Language
-from reports.page.shown_tables import Cell, cell_of, records_of
+from reports.page.shown_tables import Cell, cell_of
 from reports.remediation.causes import ADVICE, Cause, Fault
 from reports.remediation.letters import Letter, Seen, letter
 from reports.wording import CAUSE_NAMES, FAULT_NAMES

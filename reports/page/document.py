@@ -17,7 +17,7 @@ from markupsafe import Markup
 from crawler.observations import ObjectOutcome
 from reports.ark_statuses import families
 from reports.audited import audited
-from reports.definitions import COUNT, MOMENT, TOKEN, Column, TableDefinition
+from reports.definitions import COUNT, MOMENT, TOKEN, Column, TableDefinition, records_of
 from reports.display import ColumnType, escaped, heading
 from reports.frames import Frames
 from reports.headline import counts_of, headline
@@ -28,7 +28,7 @@ from reports.page.charts import charts_in
 from reports.page.first_screen import tiles_of
 from reports.page.flow import Ways, ways_of
 from reports.page.payload import described, most_embedded, packed
-from reports.page.shown_tables import TONES, ShownTable, names_in, packed_table, records_of, shown_table
+from reports.page.shown_tables import TONES, ShownTable, names_in, packed_table, shown_table
 from reports.page.spoken import changes, differences
 from reports.page.topics import TOPICS, Topic, nothing_words
 from reports.page.words import words_in

@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 import pandas as pd
 
 from crawler.observations import DESCRIBED, CommitmentOutcome, Family
+from reports.definitions import records_of
 from reports.languages import Forms, Language
-from reports.page.shown_tables import records_of
 
 
 @dataclass(frozen=True, slots=True)

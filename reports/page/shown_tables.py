@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -106,11 +106,6 @@ def cell_of(value: Any, kind: ColumnType, language: Language) -> Cell:
     if kind is ColumnType.TOKEN:
         return Cell(names_in(language).get(text, text), kind, tone=TONES.get(text))
     return Cell(text, kind)
-
-
-def records_of(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """The rows of a table by the names of its columns, as plain values, None for what is missing."""
-    return (dict(zip(rows.columns, row, strict=True)) for row in rows_of(rows))
 
 
 def _tones() -> Mapping[str, str]:

@@ -308,6 +308,8 @@ def pattern(url: str, ark: str) -> str:
         before, _, behind = address.partition(rest)
         return f"{before}{{name}}{behind}"
     may_be_spelled = _MAY_BE_SPELLED.search(address) is not None
+    if not may_be_spelled and _PLAIN_ARK.fullmatch(ark):
+        return _wild(address)  # its one name was looked for
     for name in _names(ark):
         before, found, behind = address.partition(name) if name else ("", "", "")
         if not found and name and may_be_spelled:
@@ -346,9 +348,9 @@ def _spelled(address: str, name: str) -> tuple[str, str, str]:
 
 def _wild(url: str) -> str:
     path = url.partition("?")[0]
-    scheme, slashes, rest = path.partition("://")
-    host, slash, way = rest.partition("/")
-    return f"{scheme}{slashes}{host}/{way.rpartition('/')[0] + '/' if '/' in way else ''}*" if slash else path
+    scheme = path.find("://")
+    has_way = scheme >= 0 and path.find("/", scheme + len("://")) >= 0
+    return f"{path[: path.rfind('/')]}/*" if has_way else path
 
 
 #: The host of a URL where nothing in it needs a second look.

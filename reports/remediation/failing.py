@@ -16,7 +16,7 @@ from crawler.observations import Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import WAYS
 from extractors.ark import Ark
 from reports.ark_statuses import families
-from reports.definitions import rows_of
+from reports.definitions import records_of, rows_of
 from reports.distinct import mapped, netloc, netlocs_of
 from reports.frames import Frames
 from reports.listings import checks_at
@@ -42,7 +42,7 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
     judged = _judged(frames)
     amiss = judged[~judged["family"].isin([Family.WORKS, Family.NOT_JUDGED]) | judged["way"].notna()]
     world = _World.of(frames, judged)
-    failures = [_failure(row) for row in _records(amiss[_OF_FAILURE])]
+    failures = [_failure(row) for row in records_of(amiss[_OF_FAILURE])]
     diagnoses = [diagnosed(failure, world.around(failure)) for failure in failures]
     causes = pd.DataFrame(
         [_diagnosis_columns(each) for each in diagnoses], columns=_DIAGNOSIS, index=amiss.index
@@ -63,7 +63,8 @@ def _diagnosis_columns(diagnosis: Diagnosis) -> tuple[str | None, ...]:
 
 def _judged(frames: Frames) -> pd.DataFrame:
     """The verdicts, each with how the chain of its object ended and the way by which it was reached."""
-    attempts = frames.observations[_OF_ATTEMPT].sort_values("attempt", kind="stable")
+    is_way = frames.observations["question"].isin([Question.OBJECT, *WAYS])
+    attempts = frames.observations.loc[is_way, _OF_ATTEMPT].sort_values("attempt", kind="stable")
     answers = attempts.drop_duplicates(["ark_id", "request_url", "question"], keep="last")
     chain = answers.loc[answers["question"].eq(Question.OBJECT), ["ark_id", "request_url", "final_url", "status"]]
     rows = frames.verdicts[["ark_id", "ark", "naan", "request_url", "object", "object_evidence"]].assign(
@@ -100,10 +101,6 @@ def _has_lasted(frames: Frames, rows: pd.DataFrame) -> pd.Series:
     return pd.Series(states["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False).to_numpy(), index=rows.index)
 
 
-def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    return [dict(zip(rows.columns, row, strict=True)) for row in rows_of(rows)]
-
-
 def _failure(row: Mapping[str, Any]) -> Failure:
     return Failure(
         ark=row["ark"],
@@ -136,9 +133,11 @@ class _World:
 
     @classmethod
     def of(cls, frames: Frames, judged: pd.DataFrame) -> _World:
-        fine = judged[judged["family"].eq(Family.WORKS) & judged["way"].isna()].sort_values(["ark", "request_url"])
+        is_fine = judged["family"].eq(Family.WORKS) & judged["way"].isna()
+        fine = judged.loc[is_fine, ["ark", "naan", "request_url"]].sort_values(["ark", "request_url"])
         answered = frames.hops.loc[frames.hops["status"].lt(500).fillna(False), "url"]
-        led_on = judged[netlocs_of(judged["request_url"]).ne(netlocs_of(judged["last_url"]))]
+        is_led_on = netlocs_of(judged["request_url"]).ne(netlocs_of(judged["last_url"]))
+        led_on = judged.loc[is_led_on, ["ark", "last_url", "family"]]
         patterns: dict[bool, list[str]] = defaultdict(list)
         for family in (Family.WORKS, Family.FAILS):
             of_family = led_on[led_on["family"].eq(family)]

@@ -24,7 +24,7 @@ from reports.definitions import (
     URL,
     Column,
     TableDefinition,
-    rows_of,
+    records_of,
 )
 from reports.distinct import mapped
 from reports.frames import Frames
@@ -54,7 +54,7 @@ def inventory(frames: Frames) -> pd.DataFrame:
     rows = listed.merge(frames.stock, on="ark", how="left")
     cited = frames.mentions.groupby("ark", as_index=False).agg(citations=("citation_id", "nunique"))
     rows = rows.merge(cited, on="ark", how="left")
-    judged = [_judged(dict(zip(rows.columns, row, strict=True))) for row in rows_of(rows)]
+    judged = [_judged(row) for row in records_of(rows)]
     kept = pd.DataFrame(judged, columns=["presence", "landing", "access", "findings"], index=rows.index).astype("str")
     rows = rows.assign(**{name: kept[name] for name in kept.columns}, citations=rows["citations"].fillna(0))
     ordered = rows.assign(order=[_rank(each) for each in kept["findings"]]).sort_values(
