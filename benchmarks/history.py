@@ -22,10 +22,10 @@ from typing import Any
 
 from benchmarks.years import make, multiply
 
-MOST_S = 42.0
+MOST_S = 38.0
 #: What is aimed at: on one core, and on two by the clock, where nothing else runs.
 AIM_S, AIM_ON_TWO_S, AIM_BYTES = 28.0, 20.0, 1_000_000_000
-MOST_BYTES = 1_600_000_000
+MOST_BYTES = 1_250_000_000
 #: A check with nothing due may take so long, of the processor's time: other programs run beside it.
 MOST_DUE_S = 2.0
 
@@ -43,7 +43,7 @@ def main() -> int:
     slowest = sorted(report["tables"].items(), key=lambda each: -each[1])[:4]
     parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in slowest)
     tables = f"tables {sum(report['tables'].values()):.1f} with {parts}"
-    stages = f"reading {report['load']:.1f}, {tables}, page {report['page']:.1f}, CSV {report['csv']:.1f}"
+    stages = f"reading {report['load']:.1f}, {tables}, page and CSV {report['files']:.1f}"
     print(
         f"history: all {len(report['tables'])} tables, the page and the CSV files over 1,000,000 observations of "
         f"200,000 ARKs in {report['seconds']:.1f} s (bound {MOST_S:.0f}, aim {AIM_S:.0f}; {stages}) and "
@@ -68,25 +68,28 @@ def _report(store: Path, out: Path) -> dict[str, Any]:
     from reports.exports import write_report
     from reports.formats.report import Report
     from reports.frames import load_frames
-    from reports.freed_memory import give_back
-    from reports.tables import TABLES
+    from reports.tables import Tables
+
+    tables: dict[str, float] = {}
+
+    class Timed(Tables):
+        """Tables that tell how long each of them takes; others are written in between."""
+
+        def __getitem__(self, name: str) -> Any:
+            before = _clock()
+            found = super().__getitem__(name)
+            tables[name] = tables.get(name, 0.0) + _clock() - before
+            return found
 
     begun, began = _clock(), time.perf_counter()
     return_freed_memory()
     frames = load_frames(store)
     loaded = _clock()
-    made = {}
-    seconds: dict[str, float] = {}
-    for table in TABLES:
-        before = _clock()
-        made[table.name] = table.function(frames)
-        give_back()
-        seconds[table.name] = _clock() - before
-    report = Report(frames, made)
+    write_report(Report(frames, Timed(frames)), out, ("csv", "html"))
     return {
         "load": loaded - begun,
-        "tables": seconds,
-        **{name: _taken(lambda name=form: write_report(report, out, [name])) for name, form in _FORMATS.items()},
+        "tables": tables,
+        "files": _clock() - loaded - sum(tables.values()),
         "seconds": _clock() - begun,
         "elapsed": time.perf_counter() - began,
         "bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
@@ -101,7 +104,6 @@ def _ten_times(store: Path, out: Path) -> dict[str, Any]:
     return _report(store, out)
 
 
-_FORMATS = {"page": "html", "csv": "csv"}
 #: What a report needs of its three greatest tables: of all runs but for the mentions, which are those of the last one.
 _READ = {
     "verdict": "ark naan request_url object object_evidence metadata metadata_evidence commitment commitment_evidence "
