@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from crawler.mention_rows import DecidedOn, KeptUnresolvedMention
 from crawler.observations import CitedMention
-from crawler.resolving import request_url
+from crawler.resolving import request_url, resolver_of
 from crawler.storage.store import Store
 from extractors.ark import Ark
-from extractors.document_model import Finding
+from extractors.document_model import Finding, Role
 from extractors.extraction import described
+from extractors.mentions.mention import Mention
 from extractors.mentions.unresolved import decided_again
 from extractors.naan import Registry
 from extractors.wraps.evidence import Evidence
@@ -53,6 +54,17 @@ def _changed(
         again = described(decided_again(each.unresolved, each.mention, evidence), evidence)
         if (again.ark, again.reason) == (each.mention.ark, each.mention.reason):
             continue
-        is_same = again.repaired == each.mention.repaired
-        url = each.request_url if is_same else request_url(again.repaired, again.resolver, resolver)
-        yield each, CitedMention(again, url)
+        yield each, CitedMention(again, url_again(each.mention, again, each.request_url, resolver=resolver))
+
+
+def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> str:
+    """Return the URL that asks for a mention as it was decided *again*, where *url* asked for it *before*.
+
+    A relative link means the resolver that its page is on, which only that URL has kept.
+    """
+    if again.repaired == before.repaired:
+        return url
+    if again.resolver is None and before.resolver is None and again.role is Role.LINK_TARGET:
+        own = resolver_of(url)
+        return request_url(own + again.repaired, own, resolver)
+    return request_url(again.repaired, again.resolver, resolver)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 
-from crawler.deciding import decide_unresolved, record_registry_findings
+from crawler.deciding import decide_unresolved, record_registry_findings, url_again
 from crawler.storage.store import Store
+from extractors.ark import Ark
+from extractors.document_model import Role
+from extractors.find import find_arks
 from extractors.naan import Registry
 from extractors.naan_records import read_registry
 from tests.loopback import run_command
@@ -72,6 +76,36 @@ def test_deciding_again_changes_nothing(crawled: Path) -> None:
         decide_unresolved(store, 1, resolver="https://n2t.net/")
         assert store.cited_arks(1) == before
     assert [str(ark) for ark, _ in before] == ["ark:81985/x5k3", "ark:81985/b7q2"]
+
+
+@pytest.mark.parametrize(
+    ("role", "resolver", "url", "asked_again"),
+    [
+        (
+            Role.LINK_TARGET,
+            None,
+            "https://library.example/r/ark:/81985/x5",
+            "https://library.example/r/ark:/81985/x5k3",
+        ),
+        (Role.LINK_TARGET, None, "https://n2t.net/ark:/81985/x5", "https://n2t.net/ark:/81985/x5k3"),
+        (
+            Role.LINK_TARGET,
+            "https://a.example/",
+            "https://a.example/ark:/81985/x5",
+            "https://a.example/ark:/81985/x5k3",
+        ),
+        (Role.TEXT, None, "https://old.example/ark:/81985/x5", "https://n2t.net/ark:/81985/x5k3"),
+    ],
+    ids=["a relative link", "a link of the label alone", "a link with its resolver", "text, after another setting"],
+)
+def test_what_is_decided_again_is_asked_for_where_it_was(
+    role: Role, resolver: str | None, url: str, asked_again: str
+) -> None:
+    [before] = find_arks("ark:/81985/x5")
+    before = replace(before, role=role, resolver=resolver)
+    again = replace(before, ark=Ark.parse("ark:81985/x5k3"), repaired=f"{resolver or ''}ark:/81985/x5k3")
+    assert url_again(before, again, url, resolver="https://n2t.net/") == asked_again
+    assert url_again(before, before, url, resolver="https://n2t.net/") == url
 
 
 def test_what_the_registry_does_not_know_is_a_finding_and_no_copy_knows_nothing(crawled: Path) -> None:
