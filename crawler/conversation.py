@@ -45,7 +45,15 @@ LONGEST_POLICY = 2000
 LABELS_TRIED = 3
 _DESCRIPTIVE = frozenset(INFLECTED)
 #: Questions that are put for many ARKs at once.
-_SHARED = frozenset({Question.CONTROL, Question.CONTROL_INFO, Question.CONTROL_RENDERED, Question.POLICY_LINK})
+_SHARED = frozenset(
+    {
+        Question.CONTROL,
+        Question.CONTROL_ELSEWHERE,
+        Question.CONTROL_INFO,
+        Question.CONTROL_RENDERED,
+        Question.POLICY_LINK,
+    }
+)
 
 
 @quickly_made
@@ -128,6 +136,8 @@ class Case:
     """Whether a browser was asked to show it."""
     open: int = 0
     """Questions that are on their way, and answers about others that it waits for."""
+    asking: set[Question] = field(default_factory=set)
+    """The questions that are on their way."""
     _described: Description | None = None
 
     def add(self, question: Question, answer: AnswerFacts) -> None:
@@ -220,6 +230,7 @@ class Conversation:
         """The questions that an answer calls for: the same once more, unless it *is last*, or the next ones."""
         case = self._cases[seen.request_url]
         case.open -= 1
+        case.asking.discard(seen.question)
         return [*self._following(case, seen, is_last=is_last), *self._finish(case)]
 
     def _begin(self, ark: Ark, url: str) -> Iterator[Outgoing]:
@@ -244,11 +255,10 @@ class Conversation:
         if wait_s is not None:
             yield self._ask(case, question, seen.asked_url, after=seen, wait_s=wait_s)
             return
-        if question is Question.CONTROL:
-            neighbourhood = self._shoulders.neighbourhood(seen.asked_url, case.ark)
-            self._controls[neighbourhood] = AnswerFacts(seen)
+        if question in (Question.CONTROL, Question.CONTROL_ELSEWHERE):
+            self._controls[self._neighbourhood(case)] = AnswerFacts(seen)
             yield from self._go_on_with(list(self._waiting.values()))
-            for each in self._waiting_for_control.pop(neighbourhood, []):
+            for each in self._waiting_for_control.pop(self._neighbourhood(case), []):
                 yield from self._go_on(each)
         if question is Question.WELL_KNOWN:
             origin = origin_of(seen.asked_url)
@@ -282,6 +292,7 @@ class Conversation:
         self, case: Case, question: Question, url: str, *, after: Observation | None = None, wait_s: float = 0.0
     ) -> Ask:
         case.open += 1
+        case.asking.add(question)
         return Ask(case.ark, case.request_url, question, url, after, wait_s)
 
     def _finish(self, case: Case) -> Iterator[Finished]:
@@ -317,6 +328,8 @@ class Conversation:
                 return
         if following is None or case.is_guess or (not case.readings and reached(case.answers) is None):
             yield from self._rendering(case)
+            return
+        if following in case.asking:  # by whom it was begun as a reading
             return
         if following is Question.OTHER_LABEL:
             self._resolvers[self._label_place(case)].labels_tried[label_of(case.first_url)] += 1
@@ -473,7 +486,8 @@ class Conversation:
             return
         if wants_control:
             self._asked.add((neighbourhood, Question.CONTROL))
-            yield self._ask(case, Question.CONTROL, control)
+            is_second = question is not Question.OBJECT and case.answers[Question.OBJECT].is_reached
+            yield self._ask(case, Question.CONTROL_ELSEWHERE if is_second else Question.CONTROL, control)
         if wants_info:
             self._asked.add((neighbourhood, Question.CONTROL_INFO))
             yield self._ask(case, Question.CONTROL_INFO, control + INFLECTIONS[question])

@@ -68,7 +68,7 @@ class Surroundings:
     asked_url: str
     """Where its controls are looked up."""
     written_url: str
-    """Where that of the resolver as written is, if that is another."""
+    """Where that of the resolver as written is looked up."""
     control: AnswerKey | None
     control_as_written: AnswerKey | None
     control_info: AnswerKey | None

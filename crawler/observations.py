@@ -81,6 +81,8 @@ class Question(StrEnum):
     CONFIRMED = "confirmed at global"
     """The object of a compact ARK at the global resolver, after the registry's target, asked directly, knew none."""
     CONTROL = "control"
+    CONTROL_ELSEWHERE = "control elsewhere"
+    """The same at another place, where the success of the resolver as written was held against its own control."""
     CONTROL_INFO = "control ?info"
     RENDERED = "rendered"
     """The object again where an app shell answers, shown by a browser (``[render]``)."""

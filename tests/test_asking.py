@@ -247,6 +247,21 @@ def test_what_a_landing_host_does_not_find_is_asked_nowhere_else() -> None:
     assert outcomes([row]) == ["broken"]
 
 
+def test_a_global_resolver_is_held_against_its_own_control_where_the_first_one_showed_a_page_of_nothing() -> None:
+    home = reply(body="<title>City Library</title><h1>City Library</h1><p>Opening hours and events.</p>")
+    register = reply(body="<title>NAAN 12x45</title><h1>NAAN 12x45</h1><dl><dt>Organisation<dd>City Library</dl>")
+
+    def leading_to(place: str, page: bytes) -> Callable[[str], bytes]:
+        return lambda target: page if target == place else reply("302 Found", Location=place)
+
+    with RawServer(leading_to("/", home)) as old, RawServer(leading_to("/naan/12x45", register)) as everywhere:
+        routes = routed(old_example=old, global_example=everywhere)
+        [row] = check_rows("--resolver", "http://global.example/", *routes, "http://old.example/ark:/12x45/x5y7")
+        [control] = [target for target in everywhere.targets if "x5y7" not in target and target.startswith("/ark:")]
+    assert outcomes([row]) == ["soft-404"]
+    assert f"http://global.example{control}" in row["rests_on"]
+
+
 def test_a_resolver_that_knows_one_label_form_only_is_asked_in_that(tmp_path: Path) -> None:
     def respond(target: str) -> bytes:
         return knowing("x5")(target) if target.startswith("/ark:/") else reply("404 Not Found")

@@ -6,16 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import permutations
+from pathlib import Path
 
 import pytest
 
 from crawler.attempts import Patience
 from crawler.conversation import Ask, AskingRules, Conversation, Finished, Outgoing
-from crawler.observations import CONFORMANCE, Hop, Observation, Question
+from crawler.judging import verdicts_of_run
+from crawler.observations import CONFORMANCE, Hop, ObjectOutcome, Observation, Question
+from crawler.storage.store import Store
 from crawler.verdicts.closed import ClosedCollection
 from crawler.verdicts.readings import CandidateReading
 from extractors.ark import Ark
-from extractors.naan import Registry
+from extractors.naan import Registry, RegistryEntry, ResolverTarget
 from tests.test_replaying import observation_of
 
 R = "https://r.example/"
@@ -213,3 +216,45 @@ def test_nothing_else_is_shown_by_a_browser(answer: Answer, is_on: bool) -> None
     asked = {question for _, question in world.talk()}
     assert asked.isdisjoint({Question.RENDERED, Question.CONTROL_RENDERED})
     assert sorted(world.finished) == sorted(url for _, url in world.targets)
+
+
+HOME = "<title>Welcome</title><p>Our collections are open to all readers from nine to five, every day of the week.</p>"
+
+
+def registry_of(target: str) -> Registry:
+    return Registry((RegistryEntry("12x45", targets=(ResolverTarget(target),)),), "a test")
+
+
+def judged(world: World, folder: Path) -> dict[str, ObjectOutcome]:
+    """The outcomes by the names of ARKs, judged from what the store has kept."""
+    with Store.open(folder / "audit.db") as store:
+        run_id = store.begin_run(
+            command="check", at="2026-11-21T10:00:00.000+00:00", version="0", resolver="", user_agent="", seeds=[]
+        )
+        store.record(run_id, world.seen)
+        return {each.ark.name: each.object.outcome for each in verdicts_of_run(store, run_id, world.targets)}
+
+
+def test_a_page_of_nothing_and_one_elsewhere_are_each_held_against_the_control_of_their_place(tmp_path: Path) -> None:
+    def answer(url: str) -> str:
+        return HOME if "t.example" in url else "<title>Page not found</title><p>Page not found</p>"
+
+    world = World(["x5"], answer, replace(RULES, registry=registry_of("https://t.example/${pid}")))
+    world.talk()
+    keys = [(each.request_url, each.question, each.attempt) for each in world.seen]
+    assert len(keys) == len({*keys})
+    assert {Question.CONTROL, Question.CONTROL_ELSEWHERE} <= {each.question for each in world.seen}
+    assert judged(world, tmp_path) == {"x5": ObjectOutcome.SOFT_404}
+
+
+@pytest.mark.parametrize("names", [["x5"], ["x6", "x5"]])
+def test_what_the_global_resolver_confirms_is_held_against_its_own_control(names: list[str], tmp_path: Path) -> None:
+    def answer(url: str) -> str | int:
+        if "n2t.example" in url:
+            return HOME
+        return "<p>A notebook, forty leaves" if url.partition("?")[0].endswith("/x6") else 404
+
+    rules = replace(RULES, registry=registry_of(R + "${pid}"), resolver="https://n2t.example/")
+    world = World(names, answer, rules)
+    world.talk()
+    assert judged(world, tmp_path)["x5"] is ObjectOutcome.BROKEN

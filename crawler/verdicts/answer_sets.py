@@ -15,7 +15,7 @@ from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
 
-_CONTROLS = (Question.CONTROL, Question.CONTROL_INFO, Question.CONTROL_RENDERED)
+_CONTROLS = (Question.CONTROL, Question.CONTROL_ELSEWHERE, Question.CONTROL_INFO, Question.CONTROL_RENDERED)
 #: Questions whose answers bear on many ARKs, beside the one for which they were put.
 SHARED = frozenset({*_CONTROLS, Question.POLICY_LINK, Question.WELL_KNOWN})
 
@@ -66,7 +66,8 @@ class AnswerSets:
     def add(self, seen: Observation) -> None:
         """Sort one more of them in, which may come in any order."""
         if seen.question in _CONTROLS:
-            place = place_of(seen.asked_url), _invented(seen).naan, seen.question
+            question = Question.CONTROL if seen.question is Question.CONTROL_ELSEWHERE else seen.question
+            place = place_of(seen.asked_url), _invented(seen).naan, question
             self._controls.setdefault(place, []).append(AnswerFacts(seen))
         elif seen.question is Question.POLICY_LINK:
             _keep_last(self.policies, seen.asked_url, seen)

@@ -14,6 +14,7 @@ from crawler.answers.facts import AnswerFacts
 from crawler.answers.metadata_facts import MetadataFacts
 from crawler.answers.object_facts import ObjectFacts
 from crawler.answers.statements import policy_link
+from crawler.asking.controls import place_of
 from crawler.asking.questions import reached, seems_absent
 from crawler.observations import (
     ACCESS,
@@ -238,15 +239,15 @@ def _is_no_better(answer: AnswerFacts, answers: Mapping[Question, AnswerFacts]) 
 def _access(
     way: Question, answer: AnswerFacts, around: VerdictContext, answers: Mapping[Question, AnswerFacts]
 ) -> ObjectAccess:
-    is_other_place = way in _ELSEWHERE or around.control_as_written is None
-    control = around.control if is_other_place else around.control_as_written
+    is_as_written = place_of(answer.seen.asked_url) == place_of(answers[Question.OBJECT].seen.asked_url)
+    control = around.control_as_written if is_as_written and around.control_as_written else around.control
     facts = facts_beside(answer, answers, control, around.neighbours if way is Question.OBJECT else 0)
     verdict = judge_object(facts)
     rendered = answers.get(Question.RENDERED)
     if rendered is not None and rendered.seen.asked_url == answer.seen.asked_url and is_app_shell(facts):
         verdict = by_what_is_shown(verdict, RenderedFacts(facts, rendered, around.control_rendered))
     if around.closed is not None and verdict.outcome is ObjectOutcome.BLOCKED and answer.asks_for_a_right:
-        verdict = as_expected(ClosedFacts(verdict, around.closed, around.control))
+        verdict = as_expected(ClosedFacts(verdict, around.closed, control))
     return ObjectAccess(way, answer, verdict)
 
 
