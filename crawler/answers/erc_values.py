@@ -126,6 +126,12 @@ def decoded(text: str) -> str:
     return "".join(out)
 
 
+#: All of a value is a variable of a template, or what JavaScript writes for an object.
+_UNFILLED = re.compile(
+    r"(?:[$#@]?\{{1,3}\s*[\w.:| -]{1,80}\}{1,3}|%[A-Za-z][\w.-]{0,80}%|<%.{1,80}%>|\[object [A-Z]\w{0,30}\])\Z"
+)
+
+
 def missing_code(value: str) -> str | None:
     """The code when a displayed value is one for "there is none", with or without words behind it; else None.
 
@@ -140,6 +146,13 @@ def says_something(value: str) -> bool:
 
     >>> [says_something(value) for value in ("Rossi, Ada", "(:unkn) Anonymous", ":unav", "None", "\N{EN DASH}")]
     [True, False, False, False, False]
+
+    Nor is it the name of a value that a program was to put there.
+
+    >>> [says_something(value) for value in ("{author}", "${dc.title}", "{{ date }}", "%AUTHOR%", "[object Object]")]
+    [False, False, False, False, False]
     """
+    if _UNFILLED.match(value.strip()):
+        return False
     bare = re.sub(r"\A[\W_]+|[\W_]+\Z", "", value).lower()
     return bare != "" and bare not in NOTHING and missing_code(value) is None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from crawler.answers.erc import QUESTIONS
 from crawler.answers.landings import absent_address, is_absent_path, is_home_page, is_log_in, is_search, refresh_target
@@ -171,11 +172,22 @@ class AnswerFacts:
             signs.append("what answers is a record of an error")
         if self.absent_address:
             signs.append(f"the chain ends at {self.absent_address!r}")
-        elif self.is_redirected and is_home_page(self.seen.final_url, self.ark.name):
+        elif self.is_redirected and is_home_page(self.seen.final_url, self.ark.name) and not self._is_left_to_scripts:
             signs.append("the chain ends at the home page of a site")
         if self.refresh and is_absent_path(self.refresh):
             signs.append(f"the page refreshes to {self.refresh!r}")
         return tuple(signs)
+
+    @property
+    def _is_left_to_scripts(self) -> bool:
+        """True if the last redirect leads to the name in its fragment, which the scripts of the page are to read.
+
+        As does ``https://viewer.example/#/ark:/12148/btv1b84``.
+        """
+        if not self.is_redirected:
+            return False
+        fragment = (self.seen.hops[-2].location or "").partition("#")[2]
+        return self.ark.name in unquote(fragment)
 
     @property
     def passing_fault(self) -> str | None:
