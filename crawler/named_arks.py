@@ -13,7 +13,7 @@ from extractors.mentions.mention import Mention, NamespaceMention
 from extractors.wraps.evidence import Evidence
 
 #: What stands between two ARKs of one line, and not between one and another that its query names.
-_APART = re.compile(r"\s|^[,;|]+$")
+_APART = re.compile(r"\s|^[\"')\]>]*[,;|]+[\"'(\[<]*$")
 _BETWEEN = re.compile(r"\s+|,(?=ark:|https?:)", re.IGNORECASE)
 
 
@@ -35,6 +35,8 @@ def parted(line: str) -> list[str]:
 
     >>> parted("ark:/12148/bpt6k1; https://n2t.net/ark:/12x45/x5 (the second)")
     ['ark:/12148/bpt6k1', 'https://n2t.net/ark:/12x45/x5']
+    >>> parted('"ark:/12148/bpt6k1","ark:/12148/bpt6k2"')
+    ['ark:/12148/bpt6k1', 'ark:/12148/bpt6k2']
     >>> parted("https://n2t.net/ark:/12x45/x5?by=https://example.org/ark:/12x45/x6")
     ['https://n2t.net/ark:/12x45/x5?by=https://example.org/ark:/12x45/x6']
     """
