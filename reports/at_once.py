@@ -18,7 +18,9 @@ def cores() -> int:
 
 
 def ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """Return the same items; while one is worked on, the next is made.
+    """Return the same items; while one is worked on, the next is made. None of them is kept here.
+
+    Who stops early doesn't wait for the one that is being made.
 
     >>> list(ahead(iter("abc")))
     ['a', 'b', 'c']
@@ -26,11 +28,14 @@ def ahead(items: Iterator[Item]) -> Iterator[Item]:
     if cores() == 1:
         yield from items
         return
-    with ThreadPoolExecutor(1) as pool:
+    pool = ThreadPoolExecutor(1)
+    try:
         upcoming: Future[Item | None] = pool.submit(next, items, None)
-        while (item := upcoming.result()) is not None:
+        while (made := [upcoming.result()])[0] is not None:
             upcoming = pool.submit(next, items, None)
-            yield item
+            yield made.pop()  # type: ignore[misc]  # it is none of None
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def in_order(function: Callable[[Item], Made], items: Iterable[Item], *, workers: int | None = None) -> Iterator[Made]:
