@@ -147,7 +147,7 @@ class DatasetDocuments:
         try:
             with self.storage.local(name) as path, pq.ParquetFile(path) as file:
                 yield file
-        except (FileNotFoundError, pa.ArrowException) as problem:
+        except (OSError, pa.ArrowException) as problem:  # Arrow raises either for what is damaged
             why = "is missing" if isinstance(problem, FileNotFoundError) else str(problem).partition("\n")[0]
             raise UserMistake(f"{self.place} can't be read: {name}: {why}") from None
 
