@@ -68,7 +68,10 @@ class SpiderStage:
 
 
 class HeardSignals(SignalManager):
-    """Scrapy's signals without those that nobody hears: four for each request, and each looks for receivers anew."""
+    """Scrapy's signals without those that nobody hears: four for each request, and each looks for receivers anew.
+
+    Heard is what was connected here by name, as Scrapy's documentation has it, and not past it at the dispatcher.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

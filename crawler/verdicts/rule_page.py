@@ -47,27 +47,47 @@ Each answer is read once into *facts*. Questions and verdicts rest on these fact
 of the first rule that holds; its evidence names the rule's facts in words. "2020" is draft-castelan-ark-uri, "2023" is
 draft-kunze-ark-38. A *control* is a name that can't exist, asked for at the same resolver and NAAN.
 
-Where the object is not reached as written, other ways to ask for it are tried. Each answer is judged by the rules O; the
-first that works counts.
+Where the object is not reached as written, other ways to ask for it are tried. Each answer is judged by the rules O;
+the first that works counts.
 
-| as written | is asked for besides |
-|---|---|
-| the host that has the last word says "unknown" (404, 410) | without the slash at its end, without its hyphens, with the other form of the label: whatever of these was handed to that host as it is written |
-| the resolver itself says 404 | under the path that its host names; then at the registry's target and at the global resolver |
-| the resolver itself fails, or is dead | at the registry's target and at the global resolver |
-| the ARK was passed on as it is written, to a host that says 404, fails or is dead | the same two: who passes everything on need not know the name |
-| a success that looks like a page for what is not there | without its hyphens; where the control gets the same, at the registry's target and at the global resolver |
-| a resolver leads to a place of its own choice, and that is missing | nowhere else: the resolver knows the name |
+{other_ways}
 
 Where `[render]` is on, an answer that may be an *app shell* (a page with scripts that is no other for the control, and
 is `undetermined` or `soft-404` by these rules) is shown by a browser, and so is the control's. What was shown is then
 judged by the same rules, in its place; where either page is not whole, the outcome stays, and the evidence says why.
 """
+#: What is answered as written, and how the object is asked for then.
+_OTHER_WAYS = (
+    (
+        "the host that has the last word says 404 or 410",
+        (
+            "without the slash at its end, without its hyphens, with the other form of the label: whatever of these "
+            "was handed to that host as it is written"
+        ),
+    ),
+    (
+        "the resolver itself says 404",
+        "under the path that its host names; then at the registry's target and at the global resolver",
+    ),
+    ("the resolver itself fails, or is dead", "at the registry's target and at the global resolver"),
+    (
+        "the ARK was passed on as it is written, to a host that says 404, fails or is dead",
+        "at the same two: who passes everything on need not know the name",
+    ),
+    (
+        "a success that looks like a page for what is not there",
+        "without its hyphens; where the control gets the same, at the registry's target and at the global resolver",
+    ),
+    ("the resolver leads to a place of its own choice, and that is missing", "nowhere else: it knows the name"),
+)
 
 
 def page() -> str:
     """The page as it should stand in the documentation."""
-    return "\n".join([_INTRODUCTION, *_outcomes(), *_tables(), *_worth(), *_facts()]).rstrip() + "\n"
+    rows = [f"| {answered} | {asked} |" for answered, asked in _OTHER_WAYS]
+    ways = "\n".join(["| as written | is asked for besides |", "|---|---|", *rows])
+    introduction = _INTRODUCTION.format(other_ways=ways)
+    return "\n".join([introduction, *_outcomes(), *_tables(), *_worth(), *_facts()]).rstrip() + "\n"
 
 
 def _outcomes() -> Iterator[str]:
