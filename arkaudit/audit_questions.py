@@ -20,6 +20,7 @@ _ASKED: Final[dict[Question, str]] = {
     Question.NO_SLASH: "We asked {host} again without the slash at the end, which should make no difference.",
     Question.HYPHENS: "We asked {host} again without the hyphens of the name, which should make no difference.",
     Question.OTHER_LABEL: "We asked {host} again with the label written the other way ({label}), which means the same.",
+    Question.PLAIN: "We asked {host} again with all of that changed ({label}, no hyphens, no slash): the same ARK.",
     Question.WELL_KNOWN: "We asked {host} under which of its addresses its resolver is.",
     Question.AT_PATH: "We asked {host} again, under the address that it names for its resolver.",
     Question.AT_REGISTRY: "We asked {host}, where the registry of ARK organizations says that such names are known.",

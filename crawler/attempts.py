@@ -25,6 +25,7 @@ _DECISIVE = frozenset(
         Question.NO_SLASH,
         Question.HYPHENS,
         Question.OTHER_LABEL,
+        Question.PLAIN,
         Question.CONFIRMED,
         Question.AT_PATH,
         Question.AT_REGISTRY,

@@ -432,7 +432,7 @@ class Conversation:
 
         Where it passes the label on, its next host has taken that, too.
         """
-        if question in (Question.OBJECT, Question.OTHER_LABEL) and answer.is_reached:
+        if question in (Question.OBJECT, Question.OTHER_LABEL, Question.PLAIN) and answer.is_reached:
             asked = answer.seen.asked_url
             for place in {place_of(asked), label_place(asked, answer)}:
                 self._resolvers[place].labels_taken.add(label_of(asked))

@@ -70,6 +70,8 @@ class Question(StrEnum):
     """The object again, without the slash that its URL was written with: it makes no other ARK."""
     OTHER_LABEL = "other label form"
     """The object again, with ``ark:`` for ``ark:/`` or the other way round: some resolvers know only one of them."""
+    PLAIN = "other label form, plain"
+    """The same without hyphens and slash as well, when no change alone has helped."""
     WELL_KNOWN = "well-known"
     """Under which path the resolver of this host is, by its own word (``/.well-known/ark``); once a host."""
     AT_PATH = "at own path"
@@ -106,6 +108,7 @@ ACCESS = (
     Question.NO_SLASH,
     Question.HYPHENS,
     Question.OTHER_LABEL,
+    Question.PLAIN,
     Question.CONFIRMED,
     Question.AT_PATH,
     Question.AT_REGISTRY,

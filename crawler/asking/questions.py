@@ -176,8 +176,12 @@ def _next_spelling(answers: Mapping[Question, AnswerFacts], known: AskingContext
         return Question.NO_SLASH
     if _is_open(Question.HYPHENS, answers, first_url) and _is_heard(name.rstrip("/"), asked):
         return Question.HYPHENS
-    is_open = Question.OTHER_LABEL not in answers and not known.takes_label
-    return Question.OTHER_LABEL if is_open and _is_heard(written.rstrip("/"), asked) else None
+    if known.takes_label or not _is_heard(written.rstrip("/"), asked):
+        return None
+    if Question.OTHER_LABEL not in answers:
+        return Question.OTHER_LABEL
+    is_changed_twice = bool({Question.NO_SLASH, Question.HYPHENS} & set(answers))
+    return Question.PLAIN if is_changed_twice and Question.PLAIN not in answers else None
 
 
 def _is_open(spelling: Question, answers: Mapping[Question, AnswerFacts], first_url: str) -> bool:
@@ -243,8 +247,13 @@ def question_url(
         return moved
     if question is Question.WELL_KNOWN:
         return well_known_url(first_url)
+    spelled = asked_url(first_url, Question.NO_SLASH) if Question.NO_SLASH in answers else first_url
+    if question is Question.HYPHENS:
+        return asked_url(spelled, question)
     if question is Question.OTHER_LABEL:
         return with_other_label(first_url)
+    if question is Question.PLAIN:
+        return asked_url(with_other_label(spelled), Question.HYPHENS)
     if question in INFLECTIONS and question is not Question.OBJECT:
         living = reached(answers)
         return asked_url(first_url if living is None else living.seen.asked_url, question)

@@ -61,8 +61,8 @@ _OTHER_WAYS = (
     (
         "the host that has the last word says 404 or 410",
         (
-            "without the slash at its end, without its hyphens, with the other form of the label: whatever of these "
-            "was handed to that host as it is written"
+            "without the slash at its end, without its hyphens, with the other form of the label, with both changed: "
+            "whatever of these was handed to that host as it is written"
         ),
     ),
     (

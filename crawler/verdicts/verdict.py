@@ -56,6 +56,10 @@ WAYS: Mapping[Question, tuple[str, str]] = {
     Question.NO_SLASH: ("without its trailing slash:", "the resolver takes a trailing slash for part of the name"),
     Question.HYPHENS: ("without its hyphens:", "the resolver takes hyphens for part of the name"),
     Question.OTHER_LABEL: ("with the other form of the label:", "the resolver knows only the other form of the label"),
+    Question.PLAIN: (
+        "with the other form of the label, and without its hyphens and slash:",
+        "the resolver knows only the other form of the label, and takes hyphens or a slash for part of the name",
+    ),
     Question.CONFIRMED: ("at the global resolver:", "the registry's target does not know it, the global resolver does"),
     Question.AT_PATH: ("under the path that the host names:", "the resolver has moved to another path of its host"),
     Question.AT_REGISTRY: ("at the registry's target:", "the resolver as written fails; the registry's target works"),

@@ -123,6 +123,7 @@ ADVICE: Final[Mapping[Cause, str]] = {
 _BY_WAY: Final[Mapping[Question, Cause]] = {
     Question.OTHER_LABEL: Cause.LABEL_FORM,
     Question.HYPHENS: Cause.HYPHENS,
+    Question.PLAIN: Cause.REFUSED_HERE,
     Question.NO_SLASH: Cause.REFUSED_HERE,
     Question.AT_PATH: Cause.MOVED_RESOLVER,
     Question.AT_REGISTRY: Cause.MOVED_RESOLVER,
