@@ -203,7 +203,7 @@ class Conversation:
         """Cases whose next question depends on the answer about another reading."""
         self._waiting_for_path: dict[str, list[Case]] = {}
         self._waiting_for_control: dict[Neighbourhood, list[Case]] = {}
-        """Cases of which the control tells whether they are app shells."""
+        """Cases of which the control tells whether their pages are of nothing, or app shells."""
         self._controls: dict[Neighbourhood, AnswerFacts] = {}
         self._paths: dict[str, str | None] = {}
         """The path of a host's resolver by its own word, None for hosts that say nothing."""
@@ -363,8 +363,9 @@ class Conversation:
             case.open += 1
 
     def _may_be_soft(self, case: Case, living: AnswerFacts) -> bool:
-        """Return whether the object was reached where it was written, by a page that may be of nothing, and it can be
-        asked for elsewhere."""
+        """Return whether a page that may be of nothing answers where the object was written, and another place can be
+        asked.
+        """
         if case.is_guess or living is not case.answers.get(Question.OBJECT):
             return False
         return place_beside(case.answers, case.places) is not None and seems_absent(living)
