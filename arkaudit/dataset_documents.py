@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from crawler.document_reading import now
 from crawler.observations import CitedMention, DocumentOutcome, DocumentRecord
-from crawler.resolving import request_url
+from crawler.resolving import mention_url
 from extractors.ark import Ark
 from extractors.conformance import Remark
 from extractors.dataset.manifest import Manifest, manifest_in
@@ -225,7 +225,4 @@ def _mention(row: Row) -> Mention:
 
 def _url(row: Row, resolver: str) -> str:
     """The URL that asks for the object of a mention; a relative link is asked for where it leads."""
-    own = row.get("link_resolver")
-    if own is not None:
-        return request_url(own + row["repaired"], own, resolver)
-    return request_url(row["repaired"], row["resolver"], resolver)
+    return mention_url(row["repaired"], row["resolver"], row.get("link_resolver"), resolver)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from crawler.mention_rows import DecidedOn, KeptUnresolvedMention
 from crawler.observations import CitedMention
-from crawler.resolving import request_url, resolver_of
+from crawler.resolving import mention_url, resolver_of
 from crawler.storage.store import Store
 from extractors.ark import Ark
 from extractors.document_model import Finding, Role
@@ -64,7 +64,5 @@ def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> st
     """
     if again.repaired == before.repaired:
         return url
-    if again.resolver is None and before.resolver is None and again.role is Role.LINK_TARGET:
-        own = resolver_of(url)
-        return request_url(own + again.repaired, own, resolver)
-    return request_url(again.repaired, again.resolver, resolver)
+    is_bare_link = again.resolver is None and before.resolver is None and again.role is Role.LINK_TARGET
+    return mention_url(again.repaired, again.resolver, resolver_of(url) if is_bare_link else None, resolver)

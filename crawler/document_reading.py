@@ -12,7 +12,7 @@ from functools import partial
 from typing import BinaryIO
 
 from crawler.observations import CitedMention, DocumentOutcome, DocumentRecord, Hop
-from crawler.resolving import request_url
+from crawler.resolving import mention_url
 from crawler.wire.flags import STOPPED, incomplete
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members
@@ -21,7 +21,6 @@ from extractors.document_model import NOTHING_READ, Finding
 from extractors.extraction import Extraction
 from extractors.formats import Format, format_of
 from extractors.isolated import DocumentWorker, extraction_in_time, extraction_of_member, failed_extraction, read_member
-from extractors.mentions.mention import Mention
 from extractors.relative_links import relative_resolver
 from extractors.worker import WorkerError
 from extractors.worker_executor import WorkerExecutor
@@ -154,13 +153,8 @@ class DocumentReader:
         """The mentions of a document, each with the URL to ask and with what it may be decided again on."""
         unresolved = {each.index: each for each in member.extraction.unresolved}
         for index, (mention, own) in enumerate(zip(member.extraction.mentions, member.resolvers, strict=True)):
-            yield CitedMention(mention, self._request_url(mention, own), unresolved.get(index))
-
-    def _request_url(self, mention: Mention, own: str | None) -> str:
-        """The URL that asks for the object of a mention; *own* is its page, where a relative link means that."""
-        if own is not None:
-            return request_url(own + mention.repaired, own, self._resolver)
-        return request_url(mention.repaired, mention.resolver, self._resolver)
+            url = mention_url(mention.repaired, mention.resolver, own, self._resolver)
+            yield CitedMention(mention, url, unresolved.get(index))
 
 
 @dataclass(frozen=True, slots=True)

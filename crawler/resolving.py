@@ -68,6 +68,19 @@ def request_url(repaired: str, resolver: str | None, global_resolver: str) -> st
     return sendable(url)
 
 
+def mention_url(repaired: str, resolver: str | None, of_page: str | None, global_resolver: str) -> str:
+    """The URL that asks for the object of a mention; *of_page* is the resolver that a relative link means.
+
+    >>> mention_url("ark:/12148/btv1b84", None, "https://www.bnf.fr/r/", "https://n2t.net/")
+    'https://www.bnf.fr/r/ark:/12148/btv1b84'
+    >>> mention_url("ark:/12148/btv1b84", None, None, "https://n2t.net/")
+    'https://n2t.net/ark:/12148/btv1b84'
+    """
+    if of_page is not None:
+        return request_url(of_page + repaired, of_page, global_resolver)
+    return request_url(repaired, resolver, global_resolver)
+
+
 def sendable(url: str) -> str:
     """*url* as it can be asked: no fragment, no user and password, and only printable ASCII.
 

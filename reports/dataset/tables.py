@@ -13,7 +13,7 @@ from typing import Final
 import pandas as pd
 
 from crawler.observations import Family
-from crawler.resolving import GLOBAL_RESOLVER, request_url
+from crawler.resolving import GLOBAL_RESOLVER, mention_url
 from extractors.ark import SKIPPED_NAANS
 from extractors.checkchar import CheckCharacter
 from extractors.naan import SHARED_NAANS
@@ -260,11 +260,10 @@ def _citations(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
         yield rows.assign(request_url=[_asked_url(*each) for each in asked])
 
 
-def _asked_url(repaired: str, resolver: str | None, link_resolver: str | None) -> str:
-    """The URL that asks for the object of a mention; a relative link is asked for where it leads."""
-    if isinstance(link_resolver, str):
-        return request_url(link_resolver + repaired, link_resolver, GLOBAL_RESOLVER)
-    return request_url(repaired, resolver if isinstance(resolver, str) else None, GLOBAL_RESOLVER)
+def _asked_url(repaired: str, resolver: object, link_resolver: object) -> str:
+    """The URL that asks for the object of a mention; a resolver that is missing is NaN here."""
+    named, of_page = (each if isinstance(each, str) else None for each in (resolver, link_resolver))
+    return mention_url(repaired, named, of_page, GLOBAL_RESOLVER)
 
 
 def _findings(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
