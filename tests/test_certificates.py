@@ -58,14 +58,13 @@ def bare(server: CountingServer) -> int:
 
 def test_a_second_run_of_the_day_takes_over_what_the_first_saw(expired: CountingServer, tmp_path: Path) -> None:
     today = datetime.now(UTC).date()
-    first = check(expired, tmp_path)
-    assert bare(expired) == 1
-    second = check(expired, tmp_path)
-    if datetime.now(UTC).date() != today:
-        pytest.skip("a new day began between the two runs")
-    assert bare(expired) == 1, "no further handshake"
-    [one, other] = probes(tmp_path / "a.db")
-    assert (one[0], other[0], one[1:]) == (1, 2, other[1:])
+    first, handshakes, second = check(expired, tmp_path), bare(expired), check(expired, tmp_path)
+    if datetime.now(UTC).date() != today:  # a new day began between the two: the next run is on that of the second
+        first, handshakes, second = second, bare(expired), check(expired, tmp_path)
+    assert handshakes >= 1
+    assert bare(expired) == handshakes, "no further handshake"
+    *_, one, other = probes(tmp_path / "a.db")
+    assert (one[0] + 1, one[1:]) == (other[0], other[1:])
     told = "the certificate of library.example has expired (expired)"
     assert told in first["remarks"]
     assert told in second["remarks"]
