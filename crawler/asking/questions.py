@@ -135,11 +135,8 @@ def _next_place(
     asked = answers[Question.OBJECT]
     if not (asked.is_unknown or asked.is_failing):
         return None
-    if asked.is_unknown:
-        if (spelling := _next_spelling(answers, known, first_url)) is not None:
-            return spelling
-        if asked.seen.status == 410:  # the resolver knew it
-            return None
+    if asked.is_unknown and (spelling := _next_spelling(answers, known, first_url)) is not None:
+        return spelling
     if not asked.is_resolvers_own:  # who passes an ARK on as it is written, as a moved host does, need not know it
         is_passed_on = _is_heard(_written(first_url).rstrip("/"), asked)
         return place_beside(answers, places) if is_passed_on else None

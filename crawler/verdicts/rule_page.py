@@ -66,14 +66,15 @@ _OTHER_WAYS = (
         ),
     ),
     (
-        "the resolver itself says 404",
+        "the resolver itself says 404 or 410",
         "under the path that its host names; then at the registry's target and at the global resolver",
     ),
     ("the resolver itself fails, or is dead", "at the registry's target and at the global resolver"),
     (
-        "the ARK was passed on as it is written, to a host that says 404, fails or is dead",
+        "the ARK was passed on as it is written, to a host that says 404 or 410, fails or is dead",
         "at the same two: who passes everything on need not know the name",
     ),
+    ("a 410 whose page explains that this object was withdrawn", "nowhere else: it knew the name"),
     (
         "a success that looks like a page for what is not there",
         "without its hyphens; where the control gets the same, at the registry's target and at the global resolver",
