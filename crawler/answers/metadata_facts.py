@@ -17,18 +17,26 @@ from crawler.answers.erc import QUESTIONS
 from crawler.answers.erc_values import missing_code, says_something
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import last_part, likeness, same_answer, same_beginning, same_page
-from crawler.answers.notices import says_not_found
+from crawler.answers.notices import is_fault, says_not_found
 from crawler.answers.once import once
-from crawler.answers.quirks import plain
+from crawler.answers.quirks import plain, quirks
 from crawler.answers.records import STRUCTURED
-from crawler.answers.structured import kernel
+from crawler.answers.structured import KERNEL, kernel
+from crawler.answers.subject import declares
 from crawler.observations import ChainEnd, Observation
-from crawler.resolving import INFLECTIONS, SUCCESSES
+from crawler.resolving import INFLECTIONS, SUCCESSES, same_host
+from extractors.ark import Ark
+from extractors.find import find_arks
 
 #: Questions that a page or a structured record must answer to pass for a description.
 ENOUGH_ANSWERS = 3
 #: A page at the object's own place is the object's when so much of its text is.
 MOSTLY_THE_SAME = 0.9
+#: Characters of an object's page in which words of its description may be expected.
+ENOUGH_TEXT = 40
+#: A word that tells something, and is not just an article.
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_ORIGIN = re.compile(r"https?://[\w.-]+(?::\d{1,5})?(?![^/?#\s])", re.IGNORECASE)
 _ANY_ARK = re.compile(r"(?:https?://\S*?/)?ark:/?\S+", re.IGNORECASE)
 _NO_DESCRIPTION = re.compile(r"\b(?:log ?in|sign in|password|search results)\b")
 _INDIVIDUAL = frozenset({"where", "id", "@id", "identifier", "success", "pid", "ark", "_target"})
@@ -149,11 +157,57 @@ class MetadataFacts:
         """The questions that the record answers with something."""
         return tuple(question for question in QUESTIONS if says_something(self.answers.get(question, "")))
 
+    @once
+    def telling(self) -> tuple[str, ...]:
+        """Those but where that it answers with more than a word for what nobody knows, or the name of the question."""
+        asked = (question for question in self.answered if question != "where")
+        return tuple(question for question in asked if not is_unknown(self.answers[question]))
+
     @property
     def is_record_of_object(self) -> bool:
         """True if its record tells enough to be a description."""
         is_enough = self.is_erc or len(self.answered) >= 2 or self.answer.subject.names_this is not None
-        return bool(set(self.answered) - {"where"}) and is_enough
+        return is_enough and bool(self.telling) and not {"who", "what"}.isdisjoint(self.answered)
+
+    @once
+    def fault_in_title(self) -> str | None:
+        """The title of what should be a description, if it says no more than that there is none to give."""
+        title = self.answers.get("what", "") if self.answer.seen.record else self.labelled_answers.get("what", "")
+        return title if is_fault(title) else None
+
+    @once
+    def is_anothers(self) -> bool:
+        """True if its record is about something else than the object that is reached.
+
+        It names another ARK, to which the object does not lead; or it names none, and has another place and other
+        words than the object's page. Neither is so where it has that page's title.
+        """
+        subject = self.answer.subject
+        if subject.names_this or subject.names_base or self.has_objects_title:
+            return False
+        if subject.names_other:
+            other = Ark.parse(subject.names_other)
+            return not (self._leads_to(other) or declares(self.object.places_of(other)))
+        place = _ORIGIN.search(self.answers.get("where", ""))
+        return place is not None and not any(same_host(place[0], url) for url in self._way) and self._shares_no_word
+
+    @property
+    def _way(self) -> list[str]:
+        """The URLs by which the object was reached."""
+        return [hop.url for hop in self.object.seen.hops]
+
+    def _leads_to(self, ark: Ark) -> bool:
+        return any(mention.ark.base == ark.base for url in self._way for mention in find_arks(url))
+
+    @property
+    def _shares_no_word(self) -> bool:
+        """True if no word of who and what stands on the object's page, which has a title and a text to look in."""
+        title, text = self.object.seen.title, self.object.seen.text
+        if not title or not text or len(text) < ENOUGH_TEXT:
+            return False
+        told = _WORD.findall(plain(f"{self.answers.get('who', '')} {self.answers.get('what', '')}"))
+        shown = {*_WORD.findall(plain(f"{title} {text}"))}
+        return bool(told) and shown.isdisjoint(told)
 
     @once
     def is_page_of_object(self) -> bool:
@@ -191,6 +245,16 @@ class MetadataFacts:
         left = [question for question in QUESTIONS if question not in self.answered]
         codes = {question: missing_code(self.answers.get(question, "")) for question in left}
         return [f"{question} (:{codes[question]})" if codes[question] else question for question in left]
+
+
+def is_unknown(value: str) -> bool:
+    """Return whether a value is a word for what nobody knows, or the name of a question that a template has left.
+
+    >>> is_unknown("[Unknown]"), is_unknown("WHO"), is_unknown("Unknown woman")
+    (True, True, False)
+    """
+    bare = re.sub(r"\A[\W_]+|[\W_]+\Z", "", plain(value))
+    return bare in KERNEL or bare in quirks().unknown_words
 
 
 def led_to(answer: Observation) -> str:

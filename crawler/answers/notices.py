@@ -206,6 +206,25 @@ def is_notice(title: str) -> bool:
     return False
 
 
+def is_fault(title: str) -> bool:
+    """Return whether the title of a record says no more than that a program had none to give.
+
+    >>> [is_fault(title) for title in ("Record not found", "No metadata available", "Not found: a novel")]
+    [True, True, False]
+    """
+    return is_notice(title) or any(map(_is_fault, _TITLE_PARTS.split(plain(title))))
+
+
+def _is_fault(part: str) -> bool:
+    known, rest = quirks(), part
+    faults = (known.passing, known.fault_titles, known.not_found, known.not_available)
+    if not any(phrases.is_in_plain(part) for phrases in faults):
+        return False
+    for phrases in (*faults, known.beside_fault, known.fillers, known.saying):
+        rest = _without(phrases, rest, most_of_ending=0)
+    return not any(map(str.isalpha, _without(known.things, rest, most_of_ending=3)))
+
+
 def _without(phrases: Phrases, text: str, *, most_of_ending: int) -> str:
     """*text* without *phrases*, each with the ending of its last word, as long as that is a short one."""
     rest = plain(text)

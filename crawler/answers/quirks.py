@@ -177,6 +177,10 @@ class Quirks:
     placeholder_words: frozenset[str]
     placeholder_phrases: tuple[str, ...]
     placeholder_guarantors: frozenset[str]
+    fault_titles: Phrases
+    """What a program writes where a record has its title, when it has no record."""
+    beside_fault: Phrases
+    unknown_words: frozenset[str]
     labels: Mapping[str, str]
     """A label of a descriptive page, in lower case, and the kernel's name for its question."""
     hosts: tuple[HostQuirk, ...]
@@ -262,6 +266,9 @@ def quirks() -> Quirks:
         placeholder_words=frozenset(placeholder["word"]),
         placeholder_phrases=tuple(placeholder["phrase"]),
         placeholder_guarantors=frozenset(placeholder["who"]),
+        fault_titles=Phrases.of(sections["fault_title"]["phrase"]),
+        beside_fault=Phrases.of(sections["fault_title"]["beside"]),
+        unknown_words=frozenset(sections["unknown"]["word"]),
         labels={label: question for question, labels in sections["labels"].items() for label in labels},
         hosts=tuple(HostQuirk(row["host"], frozenset(row["status"]), row["reason"]) for row in sections["host"]),
         visitor_counters=tuple(sections["visitor_counters"]["host"]),

@@ -169,9 +169,13 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
 
     >>> _is_error({"success": False}), _is_error({"success": "ark:/12148/x5", "errors": []}), _is_error({"code": 404})
     (True, False, True)
+    >>> _is_error({"status": "404"}), _is_error({"code": "404"})
+    (True, False)
     """
     values = {plain_key(key): inner for key, inner in mapping.items()}
     status = values.get("status", values.get("code", values.get("statuscode")))
+    if isinstance(values.get("status"), str) and re.fullmatch(r"[45]\d\d", values["status"]):
+        status = int(values["status"])
     is_refused = any(values.get(key) is False for key in ("success", "ok", "found", "exists"))
     is_status = str(status).strip().lower() in _FAILED or (
         isinstance(status, int) and not isinstance(status, bool) and 400 <= status < 600

@@ -128,10 +128,24 @@ _NOT_ABOUT_THE_OBJECT: tuple[MetadataRule, ...] = (
 )
 _RECORDS: tuple[MetadataRule, ...] = (
     VerdictRule(
-        "the record tells too little: none of who, what and when or, where it is no ERC, one thing about nobody",
+        "the record's title says that there is no description to give, and nothing besides",
+        lambda facts: facts.fault_in_title is not None,
+        MetadataOutcome.UNDETERMINED,
+        lambda facts: [_fault_in_title(facts)],
+    ),
+    VerdictRule(
+        "the record tells too little: neither who nor what, nothing that is known or, where it is no ERC, one thing "
+        "about nobody",
         lambda facts: not facts.is_record_of_object,
         MetadataOutcome.UNDETERMINED,
         lambda facts: [_too_little(facts)],
+    ),
+    VerdictRule(
+        "the record names another ARK, or another place and other words than the object's",
+        lambda facts: facts.is_anothers,
+        MetadataOutcome.UNDETERMINED,
+        lambda facts: _anothers(facts),
+        basis="2023, 2.5",
     ),
     VerdictRule(
         "the record is an ERC",
@@ -162,6 +176,12 @@ _PAGES: tuple[MetadataRule, ...] = (
         lambda facts: facts.tells_no_more,
         MetadataOutcome.QUERY_IGNORED,
         lambda facts: [f"{facts.asked} gave a page that tells what the object's own page tells"],
+    ),
+    VerdictRule(
+        "the title that it labels says that there is no description to give, and nothing besides",
+        lambda facts: facts.fault_in_title is not None,
+        MetadataOutcome.UNDETERMINED,
+        lambda facts: [_fault_in_title(facts)],
     ),
     VerdictRule(
         "the page names this ARK, and answers three of who, what, when and where under their labels",
@@ -226,10 +246,23 @@ def _everybodys(facts: MetadataFacts) -> str:
 
 
 def _too_little(facts: MetadataFacts) -> str:
-    if not facts.answered:
+    if not facts.telling:
         return f"{facts.asked} gave {_kind(facts.answer.seen)} that answers none of who, what and when"
     answered = ", ".join(facts.answered)
     return f"{facts.asked} gave {_kind(facts.answer.seen)} that tells too little to be a description: {answered}"
+
+
+def _fault_in_title(facts: MetadataFacts) -> str:
+    return f"{facts.asked} gave {_kind(facts.answer.seen)} whose title is no object's: {facts.fault_in_title!r}"
+
+
+def _anothers(facts: MetadataFacts) -> Iterator[str]:
+    yield f"{facts.asked} gave {_kind(facts.answer.seen)} about something else than the object"
+    other = facts.answer.subject.names_other
+    if other:
+        yield f"the record names another ARK: {other}"
+    else:
+        yield f"the record's place is {facts.answers['where']!r}, and none of its words stands on the object's page"
 
 
 def _about_record(facts: MetadataFacts) -> Iterator[str]:
