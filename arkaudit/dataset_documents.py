@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from crawler.document_reading import now
+from crawler.mention_rows import DecidedOn
 from crawler.observations import CitedMention, DocumentOutcome, DocumentRecord
 from crawler.resolving import mention_url
 from extractors.ark import Ark
@@ -118,7 +119,7 @@ class DatasetDocuments:
                 continue
             mentions: tuple[CitedMention, ...] = ()
             if document["document"] == name:
-                mentions = tuple(CitedMention(_mention(row), _url(row, resolver)) for row in rows)
+                mentions = tuple(_cited(row, resolver) for row in rows)
                 name, rows = next(cited, ("", iter(())))
             yield _record(document, mentions, found, at)
         if name:
@@ -199,6 +200,12 @@ def _record(
         mentions=mentions,
         findings=findings,
     )
+
+
+def _cited(row: Row, resolver: str) -> CitedMention:
+    """The mention in a row; a dataset of an earlier version doesn't say on what it was decided."""
+    decided = DecidedOn(row.get("decided") or DecidedOn.READ)
+    return CitedMention(_mention(row), _url(row, resolver), decided=decided)
 
 
 def _mention(row: Row) -> Mention:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from crawler.crawl_requests import CrawlRequest, Outlinks
+from crawler.mention_rows import DecidedOn
 from crawler.outcomes import (
     DESCRIBED,
     FAMILY_OF,
@@ -309,6 +310,7 @@ class CitedMention:
     request_url: str
     unresolved: UnresolvedMention | None = None
     """What it was decided on, where other documents may decide it otherwise."""
+    decided: DecidedOn = DecidedOn.READ
 
 
 @dataclass(frozen=True, slots=True)

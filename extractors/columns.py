@@ -27,6 +27,7 @@ _MOST_BESIDE = 8
 _FEWEST_ROWS = 3  # lines with text on both sides of a river of blanks; with bars, one less
 _MOST_ALIGNED = 0.6
 _LONGEST_LINE = 400
+_TEXT_OF_LINE = re.compile(r"[^ \n](?:[^\n]*[^ \n])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,6 @@ class TextColumn:
         """
         return "\n".join(map(self._shown, self.text[self.start : self.end].split("\n")))
 
-    def lines(self, alone: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield where in the text stands what stands *alone* between two offsets, line by line without its blanks."""
-        for line in re.finditer(r"[^ \n](?:[^\n]*[^ \n])?", alone[start:end]):
-            yield self.start + start + line.start(), self.start + start + line.end()
-
     def line_slack(self) -> tuple[tuple[int, float], ...]:
         """Return where each of its lines ends in what stands alone, and how many more characters had room there."""
         ends, at, widest = [], 0, 0
@@ -78,6 +74,16 @@ class TextColumn:
             return " " * len(line)
         cell = line[self.left : right].replace("|", " ")
         return " " * self.left + cell + " " * (len(line) - right)
+
+
+def lines_between(alone: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield where the lines between two offsets of a column that stands *alone* begin and end, without their blanks.
+
+    >>> list(lines_between("ark:/12148/bp    \\nt6k1             ", 0, 22))
+    [(0, 13), (18, 22)]
+    """
+    for line in _TEXT_OF_LINE.finditer(alone, start, end):
+        yield line.span()
 
 
 def columns_of(text: str, signs: Iterable[int] | None = None) -> list[TextColumn]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import regex
 
 from extractors.ark import Ark
-from extractors.columns import TextColumn, columns_of
+from extractors.columns import TextColumn, columns_of, lines_between
 from extractors.document_model import Block, Role
 from extractors.frozen import quickly_made
 from extractors.gutters import masked
@@ -107,6 +107,29 @@ def scan(
         yield replace(each, as_written=block.text[start:end])
 
 
+def columns_in(block: Block) -> list[TextColumn]:
+    """Return the columns of *block* that `scan` reads by themselves."""
+    if block.role is not Role.TEXT or block.page is not None or block.anchors:
+        return []
+    return columns_of(masked(block.text))
+
+
+def column_alone(block: Block, column: TextColumn) -> Block:
+    """Return one of the columns of *block* as a block of its own, with blanks for all that stands beside it."""
+    return replace(block, text=column.alone(), line_slack=column.line_slack())
+
+
+def read_column(alone: Block, evidence: Evidence) -> Iterator[Mention | NamespaceMention]:
+    """Yield what stands in a column *alone*, by the places of its lines and without the gaps between these."""
+    for found in read_block(alone, evidence, {}):
+        as_written = _AROUND_BREAK.sub("\n", found.as_written)
+        if isinstance(found, Mention):
+            spans = tuple(span for start, end in found.spans for span in lines_between(alone.text, start, end))
+            yield replace(found, spans=spans, as_written=as_written)
+        else:
+            yield replace(found, as_written=as_written)
+
+
 def _scan_columns(
     block: Block, columns: Sequence[TextColumn], evidence: Evidence
 ) -> Iterator[Mention | NamespaceMention]:
@@ -115,16 +138,18 @@ def _scan_columns(
         if not any(column.holds(_start(found)) for column in columns):
             yield found
     for column in columns:
-        alone = replace(block, text=column.alone(), line_slack=column.line_slack())
+        alone = column_alone(block, column)
         first = (found for found in read_block(alone, evidence, {}) if isinstance(found, Mention))
-        for found in read_block(alone, replace(evidence, cutting=cutting_of(alone, first)), {}):
-            as_written = _AROUND_BREAK.sub("\n", found.as_written)
+        for found in read_column(alone, replace(evidence, cutting=cutting_of(alone, first))):
             if isinstance(found, Mention):
-                spans = tuple(span for start, end in found.spans for span in column.lines(alone.text, start, end))
-                yield replace(found, spans=spans, as_written=as_written)
+                yield moved(found, column.start)
             else:
-                start, end = found.span
-                yield replace(found, span=(column.start + start, column.start + end), as_written=as_written)
+                yield replace(found, span=(column.start + found.span[0], column.start + found.span[1]))
+
+
+def moved(mention: Mention, by: int) -> Mention:
+    """Return *mention* so many code points further on."""
+    return replace(mention, spans=tuple((start + by, end + by) for start, end in mention.spans))
 
 
 def _once(found: Iterable[Mention | NamespaceMention]) -> Iterator[Mention | NamespaceMention]:

@@ -223,6 +223,34 @@ def test_a_text_that_its_link_makes_whole_stays_whole() -> None:
         assert decided_again(unresolved_of(unresolved_json(each)), kept, Evidence()).ark == WHOLE_TARGET
 
 
-@given(st.builds(UnresolvedMention, st.integers(0, 9), BLOCKS, st.integers(0, 9), st.sampled_from(Cutting), LINKED))
+@pytest.mark.parametrize("evidence", [Evidence(), JOINS, ENDS], ids=["nothing new", "it goes on", "it ends"])
+def test_a_column_stays_the_column_it_stands_in(evidence: Evidence) -> None:
+    """What parts the columns of a text may stand farther off than the window reaches."""
+    first = "".join(f"{number}.  kept since long ago, of which it is said that\n" for number in range(1, 5))
+    item = "    the plates of it are kept in the tower and seen\n"
+    label_line = "5.  kept in the hall and to be seen, " + BROKEN.replace("\n", "\n    ") + "\n"
+    text = first + item * (NEAR_CHARS // len(item) + 1) + label_line
+    mentions, [unresolved] = unresolved_about(Block(text))
+    assert mentions[0].as_written == "ark:/76543/pf5\nb4x"
+    assert "kept since" not in unresolved.window.text
+    again = decided_again(unresolved_of(unresolved_json(unresolved)), mentions[0], evidence)
+    assert again.ark == (SHORT if evidence is ENDS else LONG)
+    assert (
+        again == mentions[0] if evidence is not ENDS and evidence is not JOINS else again.reason != mentions[0].reason
+    )
+    assert again.as_written == "\n".join(text[start:end] for start, end in again.spans)
+
+
+@given(
+    st.builds(
+        UnresolvedMention,
+        st.integers(0, 9),
+        BLOCKS,
+        st.integers(0, 9),
+        st.sampled_from(Cutting),
+        LINKED,
+        st.booleans(),
+    )
+)
 def test_a_doubt_is_kept_whole(unresolved: UnresolvedMention) -> None:
     assert unresolved_of(json.loads(json.dumps(unresolved_json(unresolved)))) == unresolved

@@ -73,7 +73,7 @@ class DocumentTables(Database):
             of_document = {"run_id": run_id, "document_id": key, "subject": document.url}
             findings += ({**of_document, "kind": each.kind, "detail": each.detail} for each in document.findings)
             mentions += (
-                self._mention_values(connection, key, ordinal, DecidedOn.READ, each)
+                self._mention_values(connection, key, ordinal, each.decided, each)
                 for ordinal, each in enumerate(document.mentions, start=1)
             )
         if findings:

@@ -75,4 +75,6 @@ def unresolved_of(kept: Mapping[str, Any]) -> UnresolvedMention:
         page_breaks=tuple(window["page_breaks"]),
     )
     linked = tuple((link, Ark.parse(ark)) for link, ark in kept.get("linked", ()))
-    return UnresolvedMention(kept["index"], block, kept["offset"], Cutting(kept["cutting"]), linked)
+    return UnresolvedMention(
+        kept["index"], block, kept["offset"], Cutting(kept["cutting"]), linked, kept.get("in_column", False)
+    )

@@ -6,15 +6,17 @@ shape of a shoulder's names, its check characters. What was sure stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from extractors.ark import Ark
+from extractors.columns import TextColumn
 from extractors.document_model import Anchor, Block
-from extractors.find import scan
+from extractors.find import column_alone, columns_in, moved, read_column, scan
 from extractors.mentions.citations import completed, linked_arks
 from extractors.mentions.mention import Mention
 from extractors.wraps.by_names import ANOTHER_BEGINS, NOTHING_FOLLOWS
+from extractors.wraps.cutting import cutting_of
 from extractors.wraps.evidence import Cutting, Evidence
 from extractors.wraps.layout import NEAR_CHARS
 from extractors.wraps.wrap import Confidence
@@ -37,6 +39,8 @@ class UnresolvedMention:
     """What line ends do to ARKs in its block."""
     linked: tuple[tuple[int, Ark], ...] = ()
     """The links in the window, by their numbers, and the ARK in the target of each."""
+    in_column: bool = False
+    """True if the window has nothing but the column of a plain text that the mention stands in."""
 
 
 def unresolved_mentions(
@@ -44,24 +48,60 @@ def unresolved_mentions(
 ) -> Iterator[UnresolvedMention]:
     """The doubts about *mentions*, each with the index of its block; *cutting* is what the lines of each block do."""
     linked = linked_arks(mention for _, mention in mentions)
+    columns: dict[int, list[_Column]] = {}
     for index, (block_index, mention) in enumerate(mentions):
-        if mention.confidence is not Confidence.CERTAIN and mention.reason not in _PLAIN:
-            start = max(0, mention.spans[0][0] - NEAR_CHARS)
-            window = _window(blocks[block_index], start, mention.spans[-1][1] + NEAR_CHARS)
-            links = dict.fromkeys(anchor.link for anchor in window.anchors)
-            targets = tuple((link, linked[link]) for link in links if link in linked)
-            yield UnresolvedMention(index, window, start, cutting[block_index], targets)
+        if mention.confidence is Confidence.CERTAIN or mention.reason in _PLAIN:
+            continue
+        if block_index not in columns:
+            in_block = (each for at, each in mentions if at == block_index)
+            columns[block_index] = [*_columns(blocks[block_index], in_block)]
+        column = next((each for each in columns[block_index] if each.column.holds(mention.spans[0][0])), None)
+        block, block_start = (blocks[block_index], 0) if column is None else (column.alone, column.column.start)
+        start = max(0, mention.spans[0][0] - block_start - NEAR_CHARS)
+        window = _window(block, start, mention.spans[-1][1] - block_start + NEAR_CHARS)
+        links = dict.fromkeys(anchor.link for anchor in window.anchors)
+        yield UnresolvedMention(
+            index,
+            window,
+            block_start + start,
+            cutting[block_index] if column is None else column.cutting,
+            tuple((link, linked[link]) for link in links if link in linked),
+            in_column=column is not None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of a plain text."""
+
+    column: TextColumn
+    alone: Block
+    cutting: Cutting
+    """What its line ends do to ARKs."""
+
+
+def _columns(block: Block, mentions: Iterable[Mention]) -> Iterator[_Column]:
+    """The columns of *block*, with what their lines do to its *mentions*."""
+    columns = columns_in(block)
+    in_block = [*mentions] if columns else []
+    for column in columns:
+        alone = column_alone(block, column)
+        within = (moved(each, -column.start) for each in in_block if column.holds(each.spans[0][0]))
+        yield _Column(column, alone, cutting_of(alone, within))
 
 
 def decided_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evidence) -> Mention:
     """*mention* as more *evidence* decides it, made whole by its own link; itself where nothing changes."""
     at = mention.spans[0][0] - unresolved.offset
     linked = dict(unresolved.linked)
-    for found in scan(unresolved.window, replace(evidence, cutting=unresolved.cutting), linked):
+    evidence = replace(evidence, cutting=unresolved.cutting)
+    window = unresolved.window
+    for found in read_column(window, evidence) if unresolved.in_column else scan(window, evidence, linked):
         if isinstance(found, Mention) and found.spans[0][0] == at:
-            spans = tuple((start + unresolved.offset, end + unresolved.offset) for start, end in found.spans)
             whole = next(completed([found], linked))  # by the link of the window: a store keeps none of a mention
-            return replace(whole, spans=spans, link=mention.link, citation=mention.citation)
+            if (whole.ark, whole.reason) == (mention.ark, mention.reason):
+                return mention
+            return replace(moved(whole, unresolved.offset), link=mention.link, citation=mention.citation)
     return mention
 
 
