@@ -11,13 +11,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from crawler.answers.answer import is_textual
 from crawler.answers.erc import QUESTIONS
 from crawler.answers.landings import absent_address, is_absent_path, is_home_page, is_log_in, is_search, refresh_target
 from crawler.answers.notices import PageWords
 from crawler.answers.once import once
 from crawler.answers.quirks import quirks
 from crawler.answers.statements import statement_in
-from crawler.answers.statuses import ASKING_FOR_A_RIGHT, DEAD_ENDS, NOT_FOUND, OUTCOME_OF_END, status_outcome
+from crawler.answers.statuses import (
+    ASKING_FOR_A_RIGHT,
+    DEAD_ENDS,
+    NOT_FOUND,
+    OUTCOME_OF_END,
+    WITHOUT_BODY,
+    status_outcome,
+)
 from crawler.answers.structured import KERNEL
 from crawler.answers.subject import Subject, declared_other, linked_arks, named_arks, own_places, subject_of
 from crawler.observations import ChainEnd, ObjectOutcome, Observation
@@ -58,6 +66,12 @@ class AnswerFacts:
     def is_reached(self) -> bool:
         """True if the chain succeeds by the reference algorithm (2020, 7.1.3), whatever its page is worth."""
         return self.is_success or self.seen.end is ChainEnd.NON_WEB
+
+    @property
+    def is_empty(self) -> bool:
+        """True if it is a success with a body of no bytes, all of which came."""
+        is_read = self.seen.body_complete and is_textual(self.seen.media_type)
+        return self.is_success and is_read and self.seen.body_bytes == 0 and self.seen.status not in WITHOUT_BODY
 
     @property
     def is_unknown(self) -> bool:

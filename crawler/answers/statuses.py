@@ -27,6 +27,8 @@ OUTCOME_OF_END: Mapping[ChainEnd, ObjectOutcome] = {
 }
 #: Statuses by which a resolver says that it knows no such name (2020, 7.1.2).
 NOT_FOUND = frozenset({400, 404, 410})
+#: Statuses of success that come without a body.
+WITHOUT_BODY = frozenset({204, 304})
 #: Ends by which nothing is known of the name, only that this way to it is closed.
 DEAD_ENDS = frozenset(
     {

@@ -243,6 +243,12 @@ _SPECIAL_PAGES = (
             "what answers is the resolver's own entry for a NAAN or shoulder: the ARK may have been cut short"
         ],
     ),
+    _success(
+        "the answer is empty, and its headers don't declare this ARK",
+        lambda facts: facts.answer.is_empty and not facts.declares_itself,
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: ["what answers is empty: nothing can be seen of the object", *_grounds(facts)],
+    ),
     *_resolved(
         "a page to log in answers, and the control is refused",
         lambda facts: facts.answer.asks_to_log_in and facts.is_told_apart,

@@ -145,7 +145,7 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable(
             always,
             (
                 VerdictRule(
-                    "it says on purpose that there is none, by a code such as (:none)",
+                    "it says on purpose that there is none, by a code such as (:unap)",
                     lambda facts: missing_code(facts.what) in ON_PURPOSE,
                     CommitmentOutcome.STATED,
                     lambda facts: [f"{facts.asked} states on purpose that there is none: {facts.what}"],

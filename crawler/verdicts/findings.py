@@ -26,7 +26,7 @@ class RunFindings:
 
     ``shared-landing``: several objects' ARKs end at one URL, which may stand for all of them, or for none.
     ``split-object``: one ARK ends at several URLs, by the resolvers in its citations. ``foreign-record``: the record
-    for one ARK is, by its anchoring ``where``, about another. ``page-of-another``: so is the landing page.
+    for one ARK is, by what it names, about another. ``page-of-another``: so is the landing page.
     ``did-you-mean``: an ARK is not found, and one that differs from it by a single edit lives.
     """
 
@@ -79,6 +79,8 @@ def _foreign(verdict: Verdict) -> Iterator[tuple[str, Finding]]:
         named = [] if is_own else [mention.ark for mention in find_arks(where)]
         if named and all(ark.base != own for ark in named):
             yield str(verdict.ark), Finding("foreign-record", f"its record is about {_named(map(str, named))}")
+    if "about" in verdict.metadata.parsed:
+        yield str(verdict.ark), Finding("foreign-record", f"its record is about {verdict.metadata.parsed['about']}")
     if "about" in verdict.object.parsed:
         about = verdict.object.parsed["about"]
         yield str(verdict.ark), Finding("page-of-another", f"its landing page says that it is about {about}")

@@ -65,6 +65,14 @@ _FAULTS: tuple[MetadataRule, ...] = (
         MetadataOutcome.BLOCKED,
         lambda facts: [f"{facts.asked} was answered with a page to log in"],
     ),
+    VerdictRule(
+        "the page speaks of a fault of the moment",
+        lambda facts: facts.answer.passing_fault is not None,
+        MetadataOutcome.UNDETERMINED,
+        lambda facts: [
+            f"{facts.asked} gave a page that speaks of a fault of the moment: {facts.answer.passing_fault!r}"
+        ],
+    ),
 )
 _REFUSALS: tuple[MetadataRule, ...] = (
     VerdictRule(
@@ -145,7 +153,8 @@ _RECORDS: tuple[MetadataRule, ...] = (
         lambda facts: facts.is_anothers,
         MetadataOutcome.UNDETERMINED,
         lambda facts: _anothers(facts),
-        basis="2023, 2.5",
+        lambda facts: {"about": facts.answer.subject.names_other} if facts.answer.subject.names_other else {},
+        "2023, 2.5",
     ),
     VerdictRule(
         "the record is an ERC",
