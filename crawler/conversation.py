@@ -5,17 +5,17 @@ What is asked depends on the answers, in their order, and on nothing else: the s
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from crawler.answers.facts import AnswerFacts
-from crawler.asking.controls import ENOUGH_NAMES, Neighbourhood, Shoulders, control_url, place_of
+from crawler.asking.controls import ENOUGH_NAMES, Neighbourhood, Shoulders, control_url
+from crawler.asking.label_forms import LabelForms
 from crawler.asking.paths import origin_of, resolver_path
 from crawler.asking.questions import (
     AskingContext,
     Places,
-    label_place,
     next_question,
     place_beside,
     question_url,
@@ -24,7 +24,7 @@ from crawler.asking.questions import (
 )
 from crawler.attempts import Patience, next_attempt
 from crawler.observations import ACCESS, ObjectOutcome, Observation, Question
-from crawler.resolving import INFLECTED, INFLECTIONS, label_of, names_skipped_ark, sendable, url_fault
+from crawler.resolving import INFLECTED, INFLECTIONS, names_skipped_ark, sendable, url_fault
 from crawler.verdicts.access import judge_object
 from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.closed import ClosedCollection, closed_for
@@ -41,9 +41,9 @@ Target = tuple[Ark, str]
 
 #: Characters of the address of a policy, beyond which it is none.
 LONGEST_POLICY = 2000
-#: So many ARKs are asked for in the other label form in vain before a resolver counts as indifferent to it.
-LABELS_TRIED = 3
 _DESCRIPTIVE = frozenset(INFLECTED)
+#: Questions whose answers show which form of the label is taken.
+_IN_SOME_FORM = frozenset({Question.OBJECT, Question.OTHER_LABEL, Question.PLAIN})
 #: Questions that are put for many ARKs at once.
 _SHARED = frozenset(
     {
@@ -162,16 +162,6 @@ class Case:
         return url != self.request_url and any(each.url == url for each in (*self.readings, *self.meant))
 
 
-@dataclass(slots=True)
-class ResolverNotes:
-    """Notes on one resolver, taken in this run."""
-
-    labels_taken: set[str] = field(default_factory=set)
-    labels_tried: Counter[str] = field(default_factory=Counter)
-    sampled: int = 0
-    """How many of its shoulders have been looked at for conformance."""
-
-
 Outgoing = Ask | Finished
 
 
@@ -208,7 +198,7 @@ class Conversation:
         self._paths: dict[str, str | None] = {}
         """The path of a host's resolver by its own word, None for hosts that say nothing."""
         self._policies: set[str] = set()
-        self._resolvers: defaultdict[str, ResolverNotes] = defaultdict(ResolverNotes)
+        self._label_forms = LabelForms()
         self._asked: set[tuple[Neighbourhood, Question]] = set()
         neighbours = Counter[Neighbourhood]()
         self._speakers: dict[Neighbourhood, Ark] = {}
@@ -219,6 +209,8 @@ class Conversation:
             self._speakers.setdefault(neighbourhood, ark)
         is_enough = rules.conformance_from if rules.conformance else float("inf")
         self._to_sample = {each for each, arks in neighbours.items() if arks >= is_enough}
+        self._sampled = Counter[str]()
+        """How many shoulders of each resolver have been looked at for conformance."""
 
     # -- what comes in
 
@@ -269,7 +261,8 @@ class Conversation:
         if question in _SHARED or is_about_resolver(question, case.answers.get(Question.OBJECT)):
             return
         case.add(question, AnswerFacts(seen))
-        self._learn_label(question, case.answers[question])
+        if question in _IN_SOME_FORM:
+            self._label_forms.heard(case.answers[question])
         yield from self._about_resolver(case, question)
         yield from self._next(case)
         yield from self._go_on_with([each for each in self._waiting.values() if each.waits_for(case.request_url)])
@@ -332,7 +325,7 @@ class Conversation:
         if following in case.asking:  # by whom it was begun as a reading
             return
         if following is Question.OTHER_LABEL:
-            self._resolvers[self._label_place(case)].labels_tried[label_of(case.first_url)] += 1
+            self._label_forms.tried(case.first_url, case.answers.get(Question.OBJECT))
         if following is Question.WELL_KNOWN:
             waiting = self._waiting_for_path.setdefault(origin_of(case.first_url), [])
             waiting.append(case)
@@ -428,23 +421,8 @@ class Conversation:
 
     # -- what is known of a resolver, and asked about it
 
-    def _learn_label(self, question: Question, answer: AnswerFacts) -> None:
-        """Note which label forms a resolver takes: the one that it was seen to take is not tried otherwise again.
-
-        Where it passes the label on, its next host has taken that, too.
-        """
-        if question in (Question.OBJECT, Question.OTHER_LABEL, Question.PLAIN) and answer.is_reached:
-            asked = answer.seen.asked_url
-            for place in {place_of(asked), label_place(asked, answer)}:
-                self._resolvers[place].labels_taken.add(label_of(asked))
-
-    def _label_place(self, case: Case) -> str:
-        return label_place(case.first_url, case.answers.get(Question.OBJECT))
-
     def _context(self, case: Case) -> AskingContext:
-        origin, label = origin_of(case.first_url), label_of(case.first_url)
-        resolver = self._resolvers[self._label_place(case)]
-        is_in_vain = resolver.labels_tried[label] >= LABELS_TRIED and not resolver.labels_taken
+        origin = origin_of(case.first_url)
         return AskingContext(
             described=case.described.by is not None,
             stated=case.described.states_commitment,
@@ -453,7 +431,7 @@ class Conversation:
             own_path=self._paths.get(origin),
             has_asked_path=origin in self._paths,
             is_soft=self._is_soft(case),
-            takes_label=label in resolver.labels_taken or is_in_vain,
+            takes_label=self._label_forms.is_settled(case.first_url, case.answers.get(Question.OBJECT)),
         )
 
     def _neighbourhood(self, case: Case) -> Neighbourhood:
@@ -473,9 +451,9 @@ class Conversation:
         policy = described.policy_url
         if policy is not None and (policy in self._policies or not is_worth_asking(policy)):
             policy = None
-        resolver = self._resolvers[neighbourhood.place]
         is_sample = question is Question.OBJECT and living is not None and neighbourhood in self._to_sample
-        is_sample = is_sample and resolver.sampled < SHOULDERS_A_RESOLVER and not seems_absent(telling)
+        is_sample = is_sample and self._sampled[neighbourhood.place] < SHOULDERS_A_RESOLVER
+        is_sample = is_sample and not seems_absent(telling)
         if not (
             wants_control or wants_info or policy or is_sample
         ):  # as for most: a name is invented where it is asked
@@ -497,7 +475,7 @@ class Conversation:
             yield self._ask(case, Question.POLICY_LINK, policy)
         if is_sample:
             self._to_sample.discard(neighbourhood)
-            resolver.sampled += 1
+            self._sampled[neighbourhood.place] += 1
             for form, url in forms(case.first_url, case.ark):
                 yield self._ask(case, form, url)
 
