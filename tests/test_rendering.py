@@ -63,6 +63,27 @@ APPS = {
         let frames = 0;
         const draw = () => ++frames < 100 ? requestAnimationFrame(draw) : name == '{NAME}' ? {PLAN} : {NOT_FOUND};
         requestAnimationFrame(draw)""",
+    "components": f"""
+        const heading = '<h1></h1><p><slot>Sorry, nothing is known of this.</slot></p><slot name=hidden></slot>';
+        customElements.define('x-words', class extends HTMLElement {{
+          connectedCallback() {{
+            this.attachShadow({{mode: 'open'}}).innerHTML = heading;
+            this.shadowRoot.querySelector('h1').textContent = this.title;
+          }}
+        }});
+        customElements.define('x-object', class extends HTMLElement {{
+          connectedCallback() {{
+            const known = name == '{NAME}';
+            this.attachShadow({{mode: 'open'}}).innerHTML = known
+              ? '<x-words title="Plan of the harbour">Drawn in ink on paper by Rossi in 1784.</x-words>'
+              : '<x-words title="Not found"></x-words>';
+          }}
+        }});
+        document.getElementById('app').innerHTML = '<x-object>What stands in no slot is not shown.</x-object>'""",
+    "unslotted": """
+        const app = document.getElementById('app');
+        app.attachShadow({mode: 'open'}).innerHTML = '<h1>Welcome</h1><p>More than a million objects.</p>';
+        app.textContent = name""",
     "restless": """
         const word = () => Array.from({length: 9}, () => String.fromCharCode(97 + 25 * Math.random())).join('');
         setInterval(() => show('News', [1, 2, 3, 4, 5, 6, 7, 8].map(word).join(' ')), 300)""",
@@ -236,6 +257,8 @@ pytestmark = needs_chromium
         pytest.param("greedy", "undetermined", "more than 8 things", id="it asks for too much"),
         pytest.param("changing", "undetermined", "another page each time", id="it is another page each time"),
         pytest.param("drawn", "resolved", "another page", id="it shows the object after a hundred frames"),
+        pytest.param("components", "resolved", "another page", id="it shows the object in components of its own"),
+        pytest.param("unslotted", "undetermined", "the same page", id="what tells names apart is not shown"),
         pytest.param("own", "resolved", "another page", id="a host of ours that knows us"),
         pytest.param("thief", "undetermined", "a page of another host may not ask", id="it asks a host that knows us"),
         pytest.param("restless", "undetermined", "does not stand still", id="it changes all the time"),

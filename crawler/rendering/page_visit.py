@@ -70,6 +70,24 @@ globalThis.cancelAnimationFrame = (id) => clearTimeout(id);
 globalThis.requestIdleCallback = (work) => setTimeout(() => work({didTimeout: false, timeRemaining: () => 40}), 1);
 globalThis.cancelIdleCallback = (id) => clearTimeout(id);
 """
+#: What is read of a page: its tree as it is shown, with the content of open shadow roots in the place of their hosts',
+#: which stands in their slots. Of a page without any, its markup. What is copied has no window: no script of it runs.
+_READING = """
+(() => {
+  const page = document.documentElement;
+  if (!page) return "";
+  if (![...document.querySelectorAll("*")].some((each) => each.shadowRoot)) return page.outerHTML;
+  const apart = document.implementation.createHTMLDocument("");
+  const shown = (node) => {
+    const copy = apart.importNode(node, false);
+    const assigned = node.localName === "slot" ? node.assignedNodes() : [];
+    const content = assigned.length ? assigned : (node.shadowRoot || node).childNodes;
+    for (const each of content) if (each.localName !== "noscript") copy.append(shown(each));
+    return copy;
+  };
+  return shown(page).outerHTML;
+})()
+"""
 _NOT_TAKEN_OVER = re.compile(r"ERR_(?:PROXY|TUNNEL|NAME_NOT|INTERNET)")
 
 
@@ -244,8 +262,11 @@ class PageVisit:
         async with self._working():
             tree = await self._clock.send("Page.getFrameTree")
             world = await self._clock.send("Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"]})
-            expression = f"document.documentElement ? document.documentElement.outerHTML.slice(0, {SHOWN_CHARS}) : ''"
-            told = {"expression": expression, "contextId": world["executionContextId"], "returnByValue": True}
+            told = {
+                "expression": f"{_READING.strip()}.slice(0, {SHOWN_CHARS})",
+                "contextId": world["executionContextId"],
+                "returnByValue": True,
+            }
             result = (await self._clock.send("Runtime.evaluate", told))["result"].get("value")
         if not isinstance(result, str):
             raise PageFault("what it shows could not be read")
