@@ -186,14 +186,14 @@ class AnswerFacts:
             signs.append("what answers is a record of an error")
         if self.absent_address:
             signs.append(f"the chain ends at {self.absent_address!r}")
-        elif self.is_redirected and is_home_page(self.seen.final_url, self.ark.name) and not self._is_left_to_scripts:
+        elif self.is_redirected and is_home_page(self.seen.final_url, self.ark.name) and not self._is_for_scripts:
             signs.append("the chain ends at the home page of a site")
         if self.refresh and is_absent_path(self.refresh):
             signs.append(f"the page refreshes to {self.refresh!r}")
         return tuple(signs)
 
     @property
-    def _is_left_to_scripts(self) -> bool:
+    def _is_for_scripts(self) -> bool:
         """True if the last redirect leads to the name in its fragment, which the scripts of the page are to read.
 
         As does ``https://viewer.example/#/ark:/12148/btv1b84``.
@@ -202,6 +202,12 @@ class AnswerFacts:
             return False
         fragment = (self.seen.hops[-2].location or "").partition("#")[2]
         return self.ark.name in unquote(fragment)
+
+    @property
+    def is_left_to_scripts(self) -> bool:
+        """True if it is a page that says nothing by itself, and has scripts that may."""
+        is_whole_page = self.seen.body_complete and self.seen.facts.runs_scripts and not self.seen.record
+        return is_whole_page and self.words.is_loading
 
     @property
     def passing_fault(self) -> str | None:

@@ -112,6 +112,19 @@ class PageWords:
         return quirks().things.search(plain_text[max(0, found.start - _LEADING_WORDS) : found.start]) is not None
 
     @once
+    def is_loading(self) -> bool:
+        """True if it says nothing, or that it is loading, and neither does its title say that something is wrong."""
+        if is_fault(self.title) or says_not_found(self.title):
+            return False
+        body, known = plain(self.body), quirks()
+        if not any(map(str.isalnum, body)):
+            return True
+        if not known.loading.is_in_plain(body) or _absence(body) is not None:
+            return False
+        rest = _without(known.fillers, _without(known.loading, body, most_of_ending=0), most_of_ending=0)
+        return sum(map(str.isalpha, rest)) <= 2 * _FEW_LETTERS
+
+    @once
     def withdrawn(self) -> str | None:
         """The words by which its beginning says that something was withdrawn."""
         return sure_words(quirks().withdrawn, self.beginning)

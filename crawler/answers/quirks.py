@@ -180,6 +180,7 @@ class Quirks:
     fault_titles: Phrases
     """What a program writes where a record has its title, when it has no record."""
     beside_fault: Phrases
+    loading: Phrases
     unknown_words: frozenset[str]
     labels: Mapping[str, str]
     """A label of a descriptive page, in lower case, and the kernel's name for its question."""
@@ -268,6 +269,7 @@ def quirks() -> Quirks:
         placeholder_guarantors=frozenset(placeholder["who"]),
         fault_titles=Phrases.of(sections["fault_title"]["phrase"]),
         beside_fault=Phrases.of(sections["fault_title"]["beside"]),
+        loading=Phrases.of(sections["loading"]["phrase"]),
         unknown_words=frozenset(sections["unknown"]["word"]),
         labels={label: question for question, labels in sections["labels"].items() for label in labels},
         hosts=tuple(HostQuirk(row["host"], frozenset(row["status"]), row["reason"]) for row in sections["host"]),

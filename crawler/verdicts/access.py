@@ -339,6 +339,14 @@ _REFUSALS = (
             f"which speaks of a pause of the whole site and not of the name: {facts.answer.pause_of_site!r}",
         ],
     ),
+    _refusal(
+        "the last status is 404, and the page is left to scripts",
+        lambda facts: facts.answer.seen.status == 404 and facts.answer.is_left_to_scripts,
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: [
+            "with a page that its scripts are to fill, as some hosts send it for any name: a browser may show the object"
+        ],
+    ),
     _by_status(ObjectOutcome.BROKEN, _STATUSES[ObjectOutcome.BROKEN], lambda facts: [who_said_it(facts.answer.seen)]),
     _by_status(ObjectOutcome.BLOCKED, _STATUSES[ObjectOutcome.BLOCKED], lambda facts: [_host_reason(facts)]),
     _by_status(ObjectOutcome.TIMEOUT, _STATUSES[ObjectOutcome.TIMEOUT]),
