@@ -344,7 +344,7 @@ _REFUSALS = (
         lambda facts: facts.answer.seen.status == 404 and facts.answer.is_left_to_scripts,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [
-            "with a page that its scripts are to fill, as some hosts send it for any name: a browser may show the object"
+            "with a page that its scripts are to fill, as some hosts send it for any name: a browser may show more"
         ],
     ),
     _by_status(ObjectOutcome.BROKEN, _STATUSES[ObjectOutcome.BROKEN], lambda facts: [who_said_it(facts.answer.seen)]),
