@@ -217,7 +217,7 @@ def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContex
     """
     first = _access(Question.OBJECT, answers[Question.OBJECT], around, answers)
     evidence = [*first.verdict.evidence, *_about_attempts(first, around.earlier)]
-    if first.family in (Family.WORKS, Family.NOT_JUDGED):
+    if _is_settled(first):
         return _with_evidence(first, evidence)
     for way in ACCESS[1:]:
         if way not in answers:
@@ -233,6 +233,12 @@ def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContex
             found = replace(other, verdict=replace(other.verdict, outcome=outcome))
             return _with_evidence(found, evidence)
     return _with_evidence(first, evidence)
+
+
+def _is_settled(access: ObjectAccess) -> bool:
+    """Return whether the way as written decides: it works, or what it gave would be no other elsewhere."""
+    is_open = access.answer.is_unknown and access.answer.is_left_to_scripts  # nobody knows whether it works
+    return access.family is Family.WORKS or (access.family is Family.NOT_JUDGED and not is_open)
 
 
 def _is_no_better(answer: AnswerFacts, answers: Mapping[Question, AnswerFacts]) -> bool:
