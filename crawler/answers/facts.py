@@ -26,7 +26,7 @@ from crawler.answers.statuses import (
     WITHOUT_BODY,
     status_outcome,
 )
-from crawler.answers.structured import KERNEL
+from crawler.answers.structured import KERNEL, kernel
 from crawler.answers.subject import Subject, declared_other, linked_arks, named_arks, own_places, subject_of
 from crawler.observations import ChainEnd, ObjectOutcome, Observation
 from crawler.resolving import SUCCESSES, same_host
@@ -280,6 +280,14 @@ class AnswerFacts:
     def tells_of_object(self) -> bool:
         """True if a page answers enough of who, what and when under their labels to be an object's."""
         return len({"who", "what", "when"} & self.seen.facts.kernel_values.keys()) >= TELLING
+
+    @once
+    def describes_itself(self) -> bool:
+        """True if it has a record that names the ARK that was asked about, and tells enough to be its object's."""
+        if not self.is_record or self.subject.names_this is None:
+            return False
+        elements = {label: value for values in (self.seen.record or {}).values() for label, value in values.items()}
+        return len({"who", "what", "when"} & kernel(elements).keys()) >= TELLING
 
     @once
     def labelled(self) -> frozenset[str]:

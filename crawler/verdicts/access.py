@@ -340,6 +340,12 @@ _REFUSALS = (
         ],
     ),
     _refusal(
+        "the last status is 404 or 410, and the page has a record of this very ARK",
+        lambda facts: facts.answer.seen.status in (404, 410) and facts.answer.describes_itself,
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: [f"with a page that describes the object, by {facts.answer.subject.names_this}"],
+    ),
+    _refusal(
         "the last status is 404, and the page is left to scripts",
         lambda facts: facts.answer.seen.status == 404 and facts.answer.is_left_to_scripts,
         ObjectOutcome.UNDETERMINED,

@@ -237,8 +237,9 @@ def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContex
 
 def _is_settled(access: ObjectAccess) -> bool:
     """Return whether the way as written decides: it works, or what it gave would be no other elsewhere."""
-    is_open = access.answer.is_unknown and access.answer.is_left_to_scripts  # nobody knows whether it works
-    return access.family is Family.WORKS or (access.family is Family.NOT_JUDGED and not is_open)
+    answer = access.answer
+    is_doubtful = answer.is_unknown and (answer.is_left_to_scripts or answer.describes_itself)
+    return access.family is Family.WORKS or (access.family is Family.NOT_JUDGED and not is_doubtful)
 
 
 def _is_no_better(answer: AnswerFacts, answers: Mapping[Question, AnswerFacts]) -> bool:
