@@ -199,8 +199,10 @@ class RunJudge:
         around = self.context(case.ark, answer_set) if answer_set is not None else None
         if answer_set is None or around is None:
             return None
-        meant, others = _meant(case, answer_sets)
         verdict = judge(answer_set.last, context=around)
+        if case.stands_alone:  # as most do
+            return verdict
+        meant, others = _meant(case, answer_sets)
         return replace(verdict, did_you_mean=meant, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *others))))
 
     def context(self, ark: Ark, answer_set: AnswerSet) -> VerdictContext | None:
@@ -227,8 +229,6 @@ class RunJudge:
 
 def _meant(case: JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, list[str]]:
     """Return what was probably meant instead of a target, and the URLs that were asked to find that out."""
-    if len(case.readings) + len(case.suggested) < 2:  # as with most ARKs
-        return None, []
     candidates = [each for each in (*case.readings, *case.suggested) if answer_sets.answer(each.url) is not None]
     if len(candidates) < 2:
         return None, []

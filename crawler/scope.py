@@ -40,12 +40,12 @@ def site_of(url: str) -> str:
     >>> site_of("https://www.library.example/")
     'library.example'
     """
-    parts = urlsplit(url)
-    return _site((parts.hostname or "").lower().rstrip("."), parts.netloc)
+    return _site(urlsplit(url).netloc)
 
 
-@lru_cache(maxsize=4096)
-def _site(host: str, authority: str) -> str:
+@lru_cache(maxsize=4096)  # most URLs of a run are those of a few hosts
+def _site(authority: str) -> str:
+    host = (urlsplit(f"//{authority}").hostname or "").lower().rstrip(".")
     domain = None if is_literal(host) else _registered_domain(host)
     return domain or authority.lower().rpartition("@")[2]
 
