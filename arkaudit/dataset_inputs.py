@@ -20,7 +20,7 @@ _GZIP = b"\x1f\x8b"
 #: Those of WARC and WET files were measured in November 2026 on one core of a server; the others are guesses, and what
 #: has another name is taken for a PDF.
 _RATES: Final = (
-    ((".wet.gz",), 7.1e6),
+    ((".wet.gz",), 11e6),
     ((".warc.gz",), 8e6),
     ((".warc",), 35e6),
     ((".gz", ".zip", ".zst", ".xz", ".bz2"), 6e6),
@@ -70,8 +70,8 @@ def lines_of(path: Path) -> list[str]:
 def estimate(parts: Sequence[Part]) -> str:
     """Return the number of files, bytes and parts, and about how long a core takes to read them.
 
-    >>> estimate([Part("p000001", (InputFile("a.wet.gz", 71_000_000, ""),))])
-    '1 file, 71.0 MB, 1 part, about 0.003 hours of one core'
+    >>> estimate([Part("p000001", (InputFile("a.wet.gz", 110_000_000, ""),))])
+    '1 file, 110.0 MB, 1 part, about 0.003 hours of one core'
     """
     files = [file for part in parts for file in part.files]
     size = sum(file.size for file in files)

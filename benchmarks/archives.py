@@ -25,7 +25,7 @@ PAGES = 600
 TEXTS, TEXT_CHARS = 8_000, 6_000
 PDFS, PDF_PAGES = 30, 12
 #: MB/s of raw data a core; for PDF, pages a second.
-FLOORS = {"WARC": 45.0, "WET": 15.0, "PDF": 200.0}
+FLOORS = {"WARC": 45.0, "WET": 30.0, "PDF": 200.0}
 AIMS = {"WARC": 60.0, "WET": 40.0, "PDF": 300.0}
 _BASELINE = """
 import sys, lxml.html

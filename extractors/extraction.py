@@ -21,6 +21,7 @@ from extractors.mentions.citations import (
     malformed_findings,
 )
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
+from extractors.mentions.no_label import holds_no_label
 from extractors.mentions.unresolved import UnresolvedMention, decided_again, unresolved_mentions
 from extractors.suggestions import suggestions
 from extractors.wraps.cutting import cutting_of
@@ -68,6 +69,10 @@ def extraction_of(
     reading = read_document(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
     budget = current()
     blocks = reading.blocks
+    if budget is None or not (budget.findings or budget.is_spent(ReadingStage.FINDING)):
+        nothing = extraction_without_arks(reading)
+        if nothing is not None:
+            return nothing
     found, evidence, cutting = _scan_all(blocks)
     no_object = "names a NAAN or shoulder, not an object"
     namespaces = {
@@ -84,6 +89,21 @@ def extraction_of(
     if findings != reading.findings:
         reading = replace(reading, findings=findings)
     return Extraction(reading, mentions, tuple(unresolved_mentions(blocks, placed, cutting)))
+
+
+def extraction_without_arks(reading: Reading) -> Extraction | None:
+    """Return the extraction of what surely cites no ARK; None for what may.
+
+    >>> extraction_without_arks(Reading("text/plain", (Block("see the bark there"),))).mentions
+    ()
+    >>> extraction_without_arks(Reading("text/plain", (Block("see ark:/12148/btv1b84 there"),)))
+    """
+    if any(block.role is not Role.TEXT or not holds_no_label(block.text) for block in reading.blocks):
+        return None
+    findings = (*citation_findings((), reading.blocks), *malformed_findings(reading, ()))
+    if findings:
+        reading = replace(reading, findings=(*reading.findings, *findings))
+    return Extraction(reading, ())
 
 
 def extract_in_time(

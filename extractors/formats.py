@@ -142,15 +142,34 @@ def read_document(
         return Reading(media_type or "", findings=(fault,))
 
 
+def read_short_text(
+    data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None
+) -> Reading | None:
+    """Return what `read_document` does of a plain text of a few bytes; None for any other document.
+
+    >>> read_short_text(b"see there", name="a.txt").blocks[0].text
+    'see there'
+    >>> read_short_text(b"%PDF-1.7 see there", name="a.txt")
+    """
+    if not data or package_format(data) is not None:
+        return None
+    head, start = _beginning(data, charset)
+    if binary_kind(head, start) is not None or _format(head, start, media_type, name) is not Format.PLAIN:
+        return None
+    return read_plain(data, charset=charset)
+
+
 def format_of(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> Format:
     """Return how `read_document` reads a document that isn't binary; `Format.PDF` is for a `Worker` only.
 
     >>> format_of(b"%PDF-1.7", name="page.html")
     <Format.PDF: 'pdf'>
     """
-    head, start = _beginning(data, charset)
-    by_content = package_format(data) or format_by_content(head, start)
-    return by_content or _format_by_label(media_type, name) or format_by_likeness(start)
+    return package_format(data) or _format(*_beginning(data, charset), media_type, name)
+
+
+def _format(head: bytes, start: str, media_type: str | None, name: str) -> Format:
+    return format_by_content(head, start) or _format_by_label(media_type, name) or format_by_likeness(start)
 
 
 @lru_cache(maxsize=1024)

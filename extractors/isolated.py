@@ -7,8 +7,8 @@ from functools import partial
 
 from extractors.archives.members import ArchiveMember
 from extractors.document_model import Finding, Reading
-from extractors.extraction import Extraction, extract_in_time, extraction_of
-from extractors.formats import Format, format_of
+from extractors.extraction import Extraction, extract_in_time, extraction_of, extraction_without_arks
+from extractors.formats import Format, format_of, read_short_text
 from extractors.worker import Worker, WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout
 from extractors.worker_executor import WorkerExecutor
 
@@ -72,6 +72,19 @@ def extraction_in_time(member: ArchiveMember, *, with_links: bool = True) -> Ext
         with_links=with_links,
     )
     return extraction_of_member(extraction, member)
+
+
+def extraction_of_short_text(member: ArchiveMember) -> Extraction | None:
+    """Return the extraction of *member*, if it is a short text that surely cites no ARK; None otherwise.
+
+    For this process: to send it to another one would take longer. It is only decoded and looked at, without a parser
+    or a search, which could hang, and it is so short that no look takes long.
+    """
+    if len(member.data) > _INLINE_BYTES:
+        return None
+    reading = read_short_text(member.data, media_type=member.media_type, name=member.path, charset=member.charset)
+    extraction = extraction_without_arks(reading) if reading is not None else None
+    return None if extraction is None else extraction_of_member(extraction, member)
 
 
 def extraction_of_member(extraction: Extraction, member: ArchiveMember) -> Extraction:

@@ -26,6 +26,7 @@ from extractors.isolated import (
     document_executor,
     extraction_in_time,
     extraction_of_member,
+    extraction_of_short_text,
     failed_extraction,
     may_stay_inline,
 )
@@ -95,7 +96,9 @@ class TwoPasses(Generic[R]):
     ) -> None:
         self._render = render
         self._executor = document_executor(jobs)
-        self._reading = BatchReading(self._executor, read or read_batch, _failed, stays_here=_is_little)
+        self._reading = BatchReading(
+            self._executor, read or read_batch, _failed, stays_here=_is_little, read_here=_read_here
+        )
         self._is_ended = False
         self._ready: deque[DocumentSummary] = deque()
         self._evidence: Evidence | None = None
@@ -199,6 +202,14 @@ def read_batch(parts: Sequence[Part]) -> list[DocumentSummary]:
 def document_of(part: ArchiveMember) -> Document:
     """Return what is read of *part* in the time that a document has, without its links."""
     return Document.of(part.name, extraction_in_time(part, with_links=False))
+
+
+def _read_here(part: Part) -> DocumentSummary | None:
+    """The summary of what need not be sent to another process."""
+    if isinstance(part, Document):
+        return DocumentSummary.of(part)
+    extraction = extraction_of_short_text(part)
+    return None if extraction is None else DocumentSummary.of(Document.of(part.name, extraction))
 
 
 def _failed(part: Part, failure: WorkerError) -> DocumentSummary:

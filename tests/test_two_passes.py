@@ -9,13 +9,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from extractors.archives.members import ArchiveMember
 from extractors.document_model import Finding
 from extractors.documents import Document
+from extractors.isolated import extraction_in_time, extraction_of_short_text
+from extractors.mentions.no_label import holds_no_label
 from extractors.two_passes import DocumentSummary, Part, TwoPasses, read_batch
 from tests.loopback import clean_environment, run_command
 
@@ -77,9 +82,9 @@ def test_little_is_read_here_and_gives_the_same() -> None:
 
 def test_a_document_that_ends_its_process_costs_nothing_but_itself() -> None:
     some = members(140)
-    some[20] = ArchiveMember("bad.txt", "bad.txt", b"abort")
-    some[21] = ArchiveMember("big.txt", "big.txt", b"much")
-    some[139] = ArchiveMember("last.txt", "last.txt", b"abort")
+    some[20] = ArchiveMember("bad.txt", "bad.txt", b"abort ark:/12148/x5")
+    some[21] = ArchiveMember("big.txt", "big.txt", b"much ark:/12148/x5")
+    some[139] = ArchiveMember("last.txt", "last.txt", b"abort ark:/12148/x5")
     with TwoPasses(shown, jobs=2, read=dying) as passes:
         found = list(passes.of(some))
     kinds = {each.summary.name: [finding.kind for finding in each.summary.findings] for each in found}
@@ -87,6 +92,78 @@ def test_a_document_that_ends_its_process_costs_nothing_but_itself() -> None:
     assert (kinds["bad.txt"], kinds["last.txt"]) == (["parser-crashed"], ["parser-crashed"])
     assert kinds["big.txt"][0] in ("parser-out-of-memory", "unreadable")
     assert all(each.summary.mentions > 0 for each in found if each.summary.name[0].isdigit())
+
+
+def test_texts_that_cite_nothing_are_read_here_in_their_places() -> None:
+    some: list[Part] = [
+        part for member in members(150) for part in (replace(member, data=b"nothing"), member, Document("d", (), ()))
+    ]
+    with TwoPasses(shown, jobs=2, read=dying) as passes:
+        found = list(passes.of(some))
+        assert passes.has_started
+    assert [each.summary.name for each in found] == [part.name for part in some]
+    assert [each.summary.mentions > 0 for each in found] == [False, True, False] * 150
+    with TwoPasses(shown, jobs=2, read=dying) as passes:
+        nothing = [part for part in some if isinstance(part, ArchiveMember) and part.data == b"nothing"]
+        assert len(list(passes.of(nothing))) == 150
+        assert not passes.has_started
+
+
+_PIECES = (
+    "see ",
+    "ark",
+    "ARK",
+    ":",
+    "/",
+    "12148/x5",
+    "\n",
+    "  ",
+    "k",
+    "%6B",
+    "&shy;",
+    "\xad",
+    "<p>",
+    "<?xml",
+    "%PDF-1.7",
+)
+_PIECES += (
+    "https://n2t.net/ark/12148/x5",
+    "http://n2t.net/ark:/12148/x5 ",
+    "{",
+    "}",
+    "@a{b,",
+    "\\begin{document}",
+    "\0",
+)
+_PIECES += ("\x02", "\u4e2d", "From: a\n", "GIF89a", "PK\x03\x04", "00120cam a22")
+
+
+@given(
+    st.lists(st.sampled_from(_PIECES), max_size=8).map("".join) | st.text(max_size=30),
+    st.sampled_from(["utf-8", "cp1252", "utf-16"]),
+    st.sampled_from([None, "text/plain", "text/html", "application/json", "text/x-unknown"]),
+    st.sampled_from(["a.txt", "a", "a.md", "a.csv", "a.html"]),
+    st.sampled_from([None, "latin-1", "utf-8"]),
+    st.booleans(),
+)
+def test_what_is_read_here_is_what_another_process_reads(
+    text: str, encoding: str, media_type: str | None, path: str, charset: str | None, is_damaged: bool
+) -> None:
+    findings = (Finding("damaged", "x"),) if is_damaged else ()
+    data = text.encode(encoding, "replace")
+    member = ArchiveMember("n", path, data, media_type, charset, findings=findings)
+    here = extraction_of_short_text(member)
+    elsewhere = extraction_in_time(member, with_links=False)
+    assert here in (None, elsewhere)
+    is_plain = elsewhere.reading.media_type == "text/plain" and data
+    if here is None and is_plain and not {"unknown-format", "unreadable"} & {each.kind for each in elsewhere.findings}:
+        assert not all(holds_no_label(block.text) for block in elsewhere.reading.blocks)
+
+
+def test_long_texts_are_not_read_here() -> None:
+    data = b"many words " * 6_000
+    assert extraction_of_short_text(ArchiveMember("a.txt", "a.txt", data[: 2**16])) is not None
+    assert extraction_of_short_text(ArchiveMember("a.txt", "a.txt", data)) is None
 
 
 def test_what_was_read_is_given_when_reading_is_interrupted() -> None:

@@ -155,8 +155,11 @@ class _Zlib:
     """`zlib`, with the look of the others, and able to give what it knew before it met damage."""
 
     def __init__(self, window_bits: int) -> None:
+        self._window_bits = window_bits
         self._zlib = zlib.decompressobj(window_bits)
-        self._before = self._zlib
+        self._is_new = True
+        self._before: zlib._Decompress | None = None
+        """What it was before the last piece; None if that was the first: most members of a web archive have but one."""
         self.needs_input = True
 
     @property
@@ -168,7 +171,8 @@ class _Zlib:
         return self._zlib.unused_data
 
     def decompress(self, data: bytes, /, max_length: int = -1) -> bytes:
-        self._before = self._zlib.copy()
+        self._before = None if self._is_new else self._zlib.copy()
+        self._is_new = False
         given = self._zlib.unconsumed_tail + data
         content = self._zlib.decompress(given, max_length)
         self.needs_input = not self._zlib.unconsumed_tail and len(content) < max_length
@@ -179,14 +183,15 @@ class _Zlib:
 
         A member that was cut off runs into the next one, so that the fault is only met behind that one's beginning.
         """
-        given = self._before.unconsumed_tail + data
+        before = self._before or zlib.decompressobj(self._window_bits)
+        given = before.unconsumed_tail + data
         following = given.find(signature, 1) if signature else -1
         content: list[bytes] = []
         for at in range(len(given)):
             if at == following:
                 return b"".join(content)[:max_length], given[at:]
             try:
-                content.append(self._before.decompress(given[at : at + 1]))
+                content.append(before.decompress(given[at : at + 1]))
             except zlib.error:
                 return b"".join(content)[:max_length], given[at + 1 :]
         return b"".join(content)[:max_length], b""

@@ -249,6 +249,18 @@ class _Walk:
 
     def _payload(self, found: warc.Payload, page: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
         """The document in a record, without its content encodings as far as it really has them."""
+        if not found.encodings and archive_kind(found.content[:_HEAD_BYTES]) is None:
+            if found.content:
+                yield ArchiveMember(
+                    self._unique(page.name),
+                    page.path,
+                    found.content,
+                    page.media_type,
+                    page.charset,
+                    page.url,
+                    page.findings,
+                )
+            return
         layers: list[Decompressed] = []
         for encoding in found.encodings:
             layers.append(Decompressed(layers[-1] if layers else io.BytesIO(found.content), encoding, self._budget))

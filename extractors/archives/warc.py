@@ -22,6 +22,8 @@ _HEADER_BYTES = 2**15
 _SHORT_HEADER_BYTES = 2**10
 _MARK = b"\nWARC/"
 _BEGINNING = re.compile(rb"WARC/[01]\.[0-9]+[ \t]*\r?\n")
+#: The same behind the line breaks that end the record before.
+_BEGINNING_NEAR = re.compile(rb"[\r\n]{0,32}(?=WARC/[01]\.[0-9]+[ \t]*\r?\n)")
 #: Where a record begins inside of what another one claims.
 _SWALLOWED = re.compile(rb"WARC/[01]\.[0-9]+[ \t]*\r?\n(?=WARC-|Content-)", re.IGNORECASE)
 #: As much as it takes to see one.
@@ -93,7 +95,18 @@ def is_warc(head: bytes) -> bool:
 
 def records(ahead: Lookahead, budget: SizeBudget, *, keep_bytes: int) -> Iterator[WarcRecord]:
     """The records of a WARC file, with the first *keep_bytes* of each block; never raises."""
-    while _is_boundary(ahead) or _skip_to_record(ahead):
+    while True:
+        head = ahead.peek(_SHORT_HEADER_BYTES)  # one look is enough for nearly all
+        begin = _BEGINNING_NEAR.match(head)
+        end = _BLANK_LINE.search(head, begin.end()) if begin is not None else None
+        if begin is not None and end is not None:
+            if not budget.spend_member():
+                return
+            ahead.skip(end.end())
+            yield _record(_fields(head[begin.end() : end.start()]), ahead, budget, keep_bytes)
+            continue
+        if not (_is_boundary(ahead) or _skip_to_record(ahead)):
+            return
         while (here := ahead.peek(_MARK_BYTES)).startswith((b"\r", b"\n")):
             ahead.skip(len(here) - len(here.lstrip(b"\r\n")))
         if not ahead.peek(1) or not budget.spend_member():
@@ -234,7 +247,10 @@ def _fields(header: bytes) -> Fields:
     {'warc-type': 'response', 'x-long': 'a b'}
     """
     fields: dict[str, str] = {}
-    for line in _FOLD.sub(" ", header.decode("utf-8", "replace")).split("\n"):
+    text = header.decode("utf-8", "replace")
+    if "\n " in text or "\n\t" in text:
+        text = _FOLD.sub(" ", text)
+    for line in text.split("\n"):
         name, colon, value = line.partition(":")
         if colon:
             fields.setdefault(name.strip().lower(), value.strip())

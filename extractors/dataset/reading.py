@@ -21,7 +21,13 @@ from extractors.documents import Document, documents_in, documents_in_file, whol
 from extractors.extraction import Extraction
 from extractors.folders import document_name
 from extractors.frozen import quickly_made
-from extractors.isolated import extraction_in_time, extraction_of_member, failed_extraction, may_stay_inline
+from extractors.isolated import (
+    extraction_in_time,
+    extraction_of_member,
+    extraction_of_short_text,
+    failed_extraction,
+    may_stay_inline,
+)
 from extractors.relative_links import relative_resolver
 from extractors.worker import WorkerError
 from extractors.worker_executor import WorkerExecutor
@@ -81,7 +87,7 @@ def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: st
     about_folders = [
         Document(each.folder, (), (Finding(each.kind, each.detail),), is_folder=True) for each in part.folders
     ]
-    reading = BatchReading(executor, read_sourced, _failed, stays_here=_is_little)
+    reading = BatchReading(executor, read_sourced, _failed, stays_here=_is_little, read_here=_read_here)
     sourced = (each for file in part.files for each in _sourced(file, folder))
     results = (each for some in reading.results(sourced, _weight) for each in some)
     return _published(storage, part.key, _chained(about_folders, results))
@@ -146,6 +152,17 @@ def read_sourced(batch: Sequence[_Sourced]) -> list[_ReadDocument]:
         origin = Origin.of(each.source, part, _link_resolvers(extraction, part.url))
         read.append(_ReadDocument.of(Document.of(part.name, extraction), origin))
     return read
+
+
+def _read_here(each: _Sourced) -> _ReadDocument | None:
+    """What was read of what need not be sent to another process."""
+    part = each.part
+    if isinstance(part, Document):
+        return _ReadDocument.of(part, Origin(each.source))
+    extraction = extraction_of_short_text(part)
+    if extraction is None:
+        return None
+    return _ReadDocument.of(Document.of(part.name, extraction), Origin.of(each.source, part))
 
 
 def _link_resolvers(extraction: Extraction, page_url: str | None) -> dict[int, str]:
