@@ -43,12 +43,12 @@ def _host(url: str) -> str:
 
 def hosts_of(urls: pd.Series) -> pd.Series:
     """The `host` that each of *urls* names, as text; nothing for nothing."""
-    return _by_beginning(urls, f"^({_PLAIN})/.*", _host)
+    return _by_beginning(urls, _PLAIN, _host)
 
 
 def netlocs_of(urls: pd.Series) -> pd.Series:
     """The `netloc` of each of *urls*, as text; nothing for nothing."""
-    return _by_beginning(urls, "^([A-Za-z]+://[^/?#]*)/.*", netloc)
+    return _by_beginning(urls, "[A-Za-z]+://[^/?#]*", netloc)
 
 
 def netloc(url: str) -> str:
@@ -134,10 +134,10 @@ def values_of(column: pd.Series) -> list[Any]:
 
 
 def _by_beginning(urls: pd.Series, pattern: str, function: Callable[[str], str]) -> pd.Series:
-    """Ask *function* for beginnings of URLs where they match *pattern*: there are few of them."""
-    beginnings = pc.replace_substring_regex(
-        arrow_texts(urls), pattern=f"(?s){pattern}", replacement=r"\1", max_replacements=1
-    )
+    """Ask *function* for the beginnings of URLs that match *pattern* before a slash: there are few of them."""
+    texts = arrow_texts(urls)
+    beginnings = pc.struct_field(pc.extract_regex(texts, f"^(?P<beginning>{pattern})/"), "beginning")
+    beginnings = pc.coalesce(beginnings, texts)
     return _as_text(beginnings.dictionary_encode(), function, urls.index)
 
 

@@ -76,9 +76,10 @@ def _quoted(texts: Any, end: str = '"') -> Any:
 
 def _defused(texts: Any) -> Any:
     """The texts, each with an apostrophe that a spreadsheet would take for a formula; see `reports.display.defused`."""
-    is_formula = pc.and_not(
-        pc.match_substring_regex(texts, _FORMULA), pc.match_substring_regex(texts, _NEGATIVE_NUMBER)
-    )
+    is_formula = pc.match_substring_regex(texts, _FORMULA)
+    if not pc.any(is_formula).as_py():  # as in most columns
+        return texts
+    is_formula = pc.and_not(is_formula, pc.match_substring_regex(texts, _NEGATIVE_NUMBER))
     marked = pc.binary_join_element_wise(pa.scalar("'", _TEXT), texts, pa.scalar("", _TEXT))
     return pc.if_else(is_formula, marked, texts)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -129,6 +129,7 @@ class _World:
     known_naans: frozenset[tuple[str, str]]
     """Host that was asked first, and NAAN, wherever an object was found."""
     working_patterns: frozenset[str]
+    """Of what works at the places where ARKs were led on and failed."""
     failing_patterns: Mapping[str, int]
 
     @classmethod
@@ -138,12 +139,11 @@ class _World:
         answered = frames.hops.loc[frames.hops["status"].lt(500).fillna(False), "url"]
         is_led_on = netlocs_of(judged["request_url"]).ne(netlocs_of(judged["last_url"]))
         led_on = judged.loc[is_led_on, ["ark", "last_url", "family"]]
-        patterns: dict[bool, list[str]] = defaultdict(list)
-        for family in (Family.WORKS, Family.FAILS):
-            of_family = led_on[led_on["family"].eq(family)]
-            patterns[family is Family.WORKS] = [
-                pattern(url, ark) for ark, url in rows_of(of_family[["ark", "last_url"]])
-            ]
+        failing_patterns = Counter(_patterns(led_on[led_on["family"].eq(Family.FAILS)]))
+        led_well = led_on[led_on["family"].eq(Family.WORKS)]
+        places = {netloc(each) for each in failing_patterns}
+        if not any("{name}" in place for place in places):  # no other place has an address of such a pattern
+            led_well = led_well[netlocs_of(led_well["last_url"]).isin(places)]
         working = dict(rows_of(fine[["ark", "request_url"]]))
         return cls(
             working=working,
@@ -152,14 +152,14 @@ class _World:
             known_naans=frozenset(
                 rows_of(fine[["naan"]].assign(host=netlocs_of(fine["request_url"]))[["host", "naan"]].drop_duplicates())
             ),
-            working_patterns=frozenset(patterns[True]),
-            failing_patterns=Counter(patterns[False]),
+            working_patterns=frozenset(_patterns(led_well)),
+            failing_patterns=failing_patterns,
         )
 
     def around(self, failure: Failure) -> CauseContext:
         """Return what is known beside one failure."""
         ark = Ark.parse(failure.ark)
-        led_to = pattern(failure.last_url, failure.ark)
+        led_to = pattern(failure.last_url, failure.ark) if failure.last_url != failure.request_url else ""
         return CauseContext(
             works_at=self.working.get(failure.ark),
             longer=self._longer(failure.ark),
@@ -188,3 +188,8 @@ class _World:
         lengths = range(len(ark.name) - 1, 0, -1)
         candidates = (f"{beginning}{ark.name[:length]}" for length in lengths)
         return next((candidate for candidate in candidates if candidate in self.working), None)
+
+
+def _patterns(led_on: pd.DataFrame) -> list[str]:
+    """Return the pattern of each address that ARKs were led on to."""
+    return [pattern(url, ark) for ark, url in rows_of(led_on[["ark", "last_url"]])]
