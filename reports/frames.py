@@ -5,7 +5,7 @@ Everything is read in one transaction, so that a report made beside a running au
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -39,11 +39,8 @@ from reports.inventory_file import no_inventory
 from reports.run_queries import (
     NO_RUN,
     Reported,
-    arks_of,
-    asked_arks,
     audit_as_it_stands,
     behind,
-    cited_arks,
     counting_verdicts,
     happened_since,
     has_later_run,
@@ -59,6 +56,8 @@ from reports.run_queries import (
 )
 from reports.selections import (
     ARKS,
+    COMPARED_MENTIONS,
+    COMPARED_OBSERVATIONS,
     DOCUMENTS,
     EVENTS,
     FINDINGS,
@@ -115,7 +114,7 @@ class Frames:
     """One row a place that cites an ARK, as decided last; those with one `citation_id` are one citation."""
     observations: pd.DataFrame
     hops: pd.DataFrame
-    """One row a hop of an observation."""
+    """One row a hop of an observation, known by its `observation_id`."""
     fetches: pd.DataFrame
     """One row a hop of the request for a document."""
     tls: pd.DataFrame
@@ -222,21 +221,24 @@ def _chosen(
     until = None if reported is None else reported.until
     reported = reported or run_alone(NO_RUN)
     earlier = None if until is None else run_before(connection, reported.run_id)
+    arks = reader.frame(dtypes_of(ARKS), query_of(ARKS))
     return replace(
-        _frames(reader, reported, registered, since=since),
+        _frames(reader, reported, registered, arks, since=since),
         store=store.name,
         is_alone=run_id is not None and has_later_run(connection, run_id),
-        previous=None if earlier is None else _compared(reader, earlier, registered, is_all=reported.is_all),
-        since=None if since is None else _compared(reader, since, registered, is_all=reported.is_all),
+        previous=None if earlier is None else _compared(reader, earlier, registered, arks, is_all=reported.is_all),
+        since=None if since is None else _compared(reader, since, registered, arks, is_all=reported.is_all),
         timeline=timeline(reader, until),
         inventory=with_citations(connection, inventory, until),
         stock=stock(connection, inventory, until),
     )
 
 
-def _compared(reader: StoreReader, run_id: int, registered: pd.DataFrame, *, is_all: bool) -> Frames:
+def _compared(
+    reader: StoreReader, run_id: int, registered: pd.DataFrame, arks: pd.DataFrame, *, is_all: bool
+) -> Frames:
     """A run that another is compared with, as it stood then."""
-    return _frames(reader, Reported(run_id, run_id, is_all=is_all), registered, is_whole=False)
+    return _frames(reader, Reported(run_id, run_id, is_all=is_all), registered, arks, is_whole=False)
 
 
 def _noquery_of(selection: Selection) -> pd.DataFrame:
@@ -249,30 +251,31 @@ def _unlisted() -> pd.DataFrame:
     return no_inventory().assign(is_cited=nothing, is_chosen=nothing)
 
 
+def _arks_of(arks: pd.DataFrame, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Those of *arks* that any of *parts* is about; the very same where these are all."""
+    is_meant = arks["ark_id"].isin(pd.concat([part["ark_id"] for part in parts]))
+    return arks if is_meant.all() else arks[is_meant].reset_index(drop=True)
+
+
 def _with_citations(mentions: pd.DataFrame) -> pd.DataFrame:
     """*mentions* with the key of the citation that each is a place of: that of the first such mention."""
     first = mentions.groupby(["document_id", "citation"])["mention_id"].transform("min")
     return mentions.assign(citation_id=first.astype("Int64"))
 
 
-#: What is needed of the citations and questions of a run that another is compared with.
-_COMPARED = frozenset(
-    {
-        *("mention_id", "document_id", "citation", "ark_id", "ark", "naan", "request_url", "repairs", "confidence"),
-        *("observation_id", "run_id", "question", "chain_end", "status", "request_count"),
-    }
-)
-
-
 def _frames(
     reader: StoreReader,
     reported: Reported,
     registered: pd.DataFrame,
+    arks: pd.DataFrame,
     *,
     since: int | None = None,
     is_whole: bool = True,
 ) -> Frames:
-    """The frames of what is *reported*; without requests and without what came before where it is not whole."""
+    """The frames of what is *reported*; without requests and without what came before where it is not whole.
+
+    *arks* are all of the store, which frames share where they need all of them.
+    """
     run_id = reported.run_id
 
     def load(selection: Selection, query: Select[Any]) -> pd.DataFrame:
@@ -282,16 +285,19 @@ def _frames(
     judged = reader.kept("judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
     requests_run = run_id if is_whole else NO_RUN
     until = reported.until if is_whole else NO_RUN
-    asking, citing = (
-        {column: dtype for column, dtype in selection.items() if is_whole or column.name in _COMPARED}
-        for selection in (OBSERVATIONS, MENTIONS)
-    )
-    asked = observation.c.run_id == run_id if not is_whole else behind(counting, run_id)
-    asks = query_of(asking).join_from(observation, ark).where(asked)
-    observations, hops = with_hops(reader, asking, asks, HOP_OF) if is_whole else (load(asking, asks), no_hops(HOP_OF))
+    own = select(observation.c.observation_id).where(observation.c.run_id == run_id)
+    if is_whole:
+        asks = query_of(OBSERVATIONS).join_from(observation, ark).where(behind(counting, own))
+        observations, hops = with_hops(reader, OBSERVATIONS, asks, HOP_OF)
+    else:
+        asks = query_of(COMPARED_OBSERVATIONS).where(observation.c.observation_id.in_(own))
+        observations, hops = load(COMPARED_OBSERVATIONS, asks), no_hops(HOP_OF)
+    citing = MENTIONS if is_whole else COMPARED_MENTIONS
     _, fetches = with_hops(reader, FETCHES, query_of(FETCHES).where(document.c.run_id == requests_run), FETCH_OF)
     cited = query_of(citing).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
-    verdicts = query_of(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
+    mentions = load(citing, cited.where(is_current_mention))
+    found = query_of(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
+    verdicts = load(VERDICTS, found.where(verdict.c.verdict_id.in_(counting)))
     lives = query_of(HISTORY).join_from(verdict, run).where(life_of(judged, until))
     good = query_of(LAST_GOOD).join_from(verdict, run).where(last_good_of(counting, until))
     copies = query_of(MEMENTOS).join_from(memento, run).where(last_answers_of(judged, until))
@@ -308,15 +314,15 @@ def _frames(
         is_all=reported.is_all,
         documents=load(DOCUMENTS, query_of(DOCUMENTS).where(document.c.run_id == run_id)),
         findings=load(FINDINGS, query_of(FINDINGS).where(finding.c.run_id == run_id)),
-        arks=load(ARKS, query_of(ARKS).where(arks_of([judged, cited_arks(run_id), asked_arks(run_id)]))),
-        mentions=_with_citations(load(citing, cited.where(is_current_mention))),
+        arks=_arks_of(arks, [mentions, observations[observations["run_id"].eq(run_id)], verdicts]),
+        mentions=_with_citations(mentions),
         observations=observations,
         hops=hops,
         fetches=fetches,
         tls=load(TLS, query_of(TLS).where(tls_probe.c.run_id == run_id)),
         pauses=load(PAUSES, query_of(PAUSES).where(pause.c.run_id == requests_run)),
         traffic=load(TRAFFIC, query_of(TRAFFIC).where(host_traffic.c.run_id == requests_run)),
-        verdicts=load(VERDICTS, verdicts.where(verdict.c.verdict_id.in_(counting))),
+        verdicts=verdicts,
         latest=load(LATEST, query_of(LATEST).where(status_in(counting))),
         events=load(EVENTS, events),
         history=_by_run(load(HISTORY, lives)).merge(load(RUNS, query_of(RUNS)), on="run_id", how="left"),

@@ -15,16 +15,13 @@ from sqlalchemy import Select
 from crawler.schema import document
 from reports.selections import CHAIN_END, DOCUMENT, QUESTION, Selection, dtypes_of, growing, selected
 from reports.store_reading import StoreReader
-from reports.typed_columns import INTEGER, MOMENT, PARSED, REAL, TEXT, TRUTH, Columns, Dtype, Rows, content
+from reports.typed_columns import INTEGER, MOMENT, PARSED, REAL, TEXT, TRUTH, WORD, Columns, Dtype, Rows, content
 
 #: What a hop repeats of the observation that it belongs to.
 HOP_OF: Mapping[str, Dtype] = {
     "observation_id": INTEGER,
     "run_id": INTEGER,
-    "ark": TEXT,
     "question": QUESTION,
-    "attempt": INTEGER,
-    "request_url": TEXT,
     "chain_end": CHAIN_END,
 }
 #: What a hop repeats of the document that it was made for.
@@ -40,10 +37,10 @@ FETCHES: Selection = selected(
 #: The fields of `crawler.observations.Hop` that are reported, apart from its headers.
 HOP: Mapping[str, Dtype] = {
     "url": TEXT,
-    "method": TEXT,
+    "method": WORD,
     "status": INTEGER,
     "location": TEXT,
-    "address": TEXT,
+    "address": WORD,
     "elapsed_s": REAL,
     "at": MOMENT,
     "error": TEXT,
@@ -51,16 +48,20 @@ HOP: Mapping[str, Dtype] = {
 }
 #: The headers of a hop that are reported, and the columns that they get.
 HOP_HEADERS = {"content-type": "content_type", "retry-after": "retry_after", "server": "server"}
-_HOP_DTYPES: Mapping[str, Dtype] = {"ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), TEXT)}
+_HOP_DTYPES: Mapping[str, Dtype] = {"ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), WORD)}
 
 
 def with_hops(
     reader: StoreReader, selection: Selection, query: Select[Any], repeated: Mapping[str, Dtype]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return what a selection gives that ends with hops, and one row a hop, with what it repeats of its owner."""
+    """Return what a selection gives that ends with hops, and one row a hop, with what it repeats of its owner.
+
+    The owners get their number of hops as `request_count`.
+    """
     found = reader.filled(lambda: _OwnersAndHops(selection), dtypes_of(selection), query)
-    owners = found.owners.frame()
-    places = np.repeat(np.arange(len(owners)), np.concatenate([np.empty(0, np.int64), *found.counts]))
+    counts = np.concatenate([np.empty(0, np.int64), *found.counts])
+    owners = found.owners.frame().assign(request_count=pd.array(counts, dtype=INTEGER))
+    places = np.repeat(np.arange(len(owners)), counts)
     repeating = owners[list(repeated)].take(places).reset_index(drop=True)
     return owners, pd.concat([repeating, found.hops.frame()], axis="columns")
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
 from crawler.observations import Family
@@ -88,8 +89,17 @@ def findings(frames: Frames) -> pd.DataFrame:
 
 def requests(frames: Frames) -> pd.DataFrame:
     """One row a hop of a question about an ARK; ordered by ARK, URL, question, attempt and hop."""
-    rows = REQUESTS.shaped(frames.hops.rename(columns={"ordinal": "hop"}))
-    return rows.sort_values(["ark", "request_url", "question", "attempt", "hop"], ignore_index=True)
+    hops, asked = frames.hops, frames.observations
+    owners = pd.Index(asked["observation_id"]).get_indexer(pd.Index(hops["observation_id"]))
+    turns = asked.groupby(_OF_OWNER, observed=True, dropna=False).ngroup().to_numpy()  # each question is sorted once
+    order = np.lexsort((hops["ordinal"].to_numpy("int64"), turns[owners]))
+    owned = asked[_OF_OWNER].take(owners[order]).reset_index(drop=True)
+    of_hop = [column.name for column in REQUESTS.columns if column.name not in ("hop", *_OF_OWNER)]
+    rows = hops[["ordinal", *of_hop]].take(order).reset_index(drop=True).rename(columns={"ordinal": "hop"})
+    return REQUESTS.shaped(pd.concat([owned, rows], axis="columns"))
+
+
+_OF_OWNER: Final = ["ark", "request_url", "question", "attempt"]
 
 
 def checks_at(frames: Frames, ark_ids: pd.Series) -> tuple[pd.Series, pd.Series]:

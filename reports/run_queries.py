@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +10,7 @@ from sqlalchemy.sql import operators
 from sqlalchemy.sql.expression import UnaryExpression
 
 from crawler.observations import FAMILY_OF, DocumentOutcome, Family
-from crawler.schema import ark, document, event, is_current_mention, latest, memento, mention, observation, run, verdict
+from crawler.schema import document, event, is_current_mention, latest, memento, mention, observation, run, verdict
 
 #: The state of a run that came to its end.
 FINISHED: Final = "finished"
@@ -86,16 +85,6 @@ def run_before(connection: Connection, run_id: int | None) -> int | None:
     return next((row.run_id for row in earlier if row.seeds == this.seeds), None)
 
 
-def cited_arks(run_id: int) -> Select[Any]:
-    """The ARKs that documents of a run cite."""
-    return select(mention.c.ark_id).join(document).where(document.c.run_id == run_id, is_current_mention)
-
-
-def asked_arks(run_id: int) -> Select[Any]:
-    """The ARKs that a run asked about."""
-    return select(observation.c.ark_id).where(observation.c.run_id == run_id)
-
-
 _other: Final = run.alias()
 #: Runs that another one ran beside: each began before the other ended. One that was interrupted may go on days after a
 #: later one, and of one that never ended nobody knows.
@@ -151,14 +140,18 @@ def counting_verdicts(reported: Reported) -> Select[Any]:
             meant = meant.where(or_(verdict.c.request_url.in_(cited), verdict.c.request_url.in_(judged)))
         each = meant.subquery()
         return select(each.c.verdict_id).where(each.c.age == 1)
+    place = select(run.c.run_id, func.row_number().over(order_by=(run.c.started_at, run.c.run_id)).label("place"))
+    places = place.where(run.c.started_at < last).subquery()
+    # Of a group SQLite gives what stands in the row of the greatest; to sort all of them takes longer.
     earlier = (
-        aged_by(*by_run)
-        .where(verdict.c.run_id.in_(select(run.c.run_id).where(run.c.started_at < last)))
-        .where(request_url.in_(cited), request_url.not_in(judged))
+        select(verdict.c.verdict_id, func.max(places.c.place))
+        .join(places, places.c.run_id == verdict.c.run_id)
+        .where(request_url.in_(cited.except_(judged)))
+        .group_by(verdict.c.request_url)
         .subquery()
     )
     own = select(verdict.c.verdict_id).where(verdict.c.run_id == run_id)
-    return own.union_all(select(earlier.c.verdict_id).where(earlier.c.age == 1)).subquery().select()
+    return own.union_all(select(earlier.c.verdict_id)).subquery().select()
 
 
 def kept(connection: Connection, name: str, numbers: Select[Any]) -> Select[Any]:
@@ -174,11 +167,10 @@ def _started(run_id: int) -> Any:
     return select(run.c.started_at).where(run.c.run_id == run_id).scalar_subquery()
 
 
-def behind(verdicts: Select[Any], run_id: int) -> ColumnElement[bool]:
-    """Return whether an observation was made in a run, or stands behind one of *verdicts* of an earlier run."""
+def behind(verdicts: Select[Any], own: Select[Any]) -> ColumnElement[bool]:
+    """Return whether an observation is a run's *own*, or stands behind one of *verdicts* of an earlier run."""
     together = (verdict.c.run_id == observation.c.run_id) & (verdict.c.request_url == observation.c.request_url)
     earlier = select(observation.c.observation_id).join_from(verdict, observation, together)
-    own = select(observation.c.observation_id).where(observation.c.run_id == run_id)
     return observation.c.observation_id.in_(own.union(earlier.where(verdict.c.verdict_id.in_(verdicts))))
 
 
@@ -240,8 +232,3 @@ def passed_over(reported: Reported) -> ColumnElement[bool]:
     """
     reads = run.c.run_id.in_(select(document.c.run_id))
     return and_(reads, run.c.started_at > _started(reported.run_id), run.c.started_at <= _started(reported.until))
-
-
-def arks_of(parts: Sequence[Select[Any]]) -> ColumnElement[bool]:
-    """Return whether an ARK is among those of any of *parts*, of which the first should be the greatest."""
-    return or_(*(looked_through(ark.c.ark_id).in_(ids) for ids in parts))

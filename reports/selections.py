@@ -38,7 +38,7 @@ from crawler.schema import (
 )
 from extractors.document_model import Role
 from extractors.wraps.wrap import Confidence
-from reports.typed_columns import INTEGER, MOMENT, PARSED, REAL, TEXT, TRUTH, Columns, Dtype, vocabulary
+from reports.typed_columns import INTEGER, MOMENT, PARSED, REAL, TEXT, TRUTH, WORD, Columns, Dtype, vocabulary
 
 #: What a frame holds: an expression of the store, and the dtype that it gets.
 Selection: TypeAlias = Mapping[ColumnElement[Any], Dtype]
@@ -154,9 +154,11 @@ MENTIONS: Selection = selected(
     mention.c.reason,
     mention.c.alternatives,
     mention.c.remarks,
+    resolver=WORD,
     role=ROLE,
     offset=INTEGER,
     confidence=CONFIDENCE,
+    reason=WORD,
 )
 OBSERVATIONS: Selection = selected(
     observation.c.observation_id,
@@ -172,7 +174,6 @@ OBSERVATIONS: Selection = selected(
     observation.c.status,
     observation.c.final_url,
     observation.c.hop_count,
-    func.json_array_length(observation.c.hops).label("request_count"),
     observation.c.media_type,
     observation.c.title,
     observation.c.body_bytes,
@@ -181,8 +182,26 @@ OBSERVATIONS: Selection = selected(
     observation.c.hops,
     question=QUESTION,
     chain_end=CHAIN_END,
-    request_count=INTEGER,
     hops=PARSED,
+)
+#: What is needed of the citations and questions of a run that another is compared with.
+COMPARED_MENTIONS: Selection = {
+    column: dtype
+    for column, dtype in MENTIONS.items()
+    if column.name in ("mention_id", "document_id", "citation", "ark_id", "request_url", "repairs", "confidence")
+}
+COMPARED_OBSERVATIONS: Selection = selected(
+    observation.c.observation_id,
+    observation.c.run_id,
+    observation.c.ark_id,
+    observation.c.request_url,
+    observation.c.question,
+    observation.c.chain_end,
+    observation.c.status,
+    func.json_array_length(observation.c.hops).label("request_count"),
+    question=QUESTION,
+    chain_end=CHAIN_END,
+    request_count=INTEGER,
 )
 TLS: Selection = selected(
     tls_probe.c.host,

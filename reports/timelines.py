@@ -31,7 +31,7 @@ class Timeline:
     checks: pd.DataFrame
     """One row a verdict, by pair and then in the order of the runs; `run` is the place of its run in `runs`."""
     standings: pd.DataFrame
-    """One row a pair, with what its last verdict says of description and commitment."""
+    """One row a pair: how it stands, and what its last verdict says of description and commitment."""
     contacts: pd.DataFrame
     """One row a run and host; `run` as in `checks`."""
 
@@ -51,14 +51,9 @@ STANDINGS: Final[Dtypes] = {
     "ark_id": "int64",
     "ark": TEXT,
     "naan": WORD,
-    "request_url": TEXT,
     "host": WORD,
     "state": vocabulary(ArkState),
-    "since": MOMENT,
-    "reason": TEXT,
-    "strikes": "int32",
     "checked_at": MOMENT,
-    "worked_at": MOMENT,
     "first_seen_at": MOMENT,
     "gone_at": MOMENT,
     "object": vocabulary(ObjectOutcome),
@@ -127,8 +122,8 @@ def _statuses(reader: StoreReader) -> pd.DataFrame:
     latest, verdict, ark = schema.latest.c, schema.verdict.c, schema.ark.c
     columns: Sequence[ColumnElement[Any]] = (
         latest.latest_id,
-        *(latest.ark_id, ark.ark, ark.naan, latest.request_url, latest.host, latest.state, latest.since),
-        *(latest.reason, latest.strikes, latest.checked_at, latest.worked_at, latest.first_seen_at, latest.gone_at),
+        *(latest.ark_id, ark.ark, ark.naan, latest.host, latest.state),
+        *(latest.checked_at, latest.first_seen_at, latest.gone_at),
         *(verdict.object, verdict.metadata, verdict.commitment),
         func.json_extract(verdict.commitment_parsed, "$.level"),
     )

@@ -104,8 +104,9 @@ class Columns:
                 column.add_array(_joined_texts(values) if is_json else values)
 
     def frame(self) -> pd.DataFrame:
-        """All rows so far."""
-        return pd.DataFrame({name: column.series() for name, column in self._columns.items()})
+        """All rows; none stays here."""
+        names = list(self._columns)
+        return pd.DataFrame({name: self._columns.pop(name).series() for name in names})
 
 
 def frame_of(dtypes: Mapping[str, Dtype], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
@@ -129,8 +130,8 @@ class _Column(ABC):
 
 
 def _column(name: str, dtype: Dtype) -> _Column:
-    if isinstance(dtype, pd.CategoricalDtype) and dtype.categories is not None:
-        return _CategoryColumn(name, dtype)
+    if isinstance(dtype, pd.CategoricalDtype):
+        return _Words() if dtype.categories is None else _CategoryColumn(name, dtype)
     if dtype == MOMENT:
         return _TimestampColumn()
     return _Objects() if dtype == PARSED else _Plain(dtype)
@@ -141,7 +142,7 @@ class _Plain(_Column):
 
     def __init__(self, dtype: Dtype) -> None:
         self._dtype = dtype
-        self._type = pa.large_string() if isinstance(dtype, pd.CategoricalDtype) else _ARROW[dtype]
+        self._type = _ARROW[dtype]
         self._chunks: list[pa.Array] = []
 
     def add(self, values: Sequence[Any]) -> None:
@@ -158,9 +159,8 @@ class _Plain(_Column):
         values = self.arrow()
         if self._dtype in _NUMPY:
             return pd.Series(values.to_numpy(zero_copy_only=False), dtype=self._dtype)
-        dtype: Any = pd.api.types.pandas_dtype(TEXT if isinstance(self._dtype, pd.CategoricalDtype) else self._dtype)
-        found = pd.Series(dtype.__from_arrow__(pa.chunked_array([values])))
-        return found.astype(self._dtype) if isinstance(self._dtype, pd.CategoricalDtype) else found
+        dtype: Any = pd.api.types.pandas_dtype(self._dtype)
+        return pd.Series(dtype.__from_arrow__(pa.chunked_array([values])))
 
 
 def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
@@ -172,6 +172,26 @@ def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         if not pa.types.is_large_string(kind):
             raise
         return pa.array([joined(value) for value in values], kind)  # half a character, out of JSON
+
+
+class _Words(_Column):
+    """Text of which few different values occur many times; the categories in their order."""
+
+    def __init__(self) -> None:
+        self._chunks: list[pa.Array] = []
+
+    def add(self, values: Sequence[Any]) -> None:
+        self.add_array(_array(values, pa.large_string()))
+
+    def add_array(self, values: pa.Array) -> None:
+        self._chunks.append(values.cast(pa.large_string()).dictionary_encode())
+
+    def series(self) -> pd.Series:
+        kind = pa.dictionary(pa.int32(), pa.large_string())
+        words = pa.chunked_array(self._chunks, kind).unify_dictionaries().combine_chunks()
+        categories = pd.Index(words.dictionary.to_pylist(), dtype=TEXT)
+        codes = words.indices.fill_null(-1).to_numpy()
+        return pd.Series(pd.Categorical.from_codes(codes, categories).reorder_categories(categories.sort_values()))
 
 
 class _TimestampColumn(_Plain):

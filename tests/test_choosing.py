@@ -33,7 +33,8 @@ def test_a_naan(frames: Frames) -> None:
     part = chosen(frames, Choice(naans=("12148",)))
     assert arks(part) == ["ark:12148/bpt6k107371t", "ark:12148/btv1b8449691v"]
     assert set(part.documents["url"]) == {GUIDE, LIST}
-    assert set(part.hops["ark"]) == set(arks(part))
+    assert set(part.hops["observation_id"]) == set(part.observations["observation_id"])
+    assert set(part.table("requests")["ark"]) == set(part.observations["ark"]) == set(arks(part))
     assert len(tables_of(part)["naans"]) == 1
 
 

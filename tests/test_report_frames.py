@@ -14,6 +14,8 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import create_engine
 
 from crawler import schema
@@ -37,6 +39,7 @@ from extractors.find import find_arks
 from reports import hops, store_reading
 from reports.frames import Frames, StoreUnreadable, load_frames
 from reports.hops import hop_arrays
+from reports.typed_columns import WORD, Columns
 from tests.read_only import read_only
 from tests.report_world import (
     BPT,
@@ -133,8 +136,21 @@ def test_categories_hold_every_word_of_the_vocabulary_in_its_order(world: Frames
     assert list(world.mentions["confidence"].cat.categories) == ["ambiguous", "likely", "certain"]
 
 
+@given(st.lists(st.lists(st.sampled_from(["b", "a", "", "é", None]), min_size=1, max_size=5), max_size=3))
+def test_words_are_the_categories_that_pandas_would_make(chunks: list[list[str | None]]) -> None:
+    columns = Columns({"word": WORD})
+    for at, chunk in enumerate(chunks):
+        if at % 2:
+            columns.add_arrays([pa.array(chunk, pa.string())])
+        else:
+            columns.add([(word,) for word in chunk])
+    expected = pd.Series([word for chunk in chunks for word in chunk], dtype="str").astype("category")
+    pd.testing.assert_series_equal(columns.frame()["word"], expected, check_names=False)
+
+
 def test_a_hop_is_a_row_that_knows_its_question(world: Frames) -> None:
-    rows = world.hops[world.hops["request_url"].eq(BTV_AT_N2T)]
+    asked = world.observations.loc[world.observations["request_url"].eq(BTV_AT_N2T), "observation_id"]
+    rows = world.hops[world.hops["observation_id"].isin(asked)]
     columns = ["question", "ordinal", "url", "status", "location", "content_type"]
     assert rows[columns].astype("object").where(rows[columns].notna(), None).to_numpy().tolist() == [
         ["object", 1, BTV_AT_N2T, 302, LANDING, None],
@@ -364,7 +380,7 @@ def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
     ("statement", "what"),
     [
         ("UPDATE verdict SET object = 'evaporated'", "'evaporated'"),
-        ("UPDATE observation SET hops = '[{'", "can't be read"),
+        ("UPDATE observation SET hops = '[{'", "can't read"),
         ("DROP TABLE tls_probe", "lacks its table tls_probe"),
     ],
     ids=["a word of a later version", "JSON that was cut", "a table that is gone"],
