@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from queue import SimpleQueue
+from queue import LifoQueue
 from typing import Any, ParamSpec, TypeVar
 
 from extractors.worker import Worker
@@ -37,7 +37,7 @@ class WorkerExecutor(Executor):
             _SharingWorker(Worker(_apply, timeout_s=timeout_s, memory_bytes=memory_bytes, cpu_s=cpu_s))
             for _ in range(jobs)
         ]
-        self._free: SimpleQueue[_SharingWorker] = SimpleQueue()
+        self._free: LifoQueue[_SharingWorker] = LifoQueue()  # who was at work last has been started
         for each in self._workers:
             self._free.put(each)
         self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="worker")
