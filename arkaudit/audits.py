@@ -15,9 +15,11 @@ from scrapy.crawler import Crawler
 from arkaudit import __version__
 from arkaudit.config import Config
 from arkaudit.exits import say
+from arkaudit.options import cores
 from arkaudit.progress import JUDGING, RunProgress
 from arkaudit.remaining import HostsLeft
 from arkaudit.resuming import ResumeDecision
+from crawler.answer_reading import AnswerReader
 from crawler.asking.maptr import dns_look_up, with_resolvers
 from crawler.conversation import AskingRules
 from crawler.early_verdicts import EarlyVerdicts
@@ -39,6 +41,7 @@ from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.ark import Ark
 from extractors.batches import batches
 from extractors.folders import document_name
+from extractors.isolated import document_executor
 from extractors.naan import Registry
 from extractors.shared_errors import RunInterrupted
 
@@ -48,6 +51,8 @@ if TYPE_CHECKING:
 Target = tuple[Ark, str]
 #: The weight of a mention, where documents are recorded in batches.
 _MENTION_BYTES: Final = 128
+#: Of what was fetched and is not read yet, so much is in memory for each process that reads, before less is asked for.
+_AHEAD_BYTES: Final = 2_500_000
 
 
 class AuditInterrupted(RunInterrupted):
@@ -158,18 +163,22 @@ class AuditRun:
                 on_start(crawler)
 
         stages = []
+        jobs = self._config.jobs or cores()
+        executor = stack.enter_context(document_executor(jobs))
         if self._dataset is not None:
             self._take(self._dataset, progress)
         if self._seeds is not None:
             from arkaudit.crawling import documents_stage
 
-            documents = documents_stage(self._config, self._seeds, partial(self._documents, progress))
+            documents = documents_stage(self._config, self._seeds, executor, partial(self._documents, progress))
             stages.append(stack.enter_context(documents))
         if self._resolve:
-            stages.append(SpiderStage(ArksSpider, partial(self._arks, progress)))
+            reader = AnswerReader(executor if jobs > 1 else None)
+            stages.append(SpiderStage(ArksSpider, partial(self._arks, progress, reader)))
             if self._config.memento.timegate:
                 stages.append(SpiderStage(MementosSpider, partial(self._mementos, progress)))
-        run_stages(stages, self._config.settings(), on_start=started)
+        window = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": _AHEAD_BYTES * max(jobs, 2)}  # default 5 MB, enough for two
+        run_stages(stages, self._config.settings() | window, on_start=started)
 
     def _take(self, dataset: DatasetDocuments, progress: RunProgress) -> None:
         """Record the documents of a dataset, some at a time; those of a run that is gone on with are there already."""
@@ -187,7 +196,7 @@ class AuditRun:
         progress.stage("documents", None, done=self._store.counts(self._run_id)["documents"])
         return self._of_run
 
-    def _arks(self, progress: RunProgress) -> dict[str, Any]:
+    def _arks(self, progress: RunProgress, reader: AnswerReader) -> dict[str, Any]:
         """The arguments of the arks spider, when all documents are there."""
         config, asked = self._config, self._settled(as_asked=True)
         frontier = Frontier(self._store, self._run_id, ARKS)
@@ -213,7 +222,7 @@ class AuditRun:
         background = self._background()
         self._early = EarlyVerdicts(self._store, self._run_id, background)
         given = {"targets": asked, "readings": background.readings, "rules": rules, "early": self._early}
-        return {**self._of_run, **given, "rendering": config.render.options}
+        return {**self._of_run, **given, "rendering": config.render.options, "reader": reader}
 
     def _mementos(self, progress: RunProgress) -> dict[str, Any]:
         """The arguments of the spider that asks for captures, once it is known which ARKs fail."""

@@ -355,7 +355,7 @@ class Config(_Section):
     """In which the schedule is read; UTC by default."""
     seeds: list[str] = []
     jobs: int | None = Field(None, ge=1, le=256)
-    """Processes that read local documents; as many as there are cores, by default. The results are the same."""
+    """Processes that read documents and answers; as many as there are cores, by default. The results are the same."""
     store: Path | None = None
     out: Path | None = None
     triage: Path | None = None

@@ -8,7 +8,6 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from arkaudit.config import Config
-from arkaudit.options import cores
 from crawler.parsers import source_worker
 from crawler.process import SpiderStage
 from crawler.resolving import sendable
@@ -16,16 +15,19 @@ from crawler.seeds import Seeds
 from crawler.sources.gate import Rules
 from crawler.sources.plan import CrawlPlan
 from crawler.spiders.documents_spider import DocumentsSpider
-from extractors.isolated import document_executor, document_worker
+from extractors.isolated import document_worker
+from extractors.worker_executor import WorkerExecutor
 
 
 @contextmanager
-def documents_stage(config: Config, seeds: Seeds, of_run: Callable[[], Mapping[str, Any]]) -> Iterator[SpiderStage]:
+def documents_stage(
+    config: Config, seeds: Seeds, executor: WorkerExecutor, of_run: Callable[[], Mapping[str, Any]]
+) -> Iterator[SpiderStage]:
     """Give the stage that crawls *seeds*, with the processes that parse documents and sources.
 
     *of_run* gives the arguments that all spiders of the run have; it is called when the stage begins.
     """
-    with document_worker() as worker, source_worker() as sources, document_executor(config.jobs or cores()) as executor:
+    with document_worker() as worker, source_worker() as sources:
 
         def arguments() -> dict[str, Any]:
             return {

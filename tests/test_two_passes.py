@@ -187,7 +187,7 @@ def test_killed_processes_cost_no_row_and_leave_nothing_behind(tmp_path: Path) -
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment()) as process:
         killed: list[int] = []
         while process.poll() is None and len(killed) < 4:
-            for child in _children(process.pid):
+            for child in children(process.pid):
                 os.kill(child, signal.SIGKILL)
                 killed.append(child)
             time.sleep(0.2)
@@ -199,7 +199,8 @@ def test_killed_processes_cost_no_row_and_leave_nothing_behind(tmp_path: Path) -
     assert not [child for child in killed if Path(f"/proc/{child}").exists()]
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """The processes that a process has started."""
     try:
         tasks = list(Path(f"/proc/{pid}/task").iterdir())
         return [int(child) for task in tasks for child in (task / "children").read_text().split()]
@@ -240,6 +241,6 @@ def test_a_configuration_says_how_many_processes_read(tmp_path: Path) -> None:
     most = 0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=clean_environment()) as process:
         while process.poll() is None:
-            most = max(most, len(_children(process.pid)))
+            most = max(most, len(children(process.pid)))
             time.sleep(0.01)
     assert (process.returncode, most) == (0, 1)

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arkaudit.exits import EXIT_INTERRUPTED, INTERRUPTED, end, errors, exit_on
-from arkaudit.options import config_of, dry_run_option, fail_on_option, inventory_option, request_options, resume_option
+from arkaudit.options import (
+    config_of,
+    dry_run_option,
+    fail_on_option,
+    inventory_option,
+    jobs_option,
+    request_options,
+    resume_option,
+)
 from extractors.shared_errors import UserMistake
 
 if TYPE_CHECKING:
@@ -43,6 +51,7 @@ if TYPE_CHECKING:
 @click.option("--host", "hosts", multiple=True, metavar="HOST", help="… of what this host is asked first. Repeatable.")
 @click.option("--limit", type=click.IntRange(min=1), help="With --due, --naan …: so many ARKs at most.")
 @fail_on_option
+@jobs_option
 @request_options
 def check(
     arks: tuple[str, ...],

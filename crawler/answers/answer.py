@@ -18,6 +18,8 @@ from extractors.frozen import quickly_made
 
 #: Characters of an answer that is no markup which are read; nobody describes an object in more.
 PLAIN_LIMIT = 2**19
+#: Bytes of an answer of any kind beyond which nothing is read.
+MOST_READ = PLAIN_LIMIT
 
 _TEXTUAL = re.compile(r"text/|.*(?:json|xml|yaml|rdf|turtle|n-triples|javascript|octet-stream)", re.IGNORECASE)
 #: Octets that no text has, but for UTF-16 and UTF-32, which say what they are.
@@ -44,6 +46,8 @@ class Answer:
     similarity: str | None = None
     """The sketch of all of its text (`crawler.answers.likeness.sketch`)."""
     facts: PageFacts = field(default_factory=PageFacts)
+    fault: str | None = None
+    """Why nothing of it was read, though it may hold something."""
 
 
 def is_textual(media_type: str | None) -> bool:
@@ -81,6 +85,15 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
     record = parse_record("text/plain" if is_html else media_type, decoded, ark)
     facts = PageFacts(arks=tuple(named)[:MOST_ARKS])
     return Answer(media_type, None, text[:TEXT_LIMIT], record, sketch(text), facts)
+
+
+def unread_answer(content_type: str | None, fault: str) -> Answer:
+    """An answer of which nothing was read, for the reason that *fault* is.
+
+    >>> unread_answer("text/html; charset=utf-8", "its reader ended: killed by SIGSEGV").media_type
+    'text/html'
+    """
+    return Answer(parse_content_type(content_type)[0] if content_type else None, fault=fault)
 
 
 def _is_binary(media_type: str | None, body: bytes) -> bool:

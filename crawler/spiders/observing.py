@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from crawler.answers.answer import read_answer
+from crawler.answer_reading import AnswerReader, AnswerReading
+from crawler.answers.answer import Answer, read_answer
 from crawler.conversation import Ask
 from crawler.named_arks import targets_in
-from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
+from crawler.observations import ACCESS, CONFORMANCE, Hop, Observation, Question
 from crawler.resolving import sendable
 from crawler.wire.flags import INCOMPLETE, STOPPED, incomplete
 from crawler.wire.middlewares import chain_of
@@ -39,12 +40,20 @@ def request_of(ask: Ask, callback: Callable[..., Any], errback: Callable[..., An
     )
 
 
-def observe(ask: Ask, request: Request, response: Response | None) -> Observation:
-    """The observation of an *ask*: the chain that *request* ended, and what its last answer says."""
+def begin_reading(ask: Ask, request: Request, response: Response, reader: AnswerReader) -> AnswerReading:
+    """Begin to read what the answer to an *ask* says."""
+    return reader.begin(response.body, _content_type(chain_of(request)[0]), _asked_about(ask.ark, ask.url))
+
+
+def observe(ask: Ask, request: Request, response: Response | None, answer: Answer | None = None) -> Observation:
+    """The observation of an *ask*: the chain that *request* ended, and what its last answer says.
+
+    *answer* is what was read in that, where it was begun before.
+    """
     hops, end, detail = chain_of(request)
     body = b"" if response is None else response.body
-    content_type = hops[-1].headers.get("Content-Type") if hops else None
-    answer = read_answer(body, content_type, _asked_about(ask.ark, ask.url))
+    if answer is None:
+        answer = read_answer(body, _content_type(hops), _asked_about(ask.ark, ask.url))
     return Observation(
         ark=ask.ark,
         request_url=ask.request_url,
@@ -59,11 +68,11 @@ def observe(ask: Ask, request: Request, response: Response | None) -> Observatio
         text=answer.text,
         body_bytes=None if response is None else len(body),
         body_sha256=hashlib.sha256(body).hexdigest() if body else None,
-        body_complete=response is not None and not INCOMPLETE.intersection(response.flags),
+        body_complete=response is not None and not INCOMPLETE.intersection(response.flags) and not answer.fault,
         record=answer.record,
         similarity=answer.similarity,
         facts=answer.facts,
-        remarks=() if response is None else _not_whole(response.flags, len(body)),
+        remarks=() if response is None else (*_not_whole(response.flags, len(body)), *_not_read(answer)),
     )
 
 
@@ -77,12 +86,20 @@ def observations_of(response: Response) -> Iterator[Observation]:
         yield observe(Ask(ark, asked, Question.OBJECT, url), request, response)
 
 
+def _content_type(hops: Sequence[Hop]) -> str | None:
+    return hops[-1].headers.get("Content-Type") if hops else None
+
+
 def _asked_about(ark: Ark, asked: str) -> Ark:
     """The ARK that a URL asks about, a control's own where it holds one; else *ark*."""
     try:
         return Ark.parse(asked.partition("?")[0])
     except NotAnArk:
         return ark
+
+
+def _not_read(answer: Answer) -> tuple[str, ...]:
+    return () if answer.fault is None else (f"not read: {answer.fault}",)
 
 
 def _not_whole(flags: Sequence[str], size: int) -> tuple[str, ...]:
