@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import io
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -20,7 +21,14 @@ from extractors.batches import BatchReading, part_weight
 from extractors.document_model import NOTHING_READ, Finding
 from extractors.extraction import Extraction
 from extractors.formats import Format, format_of
-from extractors.isolated import DocumentWorker, extraction_in_time, extraction_of_member, failed_extraction, read_member
+from extractors.isolated import (
+    DocumentWorker,
+    extraction_in_time,
+    extraction_of_member,
+    failed_extraction,
+    may_stay_inline,
+    read_member,
+)
 from extractors.relative_links import relative_resolver
 from extractors.worker import WorkerError
 from extractors.worker_executor import WorkerExecutor
@@ -62,18 +70,48 @@ class Row:
 
 
 class DocumentReader:
-    """Makes rows of documents; each is read when its row is asked for."""
+    """Makes rows of documents; each is read when its row is asked for, unless it was begun before.
 
-    def __init__(self, worker: DocumentWorker, *, resolver: str, executor: WorkerExecutor | None = None) -> None:
+    What is begun before is read in the processes of *ahead*, which are several; archives of local files in those of
+    *executor*, batch by batch.
+    """
+
+    def __init__(
+        self,
+        worker: DocumentWorker,
+        *,
+        resolver: str,
+        executor: WorkerExecutor | None = None,
+        ahead: WorkerExecutor | None = None,
+    ) -> None:
         self._worker = worker
         self._executor = executor
+        self._ahead = ahead
         self._resolver = resolver
 
-    async def rows(self, source: DocumentSource) -> AsyncIterator[Row]:
+    @property
+    def reads_ahead(self) -> bool:
+        """True if documents may be begun before their turn."""
+        return self._ahead is not None
+
+    def begin(self, source: DocumentSource) -> BegunReading | None:
+        """Begin to read what was fetched, though it is not its turn; None where that doesn't pay, or it is an archive.
+
+        Smaller documents than those that are parsed in a process anyway take less time than it takes to send them, and
+        their links back.
+        """
+        if self._ahead is None or not isinstance(source.stream, io.BytesIO):
+            return None
+        own = ArchiveMember(source.name, source.path, source.stream.getvalue(), source.media_type, source.charset)
+        if archive_kind(own.data) is not None or may_stay_inline(own):
+            return None
+        return self._ahead.submit(read_fetched, own, page_url=source.page_url)
+
+    async def rows(self, source: DocumentSource, begun: BegunReading | None = None) -> AsyncIterator[Row]:
         """The row about a document; about an archive, one for each document in it and then its own.
 
-        Rows of local files have no extraction where an executor reads them. Raises what reading the source's stream
-        raises.
+        *begun* is what `begin` gave for *source*. Rows of local files have no extraction where an executor reads them.
+        Raises what reading the source's stream raises.
         """
         at = source.hops[-1].at if source.hops else now()
         findings: list[Finding] = []
@@ -85,7 +123,11 @@ class DocumentReader:
             media_type=source.media_type,
             charset=source.charset,
         )
-        async for found in self._read_ahead(source, walk) if self._executor else self._read(source, walk):
+        if begun is not None:
+            parts = self._read_before(walk, begun)
+        else:
+            parts = self._read_ahead(source, walk) if self._executor else self._read(source, walk)
+        async for found in parts:
             if isinstance(found, Finding):
                 findings.append(found)
                 continue
@@ -116,6 +158,17 @@ class DocumentReader:
         if not isinstance(found, ArchiveMember):
             return found
         return MemberReading.of(found, read_member(self._worker, found), _page_url(found, source.name, source.page_url))
+
+    async def _read_before(
+        self, walk: Iterator[ArchiveMember | Finding], begun: BegunReading
+    ) -> AsyncIterator[MemberReading | Finding]:
+        """The parts of what was begun before."""
+        try:
+            found = await asyncio.wrap_future(begun)
+        except WorkerError as failure:
+            found = [_unread(part, failure) for part in walk]
+        for each in found:
+            yield each
 
     async def _read_ahead(
         self, source: DocumentSource, walk: Iterator[ArchiveMember | Finding]
@@ -182,9 +235,19 @@ class MemberReading:
 
     @property
     def without_text(self) -> MemberReading:
-        """The same without the text of the document and its links, which need not go from process to process."""
+        """The same without the text of the document, which need not go from process to process."""
+        reading = replace(self.extraction.reading, blocks=())
+        return replace(self, extraction=replace(self.extraction, reading=reading))
+
+    @property
+    def without_links(self) -> MemberReading:
+        """The same without text and links."""
         reading = replace(self.extraction.reading, blocks=(), links=())
         return replace(self, extraction=replace(self.extraction, reading=reading))
+
+
+#: What reads a document that was fetched, and gives what `read_fetched` gives.
+BegunReading = Future[list["MemberReading | Finding"]]
 
 
 def read_members(
@@ -192,10 +255,21 @@ def read_members(
 ) -> list[MemberReading | Finding]:
     """Return the reading of each member among *parts*; that named *own* is at *page_url*."""
     return [
-        MemberReading.of(part, extraction_in_time(part), _page_url(part, own, page_url)).without_text
+        MemberReading.of(part, extraction_in_time(part), _page_url(part, own, page_url)).without_links
         if isinstance(part, ArchiveMember)
         else part
         for part in parts
+    ]
+
+
+def read_fetched(own: ArchiveMember, *, page_url: str | None) -> list[MemberReading | Finding]:
+    """Return the reading of a document that was fetched from *page_url*, and what else is found about it."""
+    walk = members(io.BytesIO(own.data), name=own.name, path=own.path, media_type=own.media_type, charset=own.charset)
+    return [
+        MemberReading.of(part, extraction_in_time(part), page_url).without_text
+        if isinstance(part, ArchiveMember)
+        else part
+        for part in walk
     ]
 
 

@@ -31,13 +31,18 @@ class SourceReader:
         options = {"url": url, "order": order, "harvests": harvests, "selection": self.selection}
         if len(data) <= _INLINE_BYTES:
             return read_source(data, **options)  # type: ignore[arg-type]
-        if order is None and source_kind(unpacked_head(data)) is None:
+        if order is None and not may_be_source(data):
             return None
         try:
             return await asyncio.to_thread(self.worker.call, data, **options)
         except WorkerError as failure:
             fault = Finding("unreadable-source", f"its reader failed: {failure}")
             return SourceReading(order or SourceKind.PAGE, findings=(fault,), is_faulty=True)
+
+
+def may_be_source(data: bytes) -> bool:
+    """Return whether *data* is a source by its beginning."""
+    return source_kind(unpacked_head(data)) is not None
 
 
 def unpacked_head(data: bytes) -> bytes:

@@ -21,7 +21,7 @@ from twisted.python.failure import Failure
 from crawler.answers.statuses import OUTCOME_OF_END, status_outcome
 from crawler.attempts import Patience, next_fetch
 from crawler.crawl_requests import CrawlRequest, Outlinks, RequestKind, outlinks_of
-from crawler.document_reading import DocumentReader, DocumentSource, Row, now, source_record
+from crawler.document_reading import BegunReading, DocumentReader, DocumentSource, Row, now, source_record
 from crawler.items import Citation, citations
 from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
 from crawler.read_ahead import ReadAhead
@@ -30,7 +30,7 @@ from crawler.sources.canonical import same_document
 from crawler.sources.gate import Passed
 from crawler.sources.listing import SourceKind, SourceReading
 from crawler.sources.plan import CrawlPlan
-from crawler.sources.source_reader import SourceReader, SourceWorker
+from crawler.sources.source_reader import SourceReader, SourceWorker, may_be_source
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.own_run import DocumentsRun
 from crawler.spiders.responses import headers_of, source_of, whole_lines
@@ -54,6 +54,8 @@ WAYS_ON = {
     "nofollow-page": "; --ignore-nofollow is for one's own sites",
     "trap-depth": "; --depth goes further",
 }
+#: So many documents of a host are asked for, or read, at a time; with more processes as many as keep them busy.
+DOCUMENTS_A_HOST = 4
 #: Bytes of a local file that are looked at as a source.
 _SOURCE_BYTES = 64 * 2**20
 
@@ -93,13 +95,15 @@ class DocumentsSpider(AuditSpider):
         patience: Patience | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(bounds=Bounds(most=plan.max_pages), **kwargs)
+        ahead = executor if executor is not None and executor.jobs > 1 else None
+        per_host = DOCUMENTS_A_HOST if ahead is None else max(DOCUMENTS_A_HOST, 2 * ahead.jobs)
+        super().__init__(bounds=Bounds(most=plan.max_pages, per_host=per_host), **kwargs)
         self._plan = plan
         self._files = {document_name(path): path for path in files}
         self._source_files = frozenset(source_files)
         """Those that the user has named themselves, so that what they list is asked for."""
         self._gate = plan.gate()
-        self._reader = DocumentReader(worker, resolver=resolver)
+        self._reader = DocumentReader(worker, resolver=resolver, ahead=ahead)
         self._file_reader = DocumentReader(worker, resolver=resolver, executor=executor)
         self._reading: ReadAhead[Request | DocumentRecord] = ReadAhead(executor.jobs + 1 if executor else 1)
         self._sources = SourceReader(source_worker, plan.selection)
@@ -108,7 +112,8 @@ class DocumentsSpider(AuditSpider):
         """What each robots.txt that was read names, by its URL as it is compared."""
         self._end_of_time: asyncio.TimerHandle | None = None
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        """Documents of a host are read in the order in which they came, so that the same is found first every time."""
+        """Answers of a host are decided on in the order in which they came, whichever was read first, so that the same
+        document is found first every time."""
 
     exported = Citation
     run_type = DocumentsRun
@@ -201,19 +206,24 @@ class DocumentsSpider(AuditSpider):
         hops, end, detail = chain_of(request)
         hops = (*earlier, *hops)
         if end is ChainEnd.ANSWERED and response.status in SUCCESSES:
-            async with self._turns[crawl_request.host]:
-                self.feed.answered(crawl_request.canonical)
-                try:
-                    async for record in self._landed(crawl_request, response, hops):
+            begun = self._begin_reading(crawl_request, response, hops)
+            try:
+                async with self._turns[crawl_request.host]:
+                    self.feed.answered(crawl_request.canonical)
+                    async for record in self._landed(crawl_request, response, hops, begun):
                         yield record
-                except StoreUnwritable as failure:
-                    self._store_failed(failure)
+            except StoreUnwritable as failure:
+                self._store_failed(failure)
+            finally:
+                if begun is not None:
+                    begun.cancel()  # if nobody wanted it
             return
         self.feed.answered(crawl_request.canonical)
-        record = unfetched(crawl_request, hops, end, detail, response.status)
-        findings = (*record.findings, *await self._faults(crawl_request, response))
-        sitemaps = tuple(self._sitemaps_for(crawl_request, response.url))
-        yield replace(record, findings=findings, leads=sitemaps, outlinks=outlinks_of(sitemaps))
+        async with self._turns[crawl_request.host]:
+            record = unfetched(crawl_request, hops, end, detail, response.status)
+            findings = (*record.findings, *await self._faults(crawl_request, response))
+            sitemaps = tuple(self._sitemaps_for(crawl_request, response.url))
+            yield replace(record, findings=findings, leads=sitemaps, outlinks=outlinks_of(sitemaps))
 
     async def failed(self, failure: Failure) -> AsyncIterator[DocumentRecord]:
         request: Request = failure.request  # type: ignore[attr-defined]
@@ -222,9 +232,10 @@ class DocumentsSpider(AuditSpider):
         if self._asks_again(request):
             return
         hops, end, detail = chain_of(request)
-        record = unfetched(crawl_request, (*request.cb_kwargs["earlier"], *hops), end, detail, None)
-        sitemaps = tuple(self._sitemaps_for(crawl_request, request.url))
-        yield replace(record, leads=sitemaps, outlinks=outlinks_of(sitemaps))
+        async with self._turns[crawl_request.host]:
+            record = unfetched(crawl_request, (*request.cb_kwargs["earlier"], *hops), end, detail, None)
+            sitemaps = tuple(self._sitemaps_for(crawl_request, request.url))
+            yield replace(record, leads=sitemaps, outlinks=outlinks_of(sitemaps))
 
     def _asks_again(self, request: Request) -> bool:
         """Return whether what *request* ran into may pass, and the document is asked for once more after a while."""
@@ -241,8 +252,16 @@ class DocumentsSpider(AuditSpider):
 
     # -- what a document says, and where it leads
 
-    async def _landed(
+    def _begin_reading(
         self, crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...]
+    ) -> BegunReading | None:
+        """Begin to read a large document before its turn: what it says depends on nothing else."""
+        if not self._reader.reads_ahead or crawl_request.source is not None or may_be_source(response.body):
+            return None
+        return self._reader.begin(source_of(crawl_request.led_to(hops[-1].url), response, hops))
+
+    async def _landed(
+        self, crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...], begun: BegunReading | None
     ) -> AsyncIterator[DocumentRecord]:
         """The rows about what *lead* has led to: a document of another URL has its own, once for all who lead there.
 
@@ -250,21 +269,21 @@ class DocumentsSpider(AuditSpider):
         """
         there = crawl_request.led_to(hops[-1].url)
         if there is crawl_request:
-            async for record in self._records(crawl_request, response, hops):
+            async for record in self._records(crawl_request, response, hops, begun):
                 yield record
             return
         self.recorder.commit()  # what was found until now was found before
         if self._arrives(there, crawl_request):
             self._gate.remember(there)
             way = redirected(crawl_request, hops[:-1], there)
-            async for record in self._records(there, response, hops[-1:]):
+            async for record in self._records(there, response, hops[-1:], begun):
                 yield record if record.settles is None else replace(record, led_by=way)
             return
         way = redirected(crawl_request, hops, self.frontier.find(there.canonical) or there)
         if (
             crawl_request.is_seed or crawl_request.source is not None
         ):  # which leads further than what somebody has come upon
-            async for record in self._records(there, response, hops[-1:]):
+            async for record in self._records(there, response, hops[-1:], begun):
                 if record.settles is None:
                     yield record
                 else:
@@ -283,13 +302,13 @@ class DocumentsSpider(AuditSpider):
         return is_taken
 
     async def _records(
-        self, crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...]
+        self, crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...], begun: BegunReading | None
     ) -> AsyncIterator[DocumentRecord]:
         """The rows about a document and what is in it; its own comes last, with what it leads to."""
         read = await self._read(crawl_request, response)
         source = source_of(crawl_request, response, hops)
         if read is None or read.is_document:
-            async for row in self._reader.rows(source):
+            async for row in self._reader.rows(source, begun):
                 if row.is_member:
                     yield row.record
                 else:
