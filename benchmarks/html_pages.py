@@ -85,12 +85,12 @@ def made_page(chance: random.Random, arks: int, link_share: float) -> bytes:
     pieces = list(_pieces(chance, link_share))
     for _ in range(arks):
         name = "".join(chance.choices("0123456789bcdfghjkmnpqrstvwxz", k=9))
-        cited = f'<p>See <a href="https://n2t.net/ark:/12345/{name}">ark:/12345/{name}</a>, {_words(chance, 9)}.</p>\n'
+        cited = f'<p>See <a href="https://n2t.net/ark:/12345/{name}">ark:/12345/{name}</a>, {words(chance, 9)}.</p>\n'
         pieces.insert(chance.randrange(len(pieces)), cited)
-    head = "".join(f'<meta name="{key}" content="{_words(chance, 9)}">\n' for key in ("description", "og:title", "dc"))
-    script = f"var state = {{'a': 1}}; function go() {{ {_words(chance, 300)} }}"
+    head = "".join(f'<meta name="{key}" content="{words(chance, 9)}">\n' for key in ("description", "og:title", "dc"))
+    script = f"var state = {{'a': 1}}; function go() {{ {words(chance, 300)} }}"
     return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{_words(chance, 5)}</title>\n{head}'
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{words(chance, 5)}</title>\n{head}'
         f'<link rel="stylesheet" href="/static/site.css"><script>{script}</script></head>\n'
         f'<body class="dark:page">{"".join(pieces)}</body></html>'
     ).encode()
@@ -99,7 +99,7 @@ def made_page(chance: random.Random, arks: int, link_share: float) -> bytes:
 def _pieces(chance: random.Random, link_share: float) -> Iterator[str]:
     length = 0
     while length < PAGE_CHARS:
-        piece = _link_item(chance) if chance.random() < link_share else _prose(chance)
+        piece = _link_item(chance) if chance.random() < link_share else prose_piece(chance)
         length += len(piece)
         yield piece
 
@@ -107,24 +107,22 @@ def _pieces(chance: random.Random, link_share: float) -> Iterator[str]:
 def _link_item(chance: random.Random) -> str:
     return (
         f'<li class="item"><a class="link" href="/collection/{chance.randrange(10**6)}?view={chance.randrange(99)}" '
-        f'title="{_words(chance, 2)}">{_words(chance, 4)}</a> <span class="count">{chance.randrange(999)}</span></li>\n'
+        f'title="{words(chance, 2)}">{words(chance, 4)}</a> <span class="count">{chance.randrange(999)}</span></li>\n'
     )
 
 
-def _prose(chance: random.Random) -> str:
+def prose_piece(chance: random.Random) -> str:
     kind = chance.random()
     if kind < 0.3:
-        cells = "".join(f'<td class="n">{_words(chance, 3)}</td>' for _ in range(4))
+        cells = "".join(f'<td class="n">{words(chance, 3)}</td>' for _ in range(4))
         return f"<tr>{cells}</tr>\n"
     if kind < 0.5:
-        return (
-            f"<dl><dt><b>{_words(chance, 1)}</b>:</dt><dd>{_words(chance, 6)}: <em>{_words(chance, 2)}</em></dd></dl>\n"
-        )
-    text = f"{_words(chance, 40)} <i>{_words(chance, 2)}</i>."
+        return f"<dl><dt><b>{words(chance, 1)}</b>:</dt><dd>{words(chance, 6)}: <em>{words(chance, 2)}</em></dd></dl>\n"
+    text = f"{words(chance, 40)} <i>{words(chance, 2)}</i>."
     return f'<div class="row" id="c{chance.randrange(10**6)}"><p>{text}</p></div>\n'
 
 
-def _words(chance: random.Random, count: int) -> str:
+def words(chance: random.Random, count: int) -> str:
     return " ".join(chance.choices(WORDS, k=count))
 
 

@@ -115,8 +115,11 @@ def _cpu_s() -> float:
 # -- the hosts
 
 
-def serve(pipe: Connection) -> None:
-    """Answers for every host, in a process of its own, until it is stopped; then reports when each was asked."""
+def serve(pipe: Connection, rest_of_page: str = "") -> None:
+    """Answers for every host, in a process of its own, until it is stopped; then reports when each was asked.
+
+    Pages end with *rest_of_page*.
+    """
     starts: defaultdict[str, list[float]] = defaultdict(list)
     listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
     listener.setblocking(False)
@@ -133,12 +136,12 @@ def serve(pipe: Connection) -> None:
                 if key.fileobj is listener:
                     connection, _ = listener.accept()
                     waiting.register(connection, selectors.EVENT_READ)
-                elif isinstance(key.fileobj, socket.socket) and not _answered(key.fileobj, starts):
+                elif isinstance(key.fileobj, socket.socket) and not _answered(key.fileobj, starts, rest_of_page):
                     waiting.unregister(key.fileobj)
                     key.fileobj.close()
 
 
-def _answered(connection: socket.socket, starts: defaultdict[str, list[float]]) -> bool:
+def _answered(connection: socket.socket, starts: defaultdict[str, list[float]], rest_of_page: str) -> bool:
     """Whether there was a request on a connection, which has been answered; requests come in one piece here."""
     try:
         received, ancillary, _, _ = connection.recvmsg(65536, 256)
@@ -150,16 +153,17 @@ def _answered(connection: socket.socket, starts: defaultdict[str, list[float]]) 
     line, *headers = received.decode("latin-1").split("\r\n")
     host = next(each[5:].strip() for each in headers if each.lower().startswith("host:"))
     starts[host].append(seconds + nanoseconds / 1e9)
-    connection.sendall(_answer(line.split(" ")[1]))
+    connection.sendall(_answer(line.split(" ")[1], rest_of_page))
     return True
 
 
-def _answer(target: str) -> bytes:
+def _answer(target: str, rest_of_page: str) -> bytes:
     path, _, inflection = target.partition("?")
     name = path.rpartition("/")[2]
     is_known = path.startswith(f"/ark:/{NAAN}/b7") and name.endswith("k") and len(name) == 7
     body = (_RECORD if inflection else _PAGE).format(name=name, words=_WORDS) if is_known else "Not here"
     media_type = "text/plain" if inflection or not is_known else "text/html"
+    body += rest_of_page if media_type == "text/html" else ""
     status = "200 OK" if is_known else "404 Not Found"
     head = f"HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\nContent-Length: {len(body)}\r\n\r\n"
     return f"{head}{body}".encode()

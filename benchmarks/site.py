@@ -43,11 +43,11 @@ class Site:
 
 
 @contextmanager
-def served(pages: int, *, core: int | None = None) -> Iterator[Site]:
-    """A site of so many pages, served on this core for as long as the context lasts."""
+def served(pages: int, *, core: int | None = None, rest_of_page: str = "") -> Iterator[Site]:
+    """A site of so many pages, served on this core for as long as the context lasts; each ends with *rest_of_page*."""
     spawning = multiprocessing.get_context("spawn")
     ours, theirs = spawning.Pipe()
-    server = spawning.Process(target=_serve, args=(theirs, pages, core), daemon=True)
+    server = spawning.Process(target=_serve, args=(theirs, pages, core, rest_of_page), daemon=True)
     server.start()
     try:
         yield Site(ours.recv(), ours)
@@ -65,8 +65,8 @@ def path(number: int) -> str:
     return f"/collection/{number}.html" if number else "/"
 
 
-def page(number: int, pages: int) -> bytes:
-    """A page of a site that has so many."""
+def page(number: int, pages: int, rest_of_page: str = "") -> bytes:
+    """A page of a site that has so many, which ends with *rest_of_page*."""
     chance = Random(number)
     children = range(_CHILDREN * number + 1, _CHILDREN * number + 1 + _CHILDREN)
     links = [each for each in children if each < pages]
@@ -79,7 +79,7 @@ def page(number: int, pages: int) -> bytes:
         '<meta name="description" content="A box of the collection"></head>\n'
         f"<body><h1>Box {number}</h1>\n{prose_of_page}<ul>\n{items}</ul>\n"
         f'<p>Cite it as ark:/12148/{names[0]}, or as <a href="https://n2t.net/ark:/12148/{names[1]}">its record</a>;\n'
-        f"its neighbour is ark:12148/{names[2]} in the same room.</p></body></html>\n"
+        f"its neighbour is ark:12148/{names[2]} in the same room.</p>{rest_of_page}</body></html>\n"
     ).encode()
 
 
@@ -94,8 +94,9 @@ def _name(stem: str) -> str:
 class _Conversation(asyncio.Protocol):
     """Answers on one connection; requests come without a body, and one after the other."""
 
-    def __init__(self, pages: int, asked: list[str]) -> None:
+    def __init__(self, pages: int, asked: list[str], rest_of_page: str) -> None:
         self._pages = pages
+        self._rest_of_page = rest_of_page
         self._asked = asked
         self._received = b""
 
@@ -117,7 +118,7 @@ class _Conversation(asyncio.Protocol):
         if number is None or number >= self._pages:
             return b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nNot here\n"
         self._asked.append(target)
-        body = page(number, self._pages)
+        body = page(number, self._pages, self._rest_of_page)
         # LinkChecker asks a host that sends this header as often as that allows (its httpurl.py).
         head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\nLinkChecker: yes\r\n\r\n"
         return head.encode() + body
@@ -128,13 +129,13 @@ def _number(target: str) -> int | None:
     return int(middle) if middle.isdigit() and path(int(middle)) == target else None
 
 
-def _serve(pipe: Connection, pages: int, core: int | None) -> None:
+def _serve(pipe: Connection, pages: int, core: int | None, rest_of_page: str) -> None:
     if core is not None:
         os.sched_setaffinity(0, {core})
-    asyncio.run(_served(pipe, pages))
+    asyncio.run(_served(pipe, pages, rest_of_page))
 
 
-async def _served(pipe: Connection, pages: int) -> None:
+async def _served(pipe: Connection, pages: int, rest_of_page: str) -> None:
     loop = asyncio.get_running_loop()
     asked: list[str] = []
 
@@ -147,7 +148,7 @@ async def _served(pipe: Connection, pages: int) -> None:
         pipe.send((len(asked), len(set(asked))))
         asked.clear()
 
-    server = await loop.create_server(lambda: _Conversation(pages, asked), "127.0.0.1", 0, backlog=1024)
+    server = await loop.create_server(lambda: _Conversation(pages, asked, rest_of_page), "127.0.0.1", 0, backlog=1024)
     loop.add_reader(pipe.fileno(), tell)
     pipe.send(server.sockets[0].getsockname()[1])
     await server.serve_forever()
