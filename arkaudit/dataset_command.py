@@ -50,6 +50,8 @@ def make_dataset(
     _check_place(storage)
     with _engine(workers, jobs) as engine, _alone_in(out), DatasetProgress() as progress:
         made = _made(storage, inputs, engine, progress, part_bytes)
+    for folder in inputs.folders:
+        say(f"{folder.folder}: {folder.kind}: {folder.detail}")
     _tell(made, out)
     return made
 

@@ -22,7 +22,9 @@ from crawler.observations import CitedMention, DocumentOutcome, DocumentRecord
 from crawler.resolving import mention_url
 from extractors.ark import Ark
 from extractors.conformance import Remark
+from extractors.dataset.columns import DATASET_TABLES, LATER
 from extractors.dataset.manifest import Manifest, manifest_in
+from extractors.dataset.parquet_files import schema_of
 from extractors.dataset.storage import Storage, open_storage
 from extractors.document_model import Finding, Role
 from extractors.mentions.mention import Mention
@@ -81,7 +83,8 @@ class DatasetDocuments:
         for name in self.manifest.tables["mentions"].files:
             with self._opened(name) as file:
                 distinct = file.read(columns=_known(file, _TARGET)).group_by(_known(file, _TARGET)).aggregate([])
-            found.update((Ark.parse(row["ark"]), _url(row, resolver)) for row in distinct.to_pylist())
+            with self._as_written(name):
+                found.update((Ark.parse(row["ark"]), _url(row, resolver)) for row in distinct.to_pylist())
         return sorted(found)
 
     def records(self, resolver: str) -> Iterator[DocumentRecord]:
@@ -119,9 +122,12 @@ class DatasetDocuments:
                 continue
             mentions: tuple[CitedMention, ...] = ()
             if document["document"] == name:
-                mentions = tuple(_cited(row, resolver) for row in rows)
+                with self._as_written(f"what {name} cites"):
+                    mentions = tuple(_cited(row, resolver) for row in rows)
                 name, rows = next(cited, ("", iter(())))
-            yield _record(document, mentions, found, at)
+            with self._as_written(f"the row about {document['document']}"):
+                record = _record(document, mentions, found, at)
+            yield record
         if name:
             raise UserMistake(f"{self.place} can't be read: it cites ARKs in {name}, which is none of its documents")
         self.notes += ((subject, each) for subject, some in findings.items() for each in some)
@@ -147,10 +153,31 @@ class DatasetDocuments:
     def _opened(self, name: str) -> Iterator[pq.ParquetFile]:
         try:
             with self.storage.local(name) as path, pq.ParquetFile(path) as file:
+                self._check_columns(name, file.schema_arrow)
                 yield file
         except (OSError, pa.ArrowException) as problem:  # Arrow raises either for what is damaged
             why = "is missing" if isinstance(problem, FileNotFoundError) else str(problem).partition("\n")[0]
             raise UserMistake(f"{self.place} can't be read: {name}: {why}") from None
+
+    def _check_columns(self, name: str, schema: pa.Schema) -> None:
+        """Raise `UserMistake` where a file has not the columns of its table."""
+        table = next((each for each in DATASET_TABLES if each.name == PurePosixPath(name).parts[0]), None)
+        for expected in schema_of(table) if table is not None else ():
+            is_there = expected.name in schema.names
+            if (not is_there and expected.name not in LATER) or (
+                is_there and schema.field(expected.name).type != expected.type
+            ):
+                raise UserMistake(
+                    f"{self.place} can't be read: {name}: its column {expected.name} is not as it should be"
+                )
+
+    @contextmanager
+    def _as_written(self, what: str) -> Iterator[None]:
+        """Raise `UserMistake` where a value is none that arkaudit has written."""
+        try:
+            yield
+        except (ValueError, LookupError, TypeError, AttributeError) as problem:
+            raise UserMistake(f"{self.place} can't be read: {what}: {problem}") from None
 
 
 def _chosen(file: pq.ParquetFile | None, cited: Counter[tuple[str | None, ...]]) -> frozenset[str]:
@@ -210,7 +237,7 @@ def _cited(row: Row, resolver: str) -> CitedMention:
 
 def _mention(row: Row) -> Mention:
     return Mention(
-        ark=Ark(row["naan"], row["name"], row["qualifier"]),
+        ark=Ark.parse(row["ark"]),
         as_written=row["as_written"],
         spans=tuple((start, end) for start, end in row["spans"]),
         repaired=row["repaired"],

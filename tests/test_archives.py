@@ -71,6 +71,23 @@ def test_a_zip_archive_is_the_documents_in_it(method: int) -> None:
     assert read(data) == ({"a.zip!/b/c.html": b"<p>" + ARK, "a.zip!/a.txt": ARK}, [])
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(zip_of({}), id="ZIP of nothing"),
+        pytest.param(zip_of({"a.txt": b""}), id="ZIP of an empty file"),
+        pytest.param(zip_of({"a.zip": zip_of({"b.txt": b""})}), id="ZIP of such a ZIP"),
+        pytest.param(tar_of({"a.txt": b""}), id="tar"),
+        pytest.param(gzip.compress(b""), id="gzip"),
+        pytest.param(
+            b"WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 1\r\n\r\nx\r\n\r\n", id="WARC without a page"
+        ),
+    ],
+)
+def test_an_archive_in_which_nothing_is_was_read_and_says_so(data: bytes) -> None:
+    assert list(members(io.BytesIO(data), name="a")) == [Finding("empty", "there is nothing to read in it")]
+
+
 def test_archives_in_archives_are_read_down_to_the_limit() -> None:
     data = ARK
     for number in range(5):

@@ -7,15 +7,18 @@ import gzip
 import io
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from arkaudit.dataset_documents import DatasetDocuments
 from crawler.storage.store import Store
+from extractors.shared_errors import UserMistake
+from reports.dataset.connection import DatasetUnreadable, open_dataset
 from reports.definitions import MOMENT, TableDefinition
 from reports.tables import TABLES
 from tests.dataset_world import make, record, rows_in
@@ -281,6 +284,68 @@ def test_a_dataset_that_is_damaged_is_told_in_a_line(tmp_path: Path, damage: str
         assert done.returncode == 2
         assert re.search(rf"^arkaudit: .*can't be read: mentions/{mentions.name}: ", done.stderr, re.MULTILINE)
         assert "Traceback" not in done.stderr
+
+
+#: Cells that arkaudit never writes, by their column.
+_FOREIGN = {"role": "x", "decided": 7, "confidence": "x", "ark": "nothing", "spelling": ["x"], "spans": [[1]]}
+
+
+@pytest.mark.parametrize("column", [*_FOREIGN, "outcome"])
+def test_a_dataset_with_values_of_others_is_told_in_a_line(tmp_path: Path, column: str) -> None:
+    (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691v")
+    make(tmp_path / "ds", [tmp_path / "a.txt"])
+    [path] = (tmp_path / "ds" / ("documents" if column == "outcome" else "mentions")).iterdir()
+    rows = pq.read_table(path)
+    field = rows.schema.field(column)
+    cells = pa.array([_FOREIGN.get(column, "x")] * rows.num_rows, field.type)
+    pq.write_table(rows.set_column(rows.schema.get_field_index(column), field, cells), path)
+    dataset = DatasetDocuments.at(str(tmp_path / "ds"))
+    with pytest.raises(UserMistake, match="can't be read: "):
+        list(dataset.records("https://r.example/"))
+    if column == "ark":
+        with pytest.raises(UserMistake, match="can't be read: "):
+            dataset.targets("https://r.example/")
+
+
+@pytest.mark.parametrize("column", ["ark", "page"])
+def test_a_dataset_with_other_columns_is_told_in_a_line(tmp_path: Path, column: str) -> None:
+    (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691v")
+    make(tmp_path / "ds", [tmp_path / "a.txt"])
+    [path] = (tmp_path / "ds" / "mentions").iterdir()
+    rows = pq.read_table(path)
+    at = rows.schema.get_field_index(column)
+    changed = rows.remove_column(at) if column == "ark" else rows.set_column(at, column, pa.array(["x"], pa.string()))
+    pq.write_table(changed, path)
+    with pytest.raises(UserMistake, match=f"its column {column} is not as it should be"):
+        list(DatasetDocuments.at(str(tmp_path / "ds")).records("https://r.example/"))
+    with (
+        pytest.raises(DatasetUnreadable, match=f"its column {column} is not"),
+        open_dataset(str(tmp_path / "ds"), threads=1),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        pytest.param(lambda kept: kept[:200], id="cut off"),
+        pytest.param(lambda kept: "", id="empty"),
+        pytest.param(lambda kept: "null", id="null"),
+        pytest.param(lambda kept: "[" * 100_000, id="nested"),
+        pytest.param(lambda kept: re.sub('"rows": [0-9]+', '"rows": "x"', kept), id="rows that are text"),
+        pytest.param(lambda kept: re.sub('"rows": [0-9]+', '"rows": -1', kept), id="less than no rows"),
+        pytest.param(lambda kept: kept.replace('"mentions/', '"../mentions/'), id="a file elsewhere"),
+        pytest.param(lambda kept: kept.replace('"mentions/', '"/mentions/'), id="a file anywhere"),
+        pytest.param(lambda kept: kept.replace('"format_version": 1', '"format_version": 2'), id="a later version"),
+    ],
+)
+def test_a_manifest_that_is_none_is_a_mistake(tmp_path: Path, manifest: Callable[[str], str]) -> None:
+    (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691v")
+    make(tmp_path / "ds", [tmp_path / "a.txt"])
+    path = tmp_path / "ds" / "manifest.json"
+    path.write_text(manifest(path.read_text()))
+    with pytest.raises(UserMistake, match=r"manifest\.json can't be read: "):
+        DatasetDocuments.at(str(tmp_path / "ds"))
 
 
 def test_a_dataset_is_checked_alone(tmp_path: Path) -> None:

@@ -224,6 +224,14 @@ def test_hidden_files_of_a_folder_are_a_finding(tmp_path: Path) -> None:
     assert all(row["document"] != str(papers) for row in rows_in(tmp_path / "ds", "documents"))
 
 
+def test_an_empty_folder_ends_as_it_does_without_a_dataset(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    done = run_command("extract", tmp_path / "empty", "--out", tmp_path / "ds")
+    first, *_, last = done.stderr.splitlines()
+    assert first == f"arkaudit: {tmp_path}/empty: empty: there is no file in this folder"
+    assert (done.returncode, last) == (3, "arkaudit: nothing could be read")
+
+
 def test_nothing_but_what_cannot_be_read_ends_with_3(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4 and nothing more")
     done = run_command("extract", tmp_path / "a.pdf", "--out", tmp_path / "ds")

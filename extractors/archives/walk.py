@@ -95,8 +95,15 @@ def members(
     limits = limits or Limits()
     about = ArchiveMember(name, path or name, media_type=media_type, charset=charset)
     walk = _Walk(limits, limits.budget(size_of(stream)))
-    yield from walk.document(Lookahead(stream), about, seekable=stream)
-    yield from walk.findings()
+    is_empty = True
+    for member in walk.document(Lookahead(stream), about, seekable=stream):
+        is_empty = False
+        yield member
+    for finding in walk.findings():
+        is_empty = False
+        yield finding
+    if is_empty:  # an archive of empty files, say: it was read, as an empty file is
+        yield Finding("empty", "there is nothing to read in it")
 
 
 class _Walk:

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from extractors.dataset.columns import DATASET_TABLES
@@ -59,20 +60,30 @@ class Manifest:
     @classmethod
     def of_bytes(cls, data: bytes) -> Manifest:
         """Return the manifest in a file. Raises ValueError for what is none, or of a version that is not known."""
-        kept: Any = json.loads(data)
         try:
+            kept: Any = json.loads(data)
             if kept["format"] != FORMAT:
                 raise ValueError("it is of something else")
             if kept["format_version"] != FORMAT_VERSION:
                 raise ValueError(f"its format is version {kept['format_version']}, and {FORMAT_VERSION} is known here")
-            tables = {
-                table.name: TableFiles(kept["tables"][table.name]["rows"], tuple(kept["tables"][table.name]["files"]))
-                for table in DATASET_TABLES
-            }
+            tables = {table.name: _table_files(kept["tables"][table.name]) for table in DATASET_TABLES}
             inputs = kept["inputs"]
             return cls(kept["arkaudit"], kept["evidence"], inputs["files"], inputs["bytes"], kept["parts"], tables)
         except (LookupError, TypeError) as problem:
             raise ValueError(f"something is missing: {problem}") from None
+        except RecursionError:
+            raise ValueError("it nests too deeply") from None
+
+
+def _table_files(kept: Any) -> TableFiles:
+    """The files of a table. Raises `ValueError` where they would be none of the dataset's own."""
+    rows, names = kept["rows"], tuple(kept["files"])
+    if not isinstance(rows, int) or rows < 0 or not names or not all(isinstance(name, str) for name in names):
+        raise ValueError("a table is not counted, or has no files")
+    for name in names:
+        if "\\" in name or ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
+            raise ValueError(f"{name!r} is no file of the dataset")
+    return TableFiles(rows, names)
 
 
 def manifest_in(storage: Storage) -> Manifest:

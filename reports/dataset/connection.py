@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 import pyarrow as pa
 
+from extractors.dataset.columns import DATASET_TABLES, LATER, ColumnKind, DatasetTable
 from extractors.dataset.manifest import Manifest, manifest_in
 from extractors.dataset.object_storage import is_object, object_files
 from extractors.dataset.storage import open_storage
@@ -30,8 +31,14 @@ MEMORY: Final = "1GB"
 #: Files are counted in so many groups at most, each by one query.
 _MOST_GROUPS: Final = 100
 ROWS_AT_ONCE: Final = 50_000
-#: Columns that a dataset of an earlier version doesn't have.
-_LATER: Final = {"mentions": ("link_resolver", "decided")}
+#: The types of columns, as DuckDB calls them.
+_TYPES: Final = {
+    ColumnKind.TEXT: "VARCHAR",
+    ColumnKind.NUMBER: "INTEGER",
+    ColumnKind.LARGE_NUMBER: "BIGINT",
+    ColumnKind.TEXTS: "VARCHAR[]",
+    ColumnKind.PAIRS: "INTEGER[][]",
+}
 
 
 class DatasetUnreadable(ArkauditError):
@@ -105,9 +112,10 @@ def open_dataset(place: str, *, threads: int, memory: str = MEMORY) -> Iterator[
             if is_object(place):
                 connection.register_filesystem(object_files())
             found = OpenDataset(connection, manifest, paths["mentions"])
-            for name, files in paths.items():
-                later = _missing(found, name, files)
-                found.run(f"CREATE VIEW {name} AS SELECT *{later} FROM read_parquet({_sql_list(files)})")
+            for table in DATASET_TABLES:
+                files = paths[table.name]
+                later = _missing(found, table, files)
+                found.run(f"CREATE VIEW {table.name} AS SELECT *{later} FROM read_parquet({_sql_list(files)})")
             yield found
         finally:
             connection.close()
@@ -119,14 +127,23 @@ def _as_unreadable() -> Iterator[None]:
 
     try:
         yield
-    except (duckdb.IOException, duckdb.InvalidInputException, duckdb.BinderException, OSError) as problem:
+    except (duckdb.Error, pa.ArrowException, OSError) as problem:
         raise DatasetUnreadable(f"the dataset can't be read: {str(problem).splitlines()[0]}") from None
 
 
-def _missing(dataset: OpenDataset, table: str, files: Sequence[str]) -> str:
-    """The columns that came later than the *files* of a table, as what is selected besides."""
-    there = {name for name, *_ in dataset.rows(f"DESCRIBE SELECT * FROM read_parquet({_sql_list(files[:1])})")}
-    return "".join(f", NULL AS {name}" for name in _LATER.get(table, ()) if name not in there)
+def _missing(dataset: OpenDataset, table: DatasetTable, files: Sequence[str]) -> str:
+    """The columns that came later than the *files* of a table, as what is selected besides.
+
+    Raises `DatasetUnreadable` where another column is missing, or of another type.
+    """
+    there = {
+        name: kind for name, kind, *_ in dataset.rows(f"DESCRIBE SELECT * FROM read_parquet({_sql_list(files[:1])})")
+    }
+    for column in table.columns:
+        is_later = column.name in LATER and column.name not in there
+        if not is_later and there.get(column.name) != _TYPES[column.kind]:
+            raise DatasetUnreadable(f"{files[0]}: its column {column.name} is not as it should be")
+    return "".join(f", NULL AS {column.name}" for column in table.columns if column.name not in there)
 
 
 def _sql_list(texts: Sequence[str]) -> str:
