@@ -68,14 +68,16 @@ def cited_urls(frames: Frames) -> pd.DataFrame:
     cited = (
         frames.mentions[[*pair, "citation_id", "document_id", "document", "ordinal"]]
         .sort_values(["document", "ordinal"])
-        .groupby(pair, dropna=False, as_index=False)
+        .groupby(pair, dropna=False, as_index=False, sort=False)
         .agg(
             citations=("citation_id", "nunique"),
             documents=("document_id", "nunique"),
             first_document=("document", "first"),
         )
     )
-    together = cited.merge(frames.verdicts, on=pair, how="outer")
+    judged = cited.merge(frames.verdicts, on=pair, how="left")  # an outer one would sort all ARKs and URLs
+    uncited = frames.verdicts[~frames.verdicts["verdict_id"].isin(judged["verdict_id"])]
+    together = pd.concat([judged, uncited], ignore_index=True)
     counts = together[["citations", "documents"]].astype("Int64").fillna(0)
     return together.assign(**counts, family=families(together["object"]))
 
