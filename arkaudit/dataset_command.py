@@ -79,7 +79,7 @@ def _made(storage: Storage, inputs: Inputs, engine: Engine, progress: DatasetPro
     try:
         parts = planned(storage, inputs.files, inputs.folders, made_by=fingerprint(__version__), part_bytes=part_bytes)
         return Making(storage, parts, engine, __version__, progress).made()
-    except (PartsFailed, StorageFailed) as problem:
+    except (PartsFailed, StorageFailed, OSError) as problem:  # a disk that is full, say
         end(EXIT_UNFINISHED, f"the dataset is not finished: {problem}; the same command goes on with it")
 
 

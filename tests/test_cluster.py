@@ -114,6 +114,15 @@ def test_a_scheduler_that_is_silent_for_a_while_is_not_gone(tmp_path: Path, monk
         cluster.scheduler.send_signal(signal.SIGCONT)
 
 
+def test_a_cluster_without_workers_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(arkaudit.cluster, "_ALONE_S", 0)
+    with Cluster(tmp_path / "cluster", 0) as cluster, Client(cluster.address, timeout=PATIENCE_S) as client:
+        DaskEngine(client)._look(now=True)
+    assert "the cluster has no worker: waiting for one\n" in capsys.readouterr().err
+
+
 def test_a_driver_that_is_killed_is_gone_on_with(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
     with Cluster(tmp_path / "cluster", 2, seconds=0.2) as cluster:
         for parts in (2, 5):

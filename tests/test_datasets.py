@@ -344,6 +344,24 @@ def test_one_command_at_a_time_makes_a_dataset(tmp_path: Path) -> None:
     assert run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds").returncode == 0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no limits for files")
+def test_a_storage_that_fails_is_told_in_a_line_and_gone_on_with(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    arks = (f"ark:/12148/b{''.join(chance.choices('bcdfghjkmnpqrstvwxz', k=9))}" for _ in range(4_000))
+    (tmp_path / "a.txt").write_text(" and ".join(arks))
+    command = [sys.executable, "-m", "arkaudit", "extract", str(tmp_path / "a.txt"), "--out", str(tmp_path / "ds")]
+    small_files = ["sh", "-c", 'ulimit -f 16; exec "$@"', "-", *command]
+    done = subprocess.run(small_files, capture_output=True, text=True, check=False, env=clean_environment())
+    *tries, last = done.stderr.splitlines()
+    assert (done.returncode, len(tries)) == (3, 3), done.stderr
+    assert len({line.partition(" File too large")[0] for line in tries}) == 1
+    assert last.startswith("arkaudit: the dataset is not finished: part p000001: ")
+    assert last.endswith("; the same command goes on with it")
+    assert not any((tmp_path / "ds" / "work").rglob("*p000001*"))
+    assert subprocess.run(command, check=False, capture_output=True, env=clean_environment()).returncode == 0
+    assert len(rows_in(tmp_path / "ds", "mentions")) == 4_000
+
+
 class _FullStorage(LocalStorage):
     """A storage on a disk that is full."""
 

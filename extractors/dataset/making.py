@@ -74,7 +74,7 @@ class OneProcess:
         for call in calls:
             try:
                 answer = Answer(call, call.on(self._worker))
-            except StorageFailed as problem:
+            except (StorageFailed, OSError) as problem:
                 answer = Answer(call, failed=str(problem))
             yield answer
 
