@@ -43,13 +43,18 @@ def chosen(frames: Frames, choice: Choice) -> Frames:
     """
     if not choice:
         return frames
+    part = _by_place(frames, choice)
+    return _by_token(part, choice.only) if choice.only else part
+
+
+def _by_place(frames: Frames, choice: Choice) -> Frames:
+    """What is about the NAANs and documents of *choice*, also of the runs that a run is compared with."""
     part = _by_naan(frames, choice.naans) if choice.naans else frames
     part = _by_document(part, choice.documents) if choice.documents else part
-    part = _by_token(part, choice.only) if choice.only else part
     return replace(
         part,
-        previous=chosen(frames.previous, choice) if frames.previous else None,
-        since=chosen(frames.since, choice) if frames.since else None,
+        previous=_by_place(frames.previous, choice) if frames.previous else None,
+        since=_by_place(frames.since, choice) if frames.since else None,
     )
 
 
@@ -83,6 +88,7 @@ def _by_document(frames: Frames, patterns: Iterable[str]) -> Frames:
 
 
 def _by_token(frames: Frames, tokens: Iterable[str]) -> Frames:
+    """What is about the ARKs to which one of *tokens* applies, also of the runs that a run is compared with."""
     wanted = set(tokens)
     verdicts = frames.verdicts
     judged = verdicts.assign(family=families(verdicts["object"]))
@@ -92,8 +98,14 @@ def _by_token(frames: Frames, tokens: Iterable[str]) -> Frames:
     parts = [verdicts.loc[fits, _PAIR]]
     for rows, column in ((frames.latest, "state"), (frames.events, "event"), (diagnosed_failures(frames), "cause")):
         parts.append(rows.loc[rows[column].astype("str").isin(wanted), _PAIR])
-    part = _with_cited_documents(_of_pairs(frames, pd.concat(parts).drop_duplicates()))
-    return replace(part, inventory=_listed(frames, frames.inventory["ark"].isin(part.arks["ark"])))
+    pairs = pd.concat(parts).drop_duplicates()
+    part = _with_cited_documents(_of_pairs(frames, pairs))
+    return replace(
+        part,
+        inventory=_listed(frames, frames.inventory["ark"].isin(part.arks["ark"])),
+        previous=_with_cited_documents(_of_pairs(frames.previous, pairs)) if frames.previous else None,
+        since=_with_cited_documents(_of_pairs(frames.since, pairs)) if frames.since else None,
+    )
 
 
 def _of_arks(frames: Frames, kept: pd.Series) -> Frames:

@@ -11,7 +11,18 @@ from crawler import schema
 from reports.choosing import Choice, chosen
 from reports.frames import Frames, load_frames
 from reports.tables import TABLES, tables_of
-from tests.report_world import BTV_AT_GALLICA, GUIDE, LIST, MOMENT, MUSEUM, write_store, write_world
+from tests.report_world import (
+    BPT,
+    BTV_AT_GALLICA,
+    GUIDE,
+    LIST,
+    MOMENT,
+    MUSEUM,
+    hop,
+    observation_row,
+    write_store,
+    write_world,
+)
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +123,23 @@ def test_states_and_events_are_chosen_by_what_is_kept_of_them(tmp_path: Path) ->
     assert table["ark"].tolist() == ["ark:12148/bpt6k107371t"]
     causes = tables_of(frames)["causes"].set_index("host")["cause"]
     assert causes["museum.example"] == "unknown-naan"
+
+
+@pytest.mark.parametrize("token", ["broken", "fails", "unknown-naan"])
+def test_of_a_run_that_is_compared_with_the_same_arks_are_chosen(tmp_path: Path, token: str) -> None:
+    path = write_world(tmp_path / "world.sqlite")
+    before: dict[Any, Any] = {
+        schema.observation: [
+            {**observation_row(ark, url, "object", [hop(url, status)]), "run_id": 1}
+            for ark, url, status in ((3, MUSEUM, 200), (1, BTV_AT_GALLICA, 404), (2, BPT, 404))
+        ],
+        schema.verdict: [
+            {"run_id": 1, "ark_id": ark, "request_url": url, "object": outcome, "final_url": url}
+            for ark, url, outcome in ((3, MUSEUM, "resolved"), (1, BTV_AT_GALLICA, "broken"), (2, BPT, "broken"))
+        ],
+    }
+    part = chosen(load_frames(write_store(path, before), run_id=2, since=1), Choice(only=(token,)))
+    assert MUSEUM in set(part.verdicts["request_url"])
+    assert part.since is not None
+    assert set(part.since.verdicts["request_url"]) == set(part.verdicts["request_url"])
+    assert not tables_of(part)["summary"].empty
