@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,8 +53,10 @@ def run_of(animal: Animal) -> str:
 
 
 @contextmanager
-def visited(inhabitants: Sequence[Animal], folder: Path) -> Iterator[Visit]:
-    """Ask about every one of *inhabitants*, with a store in *folder*; they live as long as this lasts."""
+def visited(
+    inhabitants: Sequence[Animal], folder: Path, run: Callable[..., subprocess.CompletedProcess[str]] = run_command
+) -> Iterator[Visit]:
+    """Ask about every one of *inhabitants* by *run*, with a store in *folder*; they live as long as this lasts."""
     authority = trustme.CA()
     authority.cert_pem.write_to_path(str(folder / "ca.pem"))
     with Zoo(inhabitants, authority) as zoo:
@@ -67,7 +70,7 @@ def visited(inhabitants: Sequence[Animal], folder: Path) -> Iterator[Visit]:
             asked = [animal.url for animal in inhabitants if run_of(animal) == kind]
             if not asked:
                 continue
-            done = run_command(*common, *options, stdin="\n".join(asked), timeout_s=PATIENCE_S)
+            done = run(*common, *options, stdin="\n".join(asked), timeout_s=PATIENCE_S)
             assert done.returncode == 0, done.stderr
             rows |= {row["asked"]: row for row in json_lines(done.stdout)}
         yield Visit(rows, folder / "zoo.db", zoo.requests)
