@@ -416,6 +416,7 @@ class DocumentsSpider(AuditSpider):
             self._store_failed(failure)
 
     def _closed(self) -> None:
+        self._reading.close()  # where Scrapy has stopped to take what it gives, while the loop still goes round
         if self._end_of_time is not None:
             self._end_of_time.cancel()
         for kind, count in sorted(self._gate.left_out.items()):
