@@ -61,6 +61,16 @@ _BEYOND_USE = re.compile(
 _NAMED_ARCHIVE = re.compile(
     r"\b(?:the |des |der |du |de l'|dell'|del |do )?archiv(?:es?|s|io|o|um|ist|ists|al)?\b", re.IGNORECASE
 )
+#: What a promise of a few words may speak of besides.
+_OF_TIME = re.compile(
+    r"stab[il]|dynamic|dynami[sq]|unchang|unlimited|unbegrenzt|illimit|years?\b|jahre?\b|\bans?\b|\bañ?os?\b|\banni\b|jaar|bewahr"
+    r"|bewaar|beständ|bestend|varig|varakt|pysyv|trval|trwał|wieczyst|бессроч|постоянн|сохран|зберіг|μόνιμ|διατηρ"
+    r"|kalıcı|sürekli|tartós|örök|دائم|영구|장기|no commitment|no promise|temporar|provisor|ephemer",
+    re.IGNORECASE,
+)
+#: A promise has more words than these, or one that speaks of permanence.
+_FEW_WORDS = 5
+_TAG = re.compile(r"</?(?:p|br|div|span|b|i|em|strong|a|li|ul)\b[^<>]{0,80}>", re.IGNORECASE)
 _TO_COME = re.compile(r"(?:tb[acd]|todo|fixme|n/a)\b")
 #: Where only templates lead: hosts for examples (RFC 2606), and ARKs for examples and tests.
 _EXAMPLE_HOST = re.compile(r"https?://(?:[\w-]+\.)*example\.(?:com|org|net|edu)(?![\w.-]*\w)", re.IGNORECASE)
@@ -145,6 +155,15 @@ def _promises(words: str) -> bool:
     return bool((_BEYOND_USE if _OF_USE.search(words) else _OF_PERMANENCE).search(spoken))
 
 
+def tells_too_little(what: str) -> bool:
+    """Return whether a statement is of a few words, and none of them speaks of permanence.
+
+    >>> tells_too_little("Under construction"), tells_too_little("Kept forever"), tells_too_little("Not Guaranteed")
+    (True, False, False)
+    """
+    return len(what.split()) <= _FEW_WORDS and not _promises(what) and _OF_TIME.search(what) is None
+
+
 def is_placeholder(what: str) -> bool:
     """Return whether a statement is what a template, a program or an empty form leaves."""
     words, known = _bare(what), quirks()
@@ -154,8 +173,8 @@ def is_placeholder(what: str) -> bool:
 
 
 def _bare(words: str) -> str:
-    """*words* in plain form, without quotes, brackets and punctuation around them."""
-    return re.sub(r"\A[\W_]+|[\W_]+\Z", "", plain(words))
+    """*words* in plain form, without markup, and without quotes, brackets and punctuation around them."""
+    return re.sub(r"\A[\W_]+|[\W_]+\Z", "", plain(_TAG.sub(" ", words)))
 
 
 def points_somewhere(statement: Mapping[str, str]) -> bool:

@@ -13,7 +13,7 @@ from crawler.answers.erc_dates import parse_dates
 from crawler.answers.erc_values import ON_PURPOSE, missing_code
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.once import once
-from crawler.answers.statements import Level, is_placeholder, level_of, points_somewhere, template_in
+from crawler.answers.statements import Level, is_placeholder, level_of, points_somewhere, tells_too_little, template_in
 from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, MetadataOutcome, Question, ServiceVerdict
 from crawler.resolving import INFLECTIONS, SUCCESSES
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
@@ -174,6 +174,13 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable(
                     lambda facts: facts.is_placeholder,
                     CommitmentOutcome.PLACEHOLDER,
                     lambda facts: [f"{facts.asked} gave a statement that says nothing: {facts.what!r}"],
+                    lambda facts: dict(facts.statement),
+                ),
+                VerdictRule(
+                    "it is of a few words, and none of them speaks of permanence",
+                    lambda facts: tells_too_little(facts.what),
+                    CommitmentOutcome.UNDETERMINED,
+                    lambda facts: [f"{facts.asked} gave a statement that tells too little: {facts.what!r}"],
                     lambda facts: dict(facts.statement),
                 ),
                 VerdictRule(
