@@ -35,6 +35,14 @@ _NO_FACT = re.compile(
     r"|be|werden|etre|ser|essere|worden zu|bli|blive)\b\s*(?:\w+\s+){0,2}\Z)"
     r"|\A\W*(?:if|when|whenever|should|unless|wenn|falls|sofern|si|se|cuando|quando|als|indien|om|hvis|jos|jesli|jezeli|pokud|ha|если|коли|eger|daca)\b"
 )
+#: The other half of such a guess: "moved or", before "deleted".
+_OR_BEFORE = re.compile(r"\b(?:or|oder|ou|o|of|eller|lub|albo|nebo|alebo|vagy|sau|или|або|veya|ya da|tai|ή)\s*\Z")
+#: The history of a thing before it came here, which then is here.
+_PROVENANCE = re.compile(
+    r"\b(?:bought|acquired|purchased|sold|donated|bequeathed|presented to|erworben|angekauft|gekauft|verkauft"
+    r"|acquis\w*|achet\w*|vendu\w*|adquirid\w*|comprad\w*|vendid\w*|acquistat\w*|vendut\w*|gekocht|verkocht|aangekocht)\b"
+    r"|\b(?:until|till|bis|jusqu'en|hasta|fino al|ate|tot)\s(?:\w+\s){0,3}(?:1\d{3}|20[01]\d)\b"
+)
 _ALTERNATIVE = re.compile(
     r"\A[^.;]{0,40}?(?:,|\b)\s*(?:or|oder|ou|eller|lub|albo|nebo|alebo|vagy|sau|или|або|veya|veja|tai|ή)\b"
     r"|\A[^.;]{0,20}?\b(?:o|of|u)\s(?:mov|elim|camb|trasl|mod|borr|no\b|nunca|ha\b|spost|rimoss|canc|verpl|verw|gewijz|bestaat|nooit)"
@@ -114,7 +122,7 @@ def _said_in(sentence: str) -> _Said | None:
     plain_text, words = bare(shown), _words()
     for found in words.gone.finditer(plain_text):
         lead, rest = plain_text[: found.start()], plain_text[found.end() :]
-        if _NO_FACT.search(lead) or is_one_of_several(rest):
+        if _NO_FACT.search(lead) or _OR_BEFORE.search(lead) or is_one_of_several(rest) or _PROVENANCE.search(rest):
             continue
         if _HAVING.search(lead) and (object_ := words.at_once.match(rest)):
             return _Said(shown[found.start() : found.end() + object_.end()], names_object=bool(object_["this"]))
