@@ -13,7 +13,15 @@ from urllib.parse import unquote
 
 from crawler.answers.answer import is_textual
 from crawler.answers.erc import QUESTIONS
-from crawler.answers.landings import absent_address, is_absent_path, is_home_page, is_log_in, is_search, refresh_target
+from crawler.answers.landings import (
+    absent_address,
+    is_absent_path,
+    is_home_page,
+    is_log_in,
+    is_search,
+    is_sent_away,
+    refresh_target,
+)
 from crawler.answers.notices import PageWords
 from crawler.answers.once import once
 from crawler.answers.quirks import quirks
@@ -69,9 +77,15 @@ class AnswerFacts:
 
     @property
     def is_empty(self) -> bool:
-        """True if it is a success with a body of no bytes, all of which came."""
-        is_read = self.seen.body_complete and is_textual(self.seen.media_type)
-        return self.is_success and is_read and self.seen.body_bytes == 0 and self.seen.status not in WITHOUT_BODY
+        """True if it is a success with a body of no bytes: none came, or none is to come."""
+        is_read = self.seen.body_complete and is_textual(self.seen.media_type) and self.seen.body_bytes == 0
+        is_none = self.headers.get("Content-Length") == "0" and not self.seen.body_bytes
+        return self.is_success and (is_read or is_none) and self.seen.status not in WITHOUT_BODY
+
+    @property
+    def only_refreshes(self) -> bool:
+        """True if it is a page without a word of its own that refreshes to another place."""
+        return self.refresh is not None and self.seen.text is not None and not self.words.body.strip()
 
     @property
     def is_unknown(self) -> bool:
@@ -163,6 +177,12 @@ class AnswerFacts:
     def is_search(self) -> bool:
         """True if redirects led to a page of search results."""
         return self.is_redirected and is_search(self.seen.final_url)
+
+    @property
+    def is_sent_away(self) -> bool:
+        """True if a host on its way led to its own home page or search form, and forgot the name."""
+        urls = [hop.url for hop in self.seen.hops]
+        return self.is_redirected and not self._is_for_scripts and is_sent_away(urls, self.ark.name)
 
     @once
     def absent_address(self) -> str | None:

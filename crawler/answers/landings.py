@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit
+from collections.abc import Sequence
+from urllib.parse import unquote, urlsplit
 
 from crawler.answers.quirks import quirks
 
@@ -19,7 +20,10 @@ _SEARCH_PATH = re.compile(
     r"|s[oö]k|haku|szukaj|hledat|kereses|query|browse)(?:\.\w+)?(?:/|\Z)",
     re.IGNORECASE,
 )
-_ROOT_PATH = re.compile(r"/?(?:index\.\w+|home/?|default\.aspx?)?\Z", re.IGNORECASE)
+_ROOT_PATH = re.compile(
+    r"/?(?:[a-z]{2}(?:[-_][a-z]{2})?/)?(?:index\.\w+|default\.aspx?|(?:home|homepage|accueil|startseite|inicio|portada|welcome)/?)?\Z",
+    re.IGNORECASE,
+)
 _REFRESH = re.compile(
     r"""\s*+\d*+(?:\.\d*+)?\s*+(?:[;,]\s*+(?:url\s*+=)?|url\s*+=)\s*+['"]?(?P<url>[^'"\s][^'"]*)""", re.IGNORECASE
 )
@@ -57,6 +61,23 @@ def is_home_page(url: str, name: str) -> bool:
     """Return whether a URL is the home page of a site, and doesn't hold *name* in its query."""
     parts = urlsplit(url)
     return bool(_ROOT_PATH.match(parts.path)) and name not in parts.query
+
+
+def is_sent_away(urls: Sequence[str], name: str) -> bool:
+    """Return whether a host that was asked for more leads to its own home page or search form, and forgets *name*.
+
+    A resolver that leads to the home page of another host may mean that: an ARK can name a site.
+
+    >>> is_sent_away(["https://library.example/item/7", "https://library.example/"], "x5")
+    True
+    >>> is_sent_away(["https://resolver.example/ark:/12148/x5", "https://site.example/"], "x5")
+    False
+    """
+    *before, last = map(urlsplit, urls)
+    is_general = bool(_ROOT_PATH.match(last.path)) or _SEARCH_PATH.search(last.path) is not None
+    if not is_general or name in unquote(urls[-1]):
+        return False
+    return any(each.hostname == last.hostname and not _ROOT_PATH.match(each.path) for each in before)
 
 
 def is_log_in(url: str) -> bool:

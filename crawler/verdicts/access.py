@@ -299,6 +299,24 @@ _SPECIAL_PAGES = (
         ObjectOutcome.UNDETERMINED,
         lambda facts: [*_grounds(facts), f"the page says {facts.only_absence!r}, and hardly anything else"],
     ),
+    _success(
+        "it is a record of an error, and nothing contradicts",
+        lambda facts: worth(facts) is _YES and facts.answer.is_error_record,
+        ObjectOutcome.UNDETERMINED,
+        _grounds,
+    ),
+    _success(
+        "a host that was asked for more led to its own home page or search form, and nothing contradicts",
+        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.answer.is_sent_away,
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: ["a host on the way leads to its own home page or search form", *_grounds(facts)],
+    ),
+    _success(
+        "the page has no words, and refreshes to another place",
+        lambda facts: worth(facts) is _YES and not facts.declares_itself and facts.answer.only_refreshes,
+        ObjectOutcome.UNDETERMINED,
+        _grounds,
+    ),
 )
 _WORTH = (
     _success(
