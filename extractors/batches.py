@@ -66,9 +66,9 @@ class BatchReading(Generic[P, S]):
         """Give the results that are there, and were not given yet, when the reading has been interrupted."""
         for batch in self._ahead:
             begun = batch.begun
-            if begun is None or not begun.done() or begun.exception() is not None:
+            if batch.left and (begun is None or not begun.done() or begun.exception() is not None):
                 return
-            yield batch.with_results(begun.result())
+            yield batch.with_results(begun.result() if begun is not None else [])
 
     def _next(self) -> list[S]:
         batch = self._ahead[0]
