@@ -48,7 +48,7 @@ class AnswerReading:
         self._begun = self._begin() if executor is not None else None
 
     async def answer(self) -> Answer:
-        """What was read; an answer over which its process has ended has nothing in it but the reason. Never raises.
+        """What was read; an answer over which its process has ended has nothing in it but the reason.
 
         One whose process was killed is read once more: that may have been somebody who was short of memory.
         """

@@ -13,7 +13,7 @@ from typing import Any
 from crawler.answers.boilerplate import own_part
 from crawler.answers.erc import QUESTIONS, Record, parse_erc
 from crawler.answers.erc_values import says_something
-from crawler.answers.landings import refresh_target
+from crawler.answers.landings import is_visitor_counter, refresh_target
 from crawler.answers.page_tree import Element, Node, Text, parsed
 from crawler.answers.quirks import plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
@@ -66,7 +66,7 @@ def read_page(markup: bytes, charset: str | None) -> AnswerPage:
     page = parsed(markup[:MARKUP_LIMIT], charset)
     tags = _Tags(page)
     graph = list(_json_ld(tags))
-    runs_scripts = any(_SCRIPT_TYPE.match(_attribute(tag, "type").strip()) for tag in tags.named("script"))
+    runs_scripts = any(map(_is_script, tags.named("script")))
     named = list(_declared(tags, graph))
     source = str(markup[:MARKUP_LIMIT], "utf-8", "replace")
     page.remove_all(*_HIDDEN)
@@ -90,6 +90,12 @@ def read_page(markup: bytes, charset: str | None) -> AnswerPage:
         kernel_values=_labelled_values(tags, lines),
     )
     return AnswerPage(title, text, facts, _record(lines, graph) or embedded)
+
+
+def _is_script(tag: Element) -> bool:
+    """Return whether an element is a script that may change the page: none that counts its visitors."""
+    is_script = _SCRIPT_TYPE.match(_attribute(tag, "type").strip()) is not None
+    return is_script and not is_visitor_counter(_attribute(tag, "src").strip())
 
 
 class _Tags:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from crawler.answers.quirks import without_marks
 from extractors.frozen import quickly_made
 
 #: Codes for a value that is missing, and what they say; ``etal`` stands in for names and is none of them.
@@ -154,5 +155,5 @@ def says_something(value: str) -> bool:
     """
     if _UNFILLED.match(value.strip()):
         return False
-    bare = re.sub(r"\A[\W_]+|[\W_]+\Z", "", value).lower()
+    bare = without_marks(value).lower()
     return bare != "" and bare not in NOTHING and missing_code(value) is None

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from crawler.answers.answer import is_textual
 from crawler.answers.erc import QUESTIONS
+from crawler.answers.erc_values import says_something
 from crawler.answers.landings import (
     absent_address,
     is_absent_path,
@@ -22,7 +23,7 @@ from crawler.answers.landings import (
     is_sent_away,
     refresh_target,
 )
-from crawler.answers.notices import PageWords
+from crawler.answers.notices import PageWords, is_fault
 from crawler.answers.once import once
 from crawler.answers.quirks import quirks
 from crawler.answers.statements import statement_in
@@ -182,7 +183,7 @@ class AnswerFacts:
     def is_sent_away(self) -> bool:
         """True if a host on its way led to its own home page or search form, and forgot the name."""
         urls = [hop.url for hop in self.seen.hops]
-        return self.is_redirected and not self._is_for_scripts and is_sent_away(urls, self.ark.name)
+        return self.is_redirected and not self._has_name_in_fragment and is_sent_away(urls, self.ark.name)
 
     @once
     def absent_address(self) -> str | None:
@@ -206,14 +207,14 @@ class AnswerFacts:
             signs.append("what answers is a record of an error")
         if self.absent_address:
             signs.append(f"the chain ends at {self.absent_address!r}")
-        elif self.is_redirected and is_home_page(self.seen.final_url, self.ark.name) and not self._is_for_scripts:
+        elif self.is_redirected and is_home_page(self.seen.final_url, self.ark.name) and not self._has_name_in_fragment:
             signs.append("the chain ends at the home page of a site")
         if self.refresh and is_absent_path(self.refresh):
             signs.append(f"the page refreshes to {self.refresh!r}")
         return tuple(signs)
 
     @property
-    def _is_for_scripts(self) -> bool:
+    def _has_name_in_fragment(self) -> bool:
         """True if the last redirect leads to the name in its fragment, which the scripts of the page are to read.
 
         As does ``https://viewer.example/#/ark:/12148/btv1b84``.
@@ -303,11 +304,12 @@ class AnswerFacts:
 
     @once
     def describes_itself(self) -> bool:
-        """True if it has a record that names the ARK that was asked about, and tells enough to be its object's."""
+        """True if it has a record that names the ARK that was asked about, and tells who made what."""
         if not self.is_record or self.subject.names_this is None:
             return False
         elements = {label: value for values in (self.seen.record or {}).values() for label, value in values.items()}
-        return len({"who", "what", "when"} & kernel(elements).keys()) >= TELLING
+        told = {question for question, value in kernel(elements).items() if says_something(value)}
+        return "who" in told and "what" in told and not is_fault(kernel(elements)["what"])
 
     @once
     def labelled(self) -> frozenset[str]:

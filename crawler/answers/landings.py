@@ -24,6 +24,7 @@ _ROOT_PATH = re.compile(
     r"/?(?:[a-z]{2}(?:[-_][a-z]{2})?/)?(?:index\.\w+|default\.aspx?|(?:home|homepage|accueil|startseite|inicio|portada|welcome)/?)?\Z",
     re.IGNORECASE,
 )
+_HOST = re.compile(r"(?:[a-z]+:)?//(?:[^/?#@]*@)?(?P<host>[^/?#:]+)", re.IGNORECASE)
 _REFRESH = re.compile(
     r"""\s*+\d*+(?:\.\d*+)?\s*+(?:[;,]\s*+(?:url\s*+=)?|url\s*+=)\s*+['"]?(?P<url>[^'"\s][^'"]*)""", re.IGNORECASE
 )
@@ -89,6 +90,17 @@ def is_log_in(url: str) -> bool:
     parts, known = urlsplit(url), quirks()
     first_label = (parts.hostname or "").partition(".")[0]
     return first_label in known.login_hosts or known.login_paths.search(parts.path.lower()) is not None
+
+
+def is_visitor_counter(url: str) -> bool:
+    """Return whether a URL, or a reference, is of a host that counts the visitors of others.
+
+    >>> is_visitor_counter("//www.google-analytics.com/analytics.js"), is_visitor_counter("/app.js")
+    (True, False)
+    """
+    host = _HOST.match(url)
+    name = host["host"].lower() if host else ""
+    return any(name == each or name.endswith(f".{each}") for each in quirks().visitor_counters)
 
 
 def refresh_target(value: str) -> str | None:

@@ -19,7 +19,7 @@ from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import last_part, likeness, same_answer, same_beginning, same_page
 from crawler.answers.notices import is_fault, says_not_found
 from crawler.answers.once import once
-from crawler.answers.quirks import plain, quirks
+from crawler.answers.quirks import plain, quirks, without_marks
 from crawler.answers.records import STRUCTURED
 from crawler.answers.structured import KERNEL, kernel
 from crawler.answers.subject import declares
@@ -33,9 +33,11 @@ ENOUGH_ANSWERS = 3
 #: A page at the object's own place is the object's when so much of its text is.
 MOSTLY_THE_SAME = 0.9
 #: Characters of an object's page in which words of its description may be expected.
-ENOUGH_TEXT = 40
-#: A word that tells something, and is not just an article.
-_WORD = re.compile(r"[^\W\d_]{4,}")
+ENOUGH_TEXT = 60
+#: A word that tells something, and is not just an article; shorter where a letter is a word, or half of one.
+_WORD = re.compile(r"[^\W\d_\u2e80-\uffdc]{4,}|[\u2e80-\uffdc]{2}")
+#: Characters of who and what whose words are looked for.
+_MOST_TOLD = 500
 _ORIGIN = re.compile(r"https?://[\w.-]+(?::\d{1,5})?(?![^/?#\s])", re.IGNORECASE)
 _ANY_ARK = re.compile(r"(?:https?://\S*?/)?ark:/?\S+", re.IGNORECASE)
 _NO_DESCRIPTION = re.compile(r"\b(?:log ?in|sign in|password|search results)\b")
@@ -188,8 +190,12 @@ class MetadataFacts:
         if subject.names_other:
             other = Ark.parse(subject.names_other)
             return not (self._leads_to(other) or declares(self.object.places_of(other)))
-        place = _ORIGIN.search(self.answers.get("where", ""))
-        return place is not None and not any(same_host(place[0], url) for url in self._way) and self._shares_no_word
+        places = [
+            found[0] for value in (*self.answers.values(), *self.flat.values()) for found in _ORIGIN.finditer(value)
+        ]
+        is_elsewhere = not any(same_host(place, url) for place in places for url in self._way)
+        is_bound = bool(_ORIGIN.search(self.answers.get("where", ""))) or not self.is_erc
+        return is_bound and is_elsewhere and self._shares_no_word
 
     @property
     def _way(self) -> list[str]:
@@ -201,13 +207,14 @@ class MetadataFacts:
 
     @property
     def _shares_no_word(self) -> bool:
-        """True if no word of who and what stands on the object's page, which has a title and a text to look in."""
+        """True if no word of who and what stands on the object's page, which has a title and a text of their script."""
         title, text = self.object.seen.title, self.object.seen.text
         if not title or not text or len(text) < ENOUGH_TEXT:
             return False
-        told = _WORD.findall(plain(f"{self.answers.get('who', '')} {self.answers.get('what', '')}"))
-        shown = {*_WORD.findall(plain(f"{title} {text}"))}
-        return bool(told) and shown.isdisjoint(told)
+        told = _WORD.findall(plain(f"{self.answers.get('who', '')} {self.answers.get('what', '')}")[:_MOST_TOLD])
+        shown = plain(f"{title} {text}")
+        is_comparable = bool(told) and is_latin("".join(told)) == is_latin(shown)
+        return is_comparable and not any(word in shown for word in told)
 
     @once
     def is_page_of_object(self) -> bool:
@@ -247,13 +254,23 @@ class MetadataFacts:
         return [f"{question} (:{codes[question]})" if codes[question] else question for question in left]
 
 
+def is_latin(text: str) -> bool:
+    """Return whether most letters of a text are Latin.
+
+    >>> is_latin("Ada Rossi"), is_latin("\N{GREEK CAPITAL LETTER ALPHA}\N{GREEK SMALL LETTER DELTA}")
+    (True, False)
+    """
+    letters = [character for character in text if character.isalpha()]
+    return 2 * sum(character < "\u0250" for character in letters) >= len(letters)
+
+
 def is_unknown(value: str) -> bool:
     """Return whether a value is a word for what nobody knows, or the name of a question that a template has left.
 
     >>> is_unknown("[Unknown]"), is_unknown("WHO"), is_unknown("Unknown woman")
     (True, True, False)
     """
-    bare = re.sub(r"\A[\W_]+|[\W_]+\Z", "", plain(value))
+    bare = without_marks(plain(value))
     return bare in KERNEL or bare in quirks().unknown_words
 
 

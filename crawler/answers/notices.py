@@ -26,6 +26,8 @@ _ARK = re.compile(r"(?:https?://\S{0,500}?/)?ark:/?[^\s)\]\"'<>]+|https?://[^\s)
 _TITLE_PARTS = re.compile(
     r"\s[|:\N{EN DASH}\N{EM DASH}\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}-]\s"
 )
+#: Between the title of a record and its site; a colon or dash may as well begin a subtitle.
+_SITE_PARTS = re.compile(r"\s[|\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}]\s")
 #: What is left of a word in scripts that part words by spaces: those before the ideographs, and Hangul.
 _WORD_END = re.compile("[^\\W\\d_\N{CJK RADICAL REPEAT}-\N{YI RADICAL KE}]*")
 #: The rest of a sentence that ends as a question.
@@ -114,12 +116,12 @@ class PageWords:
     @once
     def is_loading(self) -> bool:
         """True if it says nothing, or that it is loading, and neither does its title say that something is wrong."""
-        if is_fault(self.title) or says_not_found(self.title):
+        if self.is_titled_absent or is_fault(self.title) or says_not_found(self.title):
             return False
         body, known = plain(self.body), quirks()
         if not any(map(str.isalnum, body)):
             return True
-        if not known.loading.is_in_plain(body) or _absence(body) is not None:
+        if not known.loading.is_in_plain(body) or _absence(body) is not None or "404" in body:
             return False
         rest = _without(known.fillers, _without(known.loading, body, most_of_ending=0), most_of_ending=0)
         return sum(map(str.isalpha, rest)) <= 2 * _FEW_LETTERS
@@ -222,10 +224,11 @@ def is_notice(title: str) -> bool:
 def is_fault(title: str) -> bool:
     """Return whether the title of a record says no more than that a program had none to give.
 
-    >>> [is_fault(title) for title in ("Record not found", "No metadata available", "Not found: a novel")]
+    >>> [is_fault(title) for title in ("Record not found", "No metadata | Harbour", "Error : a novel")]
     [True, True, False]
     """
-    return is_notice(title) or any(map(_is_fault, _TITLE_PARTS.split(plain(title))))
+    parts = _SITE_PARTS.split(plain(_ARK.sub(" ", title)))
+    return any(all(is_notice(each) or _is_fault(each) for each in _TITLE_PARTS.split(part)) for part in parts if part)
 
 
 def _is_fault(part: str) -> bool:

@@ -277,6 +277,20 @@ def quirks() -> Quirks:
     )
 
 
+def without_marks(text: str) -> str:
+    """*text* without what is neither letter nor digit around it; in time that its length allows.
+
+    >>> without_marks(" [Unknown]. "), without_marks("...")
+    ('Unknown', '')
+    """
+    start, end = 0, len(text)
+    while start < end and not text[start].isalnum():
+        start += 1
+    while end > start and not text[end - 1].isalnum():
+        end -= 1
+    return text[start:end]
+
+
 def plain(text: str) -> str:
     """*text* as people compare phrases: lower case, white space folded, apostrophes straight, letters composed.
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from crawler.answers.erc_values import missing_code
-from crawler.answers.quirks import plain, quirks
+from crawler.answers.quirks import plain, quirks, without_marks
 from crawler.answers.records import STRUCTURED
 from crawler.answers.structured import COMMITMENT_KEYS, plain_key
 
@@ -174,7 +174,7 @@ def is_placeholder(what: str) -> bool:
 
 def _bare(words: str) -> str:
     """*words* in plain form, without markup, and without quotes, brackets and punctuation around them."""
-    return re.sub(r"\A[\W_]+|[\W_]+\Z", "", plain(_TAG.sub(" ", words)))
+    return without_marks(plain(_TAG.sub(" ", words)))
 
 
 def points_somewhere(statement: Mapping[str, str]) -> bool:

@@ -174,13 +174,11 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
     """
     values = {plain_key(key): inner for key, inner in mapping.items()}
     status = values.get("status", values.get("code", values.get("statuscode")))
-    if isinstance(values.get("status"), str) and re.fullmatch(r"[45]\d\d", values["status"]):
-        status = int(values["status"])
+    is_written = isinstance(values.get("status"), str) and re.fullmatch(r"[45]\d\d", values["status"]) is not None
     is_refused = any(values.get(key) is False for key in ("success", "ok", "found", "exists"))
-    is_status = str(status).strip().lower() in _FAILED or (
-        isinstance(status, int) and not isinstance(status, bool) and 400 <= status < 600
-    )
-    return bool(values.get("error") or values.get("errors")) or is_refused or is_status
+    is_status = isinstance(status, int) and not isinstance(status, bool) and 400 <= status < 600
+    is_failure = is_written or is_status or str(status).strip().lower() in _FAILED
+    return bool(values.get("error") or values.get("errors")) or is_refused or is_failure
 
 
 def is_sites(mapping: Mapping[str, Any]) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import urlsplit
 
-from crawler.answers.quirks import quirks
+from crawler.answers.landings import is_visitor_counter
 from crawler.observations import ChainEnd, Hop
 from crawler.resolving import names_skipped_ark, url_fault
 
@@ -89,7 +89,7 @@ def treatment(asked: PageRequest) -> tuple[Treatment, str]:
     """
     if asked.kind in _WITHOUT_TEXT or asked.in_frame or "prefetch" in asked.headers.get("sec-purpose", ""):
         return Treatment.LEFT_OUT, ""
-    if _counts_visitors(asked.url) or asked.url.partition("?")[0].endswith("/favicon.ico"):
+    if is_visitor_counter(asked.url) or asked.url.partition("?")[0].endswith("/favicon.ico"):
         return Treatment.LEFT_OUT, ""
     shown = short(asked.url)
     if asked.kind in ("websocket", "eventsource"):
@@ -143,8 +143,3 @@ def may_read(asked: PageRequest, headers: Mapping[str, str], hops: tuple[Hop, ..
 def short(words: str) -> str:
     """*words*, cut where they are long."""
     return words if len(words) <= _URL_CHARS else f"{words[:_URL_CHARS]}…"
-
-
-def _counts_visitors(url: str) -> bool:
-    host = origin(url).rpartition("/")[2].partition(":")[0]
-    return any(host == each or host.endswith(f".{each}") for each in quirks().visitor_counters)

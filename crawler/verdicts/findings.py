@@ -79,7 +79,7 @@ def _foreign(verdict: Verdict) -> Iterator[tuple[str, Finding]]:
         named = [] if is_own else [mention.ark for mention in find_arks(where)]
         if named and all(ark.base != own for ark in named):
             yield str(verdict.ark), Finding("foreign-record", f"its record is about {_named(map(str, named))}")
-    if "about" in verdict.metadata.parsed:
+    if verdict.metadata.outcome is MetadataOutcome.UNDETERMINED and "about" in verdict.metadata.parsed:
         yield str(verdict.ark), Finding("foreign-record", f"its record is about {verdict.metadata.parsed['about']}")
     if "about" in verdict.object.parsed:
         about = verdict.object.parsed["about"]

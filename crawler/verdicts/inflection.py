@@ -267,11 +267,12 @@ def _fault_in_title(facts: MetadataFacts) -> str:
 
 def _anothers(facts: MetadataFacts) -> Iterator[str]:
     yield f"{facts.asked} gave {_kind(facts.answer.seen)} about something else than the object"
-    other = facts.answer.subject.names_other
-    if other:
-        yield f"the record names another ARK: {other}"
-    else:
-        yield f"the record's place is {facts.answers['where']!r}, and none of its words stands on the object's page"
+    if facts.answer.subject.names_other:
+        yield f"the record names another ARK: {facts.answer.subject.names_other}"
+        return
+    if "where" in facts.answers:
+        yield f"the record's place is {facts.answers['where']!r}"
+    yield "none of its words for who and what stands on the object's page"
 
 
 def _about_record(facts: MetadataFacts) -> Iterator[str]:
