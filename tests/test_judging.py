@@ -117,6 +117,14 @@ def test_a_record_and_a_page_that_are_another_arks() -> None:
     assert [each.detail.rsplit(" ", 1)[-1] for each in findings] == ["ark:12x45/qq9", "ark:12x45/qq7"]
 
 
+def test_a_record_that_says_what_its_object_is_about_is_its_own() -> None:
+    record = (
+        "erc:\nwho: Rossi, Ada\nwhat: Chart of the coast\nwhen: 1784\nwhere: ark:12x45/x5\nabout: ark:12x45/harbours\n"
+    )
+    seen = [about("ark:12x45/x5"), about("ark:12x45/x5", Question.INFO, body=record)]
+    assert run_findings(verdicts([target("ark:12x45/x5")], seen)) == {}
+
+
 def test_judging_a_store_again_gives_the_same(tmp_path: Path) -> None:
     body = "<title>Map</title><link rel=canonical href='/ark:/12x45/x5'><p>Who: Rossi"
     targets = [target("ark:12x45/x5")]

@@ -9,14 +9,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.archives.members import ArchiveMember
+from extractors.batches import BATCH_BYTES, BatchReading
 from extractors.document_model import Finding
 from extractors.documents import Document
 from extractors.isolated import extraction_in_time, extraction_of_short_text
@@ -244,3 +247,35 @@ def test_a_configuration_says_how_many_processes_read(tmp_path: Path) -> None:
             most = max(most, len(children(process.pid)))
             time.sleep(0.01)
     assert (process.returncode, most) == (0, 1)
+
+
+class Deferred:
+    """An executor whose work is done when the test says so."""
+
+    jobs = 1
+
+    def __init__(self) -> None:
+        self.begun: list[Future[list[str]]] = []
+
+    def submit(self, *work: Any) -> Future[list[str]]:
+        self.begun.append(Future())
+        return self.begun[-1]
+
+
+def test_what_was_read_here_is_given_after_an_interrupt_too() -> None:
+    executor = Deferred()
+    reading = BatchReading[str, str](
+        executor,  # type: ignore[arg-type]
+        list,
+        lambda item, failure: item,
+        read_here=lambda item: None if item.startswith("sent") else item.upper(),
+    )
+
+    def items() -> Iterator[str]:
+        yield from ("sent" + "." * BATCH_BYTES, "b" * BATCH_BYTES, "c" * BATCH_BYTES)
+        executor.begun[0].set_result(["SENT"])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(reading.results(items(), len))
+    assert [each[0] for some in reading.finished() for each in some] == ["S", "B", "C"]
