@@ -182,8 +182,9 @@ class AnswerFacts:
     @property
     def is_sent_away(self) -> bool:
         """True if a host on its way led to its own home page or search form, and forgot the name."""
-        urls = [hop.url for hop in self.seen.hops]
-        return self.is_redirected and not self._has_name_in_fragment and is_sent_away(urls, self.ark.name)
+        if not self.is_redirected or "#" in (self.seen.hops[-2].location or ""):  # which scripts are to read
+            return False
+        return is_sent_away([hop.url for hop in self.seen.hops], self.ark.name)
 
     @once
     def absent_address(self) -> str | None:

@@ -15,11 +15,12 @@ _NOT_FOUND_PATH = re.compile(
 _NOT_FOUND_QUERY = re.compile(
     r"(?:\A|[&=])(?:404|(?:page|item|ark)?[-_+]?not[-_+]?found|unknown|missing)(?:&|\Z)", re.IGNORECASE
 )
-_SEARCH_PATH = re.compile(
+_SEARCH = (
     r"/(?:search\w*|find|results?|discover|recherche\w*|suche\w*|trefferliste|busca\w*|b[uú]squeda|ricerca|pesquisa|zoeken"
-    r"|s[oö]k|haku|szukaj|hledat|kereses|query|browse)(?:\.\w+)?(?:/|\Z)",
-    re.IGNORECASE,
+    r"|s[oö]k|haku|szukaj|hledat|kereses|query|browse)(?:\.\w+)?"
 )
+_SEARCH_PATH = re.compile(rf"{_SEARCH}(?:/|\Z)", re.IGNORECASE)
+_SEARCH_FORM = re.compile(rf"{_SEARCH}/?\Z", re.IGNORECASE)
 _ROOT_PATH = re.compile(
     r"/?(?:[a-z]{2}(?:[-_][a-z]{2})?/)?(?:index\.\w+|default\.aspx?|(?:home|homepage|accueil|startseite|inicio|portada|welcome)/?)?\Z",
     re.IGNORECASE,
@@ -67,16 +68,19 @@ def is_home_page(url: str, name: str) -> bool:
 def is_sent_away(urls: Sequence[str], name: str) -> bool:
     """Return whether a host that was asked for more leads to its own home page or search form, and forgets *name*.
 
-    A resolver that leads to the home page of another host may mean that: an ARK can name a site.
+    A resolver that leads to the home page of another host may mean that: an ARK can name a site. A query may hold
+    what the host calls the object.
 
     >>> is_sent_away(["https://library.example/item/7", "https://library.example/"], "x5")
     True
     >>> is_sent_away(["https://resolver.example/ark:/12148/x5", "https://site.example/"], "x5")
     False
+    >>> is_sent_away(["https://library.example/ark:/12148/x5", "https://library.example/index.php?id=7"], "x5")
+    False
     """
     *before, last = map(urlsplit, urls)
-    is_general = bool(_ROOT_PATH.match(last.path)) or _SEARCH_PATH.search(last.path) is not None
-    if not is_general or name in unquote(urls[-1]):
+    is_general = bool(_ROOT_PATH.match(last.path)) or _SEARCH_FORM.search(last.path) is not None
+    if not is_general or last.query or last.fragment or name in unquote(last.path):
         return False
     return any(each.hostname == last.hostname and not _ROOT_PATH.match(each.path) for each in before)
 

@@ -194,8 +194,9 @@ class MetadataFacts:
             found[0] for value in (*self.answers.values(), *self.flat.values()) for found in _ORIGIN.finditer(value)
         ]
         is_elsewhere = not any(same_host(place, url) for place in places for url in self._way)
-        is_bound = bool(_ORIGIN.search(self.answers.get("where", ""))) or not self.is_erc
-        return is_bound and is_elsewhere and self._shares_no_word
+        where = self.answers.get("where", "")
+        is_placeless = not where and not self.is_erc
+        return (is_placeless or bool(_ORIGIN.search(where))) and is_elsewhere and self._shares_no_word
 
     @property
     def _way(self) -> list[str]:
