@@ -13,7 +13,15 @@ from crawler.answers.erc_dates import parse_dates
 from crawler.answers.erc_values import ON_PURPOSE, missing_code
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.once import once
-from crawler.answers.statements import Level, is_placeholder, level_of, points_somewhere, tells_too_little, template_in
+from crawler.answers.statements import (
+    Level,
+    is_placeholder,
+    level_of,
+    points_somewhere,
+    policy_link,
+    tells_too_little,
+    template_in,
+)
 from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, MetadataOutcome, Question, ServiceVerdict
 from crawler.resolving import INFLECTIONS, SUCCESSES
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
@@ -177,8 +185,8 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable(
                     lambda facts: dict(facts.statement),
                 ),
                 VerdictRule(
-                    "it is of a few words, and none of them speaks of permanence",
-                    lambda facts: tells_too_little(facts.what),
+                    "it is of a few words, none of which speaks of permanence, and names no place where it stands",
+                    lambda facts: tells_too_little(facts.what) and policy_link(facts.statement) is None,
                     CommitmentOutcome.UNDETERMINED,
                     lambda facts: [f"{facts.asked} gave a statement that tells too little: {facts.what!r}"],
                     lambda facts: dict(facts.statement),
