@@ -61,7 +61,7 @@ def test_the_action_and_the_workflows_have_nothing_unsafe() -> None:
 def test_the_image_is_made_of_all_that_the_package_is_made_of() -> None:
     sent = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    packages = {name.partition(".")[0] for name in project["tool"]["setuptools"]["packages"]}
+    packages = {name.removesuffix("*") for name in project["tool"]["setuptools"]["packages"]["find"]["include"]}
     files = {project["project"]["readme"], *project["project"]["license-files"], "pyproject.toml", "constraints.txt"}
     assert packages | files <= sent
     assert all((ROOT / name).exists() for name in sent)
@@ -171,8 +171,8 @@ def test_the_hook_fails_for_an_ark_that_was_never_assigned(tmp_path: Path, text:
 # -- a release
 
 
-def release_check() -> Any:
-    spec = importlib.util.spec_from_file_location("release_check", ROOT / "deploy" / "release_check.py")
+def release_check(name: str = "release_check") -> Any:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "deploy" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -202,3 +202,14 @@ def test_a_tag_is_released_that_version_changelog_and_citation_name() -> None:
 def test_what_names_another_version_keeps_a_tag_from_being_released(changelog: str, citation: str, faults: int) -> None:
     found = list(release_check().faults("v1.2.0", version="1.2.0", changelog=changelog, citation=citation))
     assert len(found) == faults
+
+
+def test_what_is_published_leads_to_the_repository_that_publishes_it() -> None:
+    links = release_check("release_links")
+    description = links.linked_description((ROOT / "README.md").read_text(), "https://code.example/o/a", "v1.2.0")
+    targets = re.findall(r"\]\(([^)\s]+)", description)
+    assert "https://code.example/o/a/blob/v1.2.0/docs/tutorial.md" in targets
+    assert "https://code.example/o/a/raw/v1.2.0/docs/images/report.png" in targets
+    assert not [target for target in targets if not target.startswith("https://")]
+    urls = tomllib.loads(links.project_urls("https://code.example/o/a", "v1.2.0"))["project"]["urls"]
+    assert urls["Source"] == "https://code.example/o/a"
