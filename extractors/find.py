@@ -65,13 +65,19 @@ _AROUND_BREAK = re.compile(r"[ ]*\n[ ]*")
 _BETWEEN_WORDS = re.compile(r"\S \S")
 
 
-def find_arks(text: str, *, evidence: Evidence | None = None) -> list[Mention]:
+def find_arks(text: str | None, *, evidence: Evidence | None = None) -> list[Mention]:
     """All ARKs in running *text*, in the order of their labels. Never raises, whatever the text.
+
+    A missing value of a column (None, NaN, `pandas.NA`) has none. Raises TypeError for what is neither, such as bytes.
 
     >>> [mention] = find_arks("The scan (see ark:/12148/bpt6k10\\n7371t).")
     >>> str(mention.ark), mention.repairs, mention.confidence.token
     ('ark:12148/bpt6k107371t', ('line wrap',), 'certain')
     """
+    if not isinstance(text, str):
+        if text is None or text is (unequal := text != text) or (isinstance(text, float) and unequal):  # NA, NaN
+            return []
+        raise TypeError(f"find_arks takes text, not {type(text).__name__}: decode bytes, or use extract")
     return [found for found in scan(Block(text), evidence or Evidence()) if isinstance(found, Mention)]
 
 

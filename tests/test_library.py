@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import arkaudit.errors
@@ -75,6 +76,17 @@ def imported_by(code: str) -> set[str]:
 )
 def test_what_is_not_used_is_not_imported(code: str) -> None:
     assert not imported_by(code) & {"scrapy", "twisted", "pandas", "numpy", "sqlalchemy", "requests", "pydantic"}
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA], ids=["None", "NaN", "NA"])
+def test_a_missing_value_of_a_column_has_no_arks(missing: Any) -> None:
+    assert find_arks(missing) == []
+
+
+@pytest.mark.parametrize("value", [b"ark:/12148/bpt6k107371t", 12148, ["ark:/12148/bpt6k107371t"]])
+def test_what_is_no_text_is_a_clear_error(value: Any) -> None:
+    with pytest.raises(TypeError, match=r"find_arks takes text, not (bytes|int|list)"):
+        find_arks(value)
 
 
 def test_documents_come_lazily_and_in_a_fixed_order(tmp_path: Path) -> None:
