@@ -60,8 +60,9 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    # Not imported sooner: `python -m arkaudit` first has to leave the working directory out, where a package of
-    # somebody else may be called extractors.
+    from arkaudit.own_packages import import_own_packages
+
+    import_own_packages()
     from extractors.lazy import lazy_names
 
     return lazy_names(__name__, _HOMES)[0](name)

@@ -27,6 +27,7 @@ from arkaudit.config import Config
 from arkaudit.config_files import ConfigError, load_audits
 from arkaudit.exits import EXIT_FINDING
 from arkaudit.output_rows import whole, write
+from arkaudit.own_packages import NAMES, WAYS_OUT, foreign_packages
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.rendering.options import find_browser
@@ -106,6 +107,7 @@ def _table(found: list[Examined]) -> Table:
 def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined]:
     yield Examined("arkaudit", State.GOOD, f"{__version__}, Python {python_version()}, {platform(terse=True)}")
     yield examined_extras({name: find_spec(extra.module) is not None for name, extra in EXTRAS.items()})
+    yield examined_names(dict(foreign_packages([str(Path.cwd()), *filter(None, sys.path)])))
     yield examined_sandbox(_means_held)
     yield examined_browser(find_browser(), is_root=os.geteuid() == 0)
     place = config_file or Path("arkaudit.toml")
@@ -145,6 +147,19 @@ def examined_extras(is_installed: Mapping[str, bool]) -> Examined:
     lacking = ", ".join(f"{name} ({EXTRAS[name].purpose})" for name in missing)
     install = f"To install one: pip install 'arkaudit[{missing[0]}]'"
     return Examined("extras", State.NOTE, f"{here}. Not installed: {lacking}. {install}")
+
+
+def examined_names(foreign: Mapping[str, str]) -> Examined:
+    """Say which modules of others, by name, have the name of a package of ours.
+
+    >>> examined_names({"crawler": "/project/crawler/__init__.py"}).words.partition(":")[0]
+    '/project/crawler/__init__.py has the name of a package of arkaudit'
+    """
+    if not foreign:
+        return Examined("names", State.GOOD, f"nothing else here is called {', '.join(NAMES[:-1])} or {NAMES[-1]}")
+    files = ", ".join(foreign.values())
+    words = f"{files} has the name of a package of arkaudit: a program here gets one of the two"
+    return Examined("names", State.NOTE, f"{words}; {WAYS_OUT}")
 
 
 def _means_held() -> frozenset[Means]:

@@ -1,0 +1,58 @@
+"""Import the packages that come with this one, whatever else is called `crawler`, `extractors` or `reports`.
+
+The three names are not rare. A `reports.py` next to a notebook stands first on Python's path, and would be imported in
+the place of ours.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+#: In the order in which they need each other.
+NAMES: Final = ("extractors", "crawler", "reports")
+HOME: Final = Path(__file__).resolve().parents[1]
+
+WAYS_OUT: Final = "rename it, or install arkaudit in an environment of its own (venv, pipx) or use the container"
+
+
+def import_own_packages() -> None:
+    """Import our packages from the folder that this one is in. Raises ImportError where a name is taken already."""
+    for name in NAMES:
+        module = sys.modules.get(name)
+        if module is None:
+            _import_package(name)
+        elif not _is_ours(module.__spec__.origin if module.__spec__ else getattr(module, "__file__", None)):
+            where = getattr(module, "__file__", None) or "another module"
+            raise ImportError(f"arkaudit has a package named {name}, and {where} has the same name: {WAYS_OUT}")
+
+
+def foreign_packages(path: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the name and file of what on the Python *path* has the name of one of our packages.
+
+    >>> [*foreign_packages([])]
+    []
+    """
+    for name in NAMES:
+        for folder in dict.fromkeys(path):
+            spec = PathFinder.find_spec(name, [folder])
+            if spec is not None and not _is_ours(spec.origin):
+                yield name, spec.origin or folder
+
+
+def _import_package(name: str) -> None:
+    spec = PathFinder.find_spec(name, [str(HOME)])
+    if spec is None or spec.loader is None:
+        raise ImportError(f"arkaudit is not whole: {HOME / name} is missing")
+    module: ModuleType = module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+
+
+def _is_ours(file: str | None) -> bool:
+    return file is not None and Path(file).resolve().parents[1] == HOME
