@@ -1,11 +1,15 @@
-"""The built wheel, installed apart and run from folders that try to mislead it."""
+"""The built wheel, installed in an environment of its own, and run from folders that try to mislead it."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -18,8 +22,12 @@ PACKAGES = {"arkaudit", "crawler", "extractors", "reports"}
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("dist")
     copy = tmp_path_factory.mktemp("source") / "arkaudit"
-    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(copy)], check=True)
-    # Built in a copy, so that no build folder is left in the checkout, and without a network for a build environment.
+    # Built of a copy, so that no build folder is left in the checkout, and without a network for a build environment.
+    for name in [*PACKAGES, "pyproject.toml", "README.md", "LICENSE"]:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, copy / name)
     done = subprocess.run(
         [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(copy)],
         capture_output=True, text=True, check=False,
@@ -30,25 +38,57 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel unpacked as pip would, in a folder that stands first on the path instead of the checkout."""
-    folder = tmp_path_factory.mktemp("site")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
-    return folder
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the commands of an environment that has the wheel with its extra `demo`, and what these ask for.
+
+    Nothing of the checkout is on its path, nor what only developers have: what `pyproject.toml` forgets is missing.
+    """
+    folder = tmp_path_factory.mktemp("installed")
+    versions = re.sub(r" *\\\n *--hash=\S+", "", (ROOT / "constraints.txt").read_text())
+    (folder / "versions.txt").write_text(versions)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "--python", str(folder / "venv/bin/python"), "install", "--quiet"),
+            *("--disable-pip-version-check", "--no-compile", "--constraint", str(folder / "versions.txt")),
+            f"arkaudit[demo] @ {wheel.as_uri()}",
+        ],
+        capture_output=True, text=True, check=False, cwd=folder,
+    )  # fmt: skip
+    if done.returncode and "CI" not in os.environ:
+        pytest.skip(f"what arkaudit needs can't be installed: {done.stderr.splitlines()[-1:]}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "venv/bin"
 
 
-def run(site: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    # -P keeps the current folder off the path, as an installed console script does.
-    start = f"import sys; sys.path.insert(0, {str(site)!r}); from arkaudit.cli import main; main(sys.argv[1:])"
+def run(
+    installed: Path, cwd: Path, *arguments: str, timeout_s: float = 60, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-P", "-c", start, *arguments],
+        [installed / "arkaudit", *arguments],
         cwd=cwd,
+        env={**os.environ, "ARKAUDIT_CACHE": str(cwd / "cache"), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout_s,
+    )
+
+
+def run_python(installed: Path, cwd: Path, program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [installed / "python", "-c", program],
+        cwd=cwd,
+        env={**os.environ, "ARKAUDIT_CACHE": str(cwd / "cache")},
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
+
+
+def modules(names: Iterable[str]) -> set[str]:
+    return {name for name in names if name.split("/")[0] in PACKAGES and name.endswith(".py")}
 
 
 def test_the_wheel_holds_our_packages_and_their_data_and_no_tests(wheel: Path) -> None:
@@ -67,33 +107,124 @@ def test_the_wheel_holds_our_packages_and_their_data_and_no_tests(wheel: Path) -
         assert needed in names
 
 
-def test_the_wheel_works_from_an_empty_folder(site: Path, tmp_path: Path) -> None:
+def test_the_wheel_has_each_module_of_the_tree(wheel: Path) -> None:
+    tree = (path.relative_to(ROOT).as_posix() for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
+    assert modules(zipfile.ZipFile(wheel).namelist()) == modules(tree)
+
+
+def test_each_module_can_be_imported(wheel: Path, installed: Path, tmp_path: Path) -> None:
+    names = sorted(
+        name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        for name in modules(zipfile.ZipFile(wheel).namelist())
+        if not name.endswith("__main__.py")
+    )
+    done = run_python(
+        installed,
+        tmp_path,
+        f"""
+from importlib import import_module
+extras = {{"apscheduler", "distributed", "dask", "playwright", "s3fs", "fsspec", "duckdb", "dns"}}
+for name in {names!r}:
+    try:
+        import_module(name)
+    except ModuleNotFoundError as missing:
+        assert missing.name.split(".")[0] in extras, (name, missing)
+""",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_wheel_works_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("ark:/67531/metadc2846")
-    done = run(site, tmp_path, "extract", "a.txt")
+    done = run(installed, tmp_path, "extract", "--format", "jsonl", "a.txt")
     assert '"ark": "ark:67531/metadc2846"' in done.stdout, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        pytest.param(["report", "--store", "none.db"], 2, id="a store that is not there"),
+        pytest.param(["report", "--store", "a.txt"], 2, id="a file that is no store"),
+        pytest.param(["report", "--store", "audit.db", "--run", "99"], 2, id="a run that is not there"),
+        pytest.param(["report", "--dataset", "none/"], 2, id="a dataset that is not there"),
+        pytest.param(["run", "http://127.0.0.1:9/", "--store", "b.db"], 3, id="a seed that can't be reached"),
+        pytest.param(["check", "no ark", "--store", "audit.db"], 2, id="a line that holds no ARK"),
+        pytest.param(["extract", "a.txt", "--fail-on", "mistyped"], 1, id="a mistyped ARK"),
+    ],
+)
+def test_the_installed_command_ends_as_is_said(
+    arguments: list[str], code: int, installed: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691w")
+    if "--run" in arguments:
+        assert run(installed, tmp_path, "check", "ark:12345/x5", "--store", "audit.db").returncode == 0
+    done = run(installed, tmp_path, *arguments)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_errors_of_the_library_can_be_imported(installed: Path, tmp_path: Path) -> None:
+    done = run_python(
+        installed, tmp_path, "import arkaudit.errors as e; assert issubclass(e.NotAnArk, e.ArkauditError)"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_demo_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
+    done = run(installed, tmp_path, "demo", "--out", "report", timeout_s=400)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "report/index.html").is_file()
+
+
+def test_modules_of_others_with_our_names_do_not_mislead_it(installed: Path, tmp_path: Path) -> None:
+    """As next to a notebook, where the working directory stands first on the path."""
+    for name in PACKAGES - {"arkaudit"}:
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('not ours')")
+    (tmp_path / "a.pdf").write_bytes((ROOT / "arkaudit/demo/site/flood-marks.pdf").read_bytes())
+    program = """
+from arkaudit import extract, load_report
+try:
+    load_report("none.db")
+except OSError:
+    raise
+except Exception as error:
+    assert "none.db" in str(error), error
+[document] = extract("a.pdf")
+assert document.mentions and not document.is_unreadable, document.findings
+"""
+    done = run_python(installed, tmp_path, program)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run(installed, tmp_path, "extract", "a.pdf", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    told = json.loads(run(installed, tmp_path, "doctor", "--format", "json").stdout)
+    [names] = [item for item in told if item["name"] == "names"]
+    assert names["state"] == "note"
+    assert "reports.py" in names["words"]
+
+
+def test_a_name_that_is_taken_already_is_one_clear_error(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "reports.py").write_text("")
+    done = run_python(installed, tmp_path, "import reports, arkaudit; arkaudit.find_arks('ark:12148/x')")
+    assert done.stderr.splitlines()[-1].startswith("ImportError: arkaudit has a package named reports, and ")
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/api.md"])
-def test_the_examples_of_the_library_hold(page: str, site: Path, tmp_path: Path) -> None:
+def test_the_examples_of_the_library_hold(page: str, installed: Path, tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text((ROOT / page).read_text("utf-8"), "utf-8")
-    start = (
-        f"import sys; sys.path.insert(0, {str(site)!r}); import doctest, arkaudit;"
-        f" assert arkaudit.__file__.startswith({str(site)!r}), arkaudit.__file__;"
-        " failed, tried = doctest.testfile('page.md', module_relative=False); sys.exit(failed or not tried)"
+    program = (
+        "import doctest; failed, tried = doctest.testfile('page.md', module_relative=False);"
+        " raise SystemExit(failed or not tried)"
     )
-    environment = {**os.environ, "ARKAUDIT_CACHE": str(tmp_path / "cache")}
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", start], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    done = run_python(installed, tmp_path, program)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_foreign_project_around_it_does_not_mislead_it(site: Path, tmp_path: Path) -> None:
+def test_a_foreign_project_around_it_does_not_mislead_it(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = foreign.settings\n")
     (tmp_path / "crawler").mkdir()
     (tmp_path / "crawler" / "__init__.py").write_text("raise RuntimeError('not ours')")
     (tmp_path / "page.html").write_text("<p>ark:/12345/x5")
-    done = run(site, tmp_path, "run", "page.html", "--delay", "0", "--only-routed", "--out", "report")
+    done = run(installed, tmp_path, "run", "page.html", "--delay", "0", "--only-routed", "--out", "report")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "report" / "index.html").is_file()
 
@@ -107,33 +238,25 @@ def test_a_foreign_project_around_it_does_not_mislead_it(site: Path, tmp_path: P
     ],
 )
 def test_an_extra_that_is_not_there_is_named_in_one_line(
-    missing: str, arguments: list[str], words: str, site: Path, tmp_path: Path
+    missing: str, arguments: list[str], words: str, installed: Path, tmp_path: Path
 ) -> None:
     audits = '[audits.a]\nseeds = ["http://site.example/"]\nschedule = "0 3 * * *"\n'
     (tmp_path / "arkaudit.toml").write_text(audits if missing == "apscheduler" else "[resolve]\nmaptr = true\n")
-    start = (
-        f"import sys; sys.path.insert(0, {str(site)!r}); sys.modules[{missing!r}] = None;"
-        f" from arkaudit.cli import main; main({arguments!r})"
-    )
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", start], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    program = f"import sys; sys.modules[{missing!r}] = None; from arkaudit.cli import main; main({arguments!r})"
+    done = run_python(installed, tmp_path, program)
     assert done.returncode == 2, done.stdout + done.stderr
     assert words in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
 
 
-def test_extras_that_are_not_there_are_missed_by_nothing_else(site: Path, tmp_path: Path) -> None:
+def test_extras_that_are_not_there_are_missed_by_nothing_else(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "arkaudit.toml").write_text(
         '[resolve]\nmaptr = false\n[audits.a]\nseeds = ["http://site.example/"]\nschedule = "0 3 * * *"\n'
     )
     for arguments in (["check", "-c", "arkaudit.toml", "ark:12345/x5"], ["schedule", "due", "--dry-run"]):
-        start = (
-            f"import sys; sys.path.insert(0, {str(site)!r});"
-            " sys.modules |= dict.fromkeys(['trustme', 'django', 'arklet', 'apscheduler', 'dns']);"
+        program = (
+            "import sys; sys.modules |= dict.fromkeys(['trustme', 'django', 'arklet']);"
             f" from arkaudit.cli import main; main({arguments!r})"
         )
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", start], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+        done = run_python(installed, tmp_path, program)
         assert done.returncode == 0, done.stdout + done.stderr
