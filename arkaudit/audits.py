@@ -19,7 +19,6 @@ from arkaudit.options import cores
 from arkaudit.progress import JUDGING, RunProgress
 from arkaudit.remaining import HostsLeft
 from arkaudit.resuming import ResumeDecision
-from crawler.answer_reading import AnswerReader
 from crawler.asking.maptr import dns_look_up, with_resolvers
 from crawler.conversation import AskingRules
 from crawler.early_verdicts import EarlyVerdicts
@@ -173,8 +172,7 @@ class AuditRun:
             documents = documents_stage(self._config, self._seeds, executor, partial(self._documents, progress))
             stages.append(stack.enter_context(documents))
         if self._resolve:
-            reader = AnswerReader(executor if jobs > 1 else None)
-            stages.append(SpiderStage(ArksSpider, partial(self._arks, progress, reader)))
+            stages.append(SpiderStage(ArksSpider, partial(self._arks, progress)))
             if self._config.memento.timegate:
                 stages.append(SpiderStage(MementosSpider, partial(self._mementos, progress)))
         window = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": _AHEAD_BYTES * max(jobs, 2)}  # default 5 MB, enough for two
@@ -196,7 +194,7 @@ class AuditRun:
         progress.stage("documents", None, done=self._store.counts(self._run_id)["documents"])
         return self._of_run
 
-    def _arks(self, progress: RunProgress, reader: AnswerReader) -> dict[str, Any]:
+    def _arks(self, progress: RunProgress) -> dict[str, Any]:
         """The arguments of the arks spider, when all documents are there."""
         config, asked = self._config, self._settled(as_asked=True)
         frontier = Frontier(self._store, self._run_id, ARKS)
@@ -222,7 +220,7 @@ class AuditRun:
         background = self._background()
         self._early = EarlyVerdicts(self._store, self._run_id, background)
         given = {"targets": asked, "readings": background.readings, "rules": rules, "early": self._early}
-        return {**self._of_run, **given, "rendering": config.render.options, "reader": reader}
+        return {**self._of_run, **given, "rendering": config.render.options}
 
     def _mementos(self, progress: RunProgress) -> dict[str, Any]:
         """The arguments of the spider that asks for captures, once it is known which ARKs fail."""

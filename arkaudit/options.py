@@ -204,10 +204,8 @@ def crawl_options(command: Command) -> Command:
 
 
 def jobs_option(command: Command) -> Command:
-    """Add the option for the number of processes that read documents and answers."""
-    words = (
-        "Processes that read documents and answers; the results are the same.  [default: as many as there are cores]"
-    )
+    """Add the option for the number of processes that read documents."""
+    words = "Processes that read documents; the results are the same.  [default: as many as there are cores]"
     return click.option("--jobs", type=click.IntRange(min=1, max=256), metavar="N", help=words)(command)
 
 

@@ -1,27 +1,23 @@
-"""How much sooner an audit of a host of one's own ends with two processes that read than with none, by the clock.
+"""How much sooner a crawl of a host of one's own ends with two processes that read than with one, by the clock.
 
-Such a host may be asked without pauses, so that reading is what takes time. Three audits: a check whose answers are as
-large as pages of the web are (`benchmarks/large_pages.py`), one whose answers are small, which must not take longer,
-and a crawl of PDFs. Both numbers of processes take turns; what they keep must be the same. Where a machine has other
-work to do, the clock tells little: then the CPU that the audit's own process takes for a request, which bounds it,
-tells how much was taken from it.
+Such a host may be asked without pauses, so that reading PDFs is what takes time. Both numbers of processes take turns;
+what they keep must be the same.
 
-    python -m benchmarks.own_hosts [ARKS [ROUNDS]]
+    python -m benchmarks.own_hosts [ROUNDS]
 """
 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import median
@@ -29,14 +25,12 @@ from threading import Thread
 
 from arkaudit.options import cores
 from benchmarks.crawl import environment
-from benchmarks.large_pages import large_part
-from benchmarks.makespan import NAAN, serve
 from benchmarks.pdf import prose_pdf
 
-ARKS, ROUNDS = "1500", "3"
+ROUNDS = "3"
 PDFS, PDF_PAGES = 120, 100
-#: So much sooner an audit of what is large ends with two processes at least; of what is small, by its CPU.
-FLOOR, AIM, FLOOR_OF_SMALL = 1.2, 1.6, 0.9
+#: So much sooner a crawl of PDFs ends with two processes at least.
+FLOOR = 1.2
 AT_A_TIME = 20
 
 #: The command; at its end it tells what CPU it took itself, and what its processes did.
@@ -51,10 +45,6 @@ def told():
 atexit.register(told)
 main()
 """
-_OBSERVED = (
-    "select replace(request_url, ?, ''), question, attempt, title, text, similarity, facts, record, remarks "
-    "from observation order by 1, 2, 3"
-)
 _CITED = (
     "select replace(url, ?, ''), as_written, reason, spans from mention join document using (document_id) order by 1, 4"
 )
@@ -82,45 +72,20 @@ class Audit:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Prints the figures; 1 when two processes don't end sooner, or small pages take longer."""
-    arks, rounds = (int(each) for each in [*arguments, *(ARKS, ROUNDS)[len(arguments) :]])
+    """Prints the figures; 1 when two processes don't end sooner."""
+    [rounds] = (int(text) for text in [*arguments, ROUNDS][:1])
     if cores() < 2:
         print("own hosts: there is only one core, so nothing was compared")
         return 0
-    audits: dict[str, Callable[[int], Audit]] = {
-        "check of large pages": partial(_check, arks, large_part(1)),
-        "check of small pages": partial(_check, arks, ""),
-        "crawl of PDFs": _crawl,
-    }
-    failed = False
-    for name, audit in audits.items():
-        pairs = [(audit(1), audit(2)) for _ in range(rounds)]
-        if any(one.kept != two.kept for one, two in pairs):
-            print(f"own hosts: two processes give something else than one: {name}")
-            return 1
-        by_clock = median(one.seconds / two.seconds for one, two in pairs)
-        by_cpu = median(one.own_ms / two.own_ms for one, two in pairs)
-        is_small = "small" in name
-        failed |= by_cpu < FLOOR_OF_SMALL if is_small else by_clock < FLOOR
-        bound = f"floor by CPU {FLOOR_OF_SMALL:g}" if is_small else f"floor {FLOOR:g}, aim {AIM:g}"
-        print(f"own hosts: {name}, two processes beside one: {by_clock:.2f} ({bound}), by its own CPU {by_cpu:.2f}")
-        for jobs, seen in zip((1, 2), min(pairs, key=lambda pair: pair[1].seconds), strict=True):
-            print(f"  --jobs {jobs}: {seen}")
-    return int(failed)
-
-
-def _check(arks: int, rest_of_page: str, jobs: int) -> Audit:
-    spawning = multiprocessing.get_context("spawn")
-    ours, theirs = spawning.Pipe()
-    server = spawning.Process(target=serve, args=(theirs, rest_of_page), daemon=True)
-    server.start()
-    port = ours.recv()
-    urls = [f"http://127.0.0.1:{port}/ark:/{NAAN}/b7{number:04}k" for number in range(arks)]
-    measured = _measured(["check", "--from", "urls.txt"], urls, port, jobs, _OBSERVED)
-    ours.send("done")
-    requests = sum(map(len, ours.recv().values()))
-    server.terminate()
-    return Audit(requests, *measured)
+    pairs = [(_crawl(1), _crawl(2)) for _ in range(rounds)]
+    if any(one.kept != two.kept for one, two in pairs):
+        print("own hosts: two processes give something else than one")
+        return 1
+    by_clock = median(one.seconds / two.seconds for one, two in pairs)
+    print(f"own hosts: crawl of PDFs, two processes next to one: {by_clock:.2f} (floor {FLOOR:g})")
+    for jobs, seen in zip((1, 2), min(pairs, key=lambda pair: pair[1].seconds), strict=True):
+        print(f"  --jobs {jobs}: {seen}")
+    return int(by_clock < FLOOR)
 
 
 def _crawl(jobs: int) -> Audit:
@@ -129,18 +94,17 @@ def _crawl(jobs: int) -> Audit:
     port = server.server_port
     for number in range(PDFS):
         _pdf(number)
-    measured = _measured(["crawl", f"http://127.0.0.1:{port}/"], [], port, jobs, _CITED)
+    measured = _measured(["crawl", f"http://127.0.0.1:{port}/"], port, jobs, _CITED)
     server.shutdown()
     return Audit(PDFS + 1, *measured)
 
 
 def _measured(
-    command: Sequence[str], urls: Sequence[str], port: int, jobs: int, kept: str
+    command: Sequence[str], port: int, jobs: int, kept: str
 ) -> tuple[float, float, float, Sequence[tuple[object, ...]]]:
     """Seconds by the clock, CPU of its own and of others, and what is kept, of a run on the host at this *port*."""
     with tempfile.TemporaryDirectory(prefix="arkaudit-own-hosts-") as place:
         folder = Path(place)
-        (folder / "urls.txt").write_text("\n".join(urls) + "\n")
         (folder / "arkaudit.toml").write_text(
             f'[network]\nonly_routed = true\nconnect_to = ["127.0.0.1:{port}=127.0.0.1:{port}"]\n\n'
             f'[hosts."http://127.0.0.1:{port}"]\ninterval = 0\nconcurrency = {AT_A_TIME}\n'

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import pytest
 from hypothesis import given
@@ -16,10 +19,23 @@ from crawler.document_reading import DocumentReader, DocumentSource, Row
 from crawler.observations import Hop
 from crawler.read_ahead import ReadAhead
 from extractors.isolated import document_executor, document_worker
+from extractors.worker_executor import WorkerExecutor
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
-from tests.test_answer_reading import Ending
 from tests.test_pdf_reader import typeset
 from tests.test_two_passes import members
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Ending(WorkerExecutor):
+    """Processes that end at so many calls."""
+
+    ends = 1
+
+    def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        self.ends -= 1
+        return super().submit(os.abort) if self.ends >= 0 else super().submit(fn, *args, **kwargs)
 
 
 async def counted(name: int, pauses: list[int]) -> AsyncIterator[tuple[int, int]]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,10 +16,10 @@ from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutco
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import ARKS
 from crawler.storage.store import Store
-from tests.loopback import clean_environment, run_command
+from tests.loopback import run_command
 from tests.test_early_verdicts import agree
 from tests.zoo import Animal, animals
-from tests.zoo_visit import RUNS, SERVICES, Visit, run_of, told, visited
+from tests.zoo_visit import RUNS, SERVICES, Visit, visited
 
 ANIMALS = animals()
 #: Outcomes that no server on loopback can bring about.
@@ -95,32 +93,6 @@ def test_the_store_has_the_requests_that_were_sent_and_no_others(visit: Visit, t
     sent = {(seen.host, seen.target) for seen in visit.requests}
     assert recorded <= sent
     assert sent <= recorded | unanswered
-
-
-#: The command, which reads all answers in other processes.
-ELSEWHERE = """
-import crawler.answer_reading as r
-r.LARGE_BYTES = r.FIRST_BYTES = 0
-from arkaudit.__main__ import main
-main()
-"""
-
-
-def elsewhere(*arguments: str | Path, stdin: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
-    """The command of a visit, whose answers two other processes read."""
-    return subprocess.run(
-        [sys.executable, "-P", "-c", ELSEWHERE, *arguments, "--jobs", "2"],
-        input=stdin, capture_output=True, text=True, env=clean_environment(), check=False, timeout=timeout_s,
-    )  # fmt: skip
-
-
-def test_its_verdicts_are_the_same_wherever_answers_are_read(visit: Visit, tmp_path: Path) -> None:
-    quick = [animal for animal in ANIMALS if run_of(animal) == "quick"]
-    some = [animal for number, animal in enumerate(quick) if number % 6 == 0 or animal.name == "global"]
-    assert len(some) > 80
-    with visited(some, tmp_path, elsewhere) as again:
-        for animal in some:
-            assert told(animal, again.rows[animal.url]) == told(animal, visit.rows[animal.url])
 
 
 def _csv(path: Path) -> list[dict[str, str]]:

@@ -15,7 +15,6 @@ from arkaudit.options import (
     dry_run_option,
     fail_on_option,
     inventory_option,
-    jobs_option,
     request_options,
     resume_option,
 )
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
 @click.option("--host", "hosts", multiple=True, metavar="HOST", help="… of what this host is asked first. Repeatable.")
 @click.option("--limit", type=click.IntRange(min=1), help="With --due, --naan …: so many ARKs at most.")
 @fail_on_option
-@jobs_option
 @request_options
 def check(
     arks: tuple[str, ...],

@@ -16,10 +16,8 @@ from extractors.find import find_arks
 from extractors.formats import parse_content_type
 from extractors.frozen import quickly_made
 
-#: Characters of an answer that is no markup which are read; nobody describes an object in more.
-PLAIN_LIMIT = 2**19
-#: Bytes of an answer of any kind beyond which nothing is read.
-MOST_READ = PLAIN_LIMIT
+#: Bytes of an answer beyond which nothing is read; nobody describes an object in more.
+MOST_READ = 2**19
 
 _TEXTUAL = re.compile(r"text/|.*(?:json|xml|yaml|rdf|turtle|n-triples|javascript|octet-stream)", re.IGNORECASE)
 #: Octets that no text has, but for UTF-16 and UTF-32, which say what they are.
@@ -46,8 +44,6 @@ class Answer:
     similarity: str | None = None
     """The sketch of all of its text (`crawler.answers.likeness.sketch`)."""
     facts: PageFacts = field(default_factory=PageFacts)
-    fault: str | None = None
-    """Why nothing of it was read, though it may hold something."""
 
 
 def is_textual(media_type: str | None) -> bool:
@@ -67,11 +63,12 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
     ('Not found', 'Not found Sorry')
     """
     media_type, charset = parse_content_type(content_type) if content_type else (None, None)
+    body = body[:MOST_READ]
     if not body or not is_textual(media_type) or _is_binary(media_type, body):
         return Answer(media_type)
     is_html = "html" in (media_type or "") and "xml" not in (media_type or "").replace("xhtml+xml", "")
     if _TAG.match(body[:4_096]):
-        described = None if is_html else from_xml(body[:PLAIN_LIMIT]) if _is_xml(media_type, body) else None
+        described = None if is_html else from_xml(body) if _is_xml(media_type, body) else None
         from crawler.answers.answer_pages import (
             read_page,  # beautifulsoup4 comes with it, and a crawl may have no answer to read
         )
@@ -79,21 +76,12 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
         page = read_page(body, charset)
         text = page.text
         return Answer(media_type, page.title, text[:TEXT_LIMIT], described or page.record, sketch(text), page.facts)
-    decoded = _decoded(body[:PLAIN_LIMIT], charset)
+    decoded = _decoded(body, charset)
     text = " ".join(decoded.split())
     named = dict.fromkeys((str(mention.ark), "text") for mention in find_arks(decoded[:TEXT_LIMIT]))
     record = parse_record("text/plain" if is_html else media_type, decoded, ark)
     facts = PageFacts(arks=tuple(named)[:MOST_ARKS])
     return Answer(media_type, None, text[:TEXT_LIMIT], record, sketch(text), facts)
-
-
-def unread_answer(content_type: str | None, fault: str) -> Answer:
-    """An answer of which nothing was read, for the reason that *fault* is.
-
-    >>> unread_answer("text/html; charset=utf-8", "its reader ended: killed by SIGSEGV").media_type
-    'text/html'
-    """
-    return Answer(parse_content_type(content_type)[0] if content_type else None, fault=fault)
 
 
 def _is_binary(media_type: str | None, body: bytes) -> bool:

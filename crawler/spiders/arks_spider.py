@@ -11,7 +11,6 @@ from scrapy import Request, signals
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from crawler.answer_reading import AnswerReader
 from crawler.conversation import Ask, AskingRules, Conversation, Finished, Outgoing, Target
 from crawler.crawl_requests import CrawlRequest
 from crawler.early_verdicts import EarlyVerdicts
@@ -20,7 +19,7 @@ from crawler.observations import Observation
 from crawler.rendering.options import RenderOptions
 from crawler.rendering.pages import RENDERED, PageRenderer
 from crawler.spiders.auditing import AuditSpider
-from crawler.spiders.observing import begin_reading, observations_of, observe, request_of
+from crawler.spiders.observing import observations_of, observe, request_of
 from crawler.spiders.own_run import ArksRun
 from crawler.spiders.replaying import Replay
 from crawler.storage.feeding import Bounds
@@ -45,7 +44,6 @@ class ArksSpider(AuditSpider):
         rules: AskingRules | None = None,
         early: EarlyVerdicts | None = None,
         rendering: RenderOptions | None = None,
-        reader: AnswerReader | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(bounds=Bounds(per_host=ARKS_A_HOST), **kwargs)
@@ -57,10 +55,6 @@ class ArksSpider(AuditSpider):
         self._rendering = rendering
         self._renderer: PageRenderer | None = None
         self._judging: asyncio.Task[None] | None = None
-        self._reader = reader or AnswerReader()
-        self._turn = asyncio.Lock()
-        """Answers are heard in the order in which they came, wherever they are read, so that the same is asked next;
-        and between two the event loop comes round: hosts are asked when it is time."""
 
     exported = CheckedArk
     run_type = ArksRun
@@ -123,23 +117,16 @@ class ArksSpider(AuditSpider):
     async def answered(self, response: Response, ask: Ask) -> AsyncIterator[Observation | Request]:
         request = response.request
         assert request is not None
-        reading = begin_reading(ask, request, response, self._reader)
-        async with self._turn:
-            seen = observe(ask, request, response, await reading.answer())
-            if ask.question not in RENDERED or self._renderer is None:
-                outcomes = self._heard(ask, seen)
-        if ask.question in RENDERED and self._renderer is not None:
-            shown = await self._renderer.observed(seen, response, self._stopped)
-            outcomes = [] if shown is None else self._heard(ask, shown)
-        for outcome in outcomes:
+        observation: Observation | None = observe(ask, request, response)
+        if observation is not None and ask.question in RENDERED and self._renderer is not None:
+            observation = await self._renderer.observed(observation, response, self._stopped)
+        for outcome in [] if observation is None else self._heard(ask, observation):
             yield outcome
 
     async def failed(self, failure: Failure) -> AsyncIterator[Observation | Request]:
         request: Request = failure.request  # type: ignore[attr-defined]
         ask: Ask = request.cb_kwargs["ask"]
-        async with self._turn:
-            outcomes = self._heard(ask, observe(ask, request, None))
-        for outcome in outcomes:
+        for outcome in self._heard(ask, observe(ask, request, None)):
             yield outcome
 
     def _heard(self, ask: Ask, seen: Observation) -> list[Observation | Request]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from crawler.answer_reading import AnswerReader, AnswerReading
-from crawler.answers.answer import Answer, read_answer
+from crawler.answers.answer import read_answer
 from crawler.conversation import Ask
 from crawler.named_arks import targets_in
 from crawler.observations import ACCESS, CONFORMANCE, Hop, Observation, Question
@@ -40,20 +39,11 @@ def request_of(ask: Ask, callback: Callable[..., Any], errback: Callable[..., An
     )
 
 
-def begin_reading(ask: Ask, request: Request, response: Response, reader: AnswerReader) -> AnswerReading:
-    """Begin to read what the answer to an *ask* says."""
-    return reader.begin(response.body, _content_type(chain_of(request)[0]), _asked_about(ask.ark, ask.url))
-
-
-def observe(ask: Ask, request: Request, response: Response | None, answer: Answer | None = None) -> Observation:
-    """The observation of an *ask*: the chain that *request* ended, and what its last answer says.
-
-    *answer* is what was read in that, where it was begun before.
-    """
+def observe(ask: Ask, request: Request, response: Response | None) -> Observation:
+    """Return the observation of an *ask*: the chain that *request* ended, and what its last answer says."""
     hops, end, detail = chain_of(request)
     body = b"" if response is None else response.body
-    if answer is None:
-        answer = read_answer(body, _content_type(hops), _asked_about(ask.ark, ask.url))
+    answer = read_answer(body, _content_type(hops), _asked_about(ask.ark, ask.url))
     return Observation(
         ark=ask.ark,
         request_url=ask.request_url,
@@ -68,11 +58,11 @@ def observe(ask: Ask, request: Request, response: Response | None, answer: Answe
         text=answer.text,
         body_bytes=None if response is None else len(body),
         body_sha256=hashlib.sha256(body).hexdigest() if body else None,
-        body_complete=response is not None and not INCOMPLETE.intersection(response.flags) and not answer.fault,
+        body_complete=response is not None and not INCOMPLETE.intersection(response.flags),
         record=answer.record,
         similarity=answer.similarity,
         facts=answer.facts,
-        remarks=() if response is None else (*_not_whole(response.flags, len(body)), *_not_read(answer)),
+        remarks=() if response is None else _not_whole(response.flags, len(body)),
     )
 
 
@@ -96,10 +86,6 @@ def _asked_about(ark: Ark, asked: str) -> Ark:
         return Ark.parse(asked.partition("?")[0])
     except NotAnArk:
         return ark
-
-
-def _not_read(answer: Answer) -> tuple[str, ...]:
-    return () if answer.fault is None else (f"not read: {answer.fault}",)
 
 
 def _not_whole(flags: Sequence[str], size: int) -> tuple[str, ...]:
