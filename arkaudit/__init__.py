@@ -19,6 +19,8 @@ The same names, and more, are in `extractors`, `crawler` and `reports`. What is 
 
 from typing import TYPE_CHECKING, Any
 
+from arkaudit.own_packages import import_own_packages
+
 if TYPE_CHECKING:
     from arkaudit.check_process import check
     from crawler.observations import Verdict
@@ -59,10 +61,10 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    from arkaudit.own_packages import import_own_packages
+import_own_packages()
 
-    import_own_packages()
+
+def __getattr__(name: str) -> Any:
     from extractors.lazy import lazy_names
 
     return lazy_names(__name__, _HOMES)[0](name)

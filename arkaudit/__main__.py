@@ -13,9 +13,6 @@ def main() -> None:
     """Run the command; interrupted while it is still being read, it ends as at any other moment."""
     try:
         heed_at_once()  # before anything else is imported, which takes a second
-        from arkaudit.own_packages import import_own_packages
-
-        import_own_packages()
         from arkaudit.cli import main as command
 
         command()

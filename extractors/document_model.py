@@ -69,7 +69,8 @@ class Finding:
     """Something about a document that its reader must know: why it could not be read, or what stands in it."""
 
     kind: str
-    """A token: ``unreadable``, ``encrypted``, ``unknown-format``, ``parser-crashed``, ``parser-timeout``,
+    """A token: ``unreadable``, ``encrypted``, ``unknown-format``, ``parser-crashed``, ``parser-killed``,
+    ``parser-timeout``,
     ``page-limit``, ``size-limit``, ``time-limit``, ``archive-limit``, ``members-skipped``, ``damaged``, ``repaired``,
     ``unreadable-page``, ``unreadable-part``, ``duplicate-member``, ``namespace-mention``, ``empty``; and about how it
     cites: ``link-mismatch``, ``unlinked-ark``, ``dead-link``, ``malformed-ark``, ``hidden-ark`` …"""
@@ -89,6 +90,7 @@ NOTHING_READ = frozenset(
         "encrypted",
         "unknown-format",
         "parser-crashed",
+        "parser-killed",
         "parser-timeout",
         "parser-out-of-memory",
         "empty",

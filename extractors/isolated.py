@@ -9,7 +9,7 @@ from extractors.archives.members import ArchiveMember
 from extractors.document_model import Finding, Reading
 from extractors.extraction import Extraction, extract_in_time, extraction_of, extraction_without_arks
 from extractors.formats import Format, format_of, read_short_text
-from extractors.worker import Worker, WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout
+from extractors.worker import Worker, WorkerDied, WorkerError, WorkerKilled, WorkerOutOfMemory, WorkerTimeout
 from extractors.worker_executor import WorkerExecutor
 
 #: The CPU time in which a document is read and searched; what was found until then is kept.
@@ -23,6 +23,7 @@ PARSING_BYTES = 2**30
 
 #: What a document did to its parser, as a finding about the document.
 _FAILURES: tuple[tuple[type[WorkerError], str], ...] = (
+    (WorkerKilled, "parser-killed"),
     (WorkerDied, "parser-crashed"),
     (WorkerTimeout, "parser-timeout"),
     (WorkerOutOfMemory, "parser-out-of-memory"),

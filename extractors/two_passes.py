@@ -1,24 +1,24 @@
 """Many documents on all cores: each is read, and then decided once more on what stands whole in any of them.
 
 Both passes go through an executor, in batches, and give their results in the order of the documents, so that these are
-the same for every number of processes. The first pass keeps each document pickled in a temporary file; the second one
+the same for every number of processes. The first pass keeps each document as plain data in a temporary file; the second
 decides it, and makes of it whatever the caller wants (*render*), also in the other process.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import IO, Generic, Self, TypeVar
+from typing import IO, Any, Generic, Self, TypeVar
 
 from extractors.archives.members import ArchiveMember
 from extractors.ark import Ark
 from extractors.batches import AHEAD, BATCH_BYTES, BATCH_DOCUMENTS, BatchReading, batches, part_weight
+from extractors.codec import decoded, encoded, result_type
 from extractors.document_model import Finding
 from extractors.documents import Document, whole_arks
 from extractors.frozen import quickly_made
@@ -30,8 +30,7 @@ from extractors.isolated import (
     failed_extraction,
     may_stay_inline,
 )
-from extractors.worker import WorkerError
-from extractors.worker_executor import shared
+from extractors.worker import WorkerError, shared
 from extractors.wraps.evidence import Evidence
 
 R = TypeVar("R")
@@ -44,7 +43,7 @@ Part = ArchiveMember | Document
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class DocumentSummary:
-    """A document that was read, without its mentions: those are in *pickled*."""
+    """A document that was read, without its mentions: those are in *encoded*."""
 
     name: str
     findings: Sequence[Finding]
@@ -53,7 +52,8 @@ class DocumentSummary:
     is_folder: bool
     whole: frozenset[Ark]
     """Its ARKs about which nothing had to be decided."""
-    pickled: bytes
+    encoded: bytes
+    """The document as plain data (`extractors.codec`)."""
 
     @classmethod
     def of(cls, document: Document) -> DocumentSummary:
@@ -65,7 +65,7 @@ class DocumentSummary:
             document.is_unreadable,
             document.is_folder,
             frozenset(whole_arks(document)),
-            pickle.dumps(document),
+            encoded(document),
         )
 
 
@@ -74,7 +74,7 @@ class Rendered(Generic[R]):
     """A document, and what was made of it when it had been decided."""
 
     summary: DocumentSummary
-    """Without what was pickled, and without its whole ARKs."""
+    """Without its whole ARKs and its encoded mentions."""
     value: R
 
 
@@ -132,9 +132,9 @@ class TwoPasses(Generic[R]):
 
             def keep(summary: DocumentSummary) -> None:
                 at = kept.seek(0, os.SEEK_END)
-                kept.write(summary.pickled)
+                kept.write(summary.encoded)
                 whole.update(summary.whole)
-                read.append((replace(summary, whole=frozenset(), pickled=b""), at, len(summary.pickled)))
+                read.append((replace(summary, whole=frozenset(), encoded=b""), at, len(summary.encoded)))
                 on_read(summary)
 
             try:
@@ -146,8 +146,8 @@ class TwoPasses(Generic[R]):
                     keep(summary)
                 self._executor.shutdown(cancel_futures=True)  # what is under way there is not waited for
                 self._is_ended = True
-            pickles = (_at(kept, at, size) for _, at, size in read)
-            values = self._decided(pickles, frozenset(whole))
+            documents = (_at(kept, at, size) for _, at, size in read)
+            values = self._decided(documents, frozenset(whole))
             for (summary, _, _), value in zip(read, values, strict=True):
                 yield Rendered(summary, value)
         if end is not None:
@@ -169,15 +169,15 @@ class TwoPasses(Generic[R]):
 
     # -- the second pass
 
-    def _decided(self, pickles: Iterator[bytes], whole: frozenset[Ark]) -> Iterator[R]:
+    def _decided(self, documents: Iterator[bytes], whole: frozenset[Ark]) -> Iterator[R]:
         if self._is_ended or not self._reading.has_started:
-            for batch in batches(pickles, len):
+            for batch in batches(documents, len):
                 yield from self._decided_here(batch, whole)
             return
         self._executor.share(_WHOLE, whole)
         ahead: deque[tuple[list[bytes], Future[list[R]]]] = deque()
-        for batch in batches(pickles, len):
-            ahead.append((batch, self._executor.submit(decide_batch, batch, self._render)))
+        for batch in batches(documents, len):
+            ahead.append((batch, self._executor.submit(BatchDecision(self._render), batch)))
             if len(ahead) > self._executor.jobs * AHEAD:
                 yield from self._values(*ahead.popleft(), whole)
         while ahead:
@@ -231,17 +231,28 @@ def _is_little(batch: Sequence[Part]) -> bool:
 _made: dict[frozenset[Ark], Evidence] = {}
 
 
-def decide_batch(pickles: Sequence[bytes], render: Callable[[Document], R]) -> list[R]:
-    """Return what *render* makes of pickled documents, decided on the ARKs that all processes share."""
-    whole = shared(_WHOLE)
-    if whole not in _made:
-        _made.clear()
-        _made[whole] = Evidence.of(whole)
-    return _rendered(pickles, _made[whole], render)
+@dataclass(frozen=True, slots=True)
+class BatchDecision(Generic[R]):
+    """Decides encoded documents in another process, on the ARKs that all processes share, and renders them there."""
+
+    render: Callable[[Document], R]
+
+    @property
+    def returns(self) -> Any:
+        """The type of what it returns (`extractors.codec.result_type`)."""
+        return list[result_type(self.render)]  # type: ignore[misc]
+
+    def __call__(self, documents: Sequence[bytes]) -> list[R]:
+        """Return what is made of each of *documents*."""
+        whole = shared(_WHOLE)
+        if whole not in _made:
+            _made.clear()
+            _made[whole] = Evidence.of(whole)
+        return _rendered(documents, _made[whole], self.render)
 
 
-def _rendered(pickles: Sequence[bytes], evidence: Evidence, render: Callable[[Document], R]) -> list[R]:
-    return [render(pickle.loads(each).decided_on(evidence)) for each in pickles]
+def _rendered(documents: Sequence[bytes], evidence: Evidence, render: Callable[[Document], R]) -> list[R]:
+    return [render(decoded(document, Document).decided_on(evidence)) for document in documents]
 
 
 def _at(kept: IO[bytes], at: int, size: int) -> bytes:

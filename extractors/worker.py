@@ -3,13 +3,18 @@
 Its errors; after each of them, the next call finds a working process again:
 
     WorkerError
-    ├── WorkerDied          the process aborted, crashed, or was killed
+    ├── WorkerDied          the process aborted or crashed
+    │   └── WorkerKilled    it was killed twice, as the system does when it has no memory left
     ├── WorkerTimeout       the call took more CPU time than `cpu_s`, or longer than `timeout_s`, and was killed
     ├── WorkerOutOfMemory   the function wanted more than `memory_bytes`
     └── WorkerFailed        the function raised any other exception
 
 The limits contain accidents and bombs. Where the kernel has the means (`sandbox.py`), the process can neither read nor
 write files but those of Python, nor reach the network, nor start programs; elsewhere it may do all that its user may.
+
+Nothing that it sends back is trusted: its answers are plain data, made into values of the type that the function
+returns (`extractors.codec`). Of the environment it gets what Python needs to start, so that it sees no password, and it
+can't lift its limits. What is sent to it is pickled.
 
 It is begun as a program of its own. What `multiprocessing` spawns would import the script of the user first, and so run
 it again, unless the script guards against that; and its daemons may have no children.
@@ -29,10 +34,12 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, Generic, ParamSpec, Self, TypeVar
 
+from extractors.codec import decoded, encoded, result_type
 from extractors.sandbox import confine
 from extractors.shared_errors import ArkauditError
 
@@ -42,9 +49,18 @@ if sys.platform != "win32":  # there, only the timeout holds
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: The program of the process. It finds modules where its parent does, and no sooner in the working directory.
-_PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from extractors.worker import serve; serve()"
+#: The program of the process. It finds modules where its parent does, but first where Python, its libraries and this
+#: package are: a module of the user may be called as one of those.
+_PROGRAM = "import json, sys; sys.path += json.loads(sys.argv[1]); from extractors.worker import serve; serve()"
+_HOME = str(Path(__file__).resolve().parents[1])
+#: What Python needs to start, of the environment.
+_ENVIRONMENT = frozenset({"HOME", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT"})
 _LENGTH = struct.Struct("!Q")
+#: Before each answer: its length, whether it says which exception was raised, and whether it is the last one.
+_ANSWER = struct.Struct("!Q??")
+#: The process takes calls for so many times the CPU time of one, and then makes room for a new one. This limit it can't
+#: lift.
+_CALLS_CPU = 4
 
 #: The exit status of a process without memory, which can't be trusted to send a message.
 _OUT_OF_MEMORY = errno.ENOMEM
@@ -64,6 +80,10 @@ class WorkerDied(WorkerError):
         self.reason = reason
 
 
+class WorkerKilled(WorkerDied):
+    """The process was killed (SIGKILL), and so was the new one that was given the same call."""
+
+
 class WorkerTimeout(WorkerError):
     """The call took more CPU time than it may, or waited for too long."""
 
@@ -79,6 +99,32 @@ class WorkerFailed(WorkerError):
         super().__init__(f"{exception}: {message}")
         self.exception = exception
         self.message = message
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedValues:
+    """Values that every call in a process may need, as they are sent there."""
+
+    message: bytes
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> SharedValues:
+        """Return *values*, pickled once for all processes."""
+        return cls(pickle.dumps((_take, (values,), {})))
+
+
+_NOTHING_SHARED = SharedValues(b"")
+#: What the parent shares with this process.
+_shared: dict[str, Any] = {}
+
+
+def _take(values: Mapping[str, Any]) -> None:
+    _shared.update(values)
+
+
+def shared(name: str) -> Any:
+    """Return a value that the parent shares with this process. Raises KeyError if it shares none of this name."""
+    return _shared[name]
 
 
 class Worker(Generic[P, R]):
@@ -105,8 +151,8 @@ class Worker(Generic[P, R]):
         self._memory_bytes = memory_bytes
         self._cpu_s = cpu_s
         self._child: _Child | None = None
-        self.started = 0
-        """How many processes were started so far; the last of them is the one at work."""
+        self._shared = self._sent = _NOTHING_SHARED
+        """What was shared with the process that is at work."""
         self._is_closed = False
         self._turn = threading.Lock()
 
@@ -121,14 +167,38 @@ class Worker(Generic[P, R]):
 
         The time that the process takes to start, and to import the function, doesn't count.
         """
-        message = pickle.dumps((self._function, args, kwargs))
+        result: R = self.call_other(self._function, *args, **kwargs)
+        return result
+
+    def call_other(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Return what another importable function returns, in the same way.
+
+        A call whose process is killed from outside is made once more in a new one: the system kills what is largest
+        when it has no memory left, whose fault that may be.
+        """
+        message, returns = pickle.dumps((function, args, kwargs)), result_type(function)
         with self._turn:
-            if self._child is not None and not self._child.is_alive():
-                self._bury_child()
-            if self._child is None:
-                self._start_child()
-            result: R = self._exchange(message, self._timeout_s)
-            return result
+            try:
+                return self._call_once(message, returns)
+            except WorkerKilled:
+                if self._is_closed:
+                    raise
+                return self._call_once(message, returns)
+
+    def _call_once(self, message: bytes, returns: Any) -> Any:
+        if self._child is not None and not self._child.is_alive():
+            self._bury_child()
+        if self._child is None:
+            self._start_child()
+        values = self._shared
+        if values is not self._sent:
+            self._exchange(values.message, _START_TIMEOUT_S, None)
+            self._sent = values
+        return self._exchange(message, self._timeout_s, returns)
+
+    def share(self, values: SharedValues) -> None:
+        """Let each process from the next call on have *values*, which calls find with `shared`."""
+        self._shared = values
 
     def close(self) -> None:
         """Ends the process. A call that is under way in another thread ends with `WorkerDied`."""
@@ -145,18 +215,23 @@ class Worker(Generic[P, R]):
 
     def _start_child(self) -> None:
         self._child = _Child(self._memory_bytes, self._cpu_s)
-        self.started += 1
+        self._sent = _NOTHING_SHARED
         if self._is_closed:  # looked at after the child is there for `close` to see
             self._bury_child()
             raise RuntimeError("the worker is closed")
-        self._exchange(pickle.dumps((callable, (self._function,), {})), _START_TIMEOUT_S)
+        self._exchange(pickle.dumps((callable, (self._function,), {})), _START_TIMEOUT_S, bool)
 
-    def _exchange(self, message: bytes, timeout_s: float) -> Any:
-        """The child's result for *message*; the child is gone if there is none to be had."""
+    def _exchange(self, message: bytes, timeout_s: float, returns: Any) -> Any:
+        """The child's result for *message*, of the type *returns*; the child is gone if there is none to be had."""
         child = self._child
         assert child is not None
         try:
-            answer = child.answer(message, timeout_s)
+            answer, has_raised, is_last = child.answer(message, timeout_s, self._memory_bytes)
+            outcome = decoded(answer, tuple[str, str] if has_raised else returns)
+        except ValueError as error:  # what it has sent is not what the function returns
+            child.kill()
+            self._bury_child()
+            raise WorkerFailed("ValueError", str(error)) from None
         except (EOFError, OSError):
             status = self._bury_child()
             if child.timed_out:
@@ -165,16 +240,16 @@ class Worker(Generic[P, R]):
                 raise WorkerOutOfMemory(f"wanted more than {self._memory_bytes} bytes") from None
             if status == -signal.SIGXCPU:
                 raise WorkerTimeout(f"no answer within {self._cpu_s} s of CPU time") from None
-            raise WorkerDied(_cause_of_death(status)) from None
+            died = WorkerKilled if status == -signal.SIGKILL else WorkerDied
+            raise died(_cause_of_death(status)) from None
         except BaseException:  # Ctrl-C; the answer to this call must not meet the next
             child.kill()
             self._bury_child()
             raise
-        if child.timed_out:  # killed the moment after it had answered
+        if child.timed_out or is_last:  # killed the moment after it had answered, or at the end of its time
             self._bury_child()
-        outcome = pickle.loads(answer)
-        if isinstance(outcome, _Raised):
-            raise WorkerFailed(outcome.exception, outcome.message)
+        if has_raised:
+            raise WorkerFailed(*outcome)
         return outcome
 
     def _bury_child(self) -> int | None:
@@ -182,25 +257,23 @@ class Worker(Generic[P, R]):
         return child.exit_status() if child is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Raised:
-    """An answer that is no result."""
-
-    exception: str
-    message: str
-
-
 class _Child:
     """The process and the pipes to it, as the parent holds them."""
 
     def __init__(self, memory_bytes: int, cpu_s: int) -> None:
         self.timed_out = False
-        command = [sys.executable, "-P", "-c", _PROGRAM, json.dumps(sys.path), str(memory_bytes), str(cpu_s)]
+        path = json.dumps([_HOME, *sys.path])
+        command = [sys.executable, "-P", "-c", _PROGRAM, path, str(memory_bytes), str(cpu_s)]
+        environment = {name: value for name, value in os.environ.items() if name in _ENVIRONMENT}
         with _interrupts_held_back():
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 
-    def answer(self, message: bytes, timeout_s: float) -> bytes:
-        """The answer to *message*; raises EOFError or OSError when the child doesn't live to give it."""
+    def answer(self, message: bytes, timeout_s: float, most_bytes: int) -> tuple[bytes, bool, bool]:
+        """Return the answer to *message*, whether it is an exception, and whether the child takes no call after it.
+
+        Raises EOFError or OSError when the child doesn't live to give it, and ValueError when it has more than
+        *most_bytes*.
+        """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         timer = threading.Timer(timeout_s, self._time_out)
@@ -208,7 +281,10 @@ class _Child:
         timer.start()
         try:
             _send(self._process.stdin, message)
-            return _receive(self._process.stdout)
+            size, has_raised, is_last = _ANSWER.unpack(_exactly(self._process.stdout, _ANSWER.size))
+            if size > most_bytes:
+                raise ValueError(f"an answer of {size} bytes")
+            return _exactly(self._process.stdout, size), has_raised, is_last
         finally:
             timer.cancel()
             timer.join()
@@ -281,8 +357,11 @@ def serve() -> None:
     try:
         while True:
             message = messages.get()
-            _set_limits(memory_bytes, cpu_s)
-            _send(answers, _answer(message))
+            _limit_call(memory_bytes, cpu_s)
+            answer, has_raised = _answer(message)
+            answers.write(_ANSWER.pack(len(answer), has_raised, _is_spent(cpu_s)))
+            answers.write(answer)
+            answers.flush()
     except MemoryError:
         os._exit(_OUT_OF_MEMORY)
     except OSError:
@@ -309,7 +388,7 @@ def _send(pipe: IO[bytes], message: bytes) -> None:
 
 
 def _receive(pipe: IO[bytes]) -> bytes:
-    """The next message. Raises EOFError when the other side has closed the pipe before its end."""
+    """Return the next message. Raises EOFError when the other side has closed the pipe before its end."""
     (size,) = _LENGTH.unpack(_exactly(pipe, _LENGTH.size))
     return _exactly(pipe, size)
 
@@ -321,24 +400,40 @@ def _exactly(pipe: IO[bytes], size: int) -> bytes:
     return data
 
 
-def _set_limits(memory_bytes: int, cpu_s: int) -> None:
-    """Bounds the address space, and the CPU time from now on; no core file when either runs out."""
+def _limit_call(memory_bytes: int, cpu_s: int) -> None:
+    """Bound the address space, and the CPU time from now on; no core file when either runs out."""
     if sys.platform == "win32":
         return
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    cpu_end_s = math.ceil(used.ru_utime + used.ru_stime) + cpu_s
-    limits = {resource.RLIMIT_AS: memory_bytes, resource.RLIMIT_CPU: cpu_end_s, resource.RLIMIT_CORE: 0}
-    for kind, soft in limits.items():
-        _, hard = resource.getrlimit(kind)
+    cpu_end_s = _cpu_used_s() + cpu_s
+    limits = {
+        resource.RLIMIT_AS: (memory_bytes, memory_bytes),
+        resource.RLIMIT_CPU: (cpu_end_s, cpu_s * _CALLS_CPU),
+        resource.RLIMIT_CORE: (0, 0),
+    }
+    for kind, (soft, hard) in limits.items():
+        _, hard_now = resource.getrlimit(kind)
+        if hard_now != resource.RLIM_INFINITY:
+            hard = min(hard, hard_now)
         with contextlib.suppress(ValueError, OSError):  # macOS refuses to limit the address space
-            resource.setrlimit(kind, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
+            resource.setrlimit(kind, (min(soft, hard), hard))
 
 
-def _answer(message: bytes) -> bytes:
+def _is_spent(cpu_s: int) -> bool:
+    """Return whether the CPU time that is left doesn't suffice for another call."""
+    return sys.platform != "win32" and _cpu_used_s() + 2 * cpu_s > cpu_s * _CALLS_CPU
+
+
+def _cpu_used_s() -> int:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return math.ceil(used.ru_utime + used.ru_stime)
+
+
+def _answer(message: bytes) -> tuple[bytes, bool]:
+    """Return what a call returns, or the class and message of what it raises, and whether it is that."""
     try:
         function, args, kwargs = pickle.loads(message)
-        return pickle.dumps(function(*args, **kwargs))
+        return encoded(function(*args, **kwargs)), False
     except MemoryError:
         raise
     except Exception as error:
-        return pickle.dumps(_Raised(type(error).__qualname__, str(error)))
+        return encoded((type(error).__qualname__, str(error))), True

@@ -7,18 +7,10 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from queue import LifoQueue
 from typing import Any, ParamSpec, TypeVar
 
-from extractors.worker import Worker
+from extractors.worker import SharedValues, Worker
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-#: What the processes share, in each of them.
-_shared: dict[str, Any] = {}
-
-
-def shared(name: str) -> Any:
-    """Return the value that `WorkerExecutor.share` has sent to this process. Raises KeyError if it has sent none."""
-    return _shared[name]
 
 
 class WorkerExecutor(Executor):
@@ -34,65 +26,41 @@ class WorkerExecutor(Executor):
     def __init__(self, jobs: int, *, timeout_s: float = 60.0, memory_bytes: int = 2 * 2**30, cpu_s: int = 60) -> None:
         self.jobs = jobs
         self._workers = [
-            _SharingWorker(Worker(_apply, timeout_s=timeout_s, memory_bytes=memory_bytes, cpu_s=cpu_s))
-            for _ in range(jobs)
+            Worker(callable, timeout_s=timeout_s, memory_bytes=memory_bytes, cpu_s=cpu_s) for _ in range(jobs)
         ]
-        self._free: LifoQueue[_SharingWorker] = LifoQueue()  # who was at work last has been started
-        for each in self._workers:
-            self._free.put(each)
+        self._free: LifoQueue[Worker[..., bool]] = LifoQueue()  # the one that was at work last has been started
+        for worker in self._workers:
+            self._free.put(worker)
         self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="worker")
         self._values: dict[str, Any] = {}
-        self._version = 0
 
     def share(self, name: str, value: Any) -> None:
         """Let each process have *value*, which calls find with `shared`; it is sent once, before its next call."""
         self._values = {**self._values, name: value}
-        self._version += 1
+        values = SharedValues.of(self._values)
+        for worker in self._workers:
+            worker.share(values)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.shutdown(cancel_futures=kind is not None)
 
     def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        """Run an importable function in one of the processes. What it takes and returns is pickled."""
+        """Run an importable function in one of the processes; what it returns comes back as plain data."""
         return self._threads.submit(self._call, fn, args, kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the processes: when what was submitted is done, or at once, if it is not waited for."""
         if not wait or cancel_futures:
-            for each in self._workers:
-                each.worker.close()
+            for worker in self._workers:
+                worker.close()
         self._threads.shutdown(wait=wait, cancel_futures=cancel_futures)
-        for each in self._workers:
-            each.worker.close()
+        for worker in self._workers:
+            worker.close()
 
     def _call(self, fn: Callable[..., R], args: Any, kwargs: Any) -> R:
         worker = self._free.get()  # there are as many threads as processes: one is free
         try:
-            result: R = worker.call(fn, args, kwargs, self._values, self._version)
+            result: R = worker.call_other(fn, *args, **kwargs)
             return result
         finally:
             self._free.put(worker)
-
-
-class _SharingWorker:
-    """One process, and which of the shared values it has."""
-
-    def __init__(self, worker: Worker[..., Any]) -> None:
-        self.worker = worker
-        self._has: tuple[int, int] = (0, 0)
-        """The process, and the version of the values in it."""
-
-    def call(self, fn: Callable[..., Any], args: Any, kwargs: Any, values: dict[str, Any], version: int) -> Any:
-        if version and self._has != (self.worker.started, version):
-            self.worker.call(_receive, (values,), {})
-            self._has = (self.worker.started, version)
-        return self.worker.call(fn, args, kwargs)
-
-
-def _apply(fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    return fn(*args, **kwargs)
-
-
-def _receive(values: dict[str, Any]) -> None:
-    _shared.clear()
-    _shared.update(values)

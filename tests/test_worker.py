@@ -4,7 +4,11 @@ import contextlib
 import errno
 import gc
 import os
+import pickle
+import resource
 import signal
+import stat
+import struct
 import subprocess
 import sys
 import threading
@@ -14,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from extractors.ark import Ark
 from extractors.worker import Worker, WorkerDied, WorkerError, WorkerFailed, WorkerOutOfMemory, WorkerTimeout
 from tests.waiting import PATIENCE_S
 
@@ -62,6 +67,37 @@ DEEDS = {
 }
 
 
+def answer_evil(payload, size=None):
+    """Answers in the place of the program of the process, as code that a parser was made to run could."""
+    for descriptor in range(3, 64):
+        with contextlib.suppress(OSError):
+            if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+                os.write(descriptor, struct.pack("!Q??", size or len(payload), False, False) + payload)
+    time.sleep(LONG_S)
+
+
+def lift_limits():
+    """Tries to have more of everything; returns what it may have then."""
+    limits = {}
+    for name in ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_CORE"):
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(getattr(resource, name), (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        limits[name] = resource.getrlimit(getattr(resource, name))[1]
+    return limits
+
+
+def environment():
+    return dict(os.environ)
+
+
+class _Spell:
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
 def open_files():
     return len(list(Path("/proc/self/fd").iterdir()))
 
@@ -94,7 +130,7 @@ def test_calls_have_arguments_and_results_and_share_a_process():
         pytest.param(["exit", 3], WorkerDied, "exited with status 3", id="exit"),
         pytest.param(["take memory", 2**40], WorkerOutOfMemory, "more than", id="memory", marks=ON_POSIX),
         pytest.param(["raise", "oh"], WorkerFailed, "KeyError: 'oh'", id="exception"),
-        pytest.param(["return what can't be sent"], WorkerFailed, "TypeError: cannot pickle", id="odd result"),
+        pytest.param(["return what can't be sent"], WorkerFailed, "TypeError: .*JSON", id="odd result"),
     ],
 )
 def test_after_any_end_the_next_call_is_answered(deed, error, message):
@@ -323,3 +359,69 @@ def test_lack_of_memory_for_the_arguments_is_lack_of_memory():
 def test_the_exit_status_for_lack_of_memory_is_known():
     with Worker(act) as worker, pytest.raises(WorkerOutOfMemory):
         worker.call("exit", errno.ENOMEM)
+
+
+@ON_POSIX
+def test_what_a_process_sends_runs_nothing_here(tmp_path):
+    with Worker(answer_evil) as worker, pytest.raises(WorkerFailed):
+        worker.call(pickle.dumps(_Spell(tmp_path / "evil")))
+    assert not (tmp_path / "evil").exists()
+
+
+def named() -> list[Ark]:
+    return []
+
+
+@ON_POSIX
+@pytest.mark.parametrize(
+    ("payload", "size"),
+    [
+        pytest.param(b"no JSON", None, id="no JSON"),
+        pytest.param(b'{"naan": "12148"}', None, id="JSON of another type"),
+        pytest.param(b'[{"naan": "12148"}]', None, id="a value without all of its fields"),
+        pytest.param(b"[" * 100_000, None, id="JSON of any depth"),
+        pytest.param(b"[]", 2**62, id="a length beyond all memory"),
+    ],
+)
+def test_what_is_no_answer_is_a_failure_and_the_next_call_is_answered(payload, size):
+    with Worker(named, timeout_s=60) as worker:
+        with pytest.raises(WorkerFailed, match=r"^ValueError: "):
+            worker.call_other(evil_arks, payload, size)
+        assert worker.call() == []
+
+
+def evil_arks(payload, size) -> list[Ark]:
+    answer_evil(payload, size)
+    return []
+
+
+@ON_POSIX
+def test_a_process_can_not_lift_its_limits():
+    with Worker(lift_limits, memory_bytes=2**30, cpu_s=3) as worker:
+        limits = worker.call()
+    assert limits["RLIMIT_AS"] == 2**30
+    assert 0 < limits["RLIMIT_CPU"] <= 100
+    assert limits["RLIMIT_CORE"] == 0
+
+
+@ON_POSIX
+def test_a_process_that_has_used_its_time_makes_room_for_a_new_one():
+    with Worker(burn, cpu_s=1) as worker:
+        for _ in range(9):
+            worker.call(0.5)
+
+
+def test_a_process_sees_no_secret_of_the_environment(monkeypatch):
+    monkeypatch.setenv("ARKAUDIT_TEST_PASSWORD", "s3cr3t")
+    with Worker(environment) as worker:
+        assert "s3cr3t" not in worker.call().values()
+
+
+@ON_POSIX
+def test_a_call_whose_process_is_killed_from_outside_is_made_once_more():
+    with Worker(act) as worker, ThreadPoolExecutor(1) as threads:
+        first = worker.call("pid")
+        sleeping = threads.submit(worker.call, "sleep", 1)
+        os.kill(first, signal.SIGKILL)
+        assert sleeping.result(PATIENCE_S) is None
+        assert worker.call("pid") != first

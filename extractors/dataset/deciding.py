@@ -21,8 +21,8 @@ from extractors.dataset.storage import Storage
 from extractors.documents import Document
 from extractors.mention_rows import mention_row
 from extractors.mentions.mention import Mention
-from extractors.worker import WorkerError
-from extractors.worker_executor import WorkerExecutor, shared
+from extractors.worker import WorkerError, shared
+from extractors.worker_executor import WorkerExecutor
 from extractors.wraps.evidence import Evidence
 
 DECIDED: Final = "work/decided"

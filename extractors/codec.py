@@ -1,0 +1,73 @@
+"""Values of our types as JSON, and back.
+
+What comes from a process that reads what strangers send is taken in this form. To read it back makes values of the
+types that were asked for and runs nothing else, whatever the other side has written; a pickle would run code.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Set
+from functools import cache, partial
+from typing import Any, get_type_hints
+
+from cattrs import Converter
+
+
+def encoded(value: Any, kind: Any = None) -> bytes:
+    """Return *value* as JSON, in UTF-8; lone surrogates, as names of files may have them, stay what they are.
+
+    >>> from extractors.document_model import Finding
+    >>> encoded([Finding("empty", "it has no bytes")])
+    b'[{"kind": "empty", "detail": "it has no bytes"}]'
+    """
+    return json.dumps(_converter().unstructure(value, kind)).encode("ascii")
+
+
+def decoded(data: bytes, kind: Any) -> Any:
+    """Return the value of type *kind* that `encoded` has made *data* of. Raises ValueError for anything else.
+
+    >>> from extractors.document_model import Finding
+    >>> decoded(b'[{"kind": "empty", "detail": ""}]', list[Finding])
+    [Finding(kind='empty', detail='')]
+    >>> decoded(b'[{"kind": "empty"}]', list[Finding])  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    ...
+    ValueError: no list[Finding]: 'detail'
+    """
+    try:
+        return _converter().structure(json.loads(data), kind)
+    except Exception as error:  # cattrs raises what the constructors of our types raise
+        raise ValueError(f"no {kind}: {error}") from error
+
+
+def result_type(function: Callable[..., Any]) -> Any:
+    """Return the type of what *function* returns, as its signature or its attribute `returns` says.
+
+    Anything that JSON has, where it says nothing.
+
+    >>> result_type(int), result_type(partial(encoded, 1)), result_type(len)
+    (<class 'int'>, <class 'bytes'>, typing.Any)
+    """
+    while isinstance(function, partial):
+        function = function.func
+    if isinstance(function, type):
+        return function
+    if hasattr(function, "returns"):
+        return function.returns
+    try:
+        kind = get_type_hints(function).get("return", Any)
+    except TypeError:  # it is built in
+        return Any
+    variables = getattr(kind, "__parameters__", ())
+    return kind[(Any,) * len(variables)] if variables else kind
+
+
+@cache
+def _converter() -> Converter:
+    # JSON has no sets; and a whole trace for each part of a value that doesn't fit is of no use here.
+    converter = Converter(omit_if_default=True, detailed_validation=False, unstruct_collection_overrides={Set: list})
+    # Bytes as text of the same code points: JSON has no bytes.
+    converter.register_unstructure_hook(bytes, lambda value: value.decode("latin-1"))
+    converter.register_structure_hook(bytes, lambda value, _: str(value).encode("latin-1"))
+    return converter
