@@ -22,6 +22,7 @@ _COLLECTIONS = (20_000, 10, 10)
 _COMMANDS = {
     "check": ("check_command", "The three services of ARKs: object, metadata, commitment."),
     "crawl": ("audit_command", "Crawl documents and record the ARKs that they cite."),
+    "dataset": ("dataset_check_command", "Check that a dataset is what was written."),
     "demo": ("demo_command", "The whole audit at work on this machine's loopback."),
     "doctor": ("doctor_command", "What is installed, configured and reachable here."),
     "extract": ("extract_command", "The ARKs that documents cite, repaired, and where."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,12 +13,13 @@ from arkaudit import __version__
 from arkaudit.dataset_inputs import Inputs, estimate, inputs_of
 from arkaudit.dataset_progress import DatasetProgress
 from arkaudit.ending import after_dataset
-from arkaudit.exits import EXIT_UNFINISHED, end, say
-from extractors.dataset.making import Engine, Made, Making, OneProcess
+from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, end, say
+from extractors.dataset.making import OUR_NAMES, Engine, Made, Making, OneProcess
+from extractors.dataset.manifest import damage_in, manifest_in
 from extractors.dataset.object_storage import is_object
 from extractors.dataset.part_worker import PartWorker
 from extractors.dataset.plan import PART_BYTES, parts_of, planned
-from extractors.dataset.storage import Storage, open_storage
+from extractors.dataset.storage import SCRATCH, Storage, open_storage
 from extractors.fingerprint import fingerprint
 from extractors.folders import unwritable
 from extractors.shared_errors import PartsFailed, StorageFailed, UserMistake
@@ -54,6 +56,22 @@ def make_dataset(
         say(f"{folder.folder}: {folder.kind}: {folder.detail}")
     _tell(made, out)
     return made
+
+
+def check_dataset(place: str) -> None:
+    """Print what is missing or damaged in the dataset at *place*; exit with 1 if anything is. Raises `UserMistake`."""
+    storage = open_storage(place)
+    try:
+        damage = list(damage_in(storage))
+        tables = manifest_in(storage).tables
+    except StorageFailed as problem:
+        end(EXIT_UNFINISHED, str(problem))
+    for line in damage:
+        print(line)
+    if damage:
+        say(f"{place}: {counted(len(damage), 'file')} to be made again, by the command that made the dataset")
+        sys.exit(EXIT_FINDING)
+    say(f"{place} is what was written: {counted(sum(len(table.files) for table in tables.values()), 'file')}")
 
 
 def _inputs(places: Sequence[str], out: str) -> Inputs:
@@ -95,13 +113,26 @@ def _tell(made: Made, out: str) -> None:
 
 
 def _check_place(storage: Storage) -> None:
-    """Raise `UserMistake` where something else stands than a dataset."""
+    """Raise `UserMistake` where something else is than a dataset, or a folder of one is a link to another place."""
     try:
-        is_other = not storage.names("work/plans") and (storage.names("") or set(storage.folders("")) - {"work"})
+        is_other = not storage.names("work/plans") and not _is_empty(storage)
     except StorageFailed as problem:
         end(EXIT_UNFINISHED, str(problem))
     if is_other:
         raise UserMistake(f"{storage.place} is not empty, and no dataset")
+    if not is_object(storage.place):
+        folders = ("work", *(f"work/{name}" for name in storage.folders("work")), *storage.folders(""))
+        for name in folders:
+            if Path(storage.place, name).is_symlink():
+                raise UserMistake(f"{storage.place}/{name} is a link: the folders of a dataset are its own")
+
+
+def _is_empty(storage: Storage) -> bool:
+    """Return whether nothing is there but what a command makes that was killed before it had a plan."""
+    if storage.names("") or set(storage.folders("")) - {"work"}:
+        return False
+    in_work = set(storage.names("work")) | set(storage.folders("work"))
+    return in_work <= {"lock", "scratch", "plans"} and all(map(OUR_NAMES.fullmatch, storage.names(SCRATCH)))
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -22,8 +22,9 @@ from crawler.observations import CitedMention, DocumentOutcome, DocumentRecord
 from crawler.resolving import mention_url
 from extractors.ark import Ark
 from extractors.conformance import Remark
-from extractors.dataset.columns import DATASET_TABLES, LATER
-from extractors.dataset.manifest import Manifest, manifest_in
+from extractors.dataset.columns import DATASET_TABLES
+from extractors.dataset.manifest import Manifest, damage_in, manifest_in
+from extractors.dataset.object_storage import is_object
 from extractors.dataset.parquet_files import schema_of
 from extractors.dataset.storage import Storage, open_storage
 from extractors.document_model import Finding, Role
@@ -59,7 +60,10 @@ class DatasetDocuments:
     def at(cls, place: str) -> DatasetDocuments:
         """Return the dataset at *place*. Raises `UserMistake` where there is none that is finished."""
         storage = open_storage(place)
-        return cls(place.rstrip("/") or place, storage, manifest_in(storage))
+        manifest = manifest_in(storage)
+        for damage in () if is_object(place) else damage_in(storage):
+            raise UserMistake(f"{place} can't be read: {damage}: the command that made the dataset makes it again")
+        return cls(place.rstrip("/") or place, storage, manifest)
 
     @property
     def has_arks(self) -> bool:
@@ -81,9 +85,8 @@ class DatasetDocuments:
         """Return each ARK with each URL that asks for it, once, sorted; *resolver* is asked about those without one."""
         found: set[Target] = set()
         for name in self.manifest.tables["mentions"].files:
-            with self._opened(name) as file:
-                distinct = file.read(columns=_known(file, _TARGET)).group_by(_known(file, _TARGET)).aggregate([])
-            with self._as_written(name):
+            with self._opened(name) as file, self._as_written(name):
+                distinct = _distinct(file, [*_TARGET])
                 found.update((Ark.parse(row["ark"]), _url(row, resolver)) for row in distinct.to_pylist())
         return sorted(found)
 
@@ -163,10 +166,7 @@ class DatasetDocuments:
         """Raise `UserMistake` where a file has not the columns of its table."""
         table = next((each for each in DATASET_TABLES if each.name == PurePosixPath(name).parts[0]), None)
         for expected in schema_of(table) if table is not None else ():
-            is_there = expected.name in schema.names
-            if (not is_there and expected.name not in LATER) or (
-                is_there and schema.field(expected.name).type != expected.type
-            ):
+            if expected.name not in schema.names or schema.field(expected.name).type != expected.type:
                 raise UserMistake(
                     f"{self.place} can't be read: {name}: its column {expected.name} is not as it should be"
                 )
@@ -184,8 +184,8 @@ def _chosen(file: pq.ParquetFile | None, cited: Counter[tuple[str | None, ...]])
     """The documents of a part that are taken, so that each ARK has some; *cited* counts those, from part to part."""
     if file is None:
         return frozenset()
-    names = ["document", *_known(file, _TARGET)]
-    distinct = file.read(columns=names).group_by(names, use_threads=False).aggregate([])
+    names = ["document", *_TARGET]
+    distinct = _distinct(file, names)
     rows = zip(*(distinct[name].to_pylist() for name in names), strict=True)
     chosen = set()
     for document, some in groupby(rows, key=itemgetter(0)):
@@ -196,6 +196,15 @@ def _chosen(file: pq.ParquetFile | None, cited: Counter[tuple[str | None, ...]])
     return frozenset(chosen)
 
 
+def _distinct(file: pq.ParquetFile, names: list[str]) -> pa.Table:
+    """The distinct rows of some columns, in order; a small file may hold very many equal ones."""
+    batches = (pa.table(batch) for batch in file.iter_batches(_ROWS_AT_ONCE, columns=names))
+    some = [batch.group_by(names, use_threads=False).aggregate([]) for batch in batches]
+    if not some:
+        return file.schema_arrow.empty_table().select(names)
+    return pa.concat_tables(some).group_by(names, use_threads=False).aggregate([])
+
+
 def _rows(file: pq.ParquetFile | None, chosen: frozenset[str] | None) -> Iterator[Row]:
     """The rows of a file about the *chosen* documents, or about all."""
     if file is None:
@@ -204,11 +213,6 @@ def _rows(file: pq.ParquetFile | None, chosen: frozenset[str] | None) -> Iterato
     for batch in file.iter_batches(_ROWS_AT_ONCE):
         some = batch if wanted is None else batch.filter(pc.is_in(batch["document"], wanted))
         yield from some.to_pylist()
-
-
-def _known(file: pq.ParquetFile, names: Iterable[str]) -> list[str]:
-    """Those of *names* that are columns of *file*."""
-    return [name for name in names if name in file.schema_arrow.names]
 
 
 def _record(
@@ -230,9 +234,7 @@ def _record(
 
 
 def _cited(row: Row, resolver: str) -> CitedMention:
-    """The mention in a row; a dataset of an earlier version doesn't say on what it was decided."""
-    decided = DecidedOn(row.get("decided") or DecidedOn.READ)
-    return CitedMention(_mention(row), _url(row, resolver), decided=decided)
+    return CitedMention(_mention(row), _url(row, resolver), decided=DecidedOn(row["decided"]))
 
 
 def _mention(row: Row) -> Mention:
@@ -259,4 +261,4 @@ def _mention(row: Row) -> Mention:
 
 def _url(row: Row, resolver: str) -> str:
     """The URL that asks for the object of a mention; a relative link is asked for where it leads."""
-    return mention_url(row["repaired"], row["resolver"], row.get("link_resolver"), resolver)
+    return mention_url(row["repaired"], row["resolver"], row["link_resolver"], resolver)

@@ -82,7 +82,7 @@ def _make(place: Path, millions: int) -> None:
                 connection.execute(f"COPY ({filled}) TO '{place / name}' (FORMAT parquet, COMPRESSION zstd)")
                 files[table].append(name)
     rows = {"mentions": millions * PART, "documents": millions * documents, "findings": 0}
-    tables = {name: TableFiles(rows[name], tuple(each)) for name, each in files.items()}
+    tables = {name: TableFiles(rows[name], tuple(each), tuple("" for _ in each)) for name, each in files.items()}
     manifest = Manifest("0.1.0", "0123456789abcdef", millions, millions, millions, tables)
     (place / MANIFEST).write_bytes(manifest.to_bytes())
 

@@ -21,9 +21,11 @@ PARSING_CPU_S = 120
 PARSING_S = 1800.0
 PARSING_BYTES = 2**30
 
+#: The finding about a document whose parser was killed from outside, and killed again.
+KILLED = "parser-killed"
 #: What a document did to its parser, as a finding about the document.
 _FAILURES: tuple[tuple[type[WorkerError], str], ...] = (
-    (WorkerKilled, "parser-killed"),
+    (WorkerKilled, KILLED),
     (WorkerDied, "parser-crashed"),
     (WorkerTimeout, "parser-timeout"),
     (WorkerOutOfMemory, "parser-out-of-memory"),

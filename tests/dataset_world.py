@@ -19,7 +19,7 @@ from extractors.dataset.making import Making, OneProcess
 from extractors.dataset.manifest import Manifest
 from extractors.dataset.part_worker import PartWorker
 from extractors.dataset.plan import InputFile, planned
-from extractors.dataset.storage import LocalStorage
+from extractors.dataset.storage import LocalStorage, digest_of_file
 from extractors.mention_rows import MENTION_COLUMNS
 
 VERSION = "0"
@@ -77,6 +77,15 @@ def extracted_rows(dataset: Path) -> list[Row]:
     """The mentions of a dataset as `arkaudit extract` prints them, by document."""
     rows = sorted(rows_in(dataset, "mentions"), key=lambda row: (row["document"], row["ordinal"]))
     return [{name: row[name] for name in MENTION_COLUMNS} for row in rows]
+
+
+def sign(dataset: Path) -> None:
+    """Write the digests of what is there now into the manifest, as whoever sends a dataset may."""
+    path = dataset / "manifest.json"
+    manifest = json.loads(path.read_bytes())
+    for table in manifest["tables"].values():
+        table["sha256"] = [digest_of_file(dataset / name) for name in table["files"]]
+    path.write_text(json.dumps(manifest))
 
 
 def files_of(paths: list[Path]) -> list[InputFile]:

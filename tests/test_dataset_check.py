@@ -21,7 +21,7 @@ from extractors.shared_errors import UserMistake
 from reports.dataset.connection import DatasetUnreadable, open_dataset
 from reports.definitions import MOMENT, TableDefinition
 from reports.tables import TABLES
-from tests.dataset_world import make, record, rows_in
+from tests.dataset_world import make, record, rows_in, sign
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
 
 _NAMES = ("btv1b8449691v", "bpt6k107371t")
@@ -260,19 +260,6 @@ def test_of_a_large_dataset_each_ark_has_some_documents(tmp_path: Path) -> None:
     assert finding.detail.startswith("4 of 9 documents are here, with 6 of 11 mentions of ARKs: ")
 
 
-def test_a_dataset_of_an_earlier_version_has_no_links(tmp_path: Path) -> None:
-    page = record("http://b.example/x/y", f"<a href='/ark:/12148/{_CUT}'>x</a>").replace(b"text/plain", b"text/html ")
-    (tmp_path / "web.warc").write_bytes(page)
-    make(tmp_path / "ds", [tmp_path / "web.warc"])
-    dataset = DatasetDocuments.at(str(tmp_path / "ds"))
-    assert [url for _, url in dataset.targets("https://r.example/")] == [f"http://b.example/ark:/12148/{_CUT}"]
-    [mentions] = (tmp_path / "ds" / "mentions").iterdir()
-    pq.write_table(pq.read_table(mentions).drop_columns(["link_resolver"]), mentions)
-    assert [url for _, url in dataset.targets("https://r.example/")] == [f"https://r.example/ark:/12148/{_CUT}"]
-    [read] = dataset.records("https://r.example/")
-    assert [each.request_url for each in read.mentions] == [f"https://r.example/ark:/12148/{_CUT}"]
-
-
 @pytest.mark.parametrize("damage", ["missing", "no Parquet"])
 def test_a_dataset_that_is_damaged_is_told_in_a_line(tmp_path: Path, damage: str) -> None:
     (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691v")
@@ -282,7 +269,7 @@ def test_a_dataset_that_is_damaged_is_told_in_a_line(tmp_path: Path, damage: str
     for dry_run in ([], ["--dry-run"]):
         done = run_command("check", "--from", tmp_path / "ds", *dry_run, *ON_LOOPBACK)
         assert done.returncode == 2
-        assert re.search(rf"^arkaudit: .*can't be read: mentions/{mentions.name}: ", done.stderr, re.MULTILINE)
+        assert re.search(rf"^arkaudit: .*can't be read: mentions/{mentions.name} is ", done.stderr, re.MULTILINE)
         assert "Traceback" not in done.stderr
 
 
@@ -299,6 +286,7 @@ def test_a_dataset_with_values_of_others_is_told_in_a_line(tmp_path: Path, colum
     field = rows.schema.field(column)
     cells = pa.array([_FOREIGN.get(column, "x")] * rows.num_rows, field.type)
     pq.write_table(rows.set_column(rows.schema.get_field_index(column), field, cells), path)
+    sign(tmp_path / "ds")
     dataset = DatasetDocuments.at(str(tmp_path / "ds"))
     with pytest.raises(UserMistake, match="can't be read: "):
         list(dataset.records("https://r.example/"))
@@ -316,6 +304,7 @@ def test_a_dataset_with_other_columns_is_told_in_a_line(tmp_path: Path, column: 
     at = rows.schema.get_field_index(column)
     changed = rows.remove_column(at) if column == "ark" else rows.set_column(at, column, pa.array(["x"], pa.string()))
     pq.write_table(changed, path)
+    sign(tmp_path / "ds")
     with pytest.raises(UserMistake, match=f"its column {column} is not as it should be"):
         list(DatasetDocuments.at(str(tmp_path / "ds")).records("https://r.example/"))
     with (
@@ -336,7 +325,8 @@ def test_a_dataset_with_other_columns_is_told_in_a_line(tmp_path: Path, column: 
         pytest.param(lambda kept: re.sub('"rows": [0-9]+', '"rows": -1', kept), id="less than no rows"),
         pytest.param(lambda kept: kept.replace('"mentions/', '"../mentions/'), id="a file elsewhere"),
         pytest.param(lambda kept: kept.replace('"mentions/', '"/mentions/'), id="a file anywhere"),
-        pytest.param(lambda kept: kept.replace('"format_version": 1', '"format_version": 2'), id="a later version"),
+        pytest.param(lambda kept: re.sub('"[0-9a-f]{64}"', "", kept), id="a file without a digest"),
+        pytest.param(lambda kept: kept.replace('"format_version": 2', '"format_version": 3'), id="a later version"),
     ],
 )
 def test_a_manifest_that_is_none_is_a_mistake(tmp_path: Path, manifest: Callable[[str], str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import re
 import shutil
@@ -12,7 +13,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,19 +23,26 @@ import pytest
 
 from arkaudit.exits import code_of
 from extractors.dataset.columns import DATASET_TABLES, ColumnKind
-from extractors.dataset.making import MANIFEST
+from extractors.dataset.making import MANIFEST, Making, OneProcess
+from extractors.dataset.part_worker import PartWorker
+from extractors.dataset.plan import planned
 from extractors.dataset.reading import READ
 from extractors.dataset.storage import LocalStorage
+from extractors.worker_executor import WorkerExecutor
 from tests.dataset_world import (
+    VERSION,
     content_of,
     extracted_rows,
+    files_of,
     make,
     rows_in,
     write_documents,
 )
-from tests.loopback import clean_environment, run_command
+from tests.loopback import ON_LOOPBACK, clean_environment, run_command
 from tests.waiting import wait_until
 
+P = ParamSpec("P")
+R = TypeVar("R")
 ROOT = Path(__file__).parent.parent
 
 
@@ -380,3 +390,133 @@ def test_a_full_disk_leaves_nothing_half_done(tmp_path: Path) -> None:
     assert code_of(raised.value) == 3
     make(tmp_path / "ds", paths)
     assert content_of(tmp_path / "ds") == content_of(tmp_path / "whole")
+
+
+# -- damage, and what is another's
+
+
+def flipped(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    "damage", [Path.unlink, lambda path: path.write_bytes(b""), flipped], ids=["gone", "empty", "bit"]
+)
+@pytest.mark.parametrize(
+    "files",
+    [
+        "mentions/*.parquet", "documents/*.parquet", "work/read/*.json", "work/read/*.zst", "work/read/*.arrow",
+        "work/decided/*/*.json", "work/evidence/*/*",
+    ],
+)  # fmt: skip
+def test_what_is_damaged_is_made_again(tmp_path: Path, files: str, damage: Callable[[Path], object]) -> None:
+    paths = write_documents(tmp_path / "papers")
+    make(tmp_path / "ds", paths)
+    expected = content_of(tmp_path / "ds")
+    for path in sorted((tmp_path / "ds").glob(files))[:2]:
+        damage(path)
+    if not files.startswith("work"):
+        done = run_command("dataset", "check", tmp_path / "ds")
+        assert (done.returncode, len(done.stdout.splitlines())) == (1, 2), done.stderr
+    make(tmp_path / "ds", paths)
+    assert content_of(tmp_path / "ds") == expected
+    assert run_command("dataset", "check", tmp_path / "ds").returncode == 0
+
+
+def test_what_no_command_has_written_stays(tmp_path: Path) -> None:
+    paths = write_documents(tmp_path / "papers")
+    make(tmp_path / "ds", paths)
+    foreign = [tmp_path / "ds" / name for name in ("mentions/notes.txt", "work/read/mine.json", "work/scratch/draft")]
+    for path in foreign:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    (tmp_path / "more.txt").write_text("see ark:/12148/btv1b8449691v")
+    make(tmp_path / "ds", [*paths, tmp_path / "more.txt"])
+    assert [path.read_text() for path in foreign] == ["mine"] * 3
+
+
+@pytest.mark.parametrize("folder", ["mentions", "work", "work/read"])
+def test_a_dataset_with_a_folder_that_is_a_link_is_refused(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "a.txt").write_text("see ark:/12148/btv1b8449691v")
+    assert run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds").returncode == 0
+    (tmp_path / "ds" / folder).rename(tmp_path / "elsewhere")
+    (tmp_path / "ds" / folder).symlink_to(tmp_path / "elsewhere")
+    there = sorted((tmp_path / "elsewhere").rglob("*"))
+    (tmp_path / "b.txt").write_text("see ark:/12148/btv1b8449691v")
+    done = run_command("extract", tmp_path / "a.txt", tmp_path / "b.txt", "--out", tmp_path / "ds")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "is a link" in done.stderr
+    assert sorted((tmp_path / "elsewhere").rglob("*")) == there
+
+
+def test_a_folder_with_work_of_the_user_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    (tmp_path / "mine" / "work" / "scratch").mkdir(parents=True)
+    (tmp_path / "mine" / "work" / "scratch" / "thesis.txt").write_text("mine")
+    done = run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "mine")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert (tmp_path / "mine" / "work" / "scratch" / "thesis.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"part": "x", "files": [], "folders": []}',
+        '{"part": "p000001", "files": [["a\\u0000b", 1, ""]], "folders": []}',
+    ],
+)
+def test_a_plan_that_names_nonsense_is_one_line(tmp_path: Path, line: str) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    assert run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds").returncode == 0
+    plan = tmp_path / "ds" / "work" / "plans" / "00001.jsonl"
+    plan.write_text(plan.read_text().splitlines()[0] + f"\n{line}\n")
+    done = run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "is no plan" in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+@pytest.mark.parametrize("name", ["manifest.json", "mentions"])
+def test_a_pipe_in_a_dataset_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.txt").write_text("see ark:/12148/btv1b8449691v")
+    make(tmp_path / "ds", [tmp_path / "a.txt"])
+    path = tmp_path / "ds" / name
+    if path.is_dir():
+        [path] = path.iterdir()
+    path.unlink()
+    os.mkfifo(path)
+    for arguments in (["report", "--dataset", tmp_path / "ds"], ["check", "--from", tmp_path / "ds", *ON_LOOPBACK]):
+        done = run_command(*arguments, timeout_s=60)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+
+
+class Killing(WorkerExecutor):
+    """Processes that are killed at so many calls."""
+
+    kills = 0
+
+    def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        self.kills -= 1
+        if self.kills >= 0:
+            return super().submit(signal.raise_signal, signal.SIGKILL)  # type: ignore[arg-type]
+        return super().submit(fn, *args, **kwargs)
+
+
+def test_a_document_whose_process_was_killed_is_read_by_the_next_command(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "arkaudit" / "demo" / "site" / "flood-marks.pdf", tmp_path / "a.pdf")
+    storage = LocalStorage(tmp_path / "ds")
+    parts = planned(storage, files_of([tmp_path / "a.pdf"]), made_by=["arkaudit 0"])
+    with PartWorker(1) as worker:
+        killing = worker._executor = Killing(1)
+        killing.kills = 1
+        made = Making(storage, parts, OneProcess(worker), VERSION).made()
+        assert (made.unreadable, [row["kind"] for row in rows_in(tmp_path / "ds", "findings")]) == (
+            1,
+            ["parser-killed"],
+        )
+        made = Making(storage, parts, OneProcess(worker), VERSION).made()
+    assert made.unreadable == 0
+    assert len(rows_in(tmp_path / "ds", "mentions")) > 5
+    assert [row["outcome"] for row in rows_in(tmp_path / "ds", "documents")] == ["read"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import subprocess
@@ -116,8 +117,9 @@ def test_the_first_who_makes_an_object_has_made_it(bucket: Any) -> None:
     assert storage.create("work/a.json", b"first")  # asked once more, for its answer got lost
     assert storage.read("work/a.json") == b"first"
     assert (storage.names("work"), storage.folders(""), storage.names("none")) == (["a.json"], ["work"], [])
-    storage.remove_folder("work")
-    assert storage.read("work/a.json") is None
+    assert storage.digest("work/a.json") == hashlib.sha256(b"first").hexdigest()
+    storage.remove("work/a.json")
+    assert (storage.read("work/a.json"), storage.digest("work/a.json")) == (None, None)
 
 
 def _read_on(bucket: Any, place: str) -> None:

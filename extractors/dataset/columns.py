@@ -124,7 +124,5 @@ FINDINGS: Final = DatasetTable(
         DatasetColumn("detail", _TEXT, "the finding in words"),
     ),
 )
-#: Columns that a dataset of an earlier version doesn't have.
-LATER: Final = frozenset({"link_resolver", "decided"})
 #: All of them.
 DATASET_TABLES: Final = (DOCUMENTS, MENTIONS, FINDINGS)

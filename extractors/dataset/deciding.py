@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
 from extractors.ark import Ark, shoulder_of
 from extractors.batches import AHEAD, batches
+from extractors.codec import decoded, encoded
 from extractors.dataset.columns import DATASET_TABLES, MENTIONS
 from extractors.dataset.evidence_files import LEARNED_FILE, NAMES_FILE, read_evidence
 from extractors.dataset.kept_documents import Origin, document_in, lines_in
 from extractors.dataset.parquet_files import ParquetFile
 from extractors.dataset.reading import documents_file
-from extractors.dataset.storage import Storage
+from extractors.dataset.storage import Storage, digest_of_file
 from extractors.documents import Document
 from extractors.mention_rows import mention_row
 from extractors.mentions.mention import Mention
@@ -40,15 +40,18 @@ class DecidedRecord:
     attempt: str
     rows: dict[str, int]
     """By table; those without rows have no file."""
+    sha256: dict[str, str]
+    """Of the file of each table that has one."""
 
     @classmethod
     def of_bytes(cls, data: bytes) -> DecidedRecord:
-        """Return the record in a file."""
-        return cls(**json.loads(data))
+        """Return the record in a file. Raises ValueError for what is none."""
+        record: DecidedRecord = decoded(data, cls)
+        return record
 
     def to_bytes(self) -> bytes:
         """Return the record as a file has it."""
-        return json.dumps(asdict(self)).encode() + b"\n"
+        return encoded(self) + b"\n"
 
 
 def record_file(key: str, digest: str) -> str:
@@ -99,13 +102,14 @@ def decide_part(
                 for file in files.values():
                     file.close()
         counts = {table: file.rows for table, file in files.items()}
+        digests = {table: digest_of_file(scratches[table]) for table, count in counts.items() if count}
         for table, count in counts.items():
             if count:
                 storage.put(scratches[table], table_file(table, key, digest, attempt))
     finally:
         for scratch in scratches.values():
             scratch.unlink(missing_ok=True)
-    record = DecidedRecord(attempt, counts)
+    record = DecidedRecord(attempt, counts, digests)
     if storage.create(record_name, record.to_bytes()):
         return record
     for table in counts:

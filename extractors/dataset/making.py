@@ -5,6 +5,7 @@ Whatever is killed, and whenever: the same command goes on with what has been co
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,9 +24,15 @@ from extractors.dataset.part_worker import PartWorker, own_worker
 from extractors.dataset.plan import Part, mark_halved
 from extractors.dataset.reading import READ, ReadRecord
 from extractors.dataset.sorted_names import SortedNames, joined, read_names, write_names
-from extractors.dataset.storage import SCRATCH, Storage
+from extractors.dataset.storage import SCRATCH, Storage, digest_of_file
 from extractors.shared_errors import PartsFailed, StorageFailed
 
+#: The names of files that are removed when they are of no use any more: of parts, evidence, tables without rows, and of
+#: what is being written (`p000001-3f0c9a1b2c4d5e6f-8c1d22aa.parquet`).
+OUR_NAMES: Final = re.compile(
+    rf"p[0-9]{{6,}}[ab]*(?:\.json|-[0-9a-f]{{8}}\.(?:jsonl\.zst|whole\.arrow)|-[0-9a-f]{{16}}-[0-9a-f]{{8}}\.parquet)"
+    rf"|none-[0-9a-f]{{16}}\.parquet|{re.escape(LEARNED_FILE)}|{re.escape(NAMES_FILE)}|[0-9a-f]{{16}}"
+)
 #: So often a part is tried that fails without taking its worker with it.
 _ATTEMPTS: Final = 3
 
@@ -54,6 +61,10 @@ class Answer:
     """Why every process that tried it has ended."""
     failed: str = ""
     """What was raised."""
+
+
+class _NotSound(Exception):
+    """Raised for a part whose work is to be done again; says why."""
 
 
 class Engine(Protocol):
@@ -141,10 +152,17 @@ class Making:
     def _read(self) -> dict[str, ReadRecord]:
         """The records of all parts that were read, in their order."""
         committed = _committed(self.storage, READ)
-        done = [part for part in self.parts if part.key in committed]
+        records: dict[str, ReadRecord] = {}
+        for part in self.parts:
+            if part.key in committed:
+                try:
+                    records[part.key] = self._read_record(part.key)
+                except _NotSound as problem:
+                    self.listener.set_back(part, f"{problem}, so that it is read again")
+                    self._forget(part.key)
+        done = [part for part in self.parts if part.key in records]
         self.listener.planned(self.parts, done)
-        records = {part.key: self._read_record(part.key) for part in done}
-        todo = [part for part in self.parts if part.key not in committed]
+        todo = [part for part in self.parts if part.key not in records]
         reading_again = _Retries()
         while todo or reading_again.alone:
             some = todo or [reading_again.alone.pop()]
@@ -167,23 +185,45 @@ class Making:
         return {key: records[key] for key in ordered}
 
     def _read_record(self, key: str) -> ReadRecord:
-        return ReadRecord.of_bytes(_present(self.storage, reading.record_file(key)))
+        """The record of a part that was read. Raises `_NotSound` where it has to be read again."""
+        name = reading.record_file(key)
+        try:
+            record = ReadRecord.of_bytes(self.storage.read(name) or b"")
+        except ValueError:
+            raise _NotSound(f"{name} is damaged") from None
+        files = reading.documents_file(key, record.attempt), reading.names_file(key, record.attempt)
+        self._check(zip(files, record.sha256, strict=True))
+        if record.killed:
+            raise _NotSound(f"the process of {record.killed} of its documents was killed")
+        return record
+
+    def _check(self, files: Iterable[tuple[str, str]]) -> None:
+        """Raise `_NotSound` for a file that is missing, or whose digest is another."""
+        for name, digest in files:
+            now = self.storage.digest(name)
+            if now != digest:
+                raise _NotSound(f"{name} is {'missing' if now is None else 'damaged'}")
+
+    def _forget(self, key: str) -> None:
+        """Remove the commit records of a part, so that it is read and decided again."""
+        self.storage.remove(reading.record_file(key))
+        for digest in self.storage.folders(deciding.DECIDED):
+            self.storage.remove(deciding.record_file(key, digest))
 
     # -- between the passes
 
     def _evidence(self, read: Mapping[str, ReadRecord]) -> str:
-        """The digest of the evidence that all parts give; it is among the files."""
+        """The digest of the evidence that all parts give; it is among the files, as it is now."""
         column = joined(self._columns(read))
         digest = digest_of(column)
-        learned_file = f"{EVIDENCE}/{digest}/{LEARNED_FILE}"
-        if self.storage.read(learned_file) is None:
-            scratch = self.storage.scratch()
-            try:
-                write_names(column, scratch)
-                self.storage.put(scratch, f"{EVIDENCE}/{digest}/{NAMES_FILE}")
-            finally:
-                scratch.unlink(missing_ok=True)
-            self.storage.create(learned_file, learned_json(evidence_of(SortedNames.of_column(column))))
+        scratch = self.storage.scratch()
+        try:
+            write_names(column, scratch)
+            self.storage.put(scratch, f"{EVIDENCE}/{digest}/{NAMES_FILE}")
+        finally:
+            scratch.unlink(missing_ok=True)
+        learned = learned_json(evidence_of(SortedNames.of_column(column)))
+        self.storage.replace(f"{EVIDENCE}/{digest}/{LEARNED_FILE}", learned)
         return digest
 
     def _columns(self, read: Mapping[str, ReadRecord]) -> Iterator[pa.LargeBinaryArray]:
@@ -195,11 +235,14 @@ class Making:
 
     def _decided(self, read: Mapping[str, ReadRecord], digest: str) -> dict[str, DecidedRecord]:
         committed = _committed(self.storage, f"{deciding.DECIDED}/{digest}")
-        records = {
-            key: DecidedRecord.of_bytes(_present(self.storage, deciding.record_file(key, digest)))
-            for key in read
-            if key in committed
-        }
+        records: dict[str, DecidedRecord] = {}
+        for key in read:
+            if key in committed:
+                try:
+                    records[key] = self._decided_record(key, digest)
+                except _NotSound as reason:
+                    self.listener.set_back(Part(key, ()), f"{reason}, so that it is decided again")
+                    self.storage.remove(deciding.record_file(key, digest))
         self.listener.deciding(len(read), len(records))
         calls: Iterable[Call] = (
             Call(key, "decide", (self.storage.place, key, record.attempt, digest))
@@ -221,18 +264,30 @@ class Making:
             raise PartsFailed(problem)
         return {key: records[key] for key in read}
 
+    def _decided_record(self, key: str, digest: str) -> DecidedRecord:
+        """The record of a part that was decided. Raises `_NotSound` where it has to be decided again."""
+        name = deciding.record_file(key, digest)
+        try:
+            record = DecidedRecord.of_bytes(self.storage.read(name) or b"")
+        except ValueError:
+            raise _NotSound(f"{name} is damaged") from None
+        self._check(
+            (deciding.table_file(table, key, digest, record.attempt), sha256) for table, sha256 in record.sha256.items()
+        )
+        return record
+
     # -- the end
 
     def _manifest(self, read: Mapping[str, ReadRecord], decided: Mapping[str, DecidedRecord], digest: str) -> Manifest:
         tables: dict[str, TableFiles] = {}
         for table in DATASET_TABLES:
-            files = [
-                deciding.table_file(table.name, key, digest, record.attempt)
+            files = {
+                deciding.table_file(table.name, key, digest, record.attempt): record.sha256[table.name]
                 for key, record in decided.items()
                 if record.rows[table.name]
-            ]
+            } or _without_rows(self.storage, table, digest)
             rows = sum(record.rows[table.name] for record in decided.values())
-            tables[table.name] = TableFiles(rows, files or [_without_rows(self.storage, table, digest)])
+            tables[table.name] = TableFiles(rows, tuple(files), tuple(files.values()))
         files_read = [file for part in self.parts for file in part.files]
         size = sum(file.size for file in files_read)
         return Manifest(self.version, digest, len(files_read), size, len(read), tables)
@@ -279,13 +334,6 @@ def _committed(storage: Storage, folder: str) -> set[str]:
     return {name.removesuffix(".json") for name in storage.names(folder) if name.endswith(".json")}
 
 
-def _present(storage: Storage, name: str) -> bytes:
-    data = storage.read(name)
-    if data is None:
-        raise FileNotFoundError(f"{storage.place}/{name} was there, and has gone")
-    return data
-
-
 def _keys(part: Part, halves: Mapping[str, tuple[Part, Part]]) -> Iterator[str]:
     """The keys of what *part* was read as."""
     if part.key not in halves:
@@ -295,36 +343,40 @@ def _keys(part: Part, halves: Mapping[str, tuple[Part, Part]]) -> Iterator[str]:
         yield from _keys(half, halves)
 
 
-def _without_rows(storage: Storage, table: DatasetTable, digest: str) -> str:
-    """Make the file of a table that has no rows, for readers that need one; returns its name."""
+def _without_rows(storage: Storage, table: DatasetTable, digest: str) -> dict[str, str]:
+    """Make the file of a table that has no rows, for readers that need one; returns its name and its own digest."""
     name = f"{table.name}/none-{digest}.parquet"
     scratch = storage.scratch()
     try:
         ParquetFile(table, scratch).close()
+        sha256 = digest_of_file(scratch)
         storage.put(scratch, name)
     finally:
         scratch.unlink(missing_ok=True)
-    return name
+    return {name: sha256}
 
 
 def _clean(storage: Storage, manifest: Manifest, read: Mapping[str, ReadRecord]) -> None:
-    """Remove what no part of the dataset is any more: other attempts, and what rests on evidence of before."""
-    for digest in storage.folders(deciding.DECIDED):
-        if digest != manifest.evidence:
-            storage.remove_folder(f"{deciding.DECIDED}/{digest}")
-    for digest in storage.folders(EVIDENCE):
-        if digest != manifest.evidence:
-            storage.remove_folder(f"{EVIDENCE}/{digest}")
+    """Remove what no part of the dataset is any more: other attempts, and what rests on evidence of before.
+
+    What has no name that we give is another's, and stays.
+    """
+    for folder in (deciding.DECIDED, EVIDENCE):
+        for digest in storage.folders(folder):
+            if digest != manifest.evidence:
+                _remove_others(storage, f"{folder}/{digest}", set())
+                storage.remove_folder(f"{folder}/{digest}")
     for name, table in manifest.tables.items():
         _remove_others(storage, name, set(table.files))
     kept = {reading.record_file(key) for key in read}
     kept |= {reading.documents_file(key, record.attempt) for key, record in read.items()}
     kept |= {reading.names_file(key, record.attempt) for key, record in read.items()}
     _remove_others(storage, READ, kept)
+    _remove_others(storage, SCRATCH, set())
     storage.remove_folder(SCRATCH)
 
 
 def _remove_others(storage: Storage, folder: str, kept: set[str]) -> None:
     for name in storage.names(folder):
-        if f"{folder}/{name}" not in kept:
+        if f"{folder}/{name}" not in kept and OUR_NAMES.fullmatch(name):
             storage.remove(f"{folder}/{name}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -15,7 +15,7 @@ from extractors.shared_errors import UserMistake
 
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = "arkaudit dataset"
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ class TableFiles:
     rows: int
     files: Sequence[str]
     """Their names, relative to the dataset, in the order of the parts; at least one."""
+    sha256: Sequence[str]
+    """Their digests in hexadecimal, in the same order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,10 @@ class Manifest:
             "evidence": self.evidence,
             "inputs": {"files": self.input_files, "bytes": self.input_bytes},
             "parts": self.parts,
-            "tables": {name: {"rows": table.rows, "files": list(table.files)} for name, table in self.tables.items()},
+            "tables": {
+                name: {"rows": table.rows, "files": list(table.files), "sha256": list(table.sha256)}
+                for name, table in self.tables.items()
+            },
         }
         written = io.BytesIO()  # piece by piece, for there may be hundreds of thousands of files
         for piece in json.JSONEncoder(indent=1).iterencode(kept):
@@ -83,7 +88,21 @@ def _table_files(kept: Any) -> TableFiles:
     for name in names:
         if "\\" in name or ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
             raise ValueError(f"{name!r} is no file of the dataset")
-    return TableFiles(rows, names)
+    digests = tuple(kept["sha256"])
+    if len(digests) != len(names) or not all(isinstance(digest, str) for digest in digests):
+        raise ValueError("a file of a table has no digest")
+    return TableFiles(rows, names, digests)
+
+
+def damage_in(storage: Storage) -> Iterator[str]:
+    """Yield what is wrong with the files of the dataset in *storage*, of which each is read. Raises `UserMistake`."""
+    for table in manifest_in(storage).tables.values():
+        for name, digest in zip(table.files, table.sha256, strict=True):
+            now = storage.digest(name)
+            if now is None:
+                yield f"{name} is missing"
+            elif now != digest:
+                yield f"{name} is not what was written"
 
 
 def manifest_in(storage: Storage) -> Manifest:

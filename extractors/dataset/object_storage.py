@@ -6,6 +6,7 @@ Who we are is known from the environment only (``AWS_…``): it stands in no pla
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import secrets
 import tempfile
@@ -81,6 +82,17 @@ class ObjectStorage:
         finally:
             path.unlink()
 
+    def digest(self, name: str) -> str | None:
+        """Return the SHA-256 of an object."""
+        digest = hashlib.sha256()
+        try:
+            with opened_object(f"{self.place}/{name}") as stream:
+                while piece := stream.read(_BLOCK_BYTES):
+                    digest.update(piece)
+        except FileNotFoundError:
+            return None
+        return digest.hexdigest()
+
     def names(self, folder: str) -> list[str]:
         """The names of the objects in a folder."""
         return [name for name, kind in self._listed(folder) if kind == "file"]
@@ -95,9 +107,7 @@ class ObjectStorage:
             object_files().rm_file(self._key(name))
 
     def remove_folder(self, folder: str) -> None:
-        """Remove all objects in a folder."""
-        with _failing(self.place), contextlib.suppress(FileNotFoundError):
-            object_files().rm(self._key(folder), recursive=True)
+        """Do nothing: a folder in which there is no object is none."""
 
     def _key(self, name: str) -> str:
         return f"{self._prefix}/{name}".rstrip("/")

@@ -42,7 +42,7 @@ class ParquetFile:
         self.rows = 0
         self._schema = schema_of(table)
         self._rows: list[Sequence[Any]] = []
-        self._writer = pq.ParquetWriter(path, self._schema, compression="zstd")
+        self._writer = pq.ParquetWriter(path, self._schema, compression="zstd", write_page_checksum=True)
 
     def add(self, rows: Iterable[Sequence[Any]]) -> None:
         """Add *rows*."""
@@ -56,8 +56,9 @@ class ParquetFile:
         """Write what is left, and the end of the file."""
         try:
             self._flush()
-        finally:
             self._writer.close()
+        finally:
+            self._writer.is_open = False  # or its end prints a traceback of its own, on a full disk
 
     def _flush(self) -> None:
         if self._rows:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -23,6 +24,7 @@ PART_FILES: Final = 1_000
 _PLANS: Final = "work/plans"
 _HALVED: Final = "work/halved"
 _FORMAT: Final = "arkaudit dataset plan 1"
+_KEY: Final = re.compile(r"p[0-9]{6,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +194,8 @@ def _parts_in(storage: Storage, name: str, made_by: Sequence[str], given: Mappin
             kept = json.loads(line)
             files = (InputFile(*file) for file in kept["files"])
             folders = tuple(FolderFinding(*each) for each in kept["folders"])
+            if not _KEY.fullmatch(kept["part"]) or any("\0" in file[0] for file in kept["files"]):
+                raise ValueError("it names what no plan names")
             yield Part(kept["part"], tuple(_same(file, given) for file in files), folders)
     except (ValueError, LookupError, TypeError):
         raise UserMistake(

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from extractors.archives.members import ArchiveMember
 from extractors.batches import BATCH_BYTES, BATCH_DOCUMENTS, BatchReading, part_weight
+from extractors.codec import decoded, encoded
 from extractors.dataset.kept_documents import Origin, line_of, write_lines
 from extractors.dataset.object_storage import is_object, opened_object
 from extractors.dataset.plan import InputFile, Part
 from extractors.dataset.sorted_names import column_of, write_names
-from extractors.dataset.storage import Storage
+from extractors.dataset.storage import Storage, digest_of_file
 from extractors.document_model import Finding
 from extractors.documents import Document, documents_in, documents_in_file, whole_arks
 from extractors.extraction import Extraction
 from extractors.folders import document_name
 from extractors.frozen import quickly_made
 from extractors.isolated import (
+    KILLED,
     extraction_in_time,
     extraction_of_member,
     extraction_of_short_text,
@@ -47,18 +48,22 @@ class ReadRecord:
     unreadable: int
     mentions: int
     unresolved: int
+    sha256: tuple[str, str]
+    """Of the file with its documents, and of that with its names."""
+    killed: int = 0
+    """Documents whose process was killed from outside, as a system does without memory: the next command reads them."""
     first_unreadable: tuple[str, ...] = ()
     """The names of a few that could not be read."""
 
     @classmethod
     def of_bytes(cls, data: bytes) -> ReadRecord:
-        """Return the record in a file."""
-        kept = json.loads(data)
-        return cls(**{**kept, "first_unreadable": tuple(kept["first_unreadable"])})
+        """Return the record in a file. Raises ValueError for what is none."""
+        record: ReadRecord = decoded(data, cls)
+        return record
 
     def to_bytes(self) -> bytes:
         """Return the record as a file has it."""
-        return json.dumps(asdict(self)).encode() + b"\n"
+        return encoded(self) + b"\n"
 
 
 def record_file(key: str) -> str:
@@ -95,7 +100,7 @@ def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: st
 
 def record_as_unreadable(storage: Storage, part: Part, reason: str) -> ReadRecord:
     """Keep that the files of *part* could not be read, and why; returns the commit record that counts."""
-    documents = [Document(name_of(file), (), (Finding("unreadable", reason),)) for file in part.files]
+    documents = [Document(name_of(file), (), (Finding(KILLED, reason),)) for file in part.files]
     return _published(storage, part.key, _chained(documents, ()))
 
 
@@ -123,6 +128,7 @@ class _ReadDocument:
     mentions: int
     unresolved: int
     is_unreadable: bool
+    is_killed: bool
     is_member: bool
     whole: tuple[str, ...]
     """Normal forms of its ARKs about which nothing had to be decided."""
@@ -135,6 +141,7 @@ class _ReadDocument:
             len(document.mentions),
             len(document.unresolved),
             document.is_unreadable,
+            any(finding.kind == KILLED for finding in document.findings),
             origin.size is not None,
             tuple({str(ark) for ark in whole_arks(document)}),
         )
@@ -222,12 +229,13 @@ def _published(storage: Storage, key: str, read: Iterable[_ReadDocument]) -> Rea
     try:
         write_lines(counted.lines(read), documents)
         write_names(column_of(counted.whole), names)
+        digests = digest_of_file(documents), digest_of_file(names)
         storage.put(documents, documents_file(key, attempt))
         storage.put(names, names_file(key, attempt))
     finally:
         documents.unlink(missing_ok=True)
         names.unlink(missing_ok=True)
-    record = counted.record(attempt)
+    record = counted.record(attempt, digests)
     if storage.create(record_file(key), record.to_bytes()):
         return record
     storage.remove(documents_file(key, attempt))
@@ -242,7 +250,7 @@ class _Counted:
 
     def __init__(self) -> None:
         self.whole: set[str] = set()
-        self._documents = self._mentions = self._unresolved = 0
+        self._documents = self._mentions = self._unresolved = self._killed = 0
         self._unreadable: list[str] = []
 
     def lines(self, read: Iterable[_ReadDocument]) -> Iterator[bytes]:
@@ -251,10 +259,19 @@ class _Counted:
             self._documents += each.is_member or each.is_unreadable
             self._mentions += each.mentions
             self._unresolved += each.unresolved
+            self._killed += each.is_killed
             if each.is_unreadable:
                 self._unreadable.append(each.name)
             yield each.line
 
-    def record(self, attempt: str) -> ReadRecord:
-        names = tuple(self._unreadable[:_MOST_NAMES])
-        return ReadRecord(attempt, self._documents, len(self._unreadable), self._mentions, self._unresolved, names)
+    def record(self, attempt: str, digests: tuple[str, str]) -> ReadRecord:
+        return ReadRecord(
+            attempt,
+            self._documents,
+            len(self._unreadable),
+            self._mentions,
+            self._unresolved,
+            digests,
+            self._killed,
+            tuple(self._unreadable[:_MOST_NAMES]),
+        )

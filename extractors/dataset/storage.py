@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import secrets
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final, Protocol
@@ -40,6 +40,9 @@ class Storage(Protocol):
     def local(self, name: str) -> contextlib.AbstractContextManager[Path]:
         """A local file with the same content. Raises FileNotFoundError."""
 
+    def digest(self, name: str) -> str | None:
+        """Return the SHA-256 of a file in hexadecimal, or None where there is none."""
+
     def names(self, folder: str) -> list[str]:
         """The names of the files in a folder, without it, sorted; none where there is no such folder."""
 
@@ -50,7 +53,7 @@ class Storage(Protocol):
         """Remove a file, if it is there."""
 
     def remove_folder(self, folder: str) -> None:
-        """Remove a folder with all that is in it, if it is there."""
+        """Remove a folder, if nothing is in it."""
 
 
 class LocalStorage:
@@ -96,19 +99,22 @@ class LocalStorage:
         self._move(scratch, name)
 
     def read(self, name: str) -> bytes | None:
-        """Return what is in a file."""
-        try:
-            return (self._folder / name).read_bytes()
-        except FileNotFoundError:
-            return None
+        """Return what is in a file; a pipe, or what else is none, is not read."""
+        path = self._folder / name
+        return path.read_bytes() if path.is_file() else None
 
     @contextlib.contextmanager
     def local(self, name: str) -> Iterator[Path]:
         """The file itself."""
         path = self._folder / name
-        if not path.exists():
+        if not path.is_file():
             raise FileNotFoundError(path)
         yield path
+
+    def digest(self, name: str) -> str | None:
+        """Return the SHA-256 of a file."""
+        path = self._folder / name
+        return digest_of_file(path) if path.is_file() else None
 
     def names(self, folder: str) -> list[str]:
         """The names of the files in a folder."""
@@ -129,8 +135,9 @@ class LocalStorage:
         (self._folder / name).unlink(missing_ok=True)
 
     def remove_folder(self, folder: str) -> None:
-        """Remove a folder, as far as nobody else is at work there."""
-        shutil.rmtree(self._folder / folder, ignore_errors=True)
+        """Remove a folder, if nothing is in it."""
+        with contextlib.suppress(OSError):
+            (self._folder / folder).rmdir()
 
     def _written(self, data: bytes) -> Path:
         scratch = self.scratch()
@@ -151,6 +158,12 @@ class LocalStorage:
         target = self._folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         return target
+
+
+def digest_of_file(path: Path) -> str:
+    """Return the SHA-256 of the file at *path* in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def open_storage(place: str) -> Storage:

@@ -10,15 +10,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 import pyarrow as pa
 
-from extractors.dataset.columns import DATASET_TABLES, LATER, ColumnKind, DatasetTable
-from extractors.dataset.manifest import Manifest, manifest_in
+from extractors.dataset.columns import DATASET_TABLES, ColumnKind, DatasetTable
+from extractors.dataset.manifest import Manifest, damage_in, manifest_in
 from extractors.dataset.object_storage import is_object, object_files
 from extractors.dataset.storage import open_storage
 from extractors.shared_errors import ArkauditError, UserMistake
@@ -78,7 +77,7 @@ class OpenDataset:
         """Yield the mention files in groups, each as what stands behind ``FROM``: no document stands in two of them."""
         size = -(-len(self.mention_files) // _MOST_GROUPS)
         for first in range(0, len(self.mention_files), size):
-            yield f"read_parquet({_sql_list(self.mention_files[first : first + size])})"
+            yield _parquet(self.mention_files[first : first + size])
 
     def keep(self, name: str, columns: pa.Table) -> None:
         """Keep a small table beside those of the dataset."""
@@ -99,12 +98,13 @@ def open_dataset(place: str, *, threads: int, memory: str = MEMORY) -> Iterator[
         import duckdb
     except ModuleNotFoundError:
         raise UserMistake("a report on a dataset needs DuckDB: pip install 'arkaudit[duckdb]'") from None
-    manifest = manifest_in(open_storage(place))
+    storage = open_storage(place)
+    manifest = manifest_in(storage)
     folder = place.rstrip("/") if is_object(place) else str(Path(place).absolute())
     paths = {name: [f"{folder}/{file}" for file in table.files] for name, table in manifest.tables.items()}
-    for path in () if is_object(place) else chain.from_iterable(paths.values()):
-        if not Path(path).is_file():
-            raise DatasetUnreadable(f"{path}: is missing, and the manifest of the dataset names it")
+    if not is_object(place):  # whose files would come twice
+        for damage in damage_in(storage):
+            raise DatasetUnreadable(f"{folder}/{damage}: the command that made the dataset makes it again")
     settings = {"memory_limit": memory, "threads": str(threads), "preserve_insertion_order": "false"}
     with tempfile.TemporaryDirectory(prefix="arkaudit-report-") as spilled:
         connection = duckdb.connect(":memory:", config={**settings, "temp_directory": spilled})
@@ -114,8 +114,8 @@ def open_dataset(place: str, *, threads: int, memory: str = MEMORY) -> Iterator[
             found = OpenDataset(connection, manifest, paths["mentions"])
             for table in DATASET_TABLES:
                 files = paths[table.name]
-                later = _missing(found, table, files)
-                found.run(f"CREATE VIEW {table.name} AS SELECT *{later} FROM read_parquet({_sql_list(files)})")
+                _check_columns(found, table, files)
+                found.run(f"CREATE VIEW {table.name} AS SELECT * FROM {_parquet(files)}")
             yield found
         finally:
             connection.close()
@@ -131,19 +131,18 @@ def _as_unreadable() -> Iterator[None]:
         raise DatasetUnreadable(f"the dataset can't be read: {str(problem).splitlines()[0]}") from None
 
 
-def _missing(dataset: OpenDataset, table: DatasetTable, files: Sequence[str]) -> str:
-    """The columns that came later than the *files* of a table, as what is selected besides.
-
-    Raises `DatasetUnreadable` where another column is missing, or of another type.
-    """
-    there = {
-        name: kind for name, kind, *_ in dataset.rows(f"DESCRIBE SELECT * FROM read_parquet({_sql_list(files[:1])})")
-    }
+def _check_columns(dataset: OpenDataset, table: DatasetTable, files: Sequence[str]) -> None:
+    """Raise `DatasetUnreadable` where a column of the *files* of a table is missing, or of another type."""
+    there = {name: kind for name, kind, *_ in dataset.rows(f"DESCRIBE SELECT * FROM {_parquet(files[:1])}")}
     for column in table.columns:
-        is_later = column.name in LATER and column.name not in there
-        if not is_later and there.get(column.name) != _TYPES[column.kind]:
+        if there.get(column.name) != _TYPES[column.kind]:
             raise DatasetUnreadable(f"{files[0]}: its column {column.name} is not as it should be")
-    return "".join(f", NULL AS {column.name}" for column in table.columns if column.name not in there)
+
+
+def _parquet(files: Sequence[str]) -> str:
+    """Return what reads *files* and nothing else: a folder called `naan=…` above them is no column of theirs."""
+    options = "hive_partitioning = false, union_by_name = false, filename = false, file_row_number = false"
+    return f"read_parquet({_sql_list(files)}, {options}, binary_as_string = false)"
 
 
 def _sql_list(texts: Sequence[str]) -> str:
