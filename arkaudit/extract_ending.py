@@ -48,6 +48,8 @@ class ExtractTotal:
     read: int = 0
     citations: int = 0
     repaired: int = 0
+    in_part: int = 0
+    """Documents that could not be read to their end."""
     unread: list[str] = field(default_factory=list)
     mistyped: list[str] = field(default_factory=list)
 
@@ -66,11 +68,12 @@ class ExtractTotal:
     def words(self) -> str:
         """Return the total.
 
-        >>> ExtractTotal(read=2, citations=5, repaired=1, unread=["a.pdf"]).words
-        '2 documents read, 1 not readable; 5 citations, 1 repaired'
+        >>> ExtractTotal(read=2, citations=5, repaired=1, in_part=1, unread=["a.pdf"]).words
+        '2 documents read, 1 of them in part, 1 not readable; 5 citations, 1 repaired'
         """
         documents = f"{counted(self.read, 'document')} read"
+        in_part = f", {self.in_part:,} of them in part" if self.in_part else ""
         not_readable = f", {len(self.unread):,} not readable" if self.unread else ""
         repaired = f", {self.repaired:,} repaired" if self.repaired else ""
         mistyped = f", {len(self.mistyped):,} mistyped" if self.mistyped else ""
-        return f"{documents}{not_readable}; {counted(self.citations, 'citation')}{repaired}{mistyped}"
+        return f"{documents}{in_part}{not_readable}; {counted(self.citations, 'citation')}{repaired}{mistyped}"

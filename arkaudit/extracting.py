@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from arkaudit.reading_progress import ReadingProgress
 from crawler.seeds import Seeds
-from extractors.archives.members import ArchiveMember, Limits
-from extractors.archives.walk import archive_kind
+from extractors.archives.members import ArchiveMember
 from extractors.documents import Document, LocalDocuments
 from extractors.folders import document_name
 from extractors.shared_errors import RunInterrupted
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-#: What is read of a document; an archive on standard input goes into a file first.
-_INPUT_BYTES = Limits().member_bytes
+#: As much of standard input is kept in memory.
+_INPUT_BYTES = 2**24
 
 
 def documents(
@@ -60,10 +59,10 @@ def _parts(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iter
 
 
 def seekable_input() -> BinaryIO:
-    """Standard input, to be read more than once: as much of a document as is read, or an archive in a file."""
+    """Standard input, to be read more than once; what is long goes into a file first."""
     stream = sys.stdin.buffer
-    start = stream.read(_INPUT_BYTES + 1)
-    if len(start) <= _INPUT_BYTES or archive_kind(start) is None:
+    start = stream.read(_INPUT_BYTES)
+    if len(start) < _INPUT_BYTES:
         return io.BytesIO(start)
     kept = tempfile.TemporaryFile()  # noqa: SIM115  gone with the process
     kept.write(start)

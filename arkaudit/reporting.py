@@ -19,6 +19,7 @@ from crawler.observations import DocumentOutcome
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.storage.store import bring_up_to_date
+from extractors.document_model import READ_IN_PART
 from extractors.shared_errors import UserMistake
 from reports.choosing import Choice, chosen
 from reports.ending import failing_arks
@@ -126,7 +127,7 @@ def _refuse_many(formats: Sequence[str]) -> None:
 def _tokens(frames: Frames) -> Iterator[str]:
     """Every outcome, state and event of the run, as often as it occurs; those of known problems are left out.
 
-    Of documents, those that could not be read, and the seeds among those that could not be had.
+    Of documents, those that could not be read, or only in part, and the seeds among those that could not be had.
     """
     open_ones = [(without_known(frames, frames.verdicts), "object"), (without_known(frames, frames.latest), "state")]
     for rows, column in (*open_ones, (raised_events(frames), "event")):
@@ -134,4 +135,6 @@ def _tokens(frames: Frames) -> Iterator[str]:
     documents = frames.documents
     is_had = documents["outcome"].isin([DocumentOutcome.READ.value, DocumentOutcome.REDIRECTED.value])
     is_unread = documents["outcome"].eq(DocumentOutcome.UNREADABLE.value) | (documents["found_on"].isna() & ~is_had)
+    in_part = frames.findings.loc[frames.findings["kind"].isin(READ_IN_PART), "document_id"]
+    is_unread |= documents["document_id"].isin(in_part.dropna())
     yield from [DocumentOutcome.UNREADABLE.value] * int(is_unread.sum())

@@ -30,12 +30,16 @@ class Seeds:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Seeds:
-        """The seeds that *texts* name; a folder stands for all files in it, sorted. Raises `UserMistake`."""
+        """The seeds that *texts* name; a folder stands for all files in it, sorted.
+
+        A path that names nothing is a file that can't be read. Raises `UserMistake` when there are no others.
+        """
         urls: list[str] = []
         files: list[Path] = []
         orders: dict[str, SourceKind] = {}
         named: list[Path] = []
         folder_findings: dict[Path, Finding] = {}
+        missing: list[str] = []
         for text in texts:
             order, place = ordered(text)
             if place.lower().startswith(("http://", "https://")):
@@ -51,13 +55,17 @@ class Seeds:
                     folder_findings[path] = hidden_finding(passed_over)
                 elif not found:
                     folder_findings[path] = Finding("empty", "there is no file in this folder")
-            elif path.exists() and not path.is_dir():
+            else:
+                if not path.exists() or path.is_dir():
+                    meant = f"; did you mean {url}?" if (url := _url_meant(place)) else ""
+                    missing.append(f"neither an http(s) URL nor an existing file or folder: {place!r}{meant}")
+                    if meant or order:  # which is no document among others
+                        raise UserMistake(missing[-1])
                 files.append(path)
                 named.append(path)
                 orders |= {str(path): order} if order else {}
-            else:
-                meant = f"; did you mean {url}?" if (url := _url_meant(place)) else ""
-                raise UserMistake(f"neither an http(s) URL nor an existing file or folder: {place!r}{meant}")
+        if missing and len(missing) == len(urls) + len(files):
+            raise UserMistake(missing[0])
         return cls(tuple(urls), tuple(files), orders, frozenset(named), folder_findings)
 
 

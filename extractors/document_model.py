@@ -70,10 +70,10 @@ class Finding:
 
     kind: str
     """A token: ``unreadable``, ``encrypted``, ``unknown-format``, ``parser-crashed``, ``parser-killed``,
-    ``parser-timeout``,
-    ``page-limit``, ``size-limit``, ``time-limit``, ``archive-limit``, ``members-skipped``, ``damaged``, ``repaired``,
-    ``unreadable-page``, ``unreadable-part``, ``duplicate-member``, ``namespace-mention``, ``empty``; and about how it
-    cites: ``link-mismatch``, ``unlinked-ark``, ``dead-link``, ``malformed-ark``, ``hidden-ark`` …"""
+    ``parser-timeout``, ``no-text``, ``page-limit``, ``cut-off``, ``time-limit``, ``archive-limit``, ``members-skipped``,
+    ``damaged``, ``repaired``, ``picture-page``, ``unreadable-page``, ``unreadable-part``, ``duplicate-member``,
+    ``namespace-mention``, ``empty``; and about how it cites: ``link-mismatch``, ``unlinked-ark``, ``dead-link``,
+    ``malformed-ark``, ``hidden-ark`` …"""
     detail: str
 
 
@@ -95,6 +95,22 @@ NOTHING_READ = frozenset(
         "parser-out-of-memory",
         "empty",
         "undecodable",
+        "no-text",
+    }
+)
+
+#: Findings that mean that a document was not read to its end, or has parts that could not be read.
+READ_IN_PART = frozenset(
+    {
+        "archive-limit",
+        "cut-off",
+        "damaged",
+        "incomplete",
+        "no-text",
+        "page-limit",
+        "time-limit",
+        "unreadable-page",
+        "unreadable-part",
     }
 )
 

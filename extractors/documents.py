@@ -20,7 +20,7 @@ from typing import BinaryIO, cast
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import members
 from extractors.ark import Ark
-from extractors.document_model import NOTHING_READ, Finding
+from extractors.document_model import NOTHING_READ, READ_IN_PART, Finding
 from extractors.extraction import Extraction, with_evidence
 from extractors.folders import document_name, files_in, hidden_finding
 from extractors.frozen import quickly_made
@@ -70,6 +70,11 @@ class Document:
     def is_unreadable(self) -> bool:
         """True if nothing of it could be had or read; one that is empty was read."""
         return not self.mentions and any(finding.kind in _UNREADABLE for finding in self.findings)
+
+    @property
+    def is_read_in_part(self) -> bool:
+        """True if some of it was read, and some could not be."""
+        return not self.is_unreadable and any(finding.kind in READ_IN_PART for finding in self.findings)
 
     def decided_on(self, evidence: Evidence) -> Document:
         """Return the document with its unresolved mentions decided on the *evidence* of all documents."""

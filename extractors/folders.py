@@ -12,6 +12,8 @@ from extractors.shared_errors import SourceUnreadable
 
 #: Hidden files of a folder that are named one by one.
 _MOST_NAMES = 5
+#: Folders of what programs install or make, which are nobody's own documents.
+_INSTALLED = frozenset({"__pycache__", "bower_components", "node_modules", "site-packages"})
 
 
 def document_name(path: Path) -> str:
@@ -26,15 +28,19 @@ def document_name(path: Path) -> str:
 def files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
     """Return the files in *folder* and below it; a folder below that can't be read stands for its own.
 
-    Those whose names begin with a dot, and what is in such folders, are not among them, but go to *hidden*.
+    Those whose names begin with a dot, and what is in such folders or in those of installed programs, are not among
+    them, but go to *hidden*.
 
     Raises `SourceUnreadable` when *folder* itself can't be read.
     """
     unreadable: list[OSError] = []
     for place, folders, names in os.walk(folder, onerror=unreadable.append):
-        hidden += [os.path.relpath(Path(place, name), folder) for name in (*folders, *names) if name.startswith(".")]
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        yield from (path for name in names if not name.startswith(".") and _may_be_file(path := Path(place, name)))
+        passed_over = {name for name in (*folders, *names) if name.startswith(".")}.union(
+            _INSTALLED.intersection(folders)
+        )
+        hidden += [os.path.relpath(Path(place, name), folder) for name in passed_over]
+        folders[:] = [name for name in folders if name not in passed_over]
+        yield from (path for name in names if name not in passed_over and _may_be_file(path := Path(place, name)))
     for problem in unreadable:
         if Path(problem.filename) == folder:
             raise SourceUnreadable(f"{folder} can't be read: {problem.strerror}")
@@ -42,14 +48,16 @@ def files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
 
 
 def hidden_finding(names: Sequence[str]) -> Finding:
-    """Return the finding about hidden files and folders.
+    """Return the finding about files and folders that were passed over.
 
     >>> hidden_finding([".git", ".a", ".b", ".c", ".d", ".e"]).detail
-    'hidden, and not read unless they are named: .a, .b, .c, .d, .e and 1 more'
+    'hidden or installed, and not read unless they are named: .a, .b, .c, .d, .e and 1 more'
     """
     first = sorted(names)[:_MOST_NAMES]
     more = f" and {len(names) - len(first)} more" if len(names) > len(first) else ""
-    return Finding("members-skipped", f"hidden, and not read unless they are named: {', '.join(first)}{more}")
+    return Finding(
+        "members-skipped", f"hidden or installed, and not read unless they are named: {', '.join(first)}{more}"
+    )
 
 
 def _may_be_file(path: Path) -> bool:

@@ -11,6 +11,7 @@ from extractors.readers.markup.html import read_html
 from extractors.readers.markup.xml import read_xml
 from extractors.readers.plain import BEGINNING_BYTES, decode_beginning, read_plain
 from extractors.signatures import (
+    OLE,
     Format,
     binary_kind,
     format_by_content,
@@ -20,6 +21,9 @@ from extractors.signatures import (
 )
 
 __all__ = ["Format", "format_of", "package_format", "package_format_of", "parse_content_type", "read_document"]
+
+#: A stream in the OLE file that an Office document with a password is ([MS-OFFCRYPTO] 2.3.4).
+_ENCRYPTED_OFFICE = "EncryptedPackage".encode("utf-16-le")
 
 _BY_MEDIA_TYPE = {
     "application/bibtex": Format.BIBTEX,
@@ -130,6 +134,8 @@ def read_document(
         binary = binary_kind(*_beginning(data, charset)) if package is None else None
         if binary is not None:
             seen_as, looks_like = binary
+            if seen_as == OLE and _ENCRYPTED_OFFICE in data:
+                return Reading(seen_as, findings=(Finding("encrypted", "an Office document that asks for a password"),))
             return Reading(seen_as, findings=(Finding("unknown-format", looks_like),))
         its_format = package or format_of(data, media_type=media_type, name=name, charset=charset)
         if its_format is Format.HTML:
@@ -170,6 +176,31 @@ def format_of(data: bytes, *, media_type: str | None = None, name: str = "", cha
 
 def _format(head: bytes, start: str, media_type: str | None, name: str) -> Format:
     return format_by_content(head, start) or _format_by_label(media_type, name) or format_by_likeness(start)
+
+
+#: What ends a part of a format that is read as well in parts: a line, a record, a message.
+_PART_ENDS = {
+    Format.BIBTEX: b"\n@",
+    Format.MAIL: b"\nFrom ",
+    Format.MARC: b"\x1d",
+    **dict.fromkeys(
+        (Format.JSON_LINES, Format.LATEX, Format.MARKDOWN, Format.PLAIN, Format.RESTRUCTURED, Format.TABULAR), b"\n"
+    ),
+}
+
+
+def part_end(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> int:
+    r"""Return where the last part of *data* ends that can be read without what follows; 0 where nothing can.
+
+    >>> part_end(b"one line\nand half a", name="a.txt"), part_end(b'{"a": 1, "b"', name="a.json")
+    (9, 0)
+    """
+    head, start = _beginning(data, charset)
+    if 0 in head or package_format(data) is not None or binary_kind(head, start) is not None:
+        return 0
+    mark = _PART_ENDS.get(_format(head, start, media_type, name), b"")
+    paragraph = data.rfind(b"\n\n", max(0, len(data) - BEGINNING_BYTES)) if mark == b"\n" else -1
+    return (paragraph if paragraph >= 0 else data.rfind(mark)) + 1 if mark else 0
 
 
 @lru_cache(maxsize=1024)

@@ -34,6 +34,9 @@ class Format(StrEnum):
     MAIL = "mail"
 
 
+#: The media type of Office documents of before 2007, and of those that ask for a password.
+OLE = "application/x-ole-storage"
+
 #: Formats without a reader: the first bytes, the media type, and what to call it.
 _BINARIES = (
     (b"PK\x03\x04", "application/zip", "a ZIP archive"),
@@ -44,7 +47,7 @@ _BINARIES = (
     (b"(\xb5/\xfd", "application/zstd", "Zstandard data"),
     (b"7z\xbc\xaf'\x1c", "application/x-7z-compressed", "a 7z archive"),
     (b"Rar!\x1a\x07", "application/vnd.rar", "a RAR archive"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage", "an Office document of before 2007"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", OLE, "an Office document of before 2007"),
     (b"\x89PNG\r\n\x1a\n", "image/png", "a PNG image"),
     (b"\xff\xd8\xff", "image/jpeg", "a JPEG image"),
     (b"GIF8", "image/gif", "a GIF image"),

@@ -49,6 +49,7 @@ class DocumentSummary:
     findings: Sequence[Finding]
     mentions: int
     is_unreadable: bool
+    is_read_in_part: bool
     is_folder: bool
     whole: frozenset[Ark]
     """Its ARKs about which nothing had to be decided."""
@@ -63,6 +64,7 @@ class DocumentSummary:
             document.findings,
             len(document.mentions),
             document.is_unreadable,
+            document.is_read_in_part,
             document.is_folder,
             frozenset(whole_arks(document)),
             encoded(document),

@@ -16,7 +16,7 @@ from reports.overviews import own, sent_hops
 #: Findings that say that something was not read, or not to its end, or that the crawl ended before it was done.
 LIMITS: Final = (
     *(
-        "size-limit",
+        "cut-off",
         "time-limit",
         "page-limit",
         "source-limit",

@@ -245,9 +245,9 @@ def test_what_is_no_archive_is_its_own_document() -> None:
 
 
 def test_a_long_document_is_read_up_to_the_limit() -> None:
-    assert read(ARK + bytes(1000), "a.txt", member_bytes=len(ARK)) == ({"a.txt": ARK}, ["size-limit"])
+    assert read(ARK + bytes(1000), "a.txt", member_bytes=len(ARK)) == ({"a.txt": ARK}, ["cut-off"])
     documents, findings = read(zip_of({"a.txt": ARK + bytes(1000), "b.txt": ARK}), member_bytes=len(ARK))
-    assert (documents, findings) == ({"a.zip!/a.txt": ARK, "a.zip!/b.txt": ARK}, ["size-limit"])
+    assert (documents, findings) == ({"a.zip!/a.txt": ARK, "a.zip!/b.txt": ARK}, ["cut-off"])
 
 
 # -- WARC
@@ -430,7 +430,7 @@ def test_a_long_record_is_read_up_to_the_limit_and_the_next_one_found() -> None:
     data = record(0) + record(1, body=ARK + b"x" * 10_000) + record(2)
     documents, findings = read(data, "a.warc", member_bytes=300)
     assert [name[-1] for name in documents] == ["0", "1", "2"]
-    assert findings == ["size-limit"]
+    assert findings == ["cut-off"]
 
 
 def test_what_another_library_writes_is_read() -> None:
@@ -521,7 +521,7 @@ BOMBS = [
 def test_a_bomb_takes_bounded_time_and_memory(bomb: bytes) -> None:
     found = read_within_limits(bomb)
     assert int(str(found["bytes"])) <= 300 * 2**20
-    assert "size-limit" in found or "archive-limit" in found
+    assert "cut-off" in found or "archive-limit" in found
 
 
 def test_what_stands_before_a_bomb_is_read() -> None:
@@ -631,5 +631,5 @@ def test_a_file_of_gigabytes_is_not_loaded(tmp_path: Path) -> None:
     with big.open("rb") as stream:
         [member] = members(stream, name="big.txt", limits=Limits(member_bytes=2**20))
     assert isinstance(member, ArchiveMember)
-    assert (member.data[: len(ARK)], [each.kind for each in member.findings]) == (ARK, ["size-limit"])
+    assert (member.data[: len(ARK)], [each.kind for each in member.findings]) == (ARK, ["cut-off"])
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**16

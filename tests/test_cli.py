@@ -28,6 +28,7 @@ from tests.loopback import (
     run_command,
 )
 from tests.read_only import as_anybody
+from tests.test_pdf_reader import pages
 
 ROW = {
     "document", "ark", "as_written", "repaired", "role", "page", "place", "spans", "context", "repairs", "resolver",
@@ -107,14 +108,14 @@ def locked(tmp_path: Path) -> Iterator[Path]:
 
 def test_what_is_hidden_in_a_folder_is_told_and_read_where_it_is_named(tmp_path: Path) -> None:
     papers = tmp_path / "papers"
-    for name in (".hidden.txt", ".git/x.txt", "deep/.cache/y.txt", "a.txt", "deep/b.txt"):
+    for name in (".hidden.txt", ".git/x.txt", "deep/.cache/y.txt", "node_modules/z/z.txt", "a.txt", "deep/b.txt"):
         (papers / name).parent.mkdir(parents=True, exist_ok=True)
         (papers / name).write_text("ark:/67531/metadc2846")
     done = run_command("extract", papers, "--findings", tmp_path / "findings.jsonl")
     assert sorted(Path(row["document"]).name for row in json_lines(done.stdout)) == ["a.txt", "b.txt"]
     [finding] = json_lines((tmp_path / "findings.jsonl").read_text())
     assert (finding["document"], finding["kind"]) == (str(papers), "members-skipped")
-    assert finding["detail"].endswith(": .git, .hidden.txt, deep/.cache")
+    assert finding["detail"].endswith(": .git, .hidden.txt, deep/.cache, node_modules")
     named = run_command("extract", papers / ".hidden.txt", papers / ".git", papers / "deep" / ".cache")
     assert (named.returncode, named.stdout.count("\n"), "members-skipped" in named.stderr) == (0, 3, False)
     crawled = run_command("crawl", papers, "--store", tmp_path / "a.db")
@@ -184,6 +185,33 @@ def test_what_went_wrong_with_documents_is_a_finding_and_3_when_nothing_could_be
     assert none.stderr.splitlines()[-1] == (
         f"arkaudit: nothing could be read: {tmp_path / 'broken.pdf'}, {tmp_path / 'photo.jpg'}"
     )
+
+
+def test_a_path_that_is_missing_among_others_is_a_row(letter: Path, tmp_path: Path) -> None:
+    places = (letter, tmp_path / "gone.txt")
+    done = run_command("extract", *places, "--findings", tmp_path / "findings.jsonl")
+    assert (done.returncode, done.stdout.count("\n")) == (0, 2)
+    assert "1 document read, 1 not readable; 2 citations" in done.stderr
+    [finding] = json_lines((tmp_path / "findings.jsonl").read_text())
+    assert (finding["document"], finding["kind"]) == (str(tmp_path / "gone.txt"), "unreadable")
+    assert run_command("extract", *places, "--fail-on", "unreadable").returncode == 1
+    crawled = run_command("crawl", *places, "--store", tmp_path / "a.db")
+    assert crawled.returncode == 0, crawled.stderr
+    with sqlite3.connect(tmp_path / "a.db") as raw:
+        assert raw.execute("select outcome from document order by 1").fetchall() == [("read",), ("unreadable",)]
+
+
+def test_a_document_of_which_a_part_is_not_read_is_counted_and_fails(tmp_path: Path) -> None:
+    text, picture = b"BT /F 10 Tf 72 700 Td (ark:/12345/x5) Tj ET", b"10 10 80 80 re f"
+    (tmp_path / "scan.pdf").write_bytes(pages(picture))
+    (tmp_path / "mixed.pdf").write_bytes(pages(picture, text, picture))
+    done = run_command("extract", tmp_path)
+    assert "mixed.pdf: no-text: 2 of 3 pages are pictures without text (the first is page 1)" in done.stderr
+    assert "scan.pdf: no-text: 1 of 1 pages" in done.stderr
+    assert "1 document read, 1 of them in part, 1 not readable; 1 citation" in done.stderr
+    command = ("run", *ON_LOOPBACK, tmp_path / "mixed.pdf", "--store", tmp_path / "a.db")
+    assert [run_command(*command, "--fail-on", token).returncode for token in ("never", "unreadable")] == [0, 1]
+    assert run_command("extract", tmp_path / "mixed.pdf", "--fail-on", "unreadable").returncode == 1
 
 
 def test_an_extract_of_a_folder_without_documents_ends_with_3(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_a_book_of_too_many_pieces_is_read_up_to_a_limit(monkeypatch):
     monkeypatch.setattr(reader, "_MOST_BLOCKS", 5)
     reading = read_epub(epub({"a.xhtml": "<p>ark:/12148/x</p>" * 4, "b.xhtml": "<p>ark:/12148/x</p>" * 4}))
     assert len(reading.blocks) == 5
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["cut-off"]
 
 
 @given(st.binary(max_size=200))

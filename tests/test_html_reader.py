@@ -84,7 +84,7 @@ def test_a_page_over_the_limit_is_cut_and_said_to_be(monkeypatch):
     monkeypatch.setattr(html, "MOST_BYTES", len("<p>é: ark:/12148/a".encode()) + 1)
     reading = read_html("<p>é: ark:/12148/aé</p><p>ark:/12148/b</p>".encode())
     assert texts(reading) == ["é: ark:/12148/a"]  # the cut character is dropped, and spoils no charset
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["cut-off"]
 
 
 def test_json_ld_cannot_smuggle_in_what_no_text_can_hold():
@@ -126,13 +126,13 @@ def test_a_page_of_tags_is_read_to_the_limit(monkeypatch):
     monkeypatch.setattr(html_source, "MOST_TAGS", 10)
     reading = read_html(b"<p>ark:/1/a<p>ark:/1/b</p>" * 9)
     assert texts(reading) == ["ark:/1/a", "ark:/1/b"] * 3
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["cut-off"]
 
 
 def test_of_an_element_with_too_many_attributes_the_rest_is_one_value():
     attributes = " ".join(f"data-{i}='ark:/12345/x{i}'" for i in range(50_000))
     reading = read_html(f"<p {attributes}>ark:/12148/a</p>".encode())
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["cut-off"]
     found = " ".join(texts(reading, Role.METADATA))
     assert all(f"ark:/12345/x{i}" in found for i in range(0, 50_000, 99))
     assert texts(reading) == ["ark:/12148/a"]

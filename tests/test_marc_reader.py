@@ -141,7 +141,7 @@ def test_beyond_the_limit_nothing_is_read_and_that_is_said(monkeypatch):
     monkeypatch.setattr(marc, "MOST_BYTES", len(data))
     reading = read_marc(data * 2)
     assert len(reading.blocks) == 1
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["cut-off"]
 
 
 def test_it_is_known_by_its_leader():

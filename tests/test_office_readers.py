@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from extractors.ark import Ark
 from extractors.document_model import Role
 from extractors.find import find_arks
+from extractors.formats import read_document
 from extractors.readers import running_text
 from extractors.readers.office import office_reader as office
 from extractors.readers.office.office_reader import read_docx, read_odp, read_ods, read_odt, read_pptx, read_xlsx
@@ -153,7 +154,7 @@ def test_damaged_relations_cost_only_the_links():
 def test_deep_nesting_is_read_or_said_to_be_too_deep(depth):
     reading = read_docx(docx(PARAGRAPH + "<w:sdt>" * depth + PARAGRAPH + "</w:sdt>" * depth))
     assert texts(reading)[0] == "ark:/12148/x5"
-    assert len(texts(reading)) == 2 or kinds(reading) == ["size-limit"]
+    assert len(texts(reading)) == 2 or kinds(reading) == ["cut-off"]
 
 
 def test_a_billion_laughs_are_not_laughed():
@@ -162,7 +163,7 @@ def test_a_billion_laughs_are_not_laughed():
     body = declared(f"<w:document>{PARAGRAPH}<w:p><w:r><w:t>&l9;</w:t></w:r></w:p></w:document>")
     reading = read_docx(zipped({"word/document.xml": laughs + body}))
     assert texts(reading)[0] == "ark:/12148/x5"
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["cut-off"]
 
 
 def test_no_file_of_this_machine_is_read(tmp_path):
@@ -179,14 +180,14 @@ def test_one_long_string_in_every_cell_is_shown_up_to_a_limit(monkeypatch):
     strings = {"xl/sharedStrings.xml": f"<sst><si><t>{'x' * 300}</t></si></sst>"}
     reading = read_xlsx(xlsx(f"<worksheet>{cells}</worksheet>", parts=strings))
     assert len(reading.blocks) == 3
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["cut-off"]
 
 
 def test_paragraphs_without_end_are_read_up_to_a_limit(monkeypatch):
     monkeypatch.setattr(running_text, "MOST_BLOCKS", 10)
     reading = read_docx(docx(PARAGRAPH * 50))
     assert len(reading.blocks) == 10
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["cut-off"]
 
 
 def test_a_document_under_a_password_is_encrypted():
@@ -281,3 +282,10 @@ def test_the_media_types():
     assert office.DOCX.endswith("wordprocessingml.document")
     assert read_odt(odt("<text:p>x</text:p>")).media_type == office.ODT
     assert read_ods(odt("<text:p>x</text:p>")).media_type == office.ODS
+
+
+def test_an_office_document_with_a_password_is_called_that():
+    ole = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(1016)
+    [plain] = read_document(ole + "WordDocument".encode("utf-16-le"), name="a.docx").findings
+    [encrypted] = read_document(ole + "EncryptedPackage".encode("utf-16-le"), name="a.docx").findings
+    assert (plain.kind, encrypted.kind) == ("unknown-format", "encrypted")

@@ -71,8 +71,8 @@ def test_a_stated_size_is_no_limit_and_no_promise():
 def test_a_member_that_explodes_is_read_up_to_the_limit(monkeypatch):
     monkeypatch.setattr(packages, "MOST_MEMBER_BYTES", 10_000)
     package = Package(zipped({"a": bytes(5_000_000), "b": bytes(10_000)}))
-    assert (len(package.read("a")), kinds(package)) == (10_000, ["size-limit"])
-    assert (len(package.read("b")), kinds(package)) == (10_000, ["size-limit"])
+    assert (len(package.read("a")), kinds(package)) == (10_000, ["cut-off"])
+    assert (len(package.read("b")), kinds(package)) == (10_000, ["cut-off"])
 
 
 def test_many_members_explode_no_further_than_one(monkeypatch):
@@ -80,7 +80,7 @@ def test_many_members_explode_no_further_than_one(monkeypatch):
     package = Package(zipped({str(number): bytes(4_000) for number in range(10)}))
     read = [len(package.read(name)) for name in package.names]
     assert read == [4_000, 4_000, 2_000, *[0] * 7]
-    assert set(kinds(package)) == {"size-limit"}
+    assert set(kinds(package)) == {"cut-off"}
 
 
 def test_members_that_share_their_bytes_are_read_once():
@@ -96,7 +96,7 @@ def test_a_directory_beyond_all_measure_is_not_read(monkeypatch):
     monkeypatch.setattr(packages, "MOST_MEMBERS", 20)
     package = Package(zipped({str(number): "x" for number in range(50)}))
     assert len(package.names) == 20
-    assert (package.read("3"), kinds(package)) == (b"x", ["size-limit"])
+    assert (package.read("3"), kinds(package)) == (b"x", ["cut-off"])
 
 
 def test_a_hundred_thousand_headers_without_content_take_no_time():
@@ -114,7 +114,7 @@ def test_inflating_nothing_at_all_is_bounded_as_well(monkeypatch):
     local = local_entry(b"a", empty_blocks)
     package = Package(local + directory([central_entry(b"a", offset=0)], offset=len(local)))
     assert [package.read("a") for _ in range(3)] == [b""] * 3
-    assert kinds(package) == ["unreadable-part", "size-limit"]
+    assert kinds(package) == ["unreadable-part", "cut-off"]
 
 
 @pytest.mark.parametrize("flags", [0, 8], ids=["with sizes", "with sizes behind"])

@@ -402,7 +402,7 @@ def test_attachments_are_read_as_the_caller_reads_documents():
 
 def test_an_attached_bomb_is_left():
     reading = read_pdf(with_attachments(zeros=b"0" * 33 * 2**20))
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["cut-off"]
     assert texts(reading)
 
 
@@ -526,7 +526,7 @@ def test_a_page_of_too_many_objects_costs_that_page():
         pdf(CATALOG.replace(b"/Outlines 6 0 R", b""), two, PAGE, huge, NOTHING, other, b"<<>>", b"<<>>", lines("y"))
     )
     assert texts(reading) == [(2, "y")]
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["cut-off"]
 
 
 def test_what_kills_pdfium_kills_a_worker_and_the_next_file_is_read():

@@ -74,11 +74,11 @@ def test_extract_reads_an_archive_on_standard_input() -> None:
     assert (row["document"], row["ark"]) == ("-!/a.txt", "ark:12148/btv1b1")
 
 
-def test_extract_reads_a_file_of_gigabytes_up_to_a_limit(tmp_path: Path) -> None:
+def test_extract_reads_a_text_in_parts_to_its_end_and_says_where_it_is_none(tmp_path: Path) -> None:
     big = tmp_path / "big.txt"
     with big.open("wb") as file:
         file.write(
-            b"ark:/12148/btv1b1 is first\n" + (b"text and text and so on\n" * 44_000) * 70 + b"ark:/12148/btv1b2"
+            b"ark:/12148/btv1b1 is first\n" + (b"text and text and so on\n" * 44_000) * 70 + b"ark:/12148/btv1b2\n"
         )
         file.truncate(8 * 2**30)
     bounded = "import resource; resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30, 2 * 2**30)); "
@@ -86,8 +86,9 @@ def test_extract_reads_a_file_of_gigabytes_up_to_a_limit(tmp_path: Path) -> None
     done = subprocess.run(
         [sys.executable, "-c", bounded + run, big], capture_output=True, text=True, cwd=ROOT, check=True
     )
-    assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12148/btv1b1"], done.stderr
-    assert "big.txt: size-limit: only its first 67108864 bytes were read" in done.stderr
+    assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12148/btv1b1", "ark:12148/btv1b2"]
+    assert "big.txt!/part-3: cut-off: only its first 67,108,864 bytes were read" in done.stderr
+    assert "1 not readable" in done.stderr.splitlines()[-2]
 
 
 def test_documents_are_the_same_each_time_they_are_gone_through(tmp_path: Path) -> None:

@@ -100,26 +100,26 @@ def test_beyond_the_limit_nothing_is_read_and_that_is_said(monkeypatch, module, 
     monkeypatch.setattr(module, "MOST_BYTES", 3 * len(line))
     reading = READERS[suffix](4 * line)
     assert "".join(texts(reading)).count("ark:/12345/x5") == 3
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["cut-off"]
 
 
 def test_plain_text_has_a_limit_too(monkeypatch):
     monkeypatch.setattr(plain, "MOST_BYTES", 4)
     reading = plain.read_plain(b"ark:/12345/x5")
-    assert (texts(reading), kinds(reading)) == (["ark:"], ["size-limit"])
+    assert (texts(reading), kinds(reading)) == (["ark:"], ["cut-off"])
 
 
 def test_a_book_in_markdown_is_read_as_text(monkeypatch):
     monkeypatch.setattr(markdown, "MOST_BYTES", 20)
     reading = markdown.read_markdown(b"See [it](https://n2t.net/ark:/12345/x5).")
     assert texts(reading) == ["See [it](https://n2t.net/ark:/12345/x5)."]
-    assert (reading.media_type, kinds(reading)) == ("text/markdown", ["size-limit"])
+    assert (reading.media_type, kinds(reading)) == ("text/markdown", ["read-as-text"])
 
 
 def test_a_long_target_referred_to_often_is_no_bomb():
     source = b"[a]: https://n2t.net/ark:/12345/" + b"x" * 10_000 + b"\n\n" + b"[a] " * 10_000
     reading = markdown.read_markdown(source)
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["read-as-text"]
     assert sum(map(len, texts(reading))) <= len(source)
 
 

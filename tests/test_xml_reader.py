@@ -101,19 +101,19 @@ def laughs(use):
 def test_a_billion_laughs_are_not_laughed(use):
     reading = read_xml(laughs(use))
     assert texts(reading) == ["before"]
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["cut-off"]
 
 
 def test_nesting_beyond_the_limit_ends_the_reading_and_is_said_to():
     reading = read_xml(b"<p>one</p>".join([b"<a>" * 200, b"<a>" * 100_000]))
     assert texts(reading) == ["one"]
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["cut-off"]
 
 
 def test_a_run_of_text_beyond_the_limit_ends_the_reading_and_is_said_to():
     reading = read_xml(b"<a><p>one</p><p>" + b"x" * 11_000_000 + b"</p></a>")
     assert texts(reading)[0] == "one"
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["cut-off"]
 
 
 def test_an_entity_that_is_used_all_the_time_ends_the_reading():
@@ -121,7 +121,7 @@ def test_an_entity_that_is_used_all_the_time_ends_the_reading():
     reading = read_xml(f"<!DOCTYPE a [<!ENTITY n '{entity}'>]><a><p>before</p>{'&n;' * 100_000}</a>".encode())
     assert texts(reading)[0] == "before"
     assert sum(map(len, texts(reading))) < 3_000_000  # of fourteen thousand million
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["cut-off"]
 
 
 @pytest.mark.parametrize(("limit", "most"), [("MOST_TAGS", 10), ("MOST_BYTES", 59)])
@@ -129,7 +129,7 @@ def test_a_document_beyond_a_limit_is_read_as_far_as_that(monkeypatch, limit, mo
     monkeypatch.setattr(xml, limit, most)
     reading = read_xml(b"<a>" + b"<p>x</p>\n\n" * 9 + b"</a>")
     assert 3 < len(texts(reading)) < 9
-    assert kinds(reading) == ["size-limit"]
+    assert kinds(reading) == ["cut-off"]
 
 
 def test_thousands_of_attributes_and_namespaces_are_all_read():

@@ -63,7 +63,7 @@ _MISTYPED = "mistyped"
     "--fail-on",
     type=click.Choice([NEVER, DocumentOutcome.UNREADABLE.value, _MISTYPED]),
     multiple=True,
-    help="Exit with 1 when a document could not be read, or cites an ARK whose check character is wrong. Repeatable.",
+    help="Exit with 1 when a document or a part of it could not be read, or cites a mistyped ARK. Repeatable.",
 )
 @jobs_option
 @request_options
@@ -126,6 +126,7 @@ def extract(
             for each in documents(seeds, counted, standard_input="-" in places, jobs=processes, config=config):
                 document = each.summary
                 report_findings(document.name, document.findings, to_findings)
+                total.in_part += document.is_read_in_part
                 if document.is_unreadable:
                     total.unread.append(document.name)
                 elif not document.is_folder:
@@ -149,7 +150,8 @@ def extract(
         say(line, level=logging.WARNING)
     faults = [] if is_failing else total.faults
     tell_ending(faults, len(faults), total.words, after_extract(places, config_file) if total.citations else None)
-    exit_on([token for token in fail_on if token != _MISTYPED], [DocumentOutcome.UNREADABLE.value] * len(total.unread))
+    unread = [DocumentOutcome.UNREADABLE.value] * (len(total.unread) + total.in_part)
+    exit_on([token for token in fail_on if token != _MISTYPED], unread)
     if is_failing:
         sys.exit(EXIT_FINDING)
 

@@ -66,7 +66,7 @@ def refused(kind: str, detail: str) -> tuple[int, str] | None:
 
     >>> refused("trap-calendar", refusal_text(Rule.CALENDAR, 3, "https://a.example/2031/"))
     (3, 'https://a.example/2031/')
-    >>> refused("size-limit", "only the first 8 of 9 bytes were read") is None
+    >>> refused("cut-off", "only the first 8 of 9 bytes were read") is None
     True
     """
     if kind not in WORDS:

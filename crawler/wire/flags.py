@@ -19,7 +19,7 @@ UNPACKED_IN_PART = "unpacked-in-part"
 
 #: The kind of a finding about each, and the words; what was there is a number of bytes.
 _FINDINGS: Mapping[str, tuple[str, str]] = {
-    STOPPED: ("size-limit", "only the first {} bytes were fetched"),
+    STOPPED: ("cut-off", "only the first {} bytes were fetched"),
     BROKEN_OFF: ("incomplete", "the connection broke off behind {} bytes"),
     BODY_TIMEOUT: ("incomplete", "the time was up when {} bytes had come"),
     UNDECODABLE: ("undecodable", "it can't be decompressed, or grows too large"),

@@ -21,10 +21,12 @@ from extractors.archives.compression import SIGNATURES, Compression, Decompresse
 from extractors.archives.members import INSIDE, ArchiveMember, Limits, inside, may_be_document
 from extractors.archives.streams import PIECE_BYTES, Lookahead, SizeBudget, size_of
 from extractors.document_model import Finding
-from extractors.formats import package_format, package_format_of
+from extractors.formats import package_format, package_format_of, part_end
 
 _HEAD_BYTES = 2**10
 _BZIP2_BLOCK = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
+_PDF = b"%PDF-"
+_PDF_MEMBERS = 4  # a PDF may have the size of so many other documents: it is mostly pictures
 _NO_DOCUMENT = "it is no document, by its name or type"
 #: A file that is only compressed has its own name without one of these.
 _COMPRESSED_SUFFIXES = frozenset({".bz2", ".gz", ".xz", ".zst"})
@@ -161,16 +163,30 @@ class _Walk:
     def _whole(
         self, content: Lookahead, about: ArchiveMember, depth: int, packed: Sequence[Decompressed]
     ) -> Iterator[ArchiveMember]:
-        """One document; an empty one only where it is no member of anything."""
-        data = content.read(self._limits.member_bytes)
+        """One document; an empty one only where it is no member of anything.
+
+        One that is too long is read in parts, each a document in it, if its format is one of lines or records.
+        """
+        limit, number = self._limits.member_bytes, 1
+        if content.peek(len(_PDF)) == _PDF:
+            limit *= _PDF_MEMBERS
+        data = content.read(limit)
         findings = list(about.findings)
-        if content.peek(1):
-            findings.append(Finding("size-limit", f"only its first {len(data)} bytes were read"))
+        while content.peek(1):
+            end = part_end(data, media_type=about.media_type, name=about.path, charset=about.charset)
+            if not end:
+                findings.append(Finding("cut-off", f"only its first {len(data):,} bytes were read"))
+                break
+            yield replace(about, name=self._unique(f"{about.name}{INSIDE}part-{number}"), data=data[:end])
+            content.unread(data[end:])
+            data, number = content.read(limit), number + 1
+        if number > 1:
+            about = replace(about, name=f"{about.name}{INSIDE}part-{number}")
         elif packed and self._budget.is_out_of_bytes:
-            findings.append(Finding("archive-limit", f"only its first {len(data)} bytes were unpacked"))
+            findings.append(Finding("archive-limit", f"only its first {len(data):,} bytes were unpacked"))
         damage = next((layer.damage for layer in packed if layer.damage), "")
         if damage:
-            findings.append(Finding("damaged", f"only its first {len(data)} bytes could be unpacked: {damage}"))
+            findings.append(Finding("damaged", f"only its first {len(data):,} bytes could be unpacked: {damage}"))
         if data or not depth:
             yield replace(about, name=self._unique(about.name), data=data, findings=tuple(findings))
         elif damage:
@@ -207,7 +223,7 @@ class _Walk:
             yield from self._whole(Lookahead(archive), about, depth, packed)
             return
         if seekable is None and content.peek(1):
-            self._leave_out("size-limit", "only its beginning was unpacked", about.name)
+            self._leave_out("cut-off", "only its beginning was unpacked", about.name)
         is_empty = listed is None
         for entry in zips.entries(archive, listed, self._budget):
             is_empty = False
@@ -299,11 +315,11 @@ def _page(record: warc.WarcRecord, found: warc.Payload, about: ArchiveMember) ->
     uri = record.uri
     findings = []
     if record.is_cut:
-        findings.append(Finding("size-limit", f"only the first {len(record.block)} bytes of its record were read"))
+        findings.append(Finding("cut-off", f"only the first {len(record.block)} bytes of its record were read"))
     if record.damage:
         findings.append(Finding("damaged", record.damage))
     if truncated := record.fields.get("warc-truncated"):
-        findings.append(Finding("size-limit", f"only its beginning was archived ({truncated})"))
+        findings.append(Finding("cut-off", f"only its beginning was archived ({truncated})"))
     name = f"{about.name}{INSIDE}{uri or record.fields.get('warc-record-id', '')}"
     is_web = uri.lower().startswith(("http://", "https://"))
     return ArchiveMember(

@@ -12,7 +12,7 @@ from extractors.readers.running_text import RunningText
 from extractors.readers.values import labelled, may_name_ark
 
 MEDIA_TYPE = "application/x-bibtex"
-MOST_BYTES = 32 * 2**20
+MOST_BYTES = 64 * 2**20
 
 _ENTRY = re.compile(r"@[ \t]*+(?P<type>[A-Za-z]++)\s*+[{(]")
 _KEY = re.compile(r"\s*+(?P<key>[^\s,{}()=\"]{0,200}+)\s*+(?=[,})])")
@@ -50,7 +50,7 @@ def read_bibtex(data: bytes, *, charset: str | None = None) -> Reading:
     """
     findings = []
     if len(data) > MOST_BYTES:
-        findings.append(Finding("size-limit", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
+        findings.append(Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
         data = data[:MOST_BYTES]
     decoded = decode(data, charset)
     findings += decoded.findings

@@ -117,7 +117,7 @@ class _Book:
     def _add(self, blocks: Iterator[Block] | list[Block]) -> None:
         for block in blocks:
             if len(self._blocks) >= _MOST_BLOCKS:
-                self._package.note(Finding("size-limit", f"only the first {_MOST_BLOCKS} pieces of text were kept"))
+                self._package.note(Finding("cut-off", f"only the first {_MOST_BLOCKS} pieces of text were kept"))
                 return
             self._blocks.append(block)
 

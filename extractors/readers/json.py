@@ -103,7 +103,7 @@ def _blocks_of_lines(text: str) -> tuple[list[Block], list[int]]:
 def _text(data: bytes, charset: str | None) -> tuple[str, list[Finding]]:
     findings = []
     if len(data) > MOST_BYTES:
-        findings.append(Finding("size-limit", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
+        findings.append(Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
         data = data[:MOST_BYTES]
     decoded = decode(data, charset)
     text, lone = _without_lone_surrogates(decoded.text)

@@ -114,7 +114,7 @@ def read_latex(data: bytes, *, charset: str | None = None) -> Reading:
     """
     findings = []
     if len(data) > MOST_BYTES:
-        findings.append(Finding("size-limit", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
+        findings.append(Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
         data = data[:MOST_BYTES]
     decoded = decode(data, charset)
     findings += decoded.findings

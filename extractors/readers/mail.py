@@ -46,7 +46,7 @@ def read_mail(data: bytes, read_part: PartReader) -> Reading:
     """
     findings = []
     if len(data) > MOST_BYTES:
-        findings.append(Finding("size-limit", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
+        findings.append(Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
         data = data[:MOST_BYTES]
     starts = [found.end() for found in _BETWEEN.finditer(data)] if data.startswith(b"From ") else []
     mail = _Mail(read_part)
@@ -95,7 +95,7 @@ class _Mail:
     def _read_content(self, part: Message, place: str, depth: int) -> None:
         self._parts += 1
         if self._parts > _MOST_PARTS or depth > _MOST_DEPTH:
-            finding = Finding("size-limit", f"more than {_MOST_PARTS} parts, or parts within {_MOST_DEPTH} others")
+            finding = Finding("cut-off", f"more than {_MOST_PARTS} parts, or parts within {_MOST_DEPTH} others")
             self.findings += [] if finding in self.findings else [finding]
             return
         kind = part.get_content_type()

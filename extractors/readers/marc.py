@@ -13,7 +13,7 @@ from extractors.readers.markup.targets import leads_to_document
 from extractors.readers.values import labelled, may_name_ark, value_block
 
 MEDIA_TYPE = "application/marc"
-MOST_BYTES = 32 * 2**20
+MOST_BYTES = 64 * 2**20
 
 _RECORD_END, _FIELD_END, _SUBFIELD = b"\x1d", b"\x1e", b"\x1f"
 _LEADER_BYTES, _ENTRY_BYTES = 24, 12
@@ -42,7 +42,7 @@ def read_marc(data: bytes) -> Reading:
     """
     findings = []
     if len(data) > MOST_BYTES:
-        findings.append(Finding("size-limit", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
+        findings.append(Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
         data = data[:MOST_BYTES]
     blocks: list[Block] = []
     targets: list[str] = []

@@ -35,7 +35,7 @@ def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
     [('link-target', 'a/@href', '/ark:/12345/x5'), ('text', 'p', 'See the map or ark:/12345/x_6.')]
     """
     if len(data) > MOST_BYTES:
-        finding = Finding("size-limit", f"not read as Markdown, but as text: it has {len(data)} bytes")
+        finding = Finding("read-as-text", f"not read as Markdown, but as text: it has {len(data)} bytes")
         as_text = read_plain(data, charset=charset)
         return replace(as_text, media_type=MEDIA_TYPE, findings=(finding, *as_text.findings))
     decoded = decode(data, charset)
@@ -62,7 +62,7 @@ def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
         text_join(state)
         chars += _attribute_chars(tokens)
         if chars > MOST_BYTES:
-            findings.append(Finding("size-limit", "references would make the page too big; read as text"))
+            findings.append(Finding("read-as-text", "references would make the page too big; read as text"))
             return Reading(MEDIA_TYPE, (*blocks, Block(markdown)), findings=tuple(findings))
         blocks += _fence_lines(tokens)
         with spending(None):  # a piece takes little

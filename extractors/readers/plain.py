@@ -50,7 +50,7 @@ def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
     """
     findings = []
     if len(data) > MOST_BYTES:
-        findings.append(Finding("size-limit", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
+        findings.append(Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
         data = data[:MOST_BYTES]
     decoded = decode_beginning(data, charset) if len(data) <= BEGINNING_BYTES else decode(data, charset)
     blocks = (Block(decoded.text),) if decoded.text.strip() else ()

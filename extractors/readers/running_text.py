@@ -12,7 +12,7 @@ MOST_CHARS = 256 * 2**20
 """Of all blocks together: a spreadsheet may show one long string in every cell."""
 
 _XML_BLANKS = re.compile(r"[\t\n\r ]+")
-_FULL = Finding("size-limit", "not read beyond a million blocks, or 256 MiB of text")
+_FULL = Finding("cut-off", "not read beyond a million blocks, or 256 MiB of text")
 
 
 class _Paragraph:

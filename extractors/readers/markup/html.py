@@ -76,7 +76,7 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
     """
     findings = []
     if len(data) > MOST_BYTES:
-        findings.append(Finding("size-limit", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
+        findings.append(Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
         data = data[:MOST_BYTES]
     decoded = decode(data, charset, html_body_declared_encoding(data))
     source = parseable(decoded.text)

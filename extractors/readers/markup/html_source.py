@@ -76,13 +76,13 @@ def parseable(markup: str) -> HtmlSource:
     if _XHTML.search(markup, 0, _PROLOG_CHARS):  # an HTML parser takes <title/> for an opening tag
         markup = _EMPTY_RAW_ELEMENT.sub(r"<\g<tag>\g<attributes>></\g<tag>>", markup)
     if len(markup) > MOST_TAGS and markup.count("<") > MOST_TAGS:
-        findings.append(Finding("size-limit", f"not read beyond tag {MOST_TAGS}"))
+        findings.append(Finding("cut-off", f"not read beyond tag {MOST_TAGS}"))
         markup = "<".join(markup.split("<", MOST_TAGS)[:MOST_TAGS])
     if not _may_hold_long_tag(markup):
         return HtmlSource(markup, tuple(findings))
     markup, rests = _without_long_tags(markup)
     if rests:
-        findings.append(Finding("size-limit", f"elements with too many attributes: {len(rests)}"))
+        findings.append(Finding("cut-off", f"elements with too many attributes: {len(rests)}"))
     left_out = tuple(Block(rest, Role.METADATA) for rest in map(html.unescape, rests) if may_hold_ark(rest))
     return HtmlSource(markup, tuple(findings), left_out)
 

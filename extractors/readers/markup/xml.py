@@ -94,11 +94,11 @@ def read_xml(data: bytes) -> Reading:
 
 def _within_limits(data: bytes) -> tuple[bytes, tuple[Finding, ...]]:
     if len(data) > MOST_BYTES:
-        finding = Finding("size-limit", f"only the first {MOST_BYTES} of {len(data)} bytes were read")
+        finding = Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read")
         return _within_limits(data[:MOST_BYTES])[0], (finding,)
     if len(data) > MOST_TAGS and data.count(b"<") > MOST_TAGS:
         kept = b"<".join(data.split(b"<", MOST_TAGS)[:MOST_TAGS])
-        return kept, (Finding("size-limit", f"not read beyond tag {MOST_TAGS}"),)
+        return kept, (Finding("cut-off", f"not read beyond tag {MOST_TAGS}"),)
     return data, ()
 
 
@@ -131,7 +131,7 @@ def _faults(parser: etree.XMLParser) -> tuple[Finding, ...]:
     limits = [entry for entry in faults if entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT]
     findings = []
     if limits:
-        findings.append(Finding("size-limit", f"not read beyond line {limits[0].line}: {limits[0].message}"))
+        findings.append(Finding("cut-off", f"not read beyond line {limits[0].line}: {limits[0].message}"))
     elif faults:
         findings.append(Finding("malformed-markup", f"line {faults[0].line}: {faults[0].message.strip()}"))
     return tuple(findings)

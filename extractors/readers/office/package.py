@@ -98,12 +98,12 @@ class Package:
             return b""
         limit = min(MOST_MEMBER_BYTES, self._bytes_left)
         if not limit:
-            self.note(Finding("size-limit", f"its members were not read beyond {MOST_BYTES} bytes"))
+            self.note(Finding("cut-off", f"its members were not read beyond {MOST_BYTES} bytes"))
             return b""
         content = _content(self._data, member, limit + 1)
         self._bytes_left -= min(max(len(content.data), member.bound - member.header), limit)  # inflating nothing costs
         if len(content.data) > limit:
-            self.note(Finding("size-limit", f"only the first {limit} bytes of {shown(name)} were read"))
+            self.note(Finding("cut-off", f"only the first {limit} bytes of {shown(name)} were read"))
         elif content.fault:
             self.note(Finding("unreadable-part", f"{shown(name)}: {content.fault}"))
         return content.data[:limit]
@@ -125,7 +125,7 @@ class Package:
         """The members by the directory, or by their own headers where the directory is of no use."""
         entries = self._data.count(_DIRECTORY_ENTRY)  # an object each, before anything could stop `zipfile`
         if entries > MOST_MEMBERS:
-            self.note(Finding("size-limit", f"only the first {MOST_MEMBERS} of about {entries} members were listed"))
+            self.note(Finding("cut-off", f"only the first {MOST_MEMBERS} of about {entries} members were listed"))
         else:
             try:
                 with zipfile.ZipFile(BytesIO(self._data)) as archive:

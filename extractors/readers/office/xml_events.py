@@ -70,7 +70,7 @@ def send_events(data: bytes, target: EventTarget) -> tuple[Finding, ...]:
     faults = [entry for entry in parser.error_log if entry.level == etree.ErrorLevels.FATAL]
     limits = [entry for entry in faults if entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT]
     if limits:
-        return (Finding("size-limit", f"not read beyond line {limits[0].line}: {limits[0].message}"),)
+        return (Finding("cut-off", f"not read beyond line {limits[0].line}: {limits[0].message}"),)
     return tuple(Finding("malformed-markup", f"line {entry.line}: {entry.message.strip()}") for entry in faults[:1])
 
 

@@ -91,7 +91,7 @@ def attachments(data: bytes, read: AttachmentReader) -> tuple[list[Block], list[
     left = _MOST_ATTACHED_BYTES
     for name, content in by_qpdf(data, _attached_files) or ():
         if content is None or len(content) > left:
-            findings.append(Finding("size-limit", f"attachment {name!r} is too large, or damaged"))
+            findings.append(Finding("cut-off", f"attachment {name!r} is too large, or damaged"))
             continue
         left -= len(content)
         for block in read(content, name).blocks:

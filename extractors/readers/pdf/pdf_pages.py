@@ -44,6 +44,7 @@ _LINES_FROM_LABEL = 8
 _LABEL_CHARS = 8  # blanks within so many don't end a word
 _MOST_LABELS = 2_000
 
+_FIRST_OBJECTS = 100
 MOST_OBJECTS = 300_000
 MOST_CHARS = 2_000_000
 
@@ -75,6 +76,8 @@ class PdfPage:
     font_sizes: tuple[float, ...] = ()
     """Of each line, where this page or the page before it may go on on the next."""
     may_go_on: bool = False
+    is_picture: bool = False
+    """True if something is drawn on it, and none of it is text."""
     faults: tuple[str, ...] = ()
     """Which parts of it could not be read, and why."""
 
@@ -127,7 +130,8 @@ def _with_text(page: PdfiumPage, read: PdfPage, parts: _Parts, *, continues: boo
     """*read* with its text, and with geometry where that may matter and can be had."""
     with closing(page.get_textpage()) as text_page:
         text = _text(text_page)
-        read = replace(read, text=text)
+        is_picture = not text.strip() and _has_drawing(page)
+        read = replace(read, text=text, is_picture=is_picture)
         open_ends = open_lines(text)
         labels = [found.start() for found in _LABEL.finditer(text)][:_MOST_LABELS]
         ark_links = {link.uri for link in read.links if may_hold_ark(link.uri)}
@@ -149,6 +153,13 @@ def _with_text(page: PdfiumPage, read: PdfPage, parts: _Parts, *, continues: boo
             return _with_geometry(placed, labels, ark_links, glyphs)
 
         return parts.read("geometry", with_geometry, read)
+
+
+def _has_drawing(page: PdfiumPage) -> bool:
+    """Return whether anything but text is among the first objects of a page."""
+    count = min(pdfium.FPDFPage_CountObjects(page), _FIRST_OBJECTS)
+    types = (pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page, index)) for index in range(count))
+    return any(each != pdfium.FPDF_PAGEOBJ_TEXT for each in types)
 
 
 def _may_end(lines: Lines, after: int) -> bool:

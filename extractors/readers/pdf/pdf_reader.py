@@ -7,7 +7,7 @@ which no `except` can catch: read the files of strangers through `extractors.wor
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -59,7 +59,7 @@ def read_pdf(data: bytes, *, max_pages: int = 5000, read_attachment: AttachmentR
     (Finding(kind='unreadable', detail='it is no PDF, or damaged beyond repair'),)
     """
     if len(data) > _MOST_BYTES:
-        return Reading(MEDIA_TYPE, findings=(Finding("size-limit", f"more than {_MOST_BYTES // 2**20} MiB"),))
+        return Reading(MEDIA_TYPE, findings=(Finding("cut-off", f"more than {_MOST_BYTES // 2**20} MiB"),))
     data = data[max(data.find(_HEADER), 0) :]  # junk before the header, such as HTTP headers, is common
     reading, attached = _read(data, max_pages)
     if _is_lost(reading):
@@ -125,6 +125,7 @@ def _reading(document: PdfDocument, data: bytes, max_pages: int) -> Reading:
     titles = part("outline", lambda: outline_titles(document))
     blocks += [Block(title, Role.METADATA, place="outline") for title in titles]
     pages = list(_pages(document, max_pages, findings))
+    findings += _without_text(pages)
     known = len(findings)
     bodies = part("running heads", lambda: blocks_of(pages))
     blocks += bodies if len(findings) == known else blocks_of(map(plain, pages))
@@ -145,7 +146,7 @@ def _pages(document: PdfDocument, max_pages: int, findings: list[Finding]) -> It
             page = read_page(document, number, continues=page is not None and page.may_go_on)
         except TooMuch as reason:
             page = None
-            findings.append(Finding("size-limit", f"page {number}: {reason}"))
+            findings.append(Finding("cut-off", f"page {number}: {reason}"))
         except MemoryError:  # says something about this process, nothing about the document
             raise
         except Exception as error:
@@ -159,6 +160,16 @@ def _pages(document: PdfDocument, max_pages: int, findings: list[Finding]) -> It
             yield page
     if faults > _MOST_PAGE_FINDINGS:
         findings.append(Finding("unreadable-page", f"{faults - _MOST_PAGE_FINDINGS} pages more"))
+
+
+def _without_text(pages: Sequence[PdfPage]) -> Iterator[Finding]:
+    """Yield a finding where most pages, or some, are pictures: what stands on them was not read."""
+    pictures = [page.number for page in pages if page.is_picture]
+    drawn = len(pictures) + sum(bool(page.text.strip()) for page in pages)
+    if pictures:
+        numbers = f"the first is page {pictures[0]}"
+        detail = f"{len(pictures)} of {len(pages)} pages are pictures without text ({numbers}): nothing was read there"
+        yield Finding("no-text" if 2 * len(pictures) > drawn else "picture-page", detail)
 
 
 def _web_links(blocks: list[Block] | tuple[Block, ...]) -> tuple[str, ...]:
