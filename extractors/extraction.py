@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -28,6 +29,9 @@ from extractors.wraps.cutting import cutting_of
 from extractors.wraps.evidence import Cutting, Evidence
 
 Found = Mention | NamespaceMention
+
+_LAST_WORD = re.compile(r"[aA][rR][kK]\S*\s*\Z")
+_FOLLOWING_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ def extraction_of(
     """
     reading = read_document(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
     budget = current()
-    blocks = reading.blocks
+    blocks = _with_following(reading.blocks)
     if budget is None or not (budget.findings or budget.is_spent(ReadingStage.FINDING)):
         nothing = extraction_without_arks(reading)
         if nothing is not None:
@@ -89,6 +93,19 @@ def extraction_of(
     if findings != reading.findings:
         reading = replace(reading, findings=findings)
     return Extraction(reading, mentions, tuple(unresolved_mentions(blocks, placed, cutting)))
+
+
+def _with_following(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """*blocks*, those of running text that may end in the middle of an ARK with the beginning of the next one."""
+    following = ""
+    told: list[Block] = []
+    for block in reversed(blocks):
+        if block.role is Role.TEXT and block.page is None:
+            if following and not block.following and _LAST_WORD.search(block.text, max(0, len(block.text) - 300)):
+                block = replace(block, following=following)
+            following = block.text[:_FOLLOWING_CHARS]
+        told.append(block)
+    return tuple(reversed(told))
 
 
 def extraction_without_arks(reading: Reading) -> Extraction | None:

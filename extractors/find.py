@@ -40,6 +40,7 @@ _LABEL = regex.compile(
       | (?<= {_PERCENT} [0-9a-f]{{2}} )
       | (?<= [0-9]{{5}} / [^\s/]{{3,100}} ) (?= ark:/?[0-9]{{5}}/ )   # one glued to the other
       | (?<= (?<! [^\s\f] ) [0-9]{{1,3}} )     # 12ark:/…, the mark of a footnote
+      | (?<= \$[0-9a-z] )                       # $aark:/…, behind the code of a subfield
       | (?<= (?<! \p{{L}} ) ark )                # ARKark:/…, where a heading is glued to its value
     )
     (?P<word> {_A} {_GAP} {_R} {_GAP} {_K} )
@@ -186,7 +187,7 @@ def read_block(
             may_hide = has_hints(text)
         clean = None
         if not may_hide or not may_hide_label(text, region.start, region.end):
-            clean = _clean_in(block, region, read_up_to, evidence)
+            clean = _clean_in(block, region, read_up_to, evidence, linked)
         if clean is not None:
             yield from clean
         else:
@@ -202,7 +203,9 @@ def read_fully(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> I
         read_up_to = max(read_up_to, region.signs[-1])
 
 
-def _clean_in(block: Block, region: _Region, read_up_to: int, evidence: Evidence) -> list[Mention] | None:
+def _clean_in(
+    block: Block, region: _Region, read_up_to: int, evidence: Evidence, linked: Mapping[int, Ark]
+) -> list[Mention] | None:
     """Return the mentions in a region all of whose signs are clean ARKs or none at all; None if one is neither."""
     mentions = []
     for sign in region.signs:
@@ -212,11 +215,16 @@ def _clean_in(block: Block, region: _Region, read_up_to: int, evidence: Evidence
             continue
         first = sign - len("ark")
         mention = clean_mention(block, first, region.start, region.end, evidence.zones) if first >= 0 else None
-        if mention is None:
+        if mention is None or _is_linked_otherwise(mention, linked):
             return None
         if first >= read_up_to:
             mentions.append(mention)
     return mentions
+
+
+def _is_linked_otherwise(mention: Mention, linked: Mapping[int, Ark]) -> bool:
+    """Return whether the link whose text *mention* stands in leads to another ARK."""
+    return mention.link is not None and linked.get(mention.link, mention.ark) != mention.ark
 
 
 def _read(
@@ -240,7 +248,7 @@ def _read(
                 continue
             if patterns and is_on_one_page and label[0] in _PLAIN_LABELS:
                 mention = clean_mention(block, at, region.start, region.end, evidence.zones)
-                if mention is not None:
+                if mention is not None and not _is_linked_otherwise(mention, linked):
                     read_up_to = at + 1
                     yield mention
                     continue

@@ -11,6 +11,8 @@ from urllib.parse import quote_from_bytes
 
 LABEL = re.compile(r"ark:/?", re.IGNORECASE | re.ASCII)
 _RESOLVER_END = re.compile(r"/(?=ark:)", re.IGNORECASE | re.ASCII)
+#: Numbers of a region or size in a URL of IIIF: ``130.0,274.0,1050.0,200.5``. Their periods begin no suffix.
+_DECIMALS = re.compile(r"(?:pct:)?(?=[^,]*,)[0-9.,]+", re.ASCII)
 _LABELS = re.compile(r"(?:ark:/*)+", re.IGNORECASE | re.ASCII)
 _QUERY_OR_FRAGMENT = re.compile(r"[?#]")
 _AFTER_PERCENT = re.compile(r"%[0-9A-Za-z]{1,2}")
@@ -118,10 +120,12 @@ def with_suffixes_last(form: str) -> str:
 
     >>> with_suffixes_last("ark:12345/x.a/y.b/z.c")
     'ark:12345/x/y/z.c.a.b'
+    >>> with_suffixes_last("ark:12345/x/130.0,274.5,9,9/full/0/native.jpg")
+    'ark:12345/x/130.0,274.5,9,9/full/0/native.jpg'
     """
     naan, slash, name = form.partition("/")
     *components, last = name.split("/")
-    split = [component.partition(".") for component in components]
+    split = [(each, "", "") if _DECIMALS.fullmatch(each) else each.partition(".") for each in components]
     kept = "/".join([base for base, _, _ in split] + [last])
     moved = "".join(dot + suffix for _, dot, suffix in split)
     return naan + slash + kept + moved

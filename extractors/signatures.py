@@ -109,7 +109,11 @@ _LATEX = re.compile(
     re.VERBOSE,
 )
 _LATEX_INSIDE = re.compile(r"^[ \t]*+\\(?:documentclass[\[{]|begin\{document\})", re.MULTILINE)
-_BIBTEX_ENTRY = r"@[ \t]*+[A-Za-z]{3,20}+\s*+[{(]\s*+[^\s,{}()\"]{1,200}+\s*+[,=]"
+#: Of a field or a key with a field behind it: Texinfo has ``@uref{https://…, text}``.
+_BIBTEX_ENTRY = (
+    r"@[ \t]*+[A-Za-z]{3,20}+\s*+[{(]\s*+[^\s,{}()\"=]{1,200}+\s*+"
+    r"(?:=|,(?=(?:\s++|%[^\n]*+\n)*+(?:[A-Za-z][\w:.+-]*+\s*+=|[})])))"
+)
 _BIBTEX = re.compile(rf"(?:\s++|%[^\n]*+)*+(?:@(?i:comment|preamble)\s*+[{{(]|{_BIBTEX_ENTRY})")
 _BIBTEX_INSIDE = re.compile(rf"^[ \t]*+{_BIBTEX_ENTRY}", re.MULTILINE)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from extractors.extraction import extract_in_time, extraction_of
@@ -164,6 +164,7 @@ def worker_of() -> Worker[..., Any]:
 @given(st.binary(max_size=300), st.sampled_from([HEAD, b"From a Sun Nov 22 10:00:00 2026\n" + HEAD]))
 def test_whatever_stands_in_a_mail_it_is_read(data: bytes, head: bytes) -> None:
     content_type = b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n"
+    assume(b"%PDF-" not in data and min(data, default=32) >= 32)  # which make a file of it, and no mail
     for more in (b"", content_type):
         read = extraction_of(head + more + b"Subject: ark:/12345/x5\n" + data, name="a.eml")
         assert "unreadable" not in {finding.kind for finding in read.findings}

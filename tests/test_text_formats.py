@@ -57,6 +57,8 @@ def test_vector(vector):
 def test_arks_of_a_vector(vector):
     mentions = extraction_of(vector["source"].encode(), name=vector["name"]).mentions
     assert [str(mention.ark) for mention in mentions] == vector["arks"]
+    if "confidence" in vector:
+        assert [mention.confidence.token for mention in mentions] == vector["confidence"]
 
 
 @pytest.mark.parametrize("suffix", ["md", "rst", "tex"])

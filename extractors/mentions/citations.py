@@ -16,6 +16,7 @@ import regex
 
 from extractors.ark import Ark
 from extractors.document_model import Block, Finding, Reading, Role
+from extractors.mentions.forward import is_cut_from
 from extractors.mentions.mention import Mention
 from extractors.wraps.wrap import Confidence
 
@@ -45,25 +46,30 @@ def linked_arks(mentions: Iterable[Mention]) -> Mapping[int, Ark]:
 
 
 def completed(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> Iterator[Mention]:
-    """*mentions*, those whose text was cut off (at the edge of a page) made whole by their own link.
+    """*mentions*, those whose text was cut off made whole by their own link.
 
-    A text that begins as its link's target does and then stops shows the target.
+    A text that begins as its link's target does and then stops within a word shows the target.
     """
     for mention in mentions:
-        target = linked.get(mention.link) if mention.link is not None and mention.page is not None else None
-        is_cut = target is not None and mention.ark != target and str(target).startswith(str(mention.ark))
-        if target is None or not is_cut or mention.role is not Role.TEXT or mention.resolver is None:
+        target = linked.get(mention.link) if mention.link is not None and mention.role is Role.TEXT else None
+        if target is None or not (is_cut_from(mention.ark, target) or _may_be_clipped(mention, target)):
             yield mention
             continue
         yield replace(
             mention,
             ark=target,
-            repaired=f"{mention.resolver}{target}",
+            repaired=f"{mention.resolver or ''}{target}",
             repairs=(*mention.repairs, "cut off"),
             confidence=Confidence.LIKELY,
             reason="its own link goes on",
             alternatives=(str(mention.ark), *mention.alternatives),
         )
+
+
+def _may_be_clipped(mention: Mention, target: Ark) -> bool:
+    """Return whether the text of *mention* may run over the edge of its page, where it is lost."""
+    is_beginning = mention.ark != target and str(target).startswith(str(mention.ark))
+    return is_beginning and mention.page is not None and mention.resolver is not None
 
 
 def citation_numbers(mentions: Iterable[Mention]) -> Iterator[int]:

@@ -40,8 +40,9 @@ _VISIBLE = r"[!-$'-\[\]-~\xa1-\xac\xae-\u02ff\u0370-\u058f\u2010-\u2027\u4e00-\u
 _END = rf"""
     \.?
     (?: [ ]{{1,40}} (?= {_VISIBLE} )
-      | [)\]}}>"'<|;`]
-      | , (?= [ \r\n] | [!-$'-/:-\[\]-~] | \Z )
+      | [)\]}}><|;`]
+      | ["'] (?! [\s+.&\\_]{{1,80}}+ [A-Za-z]{{0,2}} ["'] )
+      | , (?= [ \r\n] | [!-$'-.:-\[\]-~] | \Z )
       | [:!] (?: \Z | [ ]{{1,40}} (?= {_VISIBLE} ) )
       | [ ]{{0,40}} \r?\n [ ]{{0,40}} (?: \r?\n [ ]{{0,40}} ){{1,4}} (?= {_VISIBLE} )
       | [ ]{{0,40}} \r?\n [ ]{{0,40}} (?P<another> https?: | ark: )
@@ -96,6 +97,8 @@ def clean_value(block: Block, zones: Zones) -> Mention | None:
         return None
     if block.seams or block.page_breaks or (block.page is not None and block.role is Role.TEXT):
         return None
+    if block.following or block.is_recognized:
+        return None
     ark = _ark(found, zones)
     if ark is None:
         return None
@@ -131,6 +134,8 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
         return None
     last = found.end("chars")
     if (at - 2 < start and start) or (block.page is not None and not _may_be_on_page(block, found)):
+        return None
+    if block.is_recognized or (block.following and last >= len(text.rstrip())):
         return None
     if block.seams or (block.page_breaks and any(at < place < last for place in block.page_breaks)):
         return None

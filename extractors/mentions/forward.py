@@ -22,14 +22,23 @@ from extractors.normalize import NotAnArk
 from extractors.repair import ODD_BLANK, UNSPACED, WRAP, OffsetMap
 from extractors.suggestions import lower_case_form
 from extractors.wraps.by_names import CHECK_CHARACTER, LINK_ENDS, SHORTEST_CHECKED, WHOLE_ELSEWHERE
+from extractors.wraps.by_words import may_be_rest
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.wrap import Confidence, WrapDecision
 
+#: A date in the place of NAAN and name.
+_DATE = re.compile(r"(?:1[5-9]|20)[0-9]{2}/(?:0?[1-9]|1[0-2])(?:/(?:0?[1-9]|[12][0-9]|3[01]))?\Z")
 #: A printf directive, or another sign that something is to be put in its place.
 _DIRECTIVE = re.compile(r"(?:%[sdi]|:\w+)\Z")
 _NAAN = re.compile(r"(?=[a-z]*[0-9])(?:[0-9a-z]{4,16}(?:-[0-9a-z]+)*|(?:[0-9]-*){5})\Z", re.IGNORECASE)
 _RUN = re.compile(r"[0-9A-Za-z=~*+@_$./-]+")
 _RUN_WITHOUT_SLASH = re.compile(r"[0-9A-Za-z=~*+@_$.-]+")
+_RUN_WITHOUT_DOLLAR = re.compile(r"[0-9A-Za-z=~*+@_./-]+")
+#: The sign of a MARC subfield before an ARK: ``$uhttps://…/ark:/…$yNotice``.
+_SUBFIELD = re.compile(r"\$[0-9a-z] ?(?:\([^()$]*\))?\Z")
+_SUBFIELD_CHARS = 40
+#: Between two literals of one string, in two lines or joined: ``"ark:/12148/bpt6k10" + "7371t"``.
+_LITERALS = re.compile(r"([\"'])(?P<between>[ \n+.&\\_]{1,40})(?:[fFrRuUbB]{1,2}(?=[\"']))?\1(?=[\w/.=&~-])")
 _NAME_CHAR = regex.compile(r"[\p{L}\p{M}\p{Nd}--\p{Lm}]", regex.VERSION1)
 #: Scripts that put no blank between words: their letters behind an ASCII name are the sentence around it.
 _UNSPACED = regex.compile(UNSPACED)
@@ -43,8 +52,11 @@ _WRAP_AHEAD = re.compile(rf"-?{WRAP}")
 _LEADS_TO_LABEL = regex.compile(r"(?:(?<![\p{L}\p{N}])ark|https?)\Z", regex.IGNORECASE)
 _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
 _LONGEST_PLACEHOLDER = 24
-_PLACEHOLDER_ENDS = frozenset("xXnNEe")
-_PLACEHOLDER = re.compile(r"/(?:[xX]{3,}|[nN]{4,}|NAME|Name|name)\Z")
+#: The whole name, what stands for one: ``xxxxx``, ``ARKCODE``, ``arkName``, ``your-id``; never with a digit.
+_PLACEHOLDER = re.compile(
+    r"/(?:[xX]{3,}|[nN]{4,}|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
+    r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|I[dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+)(?=[/.]|\Z)"
+)
 #: A variable of a program or template in a name: ``$id``, ``btv1b$1``, ``@id``, ``@@id@@``, ``_ID_``, ``%(name)s``.
 _VARIABLE = re.compile(r"\$[A-Za-z_]\w+\Z|\$[0-9]\Z|(?:\A|/)\$\w+\Z|\A@+[A-Za-z]\w*@*\Z|\A_[A-Z_]+_\Z")
 #: A regular expression goes on where the name stops: ``ark:/53355/cl([0-9]+)``, ``ark:/12148/(.*)``,
@@ -60,7 +72,10 @@ _BLANKS = f" {ODD_BLANK}"
 _SPACED_LABEL = re.compile(rf"k[{_BLANKS}]:", re.IGNORECASE)
 #: ``Ark: 1936/37`` is a ship's log.
 _BLANK_BEHIND_COLON = re.compile(rf":[{_BLANKS}\n]")
-_MARKUP_RUN = "*_~$"
+_DIRECTIVE_BEHIND = re.compile(r"[sdi](?![0-9A-Za-z])|\(")
+_QUOTES = frozenset("\"'")
+_GAPS = frozenset((WRAP, " ", ODD_BLANK))
+_MARKUP_RUN = "*_~$=@+"
 _TAIL = "./-:,!"
 #: A slash at the end of a URL, perhaps with what ends the sentence.
 _SLASH = re.compile(r"/[.:,!]*")
@@ -100,6 +115,7 @@ class Reader:
         at = label.start()
         self._written = WrittenResolver(None, at) if self._mapped else resolver_before(self._text, at)
         self._start = self._written.start
+        self._is_subfield = _SUBFIELD.search(self._text, max(0, self._start - _SUBFIELD_CHARS), self._start) is not None
         self._link = self._link_at(offsets.source_offset(at))
         self._linked = linked.get(self._link) if self._link is not None else None
         self._gaps = Gaps(block, offsets, evidence, self._linked, self._notes, is_encoded=self._is_encoded)
@@ -149,6 +165,8 @@ class Reader:
 
     def _read_forward(self, pos: int) -> int:
         text, run = self._text, _RUN_WITHOUT_SLASH if self._is_encoded else _RUN
+        if self._is_subfield:
+            run = _RUN_WITHOUT_DOLLAR
         while pos < len(text):
             plain = run.match(text, pos)
             if plain:
@@ -161,6 +179,15 @@ class Reader:
                     break
                 continue
             char, width = text[pos], 1
+            if (char == "$" and self._is_subfield) or (char in _GAPS and self._is_marked_off()):
+                break
+            literals = _LITERALS.match(text, pos) if char in _QUOTES and self._block.role is Role.TEXT else None
+            if literals:
+                is_joined = literals["between"].strip(" ") != ""
+                if not self._gaps.over_literals(self._written_label, self._pieces, literals.end(), is_joined=is_joined):
+                    break
+                pos = literals.end()
+                continue
             if char in _BLANKS and self._is_spaced_colon(pos):
                 self._notes.repaired("blank before a colon")
                 pos += 1
@@ -192,7 +219,7 @@ class Reader:
         """Return whether *char*, no plain character of a name, is part of the ARK, given what stands *behind* it."""
         following = self._text[behind : behind + 1]
         if char[0] == "%":
-            return True
+            return len(char) > 1 or _DIRECTIVE_BEHIND.match(self._text, behind) is not None
         if char == "/":  # the outer URL goes on behind an encoded ARK
             return not (raw and self._pieces.has_slashes(1) and not self._pieces.ends_with("/"))
         if _RUN.match(char):
@@ -205,10 +232,18 @@ class Reader:
             first = self._text[behind + 1 : behind + 2] if following == "-" else following
             return first.isalnum() and not _NEXT_IDENTIFIER.match(self._text, behind)
         if char == ",":
-            return following.isdigit() and self._pieces.last.isdigit() and self._pieces.has_slashes(2)  # IIIF's regions
+            return self._pieces.has_slashes(2) and (  # regions and sizes of IIIF: 0,0,100,100/!200,200 600,/0 /,600/
+                (following.isdigit() and (self._pieces.last.isdigit() or self._pieces.ends_with("/")))
+                or (following == "/" and self._pieces.last.isdigit())
+            )
         if char == "!":
             return following.isdigit() and self._pieces.ends_with("/")
         return False
+
+    def _is_marked_off(self) -> bool:
+        """Return whether it ends with the mark of markup that it also begins behind: ``_ark:/12148/btv1b84_``."""
+        before = self._text[self._start - 1 : self._start] if self._start else ""
+        return before != "" and before in _MARKUP_RUN and self._pieces.ends_with(before)
 
     def _is_escaped_blank(self, pos: int) -> bool:
         """Return whether the odd blank at *pos* is part of a file's name in the qualifier, which has it as ``%20``."""
@@ -286,11 +321,15 @@ class Reader:
         opened = self._text[end : end + 1] in ("{", "<", "[") and chars[-1] in "/=$"
         if _EXPRESSION.match(self._text, end) or self._is_pattern():
             return True
-        if _VARIABLE.search(self._pieces.name) or (chars[-1] == "%" and self._text[end : end + 1] == "("):
+        if (
+            _DATE.match(chars)
+            or _VARIABLE.search(self._pieces.name)
+            or (chars[-1] == "%" and self._text[end : end + 1] == "(")
+        ):
             return True
-        if opened or len(chars) > _LONGEST_PLACEHOLDER:
-            return opened
-        return is_placeholder(chars) or _DIRECTIVE.match(self._pieces.name) is not None
+        if opened or is_placeholder(chars):
+            return True
+        return len(chars) <= _LONGEST_PLACEHOLDER and _DIRECTIVE.match(self._pieces.name) is not None
 
     def _is_pattern(self) -> bool:
         """Return whether a star behind a few letters stands for all names that begin so: ``ark:/53355/cl*``.
@@ -323,9 +362,15 @@ class Reader:
             self._notes.decisions.append(WrapDecision(False, "the gaps on the page", Confidence.LIKELY))
             self._notes.is_beyond_name |= bool(ark.qualifier)
         is_page = self._block.page is not None and self._block.role is Role.TEXT  # other roles are one value
-        if is_page and not self._block.text[end:].strip(_INVISIBLE):
-            self._notes.decisions.append(WrapDecision(False, "its page ends here", Confidence.LIKELY))
-            self._notes.is_beyond_name |= bool(ark.qualifier)
+        for rule, is_true in (
+            ("read from a picture", self._block.is_recognized),
+            ("its page ends here", is_page and not self._block.text[end:].strip(_INVISIBLE)),
+            ("its unit ends here", self._may_go_on_elsewhere(end)),
+            ("its own link goes on otherwise", self._linked is not None and is_cut_from(ark, self._linked)),
+        ):
+            if is_true:
+                self._notes.decisions.append(WrapDecision(False, rule, Confidence.LIKELY))
+                self._notes.is_beyond_name |= bool(ark.qualifier)
         if any(start < at < end for at in self._block.page_breaks):
             self._notes.decisions.append(WrapDecision(True, "over the end of a page", Confidence.LIKELY))
         is_open = self._notes.confidence is Confidence.LIKELY and not self._notes.is_odd
@@ -350,6 +395,11 @@ class Reader:
             remarks=(Remark.URL_GOES_ON,) if self._url_goes_on else (),
         )
 
+    def _may_go_on_elsewhere(self, end: int) -> bool:
+        """Return whether the block ends with the ARK, and what comes next may be the rest of it."""
+        following = self._block.following
+        return following != "" and not self._block.text[end:].strip() and may_be_rest(following, self._block.text)
+
     def _is_seam(self, pos: int) -> bool:
         """Return whether the blank at *pos* may be none, by the gaps on the page."""
         at = self._tape.source_offset(pos)
@@ -366,7 +416,8 @@ class Reader:
         form = str(ark)
         if self._linked == ark:
             return LINK_ENDS
-        if self._evidence.holds(form) and not any(map(self._evidence.holds, self._notes.alternatives)):
+        is_elsewhere = self._evidence.holds(form) and not self._block.is_recognized
+        if is_elsewhere and not any(map(self._evidence.holds, self._notes.alternatives)):
             return WHOLE_ELSEWHERE
         if len(ark.name) < SHORTEST_CHECKED:
             return ""
@@ -418,14 +469,24 @@ class Reader:
         return " ".join(around.split())
 
 
+def is_cut_from(ark: Ark, target: Ark) -> bool:
+    """Return whether *ark* is *target* cut off within a word; one with fewer qualifiers stands for itself.
+
+    >>> whole = Ark.parse("ark:12148/bpt6k107371t/f12.item")
+    >>> [is_cut_from(Ark.parse(f"ark:12148/{each}"), whole) for each in ("bpt6k10", "bpt6k107371t", "bpt6k107371t/f1")]
+    [True, False, True]
+    """
+    form, whole = str(ark), str(target)
+    return whole.startswith(form) and whole[len(form) : len(form) + 1] not in ("", "/", ".")
+
+
 def is_placeholder(chars: str) -> bool:
     """Return whether *chars*, NAAN and name, end in a word that stands for a name.
 
     >>> is_placeholder("12148/xxxxx"), is_placeholder("12148/btv1b84")
     (True, False)
     """
-    may_be = chars[-1:] in _PLACEHOLDER_ENDS and len(chars) <= _LONGEST_PLACEHOLDER
-    return may_be and _PLACEHOLDER.search(chars) is not None
+    return _PLACEHOLDER.match(chars, chars.find("/")) is not None
 
 
 def _slashes(written: str) -> int:

@@ -96,6 +96,22 @@ class Gaps:
                 self._notes.repaired("hyphen at line wrap")
         return decision.join
 
+    def over_literals(self, label: str, pieces: Pieces, behind: int, *, is_joined: bool) -> bool:
+        """Return whether the ARK goes on *behind* the end of a string literal, in the next one.
+
+        A line break or an operator joins the two (*is_joined*); side by side in one line they may be two values.
+        """
+        if len(self._notes.decisions) >= _MOST_GAPS:
+            return False
+        wrap = self._wrap(label, pieces, behind - 1)
+        rules = (another_identifier, *_BLANK_RULES, shape_decides, measure_follows, word_follows)
+        decision = self._by(rules, wrap) or WrapDecision(is_joined, "string literals", Confidence.LIKELY)
+        self._notes.is_beyond_name |= wrap.is_beyond_name
+        self._notes.decided(decision, otherwise=wrap.left if decision.join else wrap.left + wrap.right)
+        if decision.join:
+            self._notes.repaired("string literals")
+        return decision.join
+
     def end_at_dash(self, label: str, pieces: Pieces, start: int, end: int) -> int:
         """Return where the ARK ends between two offsets: at a dash of the sentence around it, or where they end.
 

@@ -73,6 +73,8 @@ def unresolved_of(kept: Mapping[str, Any]) -> UnresolvedMention:
         jumps=tuple(window.get("jumps", ())),
         seams=tuple(window.get("seams", ())),
         page_breaks=tuple(window["page_breaks"]),
+        following=window.get("following", ""),
+        is_recognized=window.get("is_recognized", False),
     )
     linked = tuple((link, Ark.parse(ark)) for link, ark in kept.get("linked", ()))
     return UnresolvedMention(

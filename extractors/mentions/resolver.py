@@ -93,6 +93,7 @@ def _open_bracket(written: str) -> int:
 
 def _own_part(joined: str) -> str | None:
     """The URL in *joined* that leads up to its end, from its scheme on."""
+    joined = joined[joined.rfind("__http") + 2 :] if "__http" in joined else joined  # as URL Defense wraps one
     earlier = _EARLIER_LABEL.search(joined)
     scheme = _SCHEME.search(joined, earlier.end() if earlier else 0)
     return joined[scheme.start() :] if scheme else None

@@ -120,4 +120,5 @@ def _window(block: Block, start: int, end: int) -> Block:
         jumps=tuple(at - start for at in block.jumps if start <= at < end),
         seams=tuple(at - start for at in block.seams if start <= at < end),
         page_breaks=tuple(at - start for at in block.page_breaks if start < at < end),
+        following=block.following if end >= len(block.text) else "",
     )

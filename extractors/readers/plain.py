@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,6 +20,9 @@ _NOT_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined"
 
 #: Charsets that spell ASCII with NULs. Text without one would decode all the same, as Chinese.
 _WIDE = ("utf-16", "utf-32")
+
+#: A part of a unified diff: its lines begin with a blank, a plus or a minus that is none of the text's.
+_HUNK = re.compile(r"^@@ -[0-9]+(?:,[0-9]+)? \+[0-9]+(?:,[0-9]+)? @@", re.MULTILINE)
 
 _SAMPLE_BYTES = 4096
 #: So many bytes of a document tell its format; what is no longer is decoded only once.
@@ -53,8 +57,23 @@ def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
         findings.append(Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
         data = data[:MOST_BYTES]
     decoded = decode_beginning(data, charset) if len(data) <= BEGINNING_BYTES else decode(data, charset)
-    blocks = (Block(decoded.text),) if decoded.text.strip() else ()
+    text = _without_signs(decoded.text) if _HUNK.search(decoded.text) else decoded.text
+    blocks = (Block(text),) if text.strip() else ()
     return Reading(MEDIA_TYPE, blocks, findings=(*findings, *decoded.findings))
+
+
+def _without_signs(diff: str) -> str:
+    r"""Return the lines of a *diff* without their signs; an empty line parts those that differ in it.
+
+    >>> _without_signs("@@ -1,2 +1,2 @@\n one\n-two\n+three\n")
+    '@@ -1,2 +1,2 @@\n\none\n\ntwo\n\nthree\n'
+    """
+    lines, last = [], ""
+    for line in diff.splitlines(keepends=True):
+        sign = line[0] if line[0] in " +-" and not line.startswith(("+++ ", "--- ")) else "@"
+        lines += [*(["\n"] if last and sign != last else []), line[1:] if sign != "@" else line]
+        last = sign
+    return "".join(lines)
 
 
 def decode(data: bytes, *declared: str | None) -> Decoded:

@@ -6,6 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 from extractors.budget import as_time_allows
@@ -21,6 +22,7 @@ _DELIMITERS = ",;\t|"
 _QUOTE = '"'
 _SAMPLE_CHARS, _SAMPLE_ROWS = 64 * 2**10, 100
 _MOST_HEADING_CHARS = 100
+_FOLLOWING_CHARS = 80
 
 Row = list[str]
 
@@ -47,7 +49,8 @@ def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
         for index, cell in enumerate(row):
             if may_name_ark(cell):
                 column = headings[index] if index < len(headings) and headings[index] else index + 1
-                blocks.append(value_block(cell, f"row:{number}/column:{column}"))
+                block = value_block(cell, f"row:{number}/column:{column}")
+                blocks.append(replace(block, following=next(filter(None, row[index + 1 :]), "")[:_FOLLOWING_CHARS]))
     return Reading(MEDIA_TYPE, tuple(blocks), findings=tuple(findings))
 
 

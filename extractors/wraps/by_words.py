@@ -48,7 +48,28 @@ _UNIX_PATH = regex.compile(
 )
 _DELIMITER_FIRST = regex.compile(r"[/.=:_~@+][\p{L}\p{Nd}]|-\d")
 _SENTENCE_START = regex.compile(r"\p{Lu}\p{Ll}|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z")
+_SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
+_NAME_PART = regex.compile(r"[\p{L}\p{Nd}=~*+@_$]*")
 _VOWELS = frozenset("aeiouyAEIOUY")
+
+
+def may_be_rest(following: str, around: str) -> bool:
+    """Return whether a unit (a cell, a box, a paragraph) that begins like *following* may be the rest of a name.
+
+    >>> [may_be_rest(each, "") for each in ("7371t", "7371t and more", "/f12.item", "0120339")]
+    [True, True, True, True]
+    >>> [may_be_rest(each, "") for each in ("Paris", "1902", "12 maps", "2nd edition", "https://n2t.net/", "")]
+    [False, False, False, False, False, False]
+    """
+    token, *more = following.split(maxsplit=1) or [""]
+    part = str(_NAME_PART.match(token)[0])
+    if _DELIMITER_FIRST.match(token):
+        return not _UNIX_PATH.match(token)
+    if not part or part == "ark" or _SCHEME.match(token) or (more and (_MEASURE.match(token) or _DATE.match(token))):
+        return False
+    if _MIXED.match(part) or more:
+        return _MIXED.match(part) is not None
+    return not _YEAR.match(token) if part.isdecimal() else part.islower() and not is_word(part, around)
 
 
 def footnote_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:

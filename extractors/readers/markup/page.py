@@ -40,6 +40,8 @@ _META_KEYS = ("name", "property", "itemprop", "http-equiv")
 _TAG = re.compile(r"<(/?)([^ />]+)([^>]*)>")
 _TAG_OR_TEXT = re.compile(r"<(/?)([^ />]+)([^>]*)>|[^<]+")
 _ATTRIBUTE = re.compile(r' (=?[^ =]*)="([^"]*)"')
+#: What comes next of the text, in whatever elements.
+_FOLLOWING = re.compile(r"(?:\s*<[^>]*>){0,40}\s*(?P<text>[^<]{1,80})")
 _REFERENCE = re.compile(r"&#(?:([0-9]+)|x([0-9A-Fa-f]+));")
 
 
@@ -125,11 +127,11 @@ class MarkupPage:
                 run.write(plain(token[0]))
             elif name in APART:
                 break
-            else:
+            elif name != "wbr":  # a place for a break is none
                 run.element()
                 attributes = attributes_of(rest) if rest and not closing else {}
                 if name == "br":
-                    run.write("\n")
+                    run.break_line()
                 elif name == "a":
                     run.link(None)
                     if not rest.endswith("/"):
@@ -138,7 +140,11 @@ class MarkupPage:
                     self._read_attributes(token, attributes)
             pos = token.end()
         self._floor = self._read_to = pos
-        self._keep(run.block(element or ""), targets, None if element else start)
+        block = run.block(element or "")
+        if block is not None:
+            found = _FOLLOWING.match(self.markup, pos)
+            block = replace(block, following=plain(found["text"]) if found else "")
+        self._keep(block, targets, None if element else start)
 
     def _keep(self, text: Block | None, targets: Mapping[int, Block], start: int | None) -> None:
         """Add *text* to the blocks if it may hold an ARK; its element, if not known, is that around *start*."""

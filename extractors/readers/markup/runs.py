@@ -16,6 +16,7 @@ _ARK_ENDS = regex.compile(r"[\s<>\"]")
 #: Two letters or more: a single one is rather the last of a name, marked for its being a check character.
 _WORD = regex.compile(r"\p{L}{2,40}+(?!\p{L})(?![\p{N}\p{Pd}~*+=@_$%/&]|[.?:][\p{L}\p{N}])")
 _LONGEST_ARK = 400
+_LINE_BREAK_AT_END = regex.compile(r"\n[ \t]*\Z")
 
 
 class TextRun:
@@ -38,6 +39,7 @@ class TextRun:
 
     def _begin(self) -> None:
         self._pieces: list[str] = []
+        self._is_at_break = False
         self._length = 0
         self._edges: list[int] = []
         self._anchors: list[Anchor] = []
@@ -45,8 +47,21 @@ class TextRun:
 
     def write(self, text: str) -> None:
         """Go on with *text*."""
+        if self._is_at_break:
+            text = text.lstrip(" \t\r\n")
+            if not text:
+                return
+            self._is_at_break = False
         self._pieces.append(text)
         self._length += len(text)
+
+    def break_line(self) -> None:
+        """Go on in a new line; the blanks of the source on either side are none of the text's."""
+        text = self._pieces[-1] if self._pieces else ""
+        if self._is_at_break or not _LINE_BREAK_AT_END.search(text):
+            self._is_at_break = False
+            self.write("\n")
+        self._is_at_break = True
 
     def element(self) -> None:
         """Here an element begins or ends."""

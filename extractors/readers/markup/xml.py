@@ -43,6 +43,8 @@ _APART = _IDENTIFIERS | frozenset(
 )
 #: What stands apart from a link even where it stands within.
 _NOTES = frozenset({"fn", "footnote", "note"})
+#: Elements that only say how a piece of text looks; two of them side by side are one text.
+_INLINE = frozenset("b bold em emph hi highlight i italic rend sc span strong style u underline".split())  # noqa: SIM905
 _LINE_BREAKS = frozenset({"br", "break", "cb", "lb", "pb"})
 _TITLES = frozenset({"article-title", "title", "titleproper"})
 _LINK_ATTRIBUTES = frozenset({"facs", "href", "instanceurl", "ref", "src", "target", "uri", "url"})
@@ -174,12 +176,13 @@ class _Document:
         if opens_unit:
             self._end_run()
             self._unit = name if _has_own_text(element) else ""
-        self._run.element()
+        if name != "wbr":
+            self._run.element()
         inner_link = None if name in _NOTES else link if own_link is None else own_link
         if inner_link != link:
             self._run.link(inner_link)
         if name in _LINE_BREAKS and element.get("break") != "no":
-            self._run.write("\n")
+            self._run.break_line()
         self._run.write(element.text or "")
         for child in element:
             if not has_time("the document was"):
@@ -265,7 +268,7 @@ def _has_own_text(element: Element) -> bool:
     pieces = [element.text]
     for child in element:
         pieces.append(child.tail)
-        if child.tag is etree.Entity:
+        if child.tag is etree.Entity or (isinstance(child.tag, str) and _local_name(child.tag) in _INLINE):
             pieces.append(child.text)
     return any(piece and not piece.isspace() for piece in pieces)
 
