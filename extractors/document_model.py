@@ -63,8 +63,8 @@ class Block:
     page_breaks: tuple[int, ...] = ()
     """Offsets at which further pages begin, in a text that runs on over them; `page` is that of its first character."""
     following: str = ""
-    """The beginning of the unit that comes next (a cell, a box, a paragraph), though nothing joins the two: an ARK at the
-    end of this one may go on in it."""
+    """The beginning of the unit that comes next (a cell, a box, a paragraph), though nothing joins the two: an ARK at
+    the end of this one may go on in it."""
     is_recognized: bool = False
     """True if a program has read it from a picture (OCR): nothing is certain in it by itself."""
 

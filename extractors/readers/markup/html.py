@@ -8,7 +8,7 @@ ARK costs little more than its parsing.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from lxml import etree
@@ -22,6 +22,7 @@ from extractors.readers.markup.page import MarkupPage, plain
 from extractors.readers.markup.scripts import script_blocks
 from extractors.readers.markup.targets import leads_to_document, may_hold_ark
 from extractors.readers.plain import decode
+from extractors.readers.recognized import is_hocr, read_recognized
 
 MEDIA_TYPE = "text/html"
 MOST_BYTES = 32 * 2**20
@@ -93,6 +94,8 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
         tree = _parsed(markup)
     if tree.root is None:
         return Reading(MEDIA_TYPE, source.left_out, findings=tuple(findings))
+    if is_hocr(markup):
+        return replace(read_recognized(tree.root, MEDIA_TYPE), findings=tuple(findings))
     beside = _beside_the_text(tree.root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None)
     page = MarkupPage(_well_formed(tree.root, markup))
     targets = dict.fromkeys((_LINK_OR_FRAME if beside.has_frames else _LINK).findall(page.markup))

@@ -16,6 +16,7 @@ from extractors.readers.markup.runs import TextRun
 from extractors.readers.markup.surrogates import without_surrogates
 from extractors.readers.markup.targets import leads_to_document, may_hold_ark
 from extractors.readers.plain import read_plain
+from extractors.readers.recognized import ROOTS, read_recognized
 
 MEDIA_TYPE = "application/xml"
 MOST_BYTES = 64 * 2**20
@@ -89,6 +90,8 @@ def read_xml(data: bytes) -> Reading:
     if root is None:
         as_text = read_plain(data)
         return Reading(MEDIA_TYPE, as_text.blocks, findings=findings + as_text.findings)
+    if _local_name(root.tag) in ROOTS:
+        return replace(read_recognized(root, MEDIA_TYPE), findings=findings)
     document = _Document(root)
     links = tuple(dict.fromkeys(document.targets))
     return Reading(MEDIA_TYPE, tuple(document.blocks()), links, root.get(_XML_BASE), document.title, findings)

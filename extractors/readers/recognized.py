@@ -1,0 +1,166 @@
+"""What programs have read from pictures (OCR): ALTO, PAGE XML and hOCR, line by line.
+
+Whether an ARK goes on in the next line is decided as anywhere, with the room that was left in each. Where
+the program says itself that a word goes on (ALTO's ``SUBS_CONTENT``), the word stands whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any, NamedTuple, TypeAlias
+
+from extractors.budget import as_time_allows
+from extractors.document_model import Block, Reading, Role
+from extractors.readers.markup.targets import may_hold_ark
+
+Element: TypeAlias = Any
+"""An `lxml.etree._Element`; its published types are those of lxml 4."""
+
+#: The root elements of the XML formats.
+ROOTS = frozenset({"alto", "PcGts"})
+#: The classes of hOCR for what is a line.
+_LINE_CLASSES = frozenset({"ocr_caption", "ocr_header", "ocr_line", "ocr_textfloat", "ocrx_line"})
+_HOCR = re.compile(r"""class\s*=\s*["']?(?:ocr_line|ocrx_word|ocr_page)\b""")
+_HOCR_BOX = re.compile(r"\bbbox\s+(-?[0-9]+)\s+-?[0-9]+\s+(-?[0-9]+)")
+_POINT = re.compile(r"(-?[0-9]+),-?[0-9]+")
+#: At the end of a line, how transcribers write a hyphen that only the line has.
+_LINE_HYPHEN = re.compile("[\N{NOT SIGN}\N{DOUBLE OBLIQUE HYPHEN}]\\Z")
+
+
+class _Line(NamedTuple):
+    """A line of text with its left and right edges, if they are known."""
+
+    text: str
+    left: float = 0.0
+    right: float = 0.0
+
+
+def is_hocr(markup: str) -> bool:
+    """Return whether a page of HTML is hOCR.
+
+    >>> is_hocr("<p class='ocr_par'><span class='ocr_line'>"), is_hocr("<p class='line'>")
+    (True, False)
+    """
+    return _HOCR.search(markup) is not None
+
+
+def read_recognized(root: Element, media_type: str) -> Reading:
+    """Return the text of the regions of a page in the order of the document, and what else names an ARK.
+
+    >>> from lxml import etree
+    >>> line = "<TextLine><TextEquiv><Unicode>ark:/12148/x5</Unicode></TextEquiv></TextLine>"
+    >>> root = etree.fromstring(f"<PcGts><Page><TextRegion>{line}</TextRegion></Page></PcGts>")
+    >>> [(block.text, block.is_recognized) for block in read_recognized(root, "").blocks]
+    [('ark:/12148/x5', True)]
+    """
+    lines = {"alto": _alto_lines, "PcGts": _page_lines}.get(_name(root), _hocr_lines)
+    regions = groupby(as_time_allows(lines(root), "line"), key=lambda found: found[0])
+    blocks = [_block(place, [line for _, line in of_region]) for (_, place), of_region in regions]
+    return Reading(media_type, (*_described(root), *(block for block in blocks if block.text)))
+
+
+def _block(place: str, lines: Iterable[_Line]) -> Block:
+    """The lines of a region as one text, with the room that was left in each."""
+    text, ends = "", []
+    for line in lines:
+        if line.text:
+            text += ("\n" if text else "") + _LINE_HYPHEN.sub("-", line.text)
+            ends.append((len(text), line))
+    edge = max((line.right for _, line in ends), default=0.0)
+    slack = tuple(
+        (end, round((edge - line.right) * len(line.text) / (line.right - line.left), 2))
+        for end, line in ends
+        if line.right > line.left
+    )
+    return Block(text, place=place, line_slack=slack, is_recognized=True)
+
+
+def _described(root: Element) -> Iterator[Block]:
+    """What is said of the picture and its recognition, where that names an ARK."""
+    for element in root.iter():
+        name = _name(element)
+        if name == "Unicode" or not name:
+            continue
+        values = [(f"{name}/@{_local(key)}", value) for key, value in element.attrib.items() if "CONTENT" not in key]
+        if _name(root) in ROOTS and not len(element):
+            values.append((name, element.text or ""))
+        yield from (Block(value, Role.METADATA, place=place) for place, value in values if may_hold_ark(value))
+
+
+def _alto_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
+    whole = ""
+    for line in _all(root, "TextLine"):
+        pieces: list[str] = []
+        has_blanks = any(_name(part) == "SP" for part in line)
+        for part in line:
+            name, content = _name(part), part.get("CONTENT", "")
+            if name == "SP":
+                pieces.append(" ")
+            elif name == "HYP" and not whole:
+                pieces.append(content or "-")
+            elif name == "String":
+                if not has_blanks and pieces:
+                    pieces.append(" ")
+                of_whole, kind = part.get("SUBS_CONTENT", ""), part.get("SUBS_TYPE", "")
+                if kind == "HypPart2" and whole:  # which stands in the line before
+                    whole = "" if of_whole in ("", whole) else whole
+                    continue
+                whole = of_whole if kind == "HypPart1" else ""
+                pieces.append(whole or content)
+        left = _number(line.get("HPOS"))
+        yield (line.getparent(), "TextBlock"), _Line("".join(pieces).strip(), left, left + _number(line.get("WIDTH")))
+
+
+def _page_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
+    """The lines of PAGE XML; regions without lines are a line each."""
+    for element in root.iter():
+        has_lines = any(_name(child) in ("TextLine", "TextRegion") for child in element)
+        if _name(element) == "TextLine" or (_name(element) == "TextRegion" and not has_lines):
+            region = element.getparent() if _name(element) == "TextLine" else element
+            words = (_unicode(word) for word in element if _name(word) == "Word")
+            text = _unicode(element) or " ".join(words)
+            points = next((child.get("points", "") for child in element if _name(child) == "Coords"), "")
+            across = [float(x) for x in _POINT.findall(points)] or [0.0]
+            yield (region, "TextRegion"), _Line(text, min(across), max(across))
+
+
+def _hocr_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
+    for element in root.iter():
+        if isinstance(element.tag, str) and not _LINE_CLASSES.isdisjoint(element.get("class", "").split()):
+            box = _HOCR_BOX.search(element.get("title", ""))
+            left, right = (float(box[1]), float(box[2])) if box else (0.0, 0.0)
+            yield (element.getparent(), "ocr_line"), _Line(" ".join("".join(element.itertext()).split()), left, right)
+
+
+def _unicode(element: Element) -> str:
+    """The text of an element of PAGE XML: of several readings, the one with the lowest index."""
+    readings = [child for child in element if _name(child) == "TextEquiv"]
+    readings.sort(key=lambda reading: _number(reading.get("index")))
+    texts = (child.text or "" for reading in readings[:1] for child in reading if _name(child) == "Unicode")
+    return " ".join(next(texts, "").split(" ")).strip()
+
+
+def _all(root: Element, name: str) -> Iterator[Element]:
+    return (element for element in root.iter() if _name(element) == name)
+
+
+def _name(element: Element) -> str:
+    return _local(element.tag) if isinstance(element.tag, str) else ""
+
+
+def _local(qualified: str) -> str:
+    return qualified.rpartition("}")[2]
+
+
+def _number(digits: str | None) -> float:
+    """The number, 0 for what is none.
+
+    >>> _number("12.5"), _number(None), _number("x")
+    (12.5, 0.0, 0.0)
+    """
+    try:
+        return float(digits or 0)
+    except ValueError:
+        return 0.0
