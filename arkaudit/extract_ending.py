@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
 
 from extractors.checkchar import CheckCharacter
 from extractors.documents import Document
@@ -12,6 +13,38 @@ from reports.display import counted
 from reports.ending import Fault, place_words
 
 R = TypeVar("R")
+
+#: Of a file, so much is gone through for the number of a line.
+_MOST_BYTES = 2**24
+
+
+class Mistyped(NamedTuple):
+    """An ARK whose check character is wrong."""
+
+    document: str
+    page: int
+    """0 where there are no pages."""
+    as_written: str
+    suggestions: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """Return a line that says where it stands and what may be meant."""
+        line = 0 if self.page else _line_of(self.document, self.as_written)
+        place = f"{self.document}:{line}" if line else place_words(self.document, self.page or None)
+        meant = f"; did you mean {self.suggestions[0]}?" if len(self.suggestions) == 1 else ""
+        return f"{place}: {self.as_written}: its check character is wrong{meant}"
+
+
+def _line_of(document: str, as_written: str) -> int:
+    """The line of a file in which something stands as it was *written*; 0 where it stands in none."""
+    try:
+        with Path(document).open("rb") as file:
+            data = file.read(_MOST_BYTES)
+    except OSError:
+        return 0
+    at = data.find(as_written.split("\n")[0].strip().encode("utf-8", "replace"))
+    return data.count(b"\n", 0, at) + 1 if at >= 0 else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +55,20 @@ class Counted(Generic[R]):
     citations: int
     repaired: int
     """Of the citations."""
-    mistyped: tuple[str, ...]
-    """A line for each ARK whose check character is wrong."""
+    mistyped: tuple[Mistyped, ...]
 
     @classmethod
     def of(cls, render: Callable[[Document], R], document: Document) -> Counted[R]:
         """Return what *render* makes of a document, counted; a function that another process can run."""
         mentions = document.mentions
-        failing = [mention for mention in mentions if mention.check is CheckCharacter.FAILS]
-        lines = {
-            f"{place_words(document.name, mention.page)}: {mention.as_written}: its check character is wrong"
-            + (f"; did you mean {mention.suggestions[0]}?" if len(mention.suggestions) == 1 else "")
-            for mention in failing
+        mistyped = {
+            Mistyped(document.name, mention.page or 0, mention.as_written, mention.suggestions)
+            for mention in mentions
+            if mention.check is CheckCharacter.FAILS
         }
         repaired = {mention.citation for mention in mentions if mention.repairs}
         return cls(
-            render(document), len({mention.citation for mention in mentions}), len(repaired), tuple(sorted(lines))
+            render(document), len({mention.citation for mention in mentions}), len(repaired), tuple(sorted(mistyped))
         )
 
 
@@ -57,7 +88,7 @@ class ExtractTotal:
         """Count what one document cites."""
         self.citations += found.citations
         self.repaired += found.repaired
-        self.mistyped += found.mistyped
+        self.mistyped += [each.words for each in found.mistyped]
 
     @property
     def faults(self) -> list[Fault]:

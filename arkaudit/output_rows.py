@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from extractors.documents import Document
-from extractors.mention_rows import MENTION_COLUMNS, mention_rows
+from extractors.mention_rows import mention_rows
 from extractors.shared_errors import ArkauditError
 from reports.display import defused, escaped, escaped_json
 
@@ -23,18 +23,26 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
+#: The columns of a table beside its ARKs take so many characters at least.
+_LEAST_BESIDE = 50
+
 
 def mention_lines(document: Document, *, is_utf8: bool) -> str:
     """The mentions of a document as JSON Lines."""
     return "".join(_json_line(row, is_utf8=is_utf8) for row in mention_rows(document))
 
 
-def mention_csv_lines(document: Document, *, is_terminal: bool) -> str:
+def distinct_arks(document: Document) -> list[str]:
+    """The ARKs of a document, each once."""
+    return [str(ark) for ark in document.arks]
+
+
+def mention_csv_lines(document: Document, *, columns: Sequence[str], is_terminal: bool) -> str:
     """The same as lines of CSV: lists are joined, and cells that a spreadsheet would run are defused.
 
     On a terminal, what it would obey is spelled out; a file has every character.
     """
-    cells = ([defused(_cell(row[column])) for column in MENTION_COLUMNS] for row in mention_rows(document))
+    cells = ([defused(_cell(row[column])) for column in columns] for row in mention_rows(document))
     return "".join(csv_line([escaped(cell) for cell in line] if is_terminal else line) for line in cells)
 
 
@@ -157,14 +165,18 @@ def _cell(value: Any) -> str:
 
 
 def print_mentions(rows: Iterable[Row], console: Console) -> None:
-    """The mentions as a table for people; nothing is cut off."""
+    """The mentions as a table for people; nothing is cut off, and no ARK broken, however narrow a terminal is."""
     from rich.text import Text
 
-    table = _table("document", "where", "ARK", "as written", "repairs", "confidence")
+    table = _table("ARK", "document", "where", "repairs", "confidence")
+    longest = 0
     for row in rows:
         where = f"p. {row['page']}" if row["page"] else row["place"] or row["role"]
-        cells = (row["document"], where, row["ark"], row["as_written"], ", ".join(row["repairs"]), row["confidence"])
+        cells = (row["ark"], row["document"], where, ", ".join(row["repairs"]), row["confidence"])
         table.add_row(*(Text(escaped(str(cell))) for cell in cells))
+        longest = max(longest, len(row["ark"]))
+    table.columns[0].no_wrap = True
+    console.width = max(console.width, longest + _LEAST_BESIDE)
     with whole(console):
         console.print(table)
 

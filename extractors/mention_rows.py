@@ -15,6 +15,10 @@ MENTION_COLUMNS = (
 )  # fmt: skip
 
 
+#: Those of them that most people want.
+MAIN_COLUMNS = ("document", "page", "ark", "repaired", "repairs", "confidence", "check")
+
+
 def mention_row(document: str, mention: Mention) -> dict[str, Any]:
     """One mention, as `arkaudit extract` gives it."""
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -15,9 +16,12 @@ from extractors.ark import Ark
 from extractors.normalize import NotAnArk
 from extractors.shared_errors import ArkauditError
 
-#: The columns, by the names that they may have.
+_WORDS: Final = re.compile(r"[\s_-]+")
+#: The columns, by the names that they may have; those with an underscore are EZID's.
 COLUMNS: Final[Mapping[str, str]] = {
     "ark": "ark",
+    "_id": "ark",
+    "_target": "expected_url",
     "expected_url": "expected_url",
     "url": "expected_url",
     "target": "expected_url",
@@ -111,7 +115,9 @@ def _rows(text: str, path: Path, problems: list[str]) -> Iterator[tuple[Any, ...
 
 def _names(cells: list[str], at: str) -> list[str | None]:
     """Return what each column is; None for one that is left alone."""
-    names = [COLUMNS.get("_".join(cell.lower().replace("-", " ").replace("_", " ").split())) for cell in cells]
+    names = [
+        COLUMNS.get(cell.strip().lower()) or COLUMNS.get(_WORDS.sub("_", cell.lower()).strip("_")) for cell in cells
+    ]
     known = [name for name in names if name]
     if "ark" not in known:
         raise InventoryUnreadable(f"{at}no column is named ark; the first line names the columns: ark, expected_url …")

@@ -152,7 +152,10 @@ def test_what_may_not_be_read_is_a_mistake_in_one_line(locked: Path, arguments: 
 
 def test_extract_writes_csv_that_no_spreadsheet_runs(letter: Path) -> None:
     letter.write_text("=HYPERLINK(1) ark:/67531/metadc2846")
-    [row] = csv.DictReader(io.StringIO(run_command("extract", "--format", "csv", letter).stdout))
+    few = run_command("extract", "--format", "csv", letter).stdout
+    assert few.splitlines()[0] == "document,page,ark,repaired,repairs,confidence,check"
+    command = ("extract", "--format", "csv", "--all-columns", letter)
+    [row] = csv.DictReader(io.StringIO(run_command(*command).stdout))
     assert row["ark"] == "ark:67531/metadc2846"
     assert row["context"].startswith("'=")
 
@@ -339,8 +342,24 @@ def test_what_nobody_reads_counts_for_fail_on(tmp_path: Path) -> None:
 
 
 def test_tables_for_people_cut_nothing_off(letter: Path) -> None:
-    table = run_command("extract", "--format", "table", letter, COLUMNS="80").stdout
-    assert "ark:12148/bpt6k107371t" in "".join(line.split("│")[3].strip() for line in table.splitlines() if "│" in line)
+    for width in ("80", "20"):
+        table = run_command("extract", "--format", "table", letter, COLUMNS=width).stdout
+        assert "ark:12148/bpt6k107371t" in [line.split("│")[1].strip() for line in table.splitlines() if "│" in line]
+
+
+def test_extract_prints_a_table_on_a_terminal(letter: Path) -> None:
+    script = "import pty, sys; pty.spawn(sys.argv[1:])"
+    command = [sys.executable, "-c", script, sys.executable, "-m", "arkaudit", "extract", str(letter)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
+    assert " ARK " in done.stdout
+    assert " ark:12148/bpt6k107371t " in done.stdout
+
+
+def test_extract_prints_each_ark_once_where_only_those_are_wanted(letter: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.txt").write_text("ark:/67531/metadc2846 and ark:/67531/metadc9")
+    done = run_command("extract", "--unique", letter, tmp_path / "other.txt")
+    assert done.stdout.split() == ["ark:12148/bpt6k107371t", "ark:67531/metadc2846", "ark:67531/metadc9"]
+    assert run_command("extract", "--unique", "--format", "csv", letter).returncode == 2
 
 
 def test_check_takes_each_ark_of_a_line(tmp_path: Path) -> None:

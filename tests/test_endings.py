@@ -114,7 +114,7 @@ def test_an_extract_names_mistyped_arks_and_the_command_that_asks_for_all(tmp_pa
     (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0nothing")
     done = run_command("extract", tmp_path / "a thesis.txt", tmp_path / "photo.jpg")
     assert ending(done)[1:] == [
-        f"{tmp_path}/a thesis.txt: ark:/12148/btv1b8449691w: its check character is wrong",
+        f"{tmp_path}/a thesis.txt:1: ark:/12148/btv1b8449691w: its check character is wrong",
         "1 document read, 1 not readable; 2 citations, 1 repaired, 1 mistyped",
         f"next: arkaudit run '{tmp_path}/a thesis.txt' {tmp_path}/photo.jpg --contact you@example.org --out report",
     ]

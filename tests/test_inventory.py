@@ -90,6 +90,12 @@ def test_what_spreadsheets_write_is_read(tmp_path: Path, text: str) -> None:
     assert row[2].startswith("http")
 
 
+def test_a_download_of_ezid_is_an_inventory(tmp_path: Path) -> None:
+    text = "_id,_target,_status\nark:/99999/fk4x5,https://library.example/5,public\n"
+    [row] = rows_of(read_inventory(written(tmp_path, text))[["ark", "expected_url"]])
+    assert tuple(row) == ("ark:99999/fk4x5", "https://library.example/5")
+
+
 def test_only_the_arks_are_needed_and_without_its_column_nothing_is_said_of_closed(tmp_path: Path) -> None:
     [row] = rows_of(read_inventory(written(tmp_path, "ark\nark:12148/x5\n")))
     assert row == (2, "ark:12148/x5", "12148", None, None, None, None)

@@ -53,7 +53,14 @@ _MISTYPED = "mistyped"
     help="With --out: so many Dask workers on this machine, or those of a scheduler (tcp://…, tls://…).",
 )
 @click.option("--dry-run", is_flag=True, help="With --out: tell how much there is to read, and read nothing.")
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "table"]), default="jsonl", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "csv", "table", "none"]),
+    help="How to print what is cited.  [default: a table on a terminal, else jsonl]",
+)
+@click.option("--all-columns", is_flag=True, help="With --format csv: all that is known of each mention.")
+@click.option("--unique", is_flag=True, help="Print nothing but the ARKs, each once, one a line.")
 @click.option(
     "--findings",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -74,7 +81,9 @@ def extract(
     part_size: int | None,
     workers: str | None,
     dry_run: bool,
-    form: str,
+    form: str | None,
+    all_columns: bool,
+    unique: bool,
     findings: Path | None,
     fail_on: tuple[str, ...],
     jobs: int | None,
@@ -87,6 +96,7 @@ def extract(
 
     \b
     arkaudit extract thesis.pdf
+    arkaudit extract --unique papers/ > arks.txt
     arkaudit extract --format csv papers/ > arks.csv
     arkaudit extract papers/ --out dataset/
     """
@@ -95,7 +105,7 @@ def extract(
     from arkaudit.extract_ending import Counted, ExtractTotal
     from arkaudit.extracting import documents
     from crawler.seeds import Seeds
-    from extractors.mention_rows import MENTION_COLUMNS, mention_rows
+    from extractors.mention_rows import MAIN_COLUMNS, MENTION_COLUMNS, mention_rows
 
     if from_file is not None:
         from arkaudit.dataset_inputs import lines_of
@@ -109,6 +119,11 @@ def extract(
     for given, name in ((part_size, "--part-size"), (workers, "--workers"), (dry_run, "--dry-run")):
         if given:
             raise UserMistake(f"{name} is for datasets: it needs --out")
+    if unique and form:
+        raise UserMistake("--unique is a form of its own: give it without --format")
+    if all_columns and form != "csv":
+        raise UserMistake("--all-columns is for --format csv")
+    form = "unique" if unique else form or ("table" if sys.stdout.isatty() else "jsonl")
     seeds = Seeds.of(place for place in places if place != "-")
     is_plain = config_file is None and asked_level() is None and all(value in (None, ()) for value in options.values())
     config = None
@@ -139,8 +154,13 @@ def extract(
 
             rows.print_mentions(chain.from_iterable(read(mention_rows)), Console())
         elif form == "csv":
-            rows.write(rows.csv_line(MENTION_COLUMNS), sys.stdout)
-            rows.write_all(read(partial(rows.mention_csv_lines, is_terminal=sys.stdout.isatty())), sys.stdout)
+            columns = MENTION_COLUMNS if all_columns else MAIN_COLUMNS
+            lines = partial(rows.mention_csv_lines, columns=columns, is_terminal=sys.stdout.isatty())
+            rows.write(rows.csv_line(columns), sys.stdout)
+            rows.write_all(read(lines), sys.stdout)
+        elif form in ("unique", "none"):
+            arks = dict.fromkeys(chain.from_iterable(read(rows.distinct_arks)))
+            rows.write_all((f"{ark}\n" for ark in (arks if unique else ())), sys.stdout)
         else:
             rows.write_all(read(partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))), sys.stdout)
     if not total.read:
@@ -174,7 +194,7 @@ def _extract_into(
     if _MISTYPED in fail_on:
         raise UserMistake(f"--fail-on {_MISTYPED} is not for datasets: their mentions have the column 'check'")
     context = click.get_current_context()
-    for name, option in (("form", "--format"), ("findings", "--findings")):
+    for name, option in (("form", "--format"), ("unique", "--unique"), ("findings", "--findings")):
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise UserMistake(f"{option} is not for datasets: they are Parquet, and have a table of findings")
     if workers and jobs:

@@ -30,6 +30,7 @@ from extractors.readers.pdf.geometry import (
     without_false_breaks,
 )
 from extractors.readers.pdf.open_ends import open_lines
+from extractors.readers.pdf.right_to_left import is_right_to_left, ordered
 from extractors.readers.pdf.spacing import corrections
 
 Part = TypeVar("Part")
@@ -132,6 +133,8 @@ def _with_text(page: PdfiumPage, read: PdfPage, parts: _Parts, *, continues: boo
         text = _text(text_page)
         is_picture = not text.strip() and _has_drawing(page)
         read = replace(read, text=text, is_picture=is_picture)
+        if is_right_to_left(text):
+            return parts.read("geometry", lambda: _from_right_to_left(read, text_page), read)
         open_ends = open_lines(text)
         labels = [found.start() for found in _LABEL.finditer(text)][:_MOST_LABELS]
         ark_links = {link.uri for link in read.links if may_hold_ark(link.uri)}
@@ -153,6 +156,16 @@ def _with_text(page: PdfiumPage, read: PdfPage, parts: _Parts, *, continues: boo
             return _with_geometry(placed, labels, ark_links, glyphs)
 
         return parts.read("geometry", with_geometry, read)
+
+
+def _from_right_to_left(read: PdfPage, text_page: PdfTextPage) -> PdfPage:
+    """*read* with its text in the order in which it is read, from right to left."""
+    glyphs = Glyphs.of(text_page, read.text)
+    if glyphs is None:
+        return read
+    found = ordered(read.text, lines_of(read.text, glyphs), glyphs)
+    links = (link._replace(ranges=found.under(link.box)) if link.box else link for link in read.links)
+    return replace(read, text=found.text, line_slack=found.line_slack, links=tuple(links))
 
 
 def _has_drawing(page: PdfiumPage) -> bool:
