@@ -710,3 +710,21 @@ def test_line_breaks_at_zero_width_spaces_within_a_line_are_none():
         (30.2, 94, 34, 99),  # a raised mark
     )
     assert without_false_breaks(text, lines).replace("\u200b", "") == "ark:/12148\r\n/bpt6\r\n2,3"
+
+
+# -- scripts that run from right to left
+
+
+@pytest.mark.parametrize("name", ["right_to_left_hebrew.pdf", "right_to_left_arabic.pdf"])
+def test_pages_from_right_to_left_are_read_in_the_order_of_their_glyphs(name):
+    """One typeset by Chromium, which orders a paragraph; one by Pango, which orders each line by itself."""
+    assert arks_of((FIXTURES / name).read_bytes()) == [
+        "ark:53355/cl010066723", "ark:12148/bpt6k107371t", "ark:13030/qt5tb4hfm",
+    ]  # fmt: skip
+
+
+def test_text_that_lies_unseen_over_a_picture_is_certain_by_its_check_character_alone():
+    line = b"BT /F 10 Tf %d Tr 72 700 Td (see %s and on) Tj ET"
+    for ark, expected in ((b"ark:/53355/cl010066723", "likely"), (b"ark:/12148/bpt6k107371t", "certain")):
+        seen, unseen = (extraction_of(pages(line % (mode, ark))).mentions for mode in (0, 3))
+        assert [each.confidence.token for each in (*seen, *unseen)] == ["certain", expected]

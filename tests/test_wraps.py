@@ -30,8 +30,8 @@ RULES: Mapping[str, Rule] = {rule.__name__: rule for rule in RULES_OF_NAMES + RU
 DIRECTIONS = {
     "nothing_follows": {"end"},
     "another_identifier": {"end"},
-    "cell_ends": {"end"},
     "no_name_yet": {"join", "end"},
+    "cell_ends": {"end"},
     "link_decides": {"join", "end"},
     "whole_elsewhere": {"join", "end"},
     "check_character_decides": {"join", "end"},

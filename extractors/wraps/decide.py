@@ -19,8 +19,8 @@ Rule = Callable[[Wrap, Evidence], WrapDecision | None]
 RULES_OF_NAMES: tuple[Rule, ...] = (
     by_names.nothing_follows,
     by_names.another_identifier,
-    by_names.cell_ends,
     by_names.no_name_yet,
+    by_names.cell_ends,
     by_names.link_decides,
     by_names.whole_elsewhere,
     by_names.check_character_decides,

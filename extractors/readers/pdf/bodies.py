@@ -246,4 +246,5 @@ class _Text:
             jumps=tuple(jumps),
             seams=tuple(seams),
             page_breaks=tuple(start for _, (_, start) in further),
+            is_recognized=any(part.page.is_recognized for part, _ in self._parts.values()),
         )

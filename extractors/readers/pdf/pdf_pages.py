@@ -77,6 +77,8 @@ class PdfPage:
     font_sizes: tuple[float, ...] = ()
     """Of each line, where this page or the page before it may go on on the next."""
     may_go_on: bool = False
+    is_recognized: bool = False
+    """True if its text lies unseen over a picture, as programs put it there that recognize text (OCR)."""
     is_picture: bool = False
     """True if something is drawn on it, and none of it is text."""
     faults: tuple[str, ...] = ()
@@ -140,6 +142,7 @@ def _with_text(page: PdfiumPage, read: PdfPage, parts: _Parts, *, continues: boo
         ark_links = {link.uri for link in read.links if may_hold_ark(link.uri)}
         if not (labels or ark_links or continues or open_ends):
             return read
+        read = replace(read, is_recognized=_is_unseen(page))
 
         def with_geometry() -> PdfPage:
             glyphs = Glyphs.of(text_page, text)
@@ -173,6 +176,15 @@ def _has_drawing(page: PdfiumPage) -> bool:
     count = min(pdfium.FPDFPage_CountObjects(page), _FIRST_OBJECTS)
     types = (pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page, index)) for index in range(count))
     return any(each != pdfium.FPDF_PAGEOBJ_TEXT for each in types)
+
+
+def _is_unseen(page: PdfiumPage) -> bool:
+    """Return whether the first text of a page is drawn in no way."""
+    count = min(pdfium.FPDFPage_CountObjects(page), _FIRST_OBJECTS)
+    objects = (pdfium.FPDFPage_GetObject(page, index) for index in range(count))
+    texts = (each for each in objects if pdfium.FPDFPageObj_GetType(each) == pdfium.FPDF_PAGEOBJ_TEXT)
+    first = next(texts, None)
+    return first is not None and pdfium.FPDFTextObj_GetTextRenderMode(first) == pdfium.FPDF_TEXTRENDERMODE_INVISIBLE
 
 
 def _may_end(lines: Lines, after: int) -> bool:

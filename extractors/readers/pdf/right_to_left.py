@@ -6,8 +6,9 @@ order by where they stand: runs from right to left, and within what is no such s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
+from operator import sub
 from typing import NamedTuple
 from unicodedata import bidirectional
 
@@ -18,6 +19,9 @@ from extractors.readers.pdf.geometry import LINE_END_HYPHEN, Box, Glyphs, Lines
 _RIGHT_TO_LEFT = frozenset({"R", "AL"})
 _LETTER = regex.compile(r"\p{L}")
 _LETTERS = regex.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+#: In a run as it is drawn, from left to right: what no URL begins with, and digits behind a delimiter at the end.
+_LEFT_OVER = regex.compile(r"[/:.=?&-]+(?=[\p{L}\p{N}])")
+_DIGITS_LAST = regex.compile(r"(?<=\p{L}[\p{L}\p{N}]*)[/:](?=\p{N}+\Z)")
 _SHARE = 0.2  # of the letters of a page, from which its lines run from right to left
 _WORD_GAP = 0.12  # of the height of the font
 
@@ -63,12 +67,17 @@ def is_right_to_left(text: str) -> bool:
 
 def ordered(text: str, lines: Lines, glyphs: Glyphs) -> OrderedText:
     """Return the *text* of a page with the characters of each of its *lines* in the order in which they are read."""
+    rows = [
+        _runs(row, line.height)
+        for line in lines
+        for row in _rows(text, range(line.start, line.end + text.startswith(LINE_END_HYPHEN, line.end)), glyphs)
+    ]
+    is_by_line = any(len(runs) > 1 and runs[-1][0].char in "/:" for runs in rows if runs)
     chars: list[str] = []
     places: list[tuple[float, float]] = []
     ends: list[tuple[int, float, float]] = []
-    for line in lines:
-        end = line.end + text.startswith(LINE_END_HYPHEN, line.end)
-        in_order = _in_order(_visible(text, range(line.start, end), glyphs), line.height)
+    for runs in rows:
+        in_order = [glyph for run in (_by_line(runs) if is_by_line else runs) for glyph in run]
         if not in_order:
             continue
         chars += [*(["\n"] if chars else []), *(glyph.char for glyph in in_order)]
@@ -83,29 +92,54 @@ def ordered(text: str, lines: Lines, glyphs: Glyphs) -> OrderedText:
     return OrderedText("".join(chars), slack, tuple((both / 2, middle) for both, middle in places))
 
 
-def _visible(text: str, offsets: range, glyphs: Glyphs) -> list[_Glyph]:
-    """The glyphs of a line from left to right, without its blanks."""
+def _rows(text: str, offsets: range, glyphs: Glyphs) -> Iterator[list[_Glyph]]:
+    """The glyphs of what PDFium takes for a line, without its blanks: mostly one row, each from left to right."""
     wanted = [offset for offset in offsets if not text[offset].isspace()]
     lefts, tops, rights, bottoms = glyphs.all_corners(wanted)
     written = (text[offset].replace(LINE_END_HYPHEN, "-") for offset in wanted)
     middles = ((top + bottom) / 2 for top, bottom in zip(tops, bottoms, strict=True))
-    return sorted(map(_Glyph, lefts, rights, middles, written))
+    from_top = sorted(map(_Glyph, lefts, rights, middles, written), key=lambda glyph: -glyph.middle)
+    height = max(map(sub, tops, bottoms), default=0.0)
+    row: list[_Glyph] = []
+    for glyph in from_top:
+        if row and row[-1].middle - glyph.middle > height / 2:
+            yield sorted(row)
+            row = []
+        row.append(glyph)
+    yield sorted(row)
 
 
-def _in_order(line: Sequence[_Glyph], height: float) -> list[_Glyph]:
-    """The glyphs of a *line* (from left to right) as they are read, with a blank for each gap between words."""
+def _runs(line: Sequence[_Glyph], height: float) -> list[list[_Glyph]]:
+    """The runs of a *line* (from left to right) as they are read, with a blank for each gap between words."""
     spaced: list[_Glyph] = []
     for glyph in line:
-        if spaced and glyph.left - spaced[-1].right > _WORD_GAP * height:
+        is_apart = spaced and spaced[-1].is_right_to_left != glyph.is_right_to_left and glyph.char.isalnum()
+        if spaced and (is_apart or glyph.left - spaced[-1].right > _WORD_GAP * height):
             spaced.append(_Glyph(spaced[-1].right, glyph.left, glyph.middle, " "))
         spaced.append(glyph)
     runs = [list(run) for _, run in groupby(spaced, key=lambda glyph: glyph.is_right_to_left)]
-    read: list[_Glyph] = []
+    read: list[list[_Glyph]] = []
     for run in reversed(runs):
         if run[0].is_right_to_left:
-            read += reversed(run)
+            read.append(run[::-1])
             continue
-        first, last = (next((each for each in side if each.char != " "), None) for side in (run, reversed(run)))
-        start, end = (run.index(first), len(run) - run[::-1].index(last)) if first and last else (0, 0)
-        read += [*reversed(run[end:]), *run[start:end], *reversed(run[:start])]
+        words = [at for at, glyph in enumerate(run) if glyph.char != " "]
+        start, end = (words[0], words[-1] + 1) if words else (0, 0)
+        read += filter(None, (run[end:], run[start:end], run[:start]))
     return read
+
+
+def _by_line(runs: list[list[_Glyph]]) -> Iterator[list[_Glyph]]:
+    """*runs* as they are read where a program has ordered each line by itself, as Pango does.
+
+    What ends a line of a URL then stands at its left (``//:https``), and digits that begin one at its right
+    (``cl010066723/53355``).
+    """
+    for index, run in enumerate(runs):
+        text = "".join(glyph.char for glyph in run)
+        ending = _LEFT_OVER.match(text) if index or len(runs) == 1 else None
+        at = ending.end() if ending else 0
+        digits = _DIGITS_LAST.search(text, at) if index == 0 else None
+        cut = digits.start() if digits else len(run)
+        first = [*run[cut + 1 :], run[cut]] if digits else []
+        yield [*first, *run[at:cut], *reversed(run[:at])]
