@@ -74,6 +74,11 @@ class Finding:
     """Something about a document that its reader must know: why it could not be read, or what stands in it."""
 
     kind: str
+    """A token: ``unreadable``, ``encrypted``, ``unknown-format``, ``parser-crashed``, ``parser-killed``,
+    ``parser-timeout``, ``no-text``, ``page-limit``, ``cut-off``, ``time-limit``, ``archive-limit``,
+    ``members-skipped``, ``damaged``, ``repaired``, ``picture-page``, ``unreadable-page``, ``unreadable-part``,
+    ``duplicate-member``, ``namespace-mention``, ``empty``; and about how it cites: ``link-mismatch``, ``unlinked-ark``,
+    ``dead-link``, ``malformed-ark``, ``hidden-ark`` …"""
     detail: str
 
 
