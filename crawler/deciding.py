@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
 
 from crawler.mention_rows import DecidedOn, KeptUnresolvedMention
 from crawler.observations import CitedMention
 from crawler.resolving import mention_url, resolver_of
 from crawler.storage.store import Store
 from extractors.ark import Ark
+from extractors.budget import DECIDING_CPU_S, TimeBudget, spending
 from extractors.document_model import Finding, Role
-from extractors.extraction import described
+from extractors.extraction import described, may_decide
 from extractors.mentions.mention import Mention
 from extractors.mentions.unresolved import decided_again
 from extractors.naan import Registry
@@ -25,7 +28,14 @@ def decide_unresolved(store: Store, run_id: int, *, resolver: str) -> int:
     doubtful = list(store.unresolved_mentions(run_id))
     if not doubtful:
         return 0
-    changed = list(_changed(doubtful, Evidence.of(store.whole_arks(run_id)), resolver))
+    evidence = Evidence.of(store.whole_arks(run_id))
+    changed: list[tuple[KeptUnresolvedMention, CitedMention]] = []
+    for document_id, in_document in groupby(doubtful, key=attrgetter("document_id")):
+        budget = TimeBudget(DECIDING_CPU_S)
+        with spending(budget):
+            changed += _changed(in_document, evidence, resolver)
+        if budget.findings:
+            store.record_findings(run_id, store.document_url(document_id), budget.findings)
     store.record_decisions(changed, DecidedOn.TOGETHER)
     return len(changed)
 
@@ -48,9 +58,11 @@ def record_registry_findings(store: Store, run_id: int, registry: Registry) -> N
 
 
 def _changed(
-    doubtful: list[KeptUnresolvedMention], evidence: Evidence, resolver: str
+    doubtful: Iterable[KeptUnresolvedMention], evidence: Evidence, resolver: str
 ) -> Iterator[tuple[KeptUnresolvedMention, CitedMention]]:
     for each in doubtful:
+        if not may_decide():
+            return
         again = described(decided_again(each.unresolved, each.mention, evidence), evidence)
         if (again.ark, again.reason) == (each.mention.ark, each.mention.reason):
             continue

@@ -17,6 +17,8 @@ from extractors.document_model import Finding
 
 Item = TypeVar("Item")
 
+#: The CPU time in which what is doubtful in a document is decided on all others, in seconds.
+DECIDING_CPU_S = 10.0
 #: Steps between two looks at the clock, which takes about as long as a short step.
 _STEPS = 32
 

@@ -20,6 +20,7 @@ from typing import BinaryIO, cast
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import members
 from extractors.ark import Ark
+from extractors.budget import DECIDING_CPU_S, TimeBudget, spending
 from extractors.document_model import NOTHING_READ, READ_IN_PART, Finding
 from extractors.extraction import Extraction, with_evidence
 from extractors.folders import document_name, files_in, hidden_finding
@@ -77,10 +78,17 @@ class Document:
         return not self.is_unreadable and any(finding.kind in READ_IN_PART for finding in self.findings)
 
     def decided_on(self, evidence: Evidence) -> Document:
-        """Return the document with its unresolved mentions decided on the *evidence* of all documents."""
+        """Return the document with its unresolved mentions decided on the *evidence* of all documents.
+
+        That takes a bounded CPU time (`extractors.budget`); a finding says what there was no time for.
+        """
         if not self.mentions:
             return self
-        return replace(self, mentions=with_evidence(self.mentions, self.unresolved, evidence), unresolved=())
+        budget = TimeBudget(DECIDING_CPU_S)
+        with spending(budget):
+            mentions = with_evidence(self.mentions, self.unresolved, evidence)
+        findings = tuple(dict.fromkeys((*self.findings, *budget.findings)))
+        return replace(self, mentions=mentions, unresolved=(), findings=findings)
 
     def __repr__(self) -> str:
         return f"<Document {self.name!r}: {len(self.mentions)} mentions, {len(self.findings)} findings>"

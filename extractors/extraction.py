@@ -145,11 +145,25 @@ def extract_in_time(
 def with_evidence(
     mentions: Sequence[Mention], doubtful: Iterable[UnresolvedMention], evidence: Evidence
 ) -> tuple[Mention, ...]:
-    """A document's *mentions* once more, those that were *doubtful* decided on the *evidence* of a whole audit."""
+    """A document's *mentions* once more, those that were *doubtful* decided on the *evidence* of a whole audit.
+
+    In a budget, as many as there is time for, and the budget says so.
+    """
     again = list(mentions)
     for unresolved in doubtful:
+        if not may_decide():
+            break
         again[unresolved.index] = decided_again(unresolved, again[unresolved.index], evidence)
     return _finished(again, evidence)
+
+
+def may_decide() -> bool:
+    """Return whether there is time to decide one more doubtful mention; notes where there is none."""
+    budget = current()
+    if budget is None or not budget.is_spent(ReadingStage.FINDING):
+        return True
+    budget.note("not every doubtful ARK was decided on those of the other documents")
+    return False
 
 
 def _finished(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention, ...]:

@@ -72,6 +72,14 @@ class DocumentSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Decided(Generic[R]):
+    """What was made of a document that was decided, and its findings since."""
+
+    value: R
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Rendered(Generic[R]):
     """A document, and what was made of it when it had been decided."""
 
@@ -150,8 +158,8 @@ class TwoPasses(Generic[R]):
                 self._is_ended = True
             documents = (_at(kept, at, size) for _, at, size in read)
             values = self._decided(documents, frozenset(whole))
-            for (summary, _, _), value in zip(read, values, strict=True):
-                yield Rendered(summary, value)
+            for (summary, _, _), decided in zip(read, values, strict=True):
+                yield Rendered(replace(summary, findings=decided.findings), decided.value)
         if end is not None:
             raise end
 
@@ -171,13 +179,13 @@ class TwoPasses(Generic[R]):
 
     # -- the second pass
 
-    def _decided(self, documents: Iterator[bytes], whole: frozenset[Ark]) -> Iterator[R]:
+    def _decided(self, documents: Iterator[bytes], whole: frozenset[Ark]) -> Iterator[Decided[R]]:
         if self._is_ended or not self._reading.has_started:
             for batch in batches(documents, len):
                 yield from self._decided_here(batch, whole)
             return
         self._executor.share(_WHOLE, whole)
-        ahead: deque[tuple[list[bytes], Future[list[R]]]] = deque()
+        ahead: deque[tuple[list[bytes], Future[list[Decided[R]]]]] = deque()
         for batch in batches(documents, len):
             ahead.append((batch, self._executor.submit(BatchDecision(self._render), batch)))
             if len(ahead) > self._executor.jobs * AHEAD:
@@ -185,13 +193,13 @@ class TwoPasses(Generic[R]):
         while ahead:
             yield from self._values(*ahead.popleft(), whole)
 
-    def _values(self, batch: list[bytes], decided: Future[list[R]], whole: frozenset[Ark]) -> list[R]:
+    def _values(self, batch: list[bytes], decided: Future[list[Decided[R]]], whole: frozenset[Ark]) -> list[Decided[R]]:
         try:
             return decided.result()
         except WorkerError:  # there is nothing in it that could crash; a kill from outside must cost no row
             return self._decided_here(batch, whole)
 
-    def _decided_here(self, batch: list[bytes], whole: frozenset[Ark]) -> list[R]:
+    def _decided_here(self, batch: list[bytes], whole: frozenset[Ark]) -> list[Decided[R]]:
         self._evidence = self._evidence or Evidence.of(whole)
         return _rendered(batch, self._evidence, self._render)
 
@@ -242,9 +250,9 @@ class BatchDecision(Generic[R]):
     @property
     def returns(self) -> Any:
         """The type of what it returns (`extractors.codec.result_type`)."""
-        return list[result_type(self.render)]  # type: ignore[misc]
+        return list[Decided[result_type(self.render)]]  # type: ignore[misc]
 
-    def __call__(self, documents: Sequence[bytes]) -> list[R]:
+    def __call__(self, documents: Sequence[bytes]) -> list[Decided[R]]:
         """Return what is made of each of *documents*."""
         whole = shared(_WHOLE)
         if whole not in _made:
@@ -253,8 +261,9 @@ class BatchDecision(Generic[R]):
         return _rendered(documents, _made[whole], self.render)
 
 
-def _rendered(documents: Sequence[bytes], evidence: Evidence, render: Callable[[Document], R]) -> list[R]:
-    return [render(decoded(document, Document).decided_on(evidence)) for document in documents]
+def _rendered(documents: Sequence[bytes], evidence: Evidence, render: Callable[[Document], R]) -> list[Decided[R]]:
+    all_decided = (decoded(document, Document).decided_on(evidence) for document in documents)
+    return [Decided(render(document), tuple(document.findings)) for document in all_decided]
 
 
 def _at(kept: IO[bytes], at: int, size: int) -> bytes:

@@ -10,11 +10,14 @@ from itertools import count
 
 import pytest
 
-from extractors import isolated
+from extractors import documents, isolated
+from extractors.archives.members import ArchiveMember
 from extractors.budget import TimeBudget, spending
 from extractors.document_model import Role
+from extractors.documents import Document
 from extractors.extraction import extract_in_time, extraction_of
 from extractors.isolated import extract_isolated
+from extractors.two_passes import TwoPasses
 from extractors.worker import Worker
 
 MANY = 4000
@@ -130,3 +133,23 @@ def test_markdown_read_in_pieces_is_read_as_in_one() -> None:
     assert found == Counter(b=4000, c=4000, d=4000)
     links = [mention.link for mention in mentions if mention.role is Role.LINK_TARGET]
     assert len(set(links)) == len(links) == 8000
+
+
+def test_what_may_be_meant_is_looked_for_in_a_time_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deciding on all documents works it out once more, also in the main process."""
+    names = "".join(f"ark:/12148/btv1b{number:07}{'x' if number % 29 else 'w'} and\n" for number in range(300))
+    member = ArchiveMember("a.txt", "a.txt", names.encode())
+    monkeypatch.setattr(documents, "DECIDING_CPU_S", 0.0)
+    with TwoPasses(suggested, jobs=1) as passes:
+        [rendered] = passes.of([member])
+    assert len(rendered.value) == 300
+    assert sum(map(bool, rendered.value)) < 150
+    [finding] = rendered.summary.findings
+    assert (finding.kind, finding.detail.partition(":")[0]) == (
+        "time-limit",
+        "not for every ARK whose check character fails was it worked out what may be meant",
+    )
+
+
+def suggested(document: Document) -> list[int]:
+    return [len(mention.suggestions) for mention in document.mentions]

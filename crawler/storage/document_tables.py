@@ -111,6 +111,15 @@ class DocumentTables(Database):
             "doubt": unresolved_json(cited.unresolved) if cited.unresolved is not None else None,
         }
 
+    def document_url(self, document_id: int) -> str:
+        """Return the URL, or the path, of a document."""
+        document = schema.document
+        with self._engine.connect() as connection:
+            url: str = connection.execute(
+                select(document.c.url).where(document.c.document_id == document_id)
+            ).scalar_one()
+        return url
+
     def record_findings(self, run_id: int, subject: str, findings: Iterable[Finding]) -> None:
         """Record findings that belong to no document, such as a seed that is none."""
         with self._writing() as connection:
