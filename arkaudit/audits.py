@@ -88,6 +88,8 @@ def audit(
     """
     if config.is_anonymous and _asks_strangers(config, seeds, targets, resolve=resolve, dataset=dataset):
         say("hosts can't tell who asks: give --contact, so that an operator can write to you")
+    if config.log_ins or config.credentials:
+        store.keep_private()  # it will have pages that not everybody may read
     store.set_status_policy(config.recheck.status_policy)
     named = [dataset.place] if dataset is not None else []
     named += [*seeds.urls, *map(document_name, seeds.files)] if seeds is not None else []

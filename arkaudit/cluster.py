@@ -17,10 +17,12 @@ from importlib.util import find_spec
 from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 import extractors.fingerprint
 from arkaudit import __version__
 from arkaudit.exits import say
+from crawler.addresses import addresses_in
 from extractors.dataset.making import Answer, Call, answer_here
 from extractors.fingerprint import difference
 from extractors.shared_errors import ArkauditError, PartsFailed, UserMistake
@@ -99,6 +101,12 @@ def remote_engine(address: str) -> Iterator[DaskEngine]:
     _require_dask()
     from distributed import Client
 
+    if not address.startswith(("tls://", "wss://", "inproc://")) and not _is_this_machine(address):
+        words = (
+            "without TLS, so that everybody who reaches it can run code there and here: use tls:// (docs/scaling.md)"
+        )
+        say(f"the scheduler {address} is on another machine and {words}", level=logging.WARNING)
+
     try:
         client = Client(address, timeout=_CONNECT_S)
     except (OSError, TimeoutError, ValueError, TypeError) as problem:
@@ -106,6 +114,17 @@ def remote_engine(address: str) -> Iterator[DaskEngine]:
     with client:
         _check(client)
         yield DaskEngine(client)
+
+
+def _is_this_machine(address: str) -> bool:
+    """Return whether a scheduler is at an address of this machine alone.
+
+    >>> [_is_this_machine(address) for address in ("tcp://127.0.0.1:8786", "localhost:8786", "tcp://10.0.0.7:8786")]
+    [True, True, False]
+    """
+    host = urlsplit(address if "://" in address else f"tcp://{address}").hostname or ""
+    addresses = addresses_in(host)
+    return host == "localhost" or (bool(addresses) and all(found.is_loopback for found in addresses))
 
 
 class WorkerWatch:

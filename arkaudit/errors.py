@@ -26,7 +26,6 @@ ArkauditError
 │   ├── StoreUnwritable         the disk is full, or the file was taken away
 │   └── StoreDamaged            what is in it can't be read
 ├── StoreUnreadable             `load_report`: there is no such store, or no such run in it
-│   └── ExportUnreadable        an export of a store is not whole, or of another version
 ├── DatasetUnreadable           a file of a dataset is missing, or is none
 ├── UnknownTable, KeyError      `Frames.table`: the report has no such table
 ├── UnknownWord, ValueError     a column holds a word that its vocabulary has not
@@ -103,7 +102,6 @@ from reports.dataset.connection import DatasetUnreadable
 from reports.exports import ReportUnwritable
 from reports.frames import StoreUnreadable, UnknownTable
 from reports.inventory_file import InventoryUnreadable
-from reports.store_restore import ExportUnreadable
 from reports.typed_columns import UnknownWord
 
 __all__ = [
@@ -118,7 +116,6 @@ __all__ = [
     "CheckFailed",
     "ConfigError",
     "DatasetUnreadable",
-    "ExportUnreadable",
     "InventoryUnreadable",
     "LookUpNotBegun",
     "MisplacedSuffix",

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -53,39 +50,20 @@ def export_store(store_file: Path, out: Path) -> None:
     say(f"{_runs(done.written)} written to {out}, {done.unchanged} there already{unended}")
 
 
-@contextmanager
-def restored_store(export: Path) -> Iterator[Path]:
-    """A store made again from its export, gone afterwards.
-
-    Raises `reports.store_restore.ExportUnreadable` and `crawler.storage.store_errors.StoreError`.
-    """
-    from reports.store_restore import restore
-
-    with tempfile.TemporaryDirectory(prefix="arkaudit-report-") as folder:
-        store = Path(folder) / "audit.db"
-        restore(export, store)
-        yield store
-
-
 def import_store(other: Path, store_file: Path) -> None:
-    """Bring the runs of *other*, a store or an export of one, into the store; *other* itself stays as it is.
+    """Bring the runs of another store into the store; *other* itself stays as it is.
 
-    Raises `UserMistake`, `crawler.storage.store_errors.StoreError` and `reports.store_restore.ExportUnreadable`.
+    Raises `UserMistake` and `crawler.storage.store_errors.StoreError`.
     """
-    if not (other.is_file() or other.is_dir()):
+    if not other.is_file():
         raise UserMistake(f"there is no store at {other}")
     if store_file.exists() and other.samefile(store_file):
         raise UserMistake(f"{other} is the store itself")
     try:
         with scratch_beside(store_file) as folder:
             copy = folder / "other.db"
-            if other.is_dir():
-                from reports.store_restore import restore
-
-                restore(other, copy)
-            else:
-                plain_copy(other, copy)
-                Store.open(copy).close()  # brings an older one up to date, refuses a foreign or a newer one
+            plain_copy(other, copy)
+            Store.open(copy).close()  # brings an older one up to date, refuses a foreign or a newer one
             require_readable(copy, name=other)
             with Store.open(store_file) as store:
                 done = store.bring_in(copy, at=datetime.now(UTC).isoformat(timespec="milliseconds"))

@@ -107,11 +107,24 @@ class AddressGuard:
         """
         return next(filter(None, map(self._refusal, addresses_in(host))), None)
 
+    def allows(self, host: str) -> bool:
+        """Return whether *host* is an address that was allowed by name.
+
+        >>> guard = AddressGuard.allowing(["127.0.0.0/8"])
+        >>> guard.allows("127.1"), guard.allows("8.8.8.8"), guard.allows("n2t.net")
+        (True, False, False)
+        """
+        addresses = addresses_in(host)
+        return bool(addresses) and all(map(self._is_allowed, addresses))
+
+    def _is_allowed(self, address: Address) -> bool:
+        networks = self.allowed
+        return any(face in net for net in networks for face in _faces(address) if face.version == net.version)
+
     def _refusal(self, address: Address) -> str | None:
-        faces = list(_faces(address))
-        if any(face in network for network in self.allowed for face in faces if face.version == network.version):
+        if self._is_allowed(address):
             return None
-        kinds = ((face, _kind(face)) for face in faces)
+        kinds = ((face, _kind(face)) for face in _faces(address))
         return next((f"{face} is {kind} address" for face, kind in kinds if kind), None)
 
 

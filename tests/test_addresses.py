@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.addresses import AddressGuard, BadRoute, Routes, addresses_in
+from crawler.wire.endpoints import AddressRefused, NameNotRouted, refused_unasked
 from tests.vectors import vectors
 
 
@@ -81,3 +82,21 @@ def test_a_route_is_for_one_host_and_port() -> None:
     assert routes.target("n2t.net", 443) == ("127.0.0.1", 8443)
     assert routes.target("n2t.net", 80) is None
     assert routes.target("::1", 80) == ("::1", 8080)
+
+
+@pytest.mark.parametrize(
+    ("host", "error"),
+    [
+        pytest.param("127.0.0.1", None, id="an address that was allowed"),
+        pytest.param("routed.example", None, id="a name with a route"),
+        pytest.param("other.example", NameNotRouted, id="a name without one"),
+        pytest.param("93.184.216.34", NameNotRouted, id="a public address"),
+        pytest.param("0x5db8d822", NameNotRouted, id="the same in another notation"),
+        pytest.param("[2606:2800:220:1::]", NameNotRouted, id="one of IPv6"),
+        pytest.param("10.0.0.7", AddressRefused, id="a private address"),
+    ],
+)
+def test_with_only_routed_nothing_else_is_reached(host: str, error: type[Exception] | None) -> None:
+    routes = Routes.parse(["routed.example:80=127.0.0.1:8080"], only=True)
+    refused = refused_unasked(host, 80, routes, AddressGuard.allowing(["127.0.0.0/8"]))
+    assert refused is None if error is None else isinstance(refused, error)

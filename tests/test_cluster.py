@@ -77,7 +77,7 @@ def test_a_poison_file_is_a_row_and_costs_no_other(tmp_path: Path, papers: Path,
     rows = [row for row in rows_in(tmp_path / "ds", "documents") if row["outcome"] == "unreadable"]
     assert [Path(row["document"]).name for row in rows] == ["poison.txt"]
     [finding] = [row for row in rows_in(tmp_path / "ds", "findings") if row["document"] == rows[0]["document"]]
-    assert (finding["kind"], finding["detail"]) == ("unreadable", "3 workers have ended over it")
+    assert (finding["kind"], finding["detail"]) == ("parser-killed", "3 workers have ended over it")
     assert any("sound.txt" in row for row in content["documents"])
 
 

@@ -28,10 +28,6 @@ from crawler.registry import CACHE_VARIABLE
 from crawler.resolving import request_target
 from extractors.ark import Ark
 from extractors.extraction import extraction_of
-from reports.exports import write_report
-from reports.frames import load_frames
-from reports.store_export import export
-from reports.store_restore import restore
 from tests.browser import browser_page
 from tests.test_page_navigation import MOST_PX, WIDTHS, click, links_of, place_px
 from tests.test_report_page import needs_browser, sheets
@@ -311,15 +307,3 @@ def test_what_is_shown_of_pandas_duckdb_and_datasette_works(reader: Path) -> Non
         done = subprocess.run([sys.executable, "-c", block], cwd=reader, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert len(done.stdout.splitlines()) > 3
-
-
-def test_the_report_on_an_export_is_that_on_the_store(shown: Shown, tmp_path: Path) -> None:
-    export(shown.store, tmp_path / "parquet")
-    (tmp_path / "again").mkdir()
-    restore(tmp_path / "parquet", tmp_path / "again" / shown.store.name)
-    reports = []
-    for store in (shown.store, tmp_path / "again" / shown.store.name):
-        out = tmp_path / f"report-{len(reports)}"
-        write_report(load_frames(store), out, ("html", "csv", "json"))
-        reports.append({path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()})
-    assert reports[0] == reports[1]

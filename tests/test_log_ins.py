@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,26 @@ def test_a_form_behind_a_bad_certificate_is_sent_nothing(tmp_path: Path) -> None
         assert row["object"]["outcome"] == "undetermined"
         assert "its certificate can't be trusted, so the form is not sent" in row["object"]["evidence"][0]
         assert {line.split(" ")[1] for line in host.request_lines} <= {"/robots.txt"}
+
+
+def test_a_run_whose_log_in_fails_has_read_no_seed_whatever_else_is_read(tmp_path: Path) -> None:
+    """Its robots.txt, which needs no log-in, names the sitemap of another host."""
+    elsewhere = RawServer(lambda _: reply("200 OK", "<urlset></urlset>", "application/xml"))
+
+    def respond(target: str) -> bytes:
+        if target == "/robots.txt":
+            return reply("200 OK", f"Sitemap: {elsewhere.url}/sitemap.xml\n", "text/plain")
+        return reply("403 Forbidden", body="no")
+
+    with elsewhere, RawServer(respond) as host:
+        configured(tmp_path, host.url, path="/in")
+        store = tmp_path / "private.db"
+        done = run_command(
+            "crawl", "-c", tmp_path / "arkaudit.toml", *ON_LOOPBACK, f"{host.url}/", "--store", store,
+            REPOSITORY_PASSWORD=PASSWORD,
+        )  # fmt: skip
+        assert done.returncode == 3, done.stdout + done.stderr
+        assert stat.S_IMODE(store.stat().st_mode) & 0o077 == 0
 
 
 def test_of_a_host_that_gives_a_new_cookie_with_each_answer_the_last_ones_are_secret() -> None:

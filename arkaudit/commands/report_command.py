@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -27,8 +26,7 @@ from extractors.shared_errors import UserMistake
 @click.option(
     "--dataset",
     metavar="FOLDER",
-    help="Report on what a dataset cites (extract --out): tables alone, as csv or parquet. "
-    "Or on what a store knew as it was exported (store export): everything.",
+    help="Report on what a dataset cites (extract --out): tables alone, as csv or parquet.",
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write the report into this folder; - for standard output."
@@ -73,18 +71,11 @@ def report(
     arkaudit report --naan 12148 --fail-on confirmed-broken
     arkaudit report --inventory ours.csv --out report --lang fr
     arkaudit report --dataset dataset/ --out report
-    arkaudit store export --out parquet/ && arkaudit report --dataset parquet/ --out report
     """
     if dataset is not None:
-        from reports.store_restore import is_export
-
-        if not is_export(Path(dataset)):
-            _report_on_dataset(context, dataset, out, formats, lang)
-            return
-        if context.get_parameter_source("store_file") not in (None, ParameterSource.DEFAULT):
-            raise UserMistake("--store can't be given with --dataset")
+        _report_on_dataset(context, dataset, out, formats, lang)
+        return
     from arkaudit.reporting import report_on
-    from arkaudit.storing import restored_store
     from arkaudit.triage_commands import tell_idle_in
     from reports.choosing import Choice
     from reports.languages import Spoken
@@ -97,19 +88,17 @@ def report(
         inventory = inventory or config.inventory
         lang = lang or config.report.lang
     choice = Choice(naans=naans, documents=documents, only=only)
-    with restored_store(Path(dataset)) if dataset is not None else nullcontext(store_file) as reported:
-        found = report_on(
-            reported,
-            out,
-            formats=formats,
-            run_id=run_id,
-            since=since,
-            choice=choice,
-            inventory=inventory,
-            spoken=Spoken.of(lang),
-        )
-    if dataset is None:
-        tell_idle_in(store_file, config, is_read_only=True)
+    found = report_on(
+        store_file,
+        out,
+        formats=formats,
+        run_id=run_id,
+        since=since,
+        choice=choice,
+        inventory=inventory,
+        spoken=Spoken.of(lang),
+    )
+    tell_idle_in(store_file, config, is_read_only=True)
     exit_on(fail_on, found)
 
 

@@ -53,11 +53,8 @@ def store_export(store_file: Path, out: Path) -> None:
 def store_import(other: Path, store_file: Path) -> None:
     """Bring in the runs of another store that are not there yet; twice does no harm.
 
-    OTHER may be a folder that `store export` has written.
-
     \b
     arkaudit store import other.db --store audit.db
-    arkaudit store import parquet/ --store audit.db
     """
     from arkaudit.storing import import_store
 

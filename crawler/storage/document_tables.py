@@ -249,7 +249,12 @@ class DocumentTables(Database):
         all dead.
         """
         read = self.counts(run_id)["read"]
+        document = schema.document
+        had = (DocumentOutcome.READ.value, DocumentOutcome.REDIRECTED.value)
+        of_seeds = (document.c.run_id == run_id, document.c.found_on.is_(None), document.c.outcome.in_(had))
         with self._engine.connect() as connection:
+            if connection.scalar(select(document.c.document_id).where(*of_seeds).limit(1)) is None:
+                return False
             return read > len({part for source in dead_sources(connection, run_id) for part in source.parts})
 
     def places_of(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[tuple[str, int | None]]]:

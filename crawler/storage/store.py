@@ -7,7 +7,9 @@ durable when `Store.record` returns (``synchronous=FULL``).
 from __future__ import annotations
 
 import sqlite3
+import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -141,6 +143,14 @@ class Store(RunTables, DocumentTables, ObservationTables, VerdictTables, Memento
                 connection.execute(adding_up(), [{"run_id": run_id, **asdict(each)} for each in traffic])
             add_requests(connection, run_id, DOCUMENTS, leads)
             settle(connection, run_id, settled)
+
+    def keep_private(self) -> None:
+        """Let nobody but its owner read the file of the store, and what SQLite keeps next to it."""
+        if self.path is None:
+            return
+        for path in (self.path, *(self.path.with_name(self.path.name + suffix) for suffix in ("-wal", "-shm"))):
+            with suppress(FileNotFoundError):
+                path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
 
     def bring_in(self, other: Path, *, at: str) -> Merged:
         """Copy the runs of the store at *other* that are not here yet, all of them or none; it is not written to."""

@@ -17,7 +17,7 @@ from twisted.internet.interfaces import (
 )
 from zope.interface import implementer
 
-from crawler.addresses import AddressGuard, Routes, is_literal
+from crawler.addresses import AddressGuard, Routes
 from extractors.shared_errors import ArkauditError
 
 if TYPE_CHECKING:
@@ -44,11 +44,12 @@ def refused_unasked(host: str, port: int, routes: Routes, guard: AddressGuard) -
     """
     if routes.target(host, port) is not None:
         return None
-    if not is_literal(host):
-        words = f"{host}:{port} has no route, and only routed names may be reached"
-        return NameNotRouted(words) if routes.only else None
     refusal = guard.refusal(host)
-    return AddressRefused(refusal) if refusal else None
+    if refusal:
+        return AddressRefused(refusal)
+    if routes.only and not guard.allows(host):
+        return NameNotRouted(f"{host}:{port} has no route, and only what is routed may be reached")
+    return None
 
 
 @implementer(IStreamClientEndpoint)

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from urllib.request import getproxies, proxy_bypass
 
-from crawler.addresses import AddressGuard, Routes, is_literal
+from crawler.addresses import AddressGuard, Routes
 from crawler.observations import TlsResult
 
 #: OpenSSL's verify codes, by the names of this vocabulary.
@@ -97,8 +97,8 @@ async def _handshake(
     host: str, port: int, guard: AddressGuard, routes: Routes, ca_file: str | None, on_connected: Callable[[], None]
 ) -> tuple[bool | None, str]:
     route = routes.target(host, port)
-    if route is None and routes.only and not is_literal(host):
-        return None, "not probed: the name has no route"
+    if route is None and routes.only and not guard.allows(host):
+        return None, "not probed: it has no route"
     context = ssl.create_default_context(cafile=ca_file)
     context.options |= _LEGACY_SERVER_CONNECT
     loop = asyncio.get_running_loop()
