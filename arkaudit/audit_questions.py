@@ -13,7 +13,13 @@ from crawler.observations import ChainEnd, Hop, Observation, Question, Rendering
 from crawler.resolving import INFLECTED, REDIRECTS, SUCCESSES
 from reports.display import counted
 
-CONTROLS: Final = (Question.CONTROL, Question.CONTROL_ELSEWHERE, Question.CONTROL_INFO, Question.CONTROL_RENDERED)
+CONTROLS: Final = (
+    Question.CONTROL,
+    Question.CONTROL_ELSEWHERE,
+    Question.CONTROL_LANDING,
+    Question.CONTROL_INFO,
+    Question.CONTROL_RENDERED,
+)
 
 _ASKED: Final[dict[Question, str]] = {
     Question.OBJECT: "We asked {host} for the object.",
@@ -32,6 +38,7 @@ _ASKED: Final[dict[Question, str]] = {
     Question.POLICY_LINK: "We asked {host} for the page where the promise is said to be written in full.",
     Question.CONTROL: "We asked {host} for an object that can't exist, to learn what its answers are worth.",
     Question.CONTROL_ELSEWHERE: "We asked {host} for an object that can't exist, to learn what its answers are worth.",
+    Question.CONTROL_LANDING: "We asked {host}, where we had been sent on to, for what can't exist there.",
     Question.CONTROL_INFO: "We asked {host} to describe what can't exist, to learn what its records are worth.",
     Question.RENDERED: "We had a browser show the page of {host}: without scripts it says the same of any name.",
     Question.CONTROL_RENDERED: "We had a browser show the page of {host} for an object that can't exist, to compare.",

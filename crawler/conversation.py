@@ -8,9 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from crawler.answers.facts import AnswerFacts
-from crawler.asking.controls import ENOUGH_NAMES, Neighbourhood, Shoulders, control_url
+from crawler.asking.controls import (
+    ENOUGH_NAMES,
+    Neighbourhood,
+    Shoulders,
+    control_url,
+    landing_control,
+    landing_pattern,
+)
 from crawler.asking.label_forms import LabelForms
 from crawler.asking.paths import origin_of, resolver_path
 from crawler.asking.questions import (
@@ -41,6 +49,8 @@ Target = tuple[Ark, str]
 
 #: Characters of the address of a policy, beyond which it is none.
 LONGEST_POLICY = 2000
+#: So many patterns of addresses at one landing host get a control: sites with more have addresses without order.
+PATTERNS_A_HOST = 3
 _DESCRIPTIVE = frozenset(INFLECTED)
 #: Questions whose answers show which form of the label is taken.
 _IN_SOME_FORM = frozenset({Question.OBJECT, Question.OTHER_LABEL, Question.PLAIN})
@@ -49,6 +59,7 @@ _SHARED = frozenset(
     {
         Question.CONTROL,
         Question.CONTROL_ELSEWHERE,
+        Question.CONTROL_LANDING,
         Question.CONTROL_INFO,
         Question.CONTROL_RENDERED,
         Question.POLICY_LINK,
@@ -132,6 +143,8 @@ class Case:
     is_guess: bool = False
     """Whether it is no more than what may have been meant: nothing is asked but whether it lives."""
     answers: dict[Question, AnswerFacts] = field(default_factory=dict)
+    is_landing_asked: bool = False
+    """Whether a control was asked for where redirects have led."""
     is_rendered: bool = False
     """Whether a browser was asked to show it."""
     open: int = 0
@@ -198,6 +211,10 @@ class Conversation:
         self._paths: dict[str, str | None] = {}
         """The path of a host's resolver by its own word, None for hosts that say nothing."""
         self._policies: set[str] = set()
+        self._landings: set[str] = set()
+        """The patterns of addresses to which redirects have led, and at which a control was asked for."""
+        self._landing_hosts = Counter[str]()
+        """How many of them each host has."""
         self._label_forms = LabelForms()
         self._asked: set[tuple[Neighbourhood, Question]] = set()
         neighbours = Counter[Neighbourhood]()
@@ -264,6 +281,7 @@ class Conversation:
         if question in _IN_SOME_FORM:
             self._label_forms.heard(case.answers[question])
         yield from self._about_resolver(case, question)
+        yield from self._about_landing(case, question)
         yield from self._next(case)
         yield from self._go_on_with([each for each in self._waiting.values() if each.waits_for(case.request_url)])
 
@@ -478,6 +496,25 @@ class Conversation:
             self._sampled[neighbourhood.place] += 1
             for form, url in forms(case.first_url, case.ark):
                 yield self._ask(case, form, url)
+
+    def _about_landing(self, case: Case, question: Question) -> Iterator[Ask]:
+        """The control where redirects have led, once a pattern of addresses: of that host the resolver's own says
+        nothing.
+        """
+        answer = case.answers[question]
+        if question not in ACCESS or case.is_guess or case.is_landing_asked or not answer.is_redirected:
+            return
+        url = answer.seen.final_url
+        pattern, host = landing_pattern(url), urlsplit(url).netloc
+        if not answer.is_success or pattern in self._landings or host == urlsplit(answer.seen.asked_url).netloc:
+            return
+        control = landing_control(url)
+        if self._landing_hosts[host] >= PATTERNS_A_HOST or not is_worth_asking(control):
+            return
+        self._landings.add(pattern)
+        self._landing_hosts[host] += 1
+        case.is_landing_asked = True
+        yield self._ask(case, Question.CONTROL_LANDING, control)
 
     def _refusal_as_expected(self, case: Case) -> AnswerFacts | None:
         """The answer for an object that is meant to be closed, and is: a control tells whether it is known at all."""

@@ -73,6 +73,9 @@ class Surroundings:
     control_as_written: AnswerKey | None
     control_info: AnswerKey | None
     control_rendered: AnswerKey | None
+    ended_at: str
+    """Where that of the landing host is looked up."""
+    control_landing: AnswerKey | None
     landed_at: str
     """Where the ARKs of other objects may end as well."""
     neighbours: int
@@ -123,6 +126,8 @@ def judged_early(
         control_as_written=_key(context.control_as_written),
         control_info=_key(context.control_info),
         control_rendered=_key(context.control_rendered),
+        ended_at=answer.seen.final_url,
+        control_landing=_key(context.control_landing),
         landed_at=answer_set.last[Question.OBJECT].seen.final_url,
         neighbours=context.neighbours,
         path_of=path_of(answer_set),
@@ -144,6 +149,7 @@ def holds(court: RunJudge, case: JudgedTarget, before: Surroundings, observed: i
         and _key(control_as_written(shared, ark, before.written_url, before.asked_url)) == before.control_as_written
         and _key(shared.control(ark, before.asked_url, Question.CONTROL_INFO)) == before.control_info
         and _key(shared.control(ark, before.asked_url, Question.CONTROL_RENDERED)) == before.control_rendered
+        and _key(shared.landing(before.ended_at)) == before.control_landing
         and court.neighbours(ark, before.landed_at) == before.neighbours
         and (before.path_of is None or _key(shared.paths.get(before.path_of)) == before.own_path)
         and all(court.tls.get(host) == result for host, result in before.certificates)

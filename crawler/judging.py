@@ -216,6 +216,7 @@ class RunJudge:
             control=self.shared.control(ark, asked_url, Question.CONTROL),
             control_as_written=control_as_written(self.shared, ark, written, asked_url),
             control_info=self.shared.control(ark, asked_url, Question.CONTROL_INFO),
+            control_landing=self.shared.landing(answer.seen.final_url),
             control_rendered=self.shared.control(ark, asked_url, Question.CONTROL_RENDERED),
             tls=self.tls,
             neighbours=self.neighbours(ark, answer_set.last[Question.OBJECT].seen.final_url),

@@ -86,6 +86,8 @@ class Question(StrEnum):
     CONTROL = "control"
     CONTROL_ELSEWHERE = "control elsewhere"
     """The same at another place, where the success of the resolver as written was held against its own control."""
+    CONTROL_LANDING = "control landing"
+    """A name that can't exist at the host where redirects have led, of which the resolver's control says nothing."""
     CONTROL_INFO = "control ?info"
     RENDERED = "rendered"
     """The object again where an app shell answers, shown by a browser (``[render]``)."""

@@ -25,7 +25,8 @@ R = "https://r.example/"
 RECORD = "erc:\nwho: Rossi, Ada\nwhat: Notebook\nwhen: 1952\nwhere: ark:12x45/{name}\n"
 ONCE = Patience(attempts=1)
 RULES = AskingRules(registry=Registry((), "a test"), resolver=R, patience=ONCE, conformance=False)
-Answer = Callable[[str], int | str]
+Answer = Callable[[str], int | str | tuple[str, str]]
+"""A status, a page, or the address to which a redirect leads with the page there."""
 
 
 def target(name: str) -> tuple[Ark, str]:
@@ -53,9 +54,12 @@ class World:
 
     def observe(self, ask: Ask) -> Observation:
         answered = self.answer(ask.url)
+        at = "2026-11-21T10:00:00.000+00:00"
+        if isinstance(answered, tuple):
+            url, body = answered
+            return observation_of(ask, (Hop(ask.url, "GET", at, 302, location=url), Hop(url, "GET", at, 200)), body)
         status, body = (answered, "") if isinstance(answered, int) else (200, answered)
-        hop = Hop(ask.url, "GET", "2026-11-21T10:00:00.000+00:00", status)
-        return observation_of(ask, (hop,), body)
+        return observation_of(ask, (Hop(ask.url, "GET", at, status),), body)
 
     def talk(self, order: Iterable[int] = ()) -> list[tuple[str, Question]]:
         """Begin with all targets, and hear all answers; of those on their way the one that *order* names is next."""
@@ -258,3 +262,21 @@ def test_what_the_global_resolver_confirms_is_held_against_its_own_control(names
     world = World(names, answer, rules)
     world.talk()
     assert judged(world, tmp_path)["x5"] is ObjectOutcome.BROKEN
+
+
+def test_a_landing_host_is_asked_for_what_cannot_exist_once_a_pattern_of_its_addresses(tmp_path: Path) -> None:
+    names = ["x5", "x6", "x7"]
+
+    def answer(url: str) -> int | str | tuple[str, str]:
+        name = url.partition("?")[0].rpartition("/")[2]
+        if "r.example" not in url:
+            return "<title>land.example</title><p>This domain is parked"
+        place = "page" if name == "x7" else "item"
+        parked = "<title>land.example</title><p>This domain is parked"
+        return (f"https://land.example/{place}/{name}", parked) if name in names else 404
+
+    world = World(names, answer)
+    world.talk()
+    asked = [each.asked_url for each in world.seen if each.question is Question.CONTROL_LANDING]
+    assert sorted(url.rpartition("/")[0] for url in asked) == ["https://land.example/item", "https://land.example/page"]
+    assert set(judged(world, tmp_path).values()) == {ObjectOutcome.SOFT_404}

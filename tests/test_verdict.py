@@ -45,6 +45,7 @@ ELSEWHERE = {
 }
 CONTROLS = {
     "control": Question.CONTROL,
+    "control_landing": Question.CONTROL_LANDING,
     "control_info": Question.CONTROL_INFO,
     "control_rendered": Question.CONTROL_RENDERED,
 }

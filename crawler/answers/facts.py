@@ -202,6 +202,8 @@ class AnswerFacts:
                 signs.append("which is all that it says")
         if in_text and in_text != in_title:
             signs.append(f"the page's text says {in_text!r}")
+        if not signs and words.idle_host and not self.tells_of_object:
+            signs.append(f"the page of its host says {words.idle_host!r}")
         if not signs and words.withdrawn:
             signs.append(f"the page says {words.withdrawn!r}")
         if self.is_error_record:
@@ -213,6 +215,19 @@ class AnswerFacts:
         if self.refresh and is_absent_path(self.refresh):
             signs.append(f"the page refreshes to {self.refresh!r}")
         return tuple(signs)
+
+    @once
+    def is_page_of_host(self) -> bool:
+        """True if a sign of absence shows that its host answers anything so: it is parked, out of use, or led to its home
+        page or a search; or if a short page that describes nothing says that nothing was found.
+        """
+        if not self.signs_of_absence or self.is_record or self.tells_of_object:
+            return False
+        words = self.words
+        is_general = self.is_redirected and is_home_page(self.seen.final_url, self.ark.name)
+        is_general = (is_general and not self._has_name_in_fragment) or self.is_search
+        is_absence = words.is_short and quirks().not_found.is_in_plain(words.beginning)
+        return is_general or is_absence or words.is_titled_absent or (words.idle_host is not None and words.is_short)
 
     @property
     def _has_name_in_fragment(self) -> bool:

@@ -127,6 +127,12 @@ class PageWords:
         return sum(map(str.isalpha, rest)) <= 2 * _FEW_LETTERS
 
     @once
+    def idle_host(self) -> str | None:
+        """The words by which its title, or its opening where it is short, says that its host has nothing to show."""
+        found = next(quirks().idle.in_plain(self.beginning if self.is_short else plain(self.title)), None)
+        return found.words if found else None
+
+    @once
     def withdrawn(self) -> str | None:
         """The words by which its beginning says that something was withdrawn."""
         return sure_words(quirks().withdrawn, self.beginning)

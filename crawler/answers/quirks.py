@@ -154,6 +154,8 @@ class Quirks:
     not_found: Phrases
     not_available: Phrases
     """Weaker words: much that is there has a part that is not."""
+    idle: Phrases
+    """Of hosts that serve nothing of their own."""
     this_object: re.Pattern[str]
     """In plain text: how a page speaks of the one object that was asked for."""
     things: Phrases
@@ -245,6 +247,7 @@ def quirks() -> Quirks:
         widgets=tuple(sections["check"]["widget"]),
         not_found=_of_languages(sections["not_found"]),
         not_available=_of_languages(sections["not_available"]),
+        idle=Phrases.of(sections["idle"]["phrase"]),
         this_object=_this_object(sections["this_object"]),
         things=Phrases.of([*sections["this_object"]["object"], *sections["this_object"]["page"]]),
         fillers=Phrases.of(sections["this_object"]["filler"]),

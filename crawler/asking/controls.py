@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from crawler.resolving import resolver_of
 from extractors.ark import BETANUMERIC, Ark, shoulder_of
@@ -25,6 +25,9 @@ _INVENTED_CHECKED = 4
 _CONSONANTS = "".join(letter for letter in BETANUMERIC if letter.isalpha())
 _HEXADECIMAL = re.compile(r"[0-9a-f-]{16,}\Z")
 _PREFIX = re.compile(r"[A-Za-z]+(?=[0-9])")
+#: A part of an address with so many digits names one thing of many: ``/item/20391/view``.
+_NUMBERED = re.compile(r"(?:\D*\d){3}")
+_EXTENSION = re.compile(r"\.[A-Za-z]\w{0,4}\Z")
 
 
 @quickly_made
@@ -138,3 +141,57 @@ def control_url(url: str, ark: Ark, registry: Registry) -> str | None:
         slash = "/" if url.endswith("/") else ""  # some know no name without it, and would refuse any
         return f"{url[: label.end()]}{invented.naan}/{invented.name}{slash}"
     return registry.target(invented) if url == registry.target(ark) else None
+
+
+def landing_pattern(url: str) -> str:
+    """The URL that a control for *url* has, with ``*`` for what names one thing.
+
+    >>> landing_pattern("https://library.example/item/20391/view"), landing_pattern("https://library.example/")
+    ('https://library.example/item/*/*', 'https://library.example/*')
+    >>> landing_pattern("https://library.example/show.php?id=7")
+    'https://library.example/show.php?id=*'
+    """
+    return _with_names(url, lambda name: "*")
+
+
+def landing_control(url: str) -> str:
+    """The URL of a thing that can't exist where redirects have led.
+
+    The last segment of the path is changed, or the values of the query, and all segments that are numbers: sites that
+    know a thing by its number show it whatever the title behind the number is.
+
+    >>> landing_control("https://library.example/item/7.html").startswith("https://library.example/item/")
+    True
+    """
+    octets = _octets(hashlib.sha256(landing_pattern(url).encode()).digest())
+
+    def invented(name: str) -> str:
+        head, slash, last = unquote(name).rpartition("/")
+        extension = _EXTENSION.search(last)
+        stem = last[: extension.start()] if extension else last
+        shape = stem + (stem[-1:] if stem[-1:].isalnum() else "x") * max(0, _INVENTED - sum(map(str.isalnum, stem)))
+        is_hexadecimal = bool(_HEXADECIMAL.match(stem))
+        made = "".join(_stand_in(character, next(octets), is_hexadecimal=is_hexadecimal) for character in shape)
+        return quote(head + slash + made + (extension[0] if extension else ""), safe="/:@,;+~")
+
+    return _with_names(url, invented)
+
+
+def _with_names(url: str, change: Callable[[str], str]) -> str:
+    """*url* with a change to each part of it that may name one thing of many."""
+    label = LABEL.search(url)
+    if label is not None:
+        naan, slash, name = url[label.end() :].partition("?")[0].rstrip("/").partition("/")
+        return f"{url[: label.end()]}{naan}/{change(name)}"
+    parts = urlsplit(url)
+    segments = (parts.path.rstrip("/") or "/").split("/")
+    fields = [field.rpartition("=") for field in parts.query.split("&") if field]
+    named = {at for at, (_, _, value) in enumerate(fields) if any(map(str.isdigit, value))} or {len(fields) - 1}
+    last = len(segments) - 1
+    path = [
+        change(segment) if _NUMBERED.match(segment) or (at == last and not fields) else segment
+        for at, segment in enumerate(segments)
+    ]
+    query = [f"{key}{sign}{change(value) if at in named else value}" for at, (key, sign, value) in enumerate(fields)]
+    slash = "/" if parts.path.endswith("/") and len(parts.path) > 1 else ""
+    return urlunsplit((parts.scheme, parts.netloc, "/".join(path) + slash, "&".join(query), ""))

@@ -312,6 +312,18 @@ _SPECIAL_PAGES = (
         lambda facts: ["a host on the way leads to its own home page or search form", *_grounds(facts)],
     ),
     _success(
+        "of the host to which redirects led nothing is known, the page looks like one for anything, and nothing contradicts",
+        lambda facts: (
+            worth(facts) is _YES
+            and facts.reply in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
+            and facts.answer.is_redirected
+            and facts.answer.is_page_of_host
+            and not facts.is_particular
+        ),
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: [*_grounds(facts), "nothing shows what this host answers for what it does not have"],
+    ),
+    _success(
         "the page has no words, and refreshes to another place",
         lambda facts: worth(facts) is _YES and not facts.declares_itself and facts.answer.only_refreshes,
         ObjectOutcome.UNDETERMINED,

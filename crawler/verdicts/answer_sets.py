@@ -6,18 +6,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import takewhile
+from typing import TypeVar
 
 from crawler.answers.facts import AnswerFacts
-from crawler.asking.controls import place_of
+from crawler.asking.controls import landing_pattern, place_of
 from crawler.asking.paths import origin_of
 from crawler.asking.questions import reached, seems_absent
 from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
 
+K = TypeVar("K")
+
 _CONTROLS = (Question.CONTROL, Question.CONTROL_ELSEWHERE, Question.CONTROL_INFO, Question.CONTROL_RENDERED)
 #: Questions whose answers bear on many ARKs, beside the one for which they were put.
-SHARED = frozenset({*_CONTROLS, Question.POLICY_LINK, Question.WELL_KNOWN})
+SHARED = frozenset({*_CONTROLS, Question.CONTROL_LANDING, Question.POLICY_LINK, Question.WELL_KNOWN})
 
 
 @dataclass(slots=True)
@@ -53,12 +56,14 @@ class AnswerSets:
     """The last answers for pages where commitments stand in full, by the URL asked."""
     paths: dict[str, AnswerFacts]
     """The last answers for what a host says of its resolver's path, by the origin asked."""
+    _landings: dict[str, AnswerFacts]
+    """The last answers for what can't exist where redirects have led, by the pattern of the URL asked."""
     _controls: dict[tuple[str, str, Question], list[AnswerFacts]]
 
     @classmethod
     def of(cls, observations: Iterable[Observation]) -> AnswerSets:
         """Sort *observations*, which may come in any order."""
-        answer_sets = cls({}, {}, {}, {})
+        answer_sets = cls({}, {}, {}, {}, {})
         for seen in observations:
             answer_sets.add(seen)
         return answer_sets
@@ -69,6 +74,8 @@ class AnswerSets:
             question = Question.CONTROL if seen.question is Question.CONTROL_ELSEWHERE else seen.question
             place = place_of(seen.asked_url), _invented(seen).naan, question
             self._controls.setdefault(place, []).append(AnswerFacts(seen))
+        elif seen.question is Question.CONTROL_LANDING:
+            _keep_last(self._landings, landing_pattern(seen.asked_url), seen)
         elif seen.question is Question.POLICY_LINK:
             _keep_last(self.policies, seen.asked_url, seen)
         elif seen.question is Question.WELL_KNOWN:
@@ -83,6 +90,10 @@ class AnswerSets:
     def answer(self, url: str) -> AnswerFacts | None:
         """The answer for the object at *url*, as far as there is one."""
         return self.about[url].answer if url in self.about else None
+
+    def landing(self, url: str) -> AnswerFacts | None:
+        """Return what was answered for what can't exist where redirects have led, beside what is at *url*."""
+        return self._landings.get(landing_pattern(url)) if self._landings else None
 
     def control(self, ark: Ark, url: str, question: Question) -> AnswerFacts | None:
         """Return what was answered for a name that can't exist, beside *ark* where it was asked for at *url*.
@@ -116,7 +127,7 @@ def is_about_resolver(question: Question, asked: AnswerFacts | None) -> bool:
     return question not in ACCESS or (asked is not None and asked.is_reached and not seems_absent(asked))
 
 
-def _keep_last(known: dict[str, AnswerFacts], place: str, seen: Observation) -> None:
+def _keep_last(known: dict[K, AnswerFacts], place: K, seen: Observation) -> None:
     before = known.get(place)
     if before is None or seen.attempt >= before.seen.attempt:
         known[place] = AnswerFacts(seen)

@@ -12,9 +12,9 @@ from typing import Any
 
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.metadata_facts import MetadataFacts
-from crawler.answers.object_facts import ObjectFacts
+from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.answers.statements import policy_link
-from crawler.asking.controls import place_of
+from crawler.asking.controls import landing_pattern, place_of
 from crawler.asking.questions import reached, seems_absent
 from crawler.observations import (
     ACCESS,
@@ -152,6 +152,8 @@ class VerdictContext:
     """The same of the resolver as written, where another one has reached the object."""
     control_info: AnswerFacts | None = None
     """The same as *control*, to an inflection."""
+    control_landing: AnswerFacts | None = None
+    """What the host to which redirects have led answers for what can't exist."""
     control_rendered: AnswerFacts | None = None
     """The same as *control*, as a browser has shown it."""
     tls: TlsResults = field(default_factory=dict)
@@ -189,7 +191,8 @@ def judge(
     sent = (*around.earlier, *(answer.seen for answer in answers.values()))
     asked = [seen for seen in sent if not is_about_resolver(seen.question, answers[Question.OBJECT])]
     control_rendered = around.control_rendered if Question.RENDERED in answers else None
-    shared = (around.control, around.control_as_written, around.control_info, control_rendered, around.own_path, policy)
+    control_landing = around.control_landing if access.answer.is_success else None
+    shared = (around.control, around.control_as_written, around.control_info, control_landing, control_rendered, around.own_path, policy)
     answer = access.answer.seen
     return Verdict(
         ark=answer.ark,
@@ -252,7 +255,8 @@ def _access(
 ) -> ObjectAccess:
     is_as_written = place_of(answer.seen.asked_url) == place_of(answers[Question.OBJECT].seen.asked_url)
     control = around.control_as_written if is_as_written and around.control_as_written else around.control
-    facts = facts_beside(answer, answers, control, around.neighbours if way is Question.OBJECT else 0)
+    neighbours = around.neighbours if way is Question.OBJECT else 0
+    facts = facts_at_landing(facts_beside(answer, answers, control, neighbours), around.control_landing)
     verdict = judge_object(facts)
     rendered = answers.get(Question.RENDERED)
     if rendered is not None and rendered.seen.asked_url == answer.seen.asked_url and is_app_shell(facts):
@@ -269,6 +273,29 @@ def facts_beside(
     inflected = (answers[question] for question in INFLECTED if question in answers)
     again = [each for each in inflected if each.seen.asked_url.partition("?")[0] == answer.seen.asked_url]
     return ObjectFacts(answer, control, neighbours, again)
+
+
+def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectFacts:
+    """The same facts beside the *landing* host's reply for what can't exist, where the resolver's says nothing of it.
+
+    A page that names this ARK for another address as well, or describes an object there, is known by another part of
+    that address. A page that says more than once that nothing is there is not made better by what others get, and one
+    that is left to scripts proves nothing against a resolver that knows the name.
+    """
+    answer = facts.answer
+    if landing is None or facts.reply not in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING):
+        return facts
+    if not answer.is_redirected or landing_pattern(answer.seen.final_url) != landing_pattern(landing.seen.asked_url):
+        return facts
+    beside = replace(facts, control=landing)
+    if beside.reply is ControlContrast.REFUSED_THERE:
+        return facts if facts.weight_of_signs is Signs.SEVERAL else beside
+    is_its_own = answer.is_record or answer.tells_of_object or bool(landing.places_of(answer.ark))
+    is_open = answer.asks_to_log_in or answer.is_left_to_scripts
+    is_alike = beside.reply is not ControlContrast.ANOTHER
+    if beside.reply is ControlContrast.NOTHING or (is_alike and not facts.signs and (is_its_own or is_open)):
+        return facts
+    return beside
 
 
 def _with_evidence(access: ObjectAccess, evidence: Sequence[str]) -> ObjectAccess:
