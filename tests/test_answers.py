@@ -104,7 +104,7 @@ def test_the_data_about_servers_and_languages_is_well_formed() -> None:
     for table in (told["placeholder"]["phrase"], told["placeholder"]["word"], told["login"]["title"]):
         phrases += table
     for row in told["challenge"]:
-        assert row.keys() - {"name", "since"} <= {"header", "title", "text", "markup"}
+        assert row.keys() - {"name", "since"} <= {"header", "title", "text", "markup", "blank"}
         assert all(": " in header for header in row.get("header", ()))
         phrases += [*row.get("title", ()), *row.get("text", ()), *(sign.lower() for sign in row.get("markup", ()))]
     assert [phrase for phrase in phrases if phrase != plain(phrase)] == []
@@ -179,7 +179,7 @@ def test_each_challenge_is_known_by_each_of_its_signs() -> None:
             assert quirks().challenge_in_page("", title.upper(), "") is not None
         for text in challenge.texts:
             assert quirks().challenge_in_page("", None, f"Please {text}.") is not None
-        for markup in challenge.markup:
+        for markup in challenge.markup + challenge.blank:
             assert quirks().challenge_in_page(f"<p>{markup.upper()}", None, "") is not None
 
 

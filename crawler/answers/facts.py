@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from crawler.answers.answer import is_textual
 from crawler.answers.erc import QUESTIONS
@@ -36,7 +36,7 @@ from crawler.answers.statuses import (
     status_outcome,
 )
 from crawler.answers.structured import KERNEL, kernel
-from crawler.answers.subject import Subject, declared_other, linked_arks, named_arks, own_places, subject_of
+from crawler.answers.subject import Subject, declared_other, declares, linked_arks, named_arks, own_places, subject_of
 from crawler.observations import ChainEnd, ObjectOutcome, Observation
 from crawler.resolving import SUCCESSES, same_host
 from extractors.ark import Ark
@@ -44,6 +44,7 @@ from extractors.ark import Ark
 #: Who, what, when: a page that answers so many of them under their labels is no page for what is not there.
 TELLING = 2
 _THUMP_STATUS = re.compile(r"\s*(?:\S+\s+)?(?P<code>\d{3})\b(?!\.)")
+_TOMBSTONE_KEY = re.compile(r'"(?:tombstone|removal_reason)"\s?:\s?[{"]')
 _LABEL_WORDS = "who|what|when|creator|author|title|date|publisher"
 _LABELLED = re.compile(rf"\b(?P<label>{_LABEL_WORDS})\s*:\s*(?!(?:{_LABEL_WORDS}|where)\s*:)(?=\S)", re.IGNORECASE)
 
@@ -140,8 +141,15 @@ class AnswerFacts:
 
     @once
     def challenge(self) -> str | None:
-        """The known check for programs that it is, by its headers or its page."""
-        return quirks().challenge_in_headers(self.headers) or self.seen.facts.challenge
+        """The known check for programs that it is, by its headers or its page, unless that describes an object."""
+        in_headers = quirks().challenge_in_headers(self.headers)
+        describes = self.is_success and (self.tells_of_object or self.is_record or declares(self.own_places))
+        return in_headers or (None if describes else self.seen.facts.challenge)
+
+    @once
+    def challenge_in_title(self) -> str | None:
+        """The check for programs that its title alone is that of."""
+        return quirks().challenge_in_title(self.seen.title) if self.seen.title and self.words.is_short else None
 
     @once
     def words(self) -> PageWords:
@@ -198,12 +206,14 @@ class AnswerFacts:
         in_title, in_text = words.absence_in_title, words.absence_in_opening
         if in_title:
             signs.append(f"the page's title says {in_title!r}")
-            if words.is_titled_absent:
+            if words.is_titled_absent and (not words.is_titled_by_word or words.is_absence_repeated):
                 signs.append("which is all that it says")
         if in_text and in_text != in_title:
             signs.append(f"the page's text says {in_text!r}")
         if not signs and words.idle_host and not self.tells_of_object:
             signs.append(f"the page of its host says {words.idle_host!r}")
+        if not signs and words.is_only_fault:
+            signs.append(f"the page says only {words.body.strip()!r}")
         if not signs and words.withdrawn:
             signs.append(f"the page says {words.withdrawn!r}")
         if self.is_error_record:
@@ -218,16 +228,26 @@ class AnswerFacts:
 
     @once
     def is_page_of_host(self) -> bool:
-        """True if a sign of absence shows that its host answers anything so: it is parked, out of use, or led to its home
-        page or a search; or if a short page that describes nothing says that nothing was found.
+        """True if a sign of absence shows that its host answers anything so: it is parked, out of use, or led to its
+        home page or a search; or if a short page that describes nothing says that nothing was found.
         """
-        if not self.signs_of_absence or self.is_record or self.tells_of_object:
+        if self.is_record or self.tells_of_object:
             return False
+        if self.is_search and self.ark.name not in urlsplit(self.seen.final_url).query:
+            return True
         words = self.words
+        if not self.signs_of_absence:
+            return False
         is_general = self.is_redirected and is_home_page(self.seen.final_url, self.ark.name)
-        is_general = (is_general and not self._has_name_in_fragment) or self.is_search
+        is_general = is_general and not self._has_name_in_fragment
         is_absence = words.is_short and quirks().not_found.is_in_plain(words.beginning)
-        return is_general or is_absence or words.is_titled_absent or (words.idle_host is not None and words.is_short)
+        return (
+            is_general
+            or is_absence
+            or words.is_titled_absent
+            or words.is_only_fault
+            or (words.idle_host is not None and words.is_short)
+        )
 
     @property
     def _has_name_in_fragment(self) -> bool:
@@ -297,6 +317,12 @@ class AnswerFacts:
         return subject_of(self.seen.record, self.ark, self._linked) if self.seen.record is not None else Subject()
 
     # -- what it tells
+
+    @property
+    def has_json_tombstone(self) -> bool:
+        """True if it is JSON with a tombstone in it: a repository's record of what it has withdrawn, as Invenio's."""
+        text = self.seen.text or ""
+        return text.startswith("{") and _TOMBSTONE_KEY.search(text) is not None
 
     @property
     def is_error_record(self) -> bool:

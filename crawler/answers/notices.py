@@ -20,6 +20,8 @@ _LEADING_WORDS = 40
 FIRST_SENTENCES_CHARS = 700
 #: A page with no more text than this, menus left out, says one thing.
 _FEW_WORDS_CHARS = 300
+#: A longer text is more than a word for nothing.
+_LABEL_CHARS = 60
 #: So many letters before words of absence name no object.
 _FEW_LETTERS = 6
 _ARK = re.compile(r"(?:https?://\S{0,500}?/)?ark:/?[^\s)\]\"'<>]+|https?://[^\s)\]\"'<>]+", re.IGNORECASE)
@@ -35,6 +37,9 @@ _ASKED = re.compile(
     "[^.!?\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH QUESTION MARK}\N{ARABIC QUESTION MARK}]{0,60}"
     "[?\N{FULLWIDTH QUESTION MARK}\N{ARABIC QUESTION MARK}]"
 )
+#: So many characters before words of absence, and words since the last sentence, stands the page that isn't there.
+_PAGE_CHARS = 14
+_LEAD_WORDS = 4
 #: Within so many characters before a phrase stands the word that makes it a guess.
 _GUESS_CHARS = 24
 _404_TITLE = re.compile(r"\W*404\b(?!\s*-?\s*(?:p|pages|leaves)\b)")
@@ -100,6 +105,18 @@ class PageWords:
         return says_not_found(self.opening)
 
     @once
+    def is_titled_by_word(self) -> bool:
+        """True if its title is a word of absence, and names no page: records are called "404" or "Introuvable" too."""
+        title = plain(self.title_parts[0])
+        return title == "404" or ((found := quirks().not_found.match(title)) is not None and found.end == len(title))
+
+    @once
+    def is_absence_repeated(self) -> bool:
+        """True if its opening says that something is not there besides repeating its title."""
+        rest = plain(self.opening).replace(plain(self.title_parts[0]), " ")
+        return says_not_found(rest) is not None
+
+    @once
     def is_titled_absent(self) -> bool:
         """True if its title says that a page or an object is not there, and nothing besides."""
         return is_notice(self.title)
@@ -112,6 +129,12 @@ class PageWords:
         if found is None or len(plain_text) > _FEW_WORDS_CHARS:
             return False
         return quirks().things.search(plain_text[max(0, found.start - _LEADING_WORDS) : found.start]) is not None
+
+    @once
+    def is_only_fault(self) -> bool:
+        """True if all that it says is that there is nothing to give: "No record"."""
+        body = self.body.strip()
+        return 0 < len(body) <= _LABEL_CHARS and is_fault(body)
 
     @once
     def is_loading(self) -> bool:
@@ -183,6 +206,8 @@ class PageWords:
         if len(text) > _FEW_WORDS_CHARS:
             return None
         plain_text = plain(_ARK.sub(" ", text.replace(name, " ")))
+        if self.is_titled_by_word:
+            plain_text = " ".join(plain_text.replace(plain(self.title_parts[0]), " ").split())
         found = _absence(plain_text)
         if found is None:
             is_empty = sum(map(str.isalpha, plain_text)) <= _FEW_LETTERS
@@ -277,10 +302,24 @@ def _is_login_title(title: str) -> bool:
 def _absence(text: str) -> PhraseMatch | None:
     """The first words of absence in *text* that are no offer of help: "can't find it? Ask us" stands on any page."""
     plain_text = plain(text)
-    found = (each for each in quirks().not_found.in_plain(plain_text) if not _ASKED.match(plain_text, each.end))
+    found = (each for each in quirks().not_found.in_plain(plain_text) if not _is_offer(plain_text, each))
     if (absence := next(found, None)) or quirks().passing.is_in_plain(plain_text):
         return absence
     return next(quirks().not_available.in_plain(plain_text), None)
+
+
+def _is_offer(plain_text: str, found: PhraseMatch) -> bool:
+    """Return whether words of absence are those of a question, which offers help, and no statement before one.
+
+    "Can't find it? Ask us" is; "Page not found Did you follow a link?" is none.
+    """
+    asked = _ASKED.match(plain_text, found.end)
+    if asked is None or quirks().asking.is_in_plain(asked[0]):
+        return False
+    lead = plain_text[max(0, found.start - _PAGE_CHARS) : found.start]
+    return not (
+        quirks().pages.is_in_plain(lead) and plain_text[: found.start].rpartition(".")[2].count(" ") <= _LEAD_WORDS
+    )
 
 
 def says_not_found(text: str) -> str | None:

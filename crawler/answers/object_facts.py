@@ -5,6 +5,7 @@ A control is a name that can't exist, asked for at the same resolver. What it ge
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
@@ -23,6 +24,21 @@ from extractors.normalize import NotAnArk
 
 #: So many other ARKs that land on one URL are a sign, though never a proof: one page may stand for many objects.
 MANY_NEIGHBOURS = 2
+
+
+#: The number of a standard, as "ISO 9:1968" or "DIN EN 4321"; standards are withdrawn when others take their place.
+_STANDARD = re.compile(
+    r"(?:(?:ISO|IEC|DIN|EN|BS|ANSI|ASTM|NF|UNE|UNI|NEN|SS|SFS|JIS|IEEE|ITU|GOST|\u0413\u041e\u0421\u0422)[/ -]?)+"
+    r"[A-Z]{0,2}[ -]?\d"
+)
+_RECORD = re.compile(r"record|item|entry|datensatz|eintrag|notice|registro|scheda")
+_TOMBSTONE = re.compile(r"/tombstones?(?:/|\.\w+\Z|\Z)", re.IGNORECASE)
+_TITLE_PARTS = re.compile(r"\s*[|:\u2013\u2014\u00b7]\s|\s-\s|\s:|\Z")
+#: So far before words of a region stands what is not shown there.
+_BEFORE_CHARS = 60
+_SITE = re.compile(
+    r"\b(?:(?:web|this |our |ce |notre )site|service|platform|portal|seite|angebot|dienst|sitio|sito|plataforma)\b"
+)
 
 
 class ControlContrast(StrEnum):
@@ -104,6 +120,13 @@ class ObjectFacts:
         """True if a name that can't exist is refused."""
         return self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.REFUSED_BEFORE)
 
+    @once
+    def challenge(self) -> str | None:
+        """The known check for programs that it is, by itself or because the control has the same title of one."""
+        title, control = self.answer.challenge_in_title, self.control
+        is_everybodys = title is not None and control is not None and control.challenge_in_title == title
+        return self.answer.challenge or (title if is_everybodys and not self.declares_itself else None)
+
     # -- whose page it is
 
     @once
@@ -178,6 +201,8 @@ class ObjectFacts:
         answer, text = self.answer, self.own_words
         is_long, describes = len(text) >= NOTICE_CHARS, answer.is_record or answer.tells_of_object
         for each in answer.words.withdrawals(text, answer.ark.name, self._control_words):
+            if (each.is_bare and not self._is_confirmed(each.words)) or self._is_standard(each.words):
+                continue
             is_first = each.place in ("title", "heading")
             if (describes or is_long) and not (each.names_object or (is_first and not is_long)):
                 continue
@@ -189,6 +214,46 @@ class ObjectFacts:
         words = sure_words(elsewise, answer.words.title, control) or sure_words(elsewise, text[:OPENING_CHARS], control)
         return words if words and self._speaks_of_object else None
 
+    def _is_confirmed(self, word: str) -> bool:
+        """Return whether a page says more of a withdrawal than one *word*, which may be what its object is called."""
+        rest = plain(self.own_words).replace(word, " ")
+        known = quirks()
+        return any(phrases.is_in_plain(rest) for phrases in (known.tombstone, known.not_found, known.not_available))
+
+    def _is_standard(self, words: str) -> bool:
+        """Return whether the page is of a standard, and *words* say that the standard was withdrawn, not its record."""
+        title = self.answer.seen.title or ""
+        headings = self.answer.seen.facts.headings
+        return _RECORD.search(words) is None and any(map(_STANDARD.match, (title, *headings)))
+
+    @once
+    def tombstone(self) -> str | None:
+        """Return by what form a success is a repository's page for what it keeps no more: its address, its title.
+
+        As ``/tombstone/id/ark:/12148/btv1b84``, with the title "EZID : unavailable :", whatever the reason is called.
+        """
+        answer, known = self.answer, quirks().tombstone
+        parts = [plain(part).strip() for part in _TITLE_PARTS.split(answer.seen.title or "")]
+        titled = next((part for part in parts if (found := known.match(part)) and found.end == len(part)), None)
+        path = urlsplit(answer.seen.final_url).path if answer.is_redirected else ""
+        is_there = _TOMBSTONE.search(path) is not None
+        if is_there and (titled or (answer.words.is_short and known.is_in_plain(answer.words.notice))):
+            return path
+        is_named = titled is not None and len(parts) > 1 and bool(answer.own_places)
+        return answer.seen.title if is_named and not (answer.tells_of_object or answer.is_record) else None
+
+    @once
+    def regional(self) -> str | None:
+        """The words by which it says that what was asked for may not be shown where we are: that, and not all of its
+        site.
+        """
+        answer = self.answer
+        if not answer.words.is_short or answer.is_record or answer.tells_of_object:
+            return None
+        words = sure_words(quirks().regional, answer.words.notice, self._control_words)
+        before = answer.words.notice.partition(words)[0][-_BEFORE_CHARS:] if words else ""
+        return None if _SITE.search(before) else words
+
     @property
     def _speaks_of_object(self) -> bool:
         return self.answer.is_about_ark or quirks().this_object.search(plain(self.own_words)) is not None
@@ -197,6 +262,8 @@ class ObjectFacts:
     def explanation(self) -> str | None:
         """The words by which a refusal explains itself, if it does, and speaks of this object (2023, 5.1)."""
         answer, words = self.answer, self.answer.words
+        if answer.seen.status != 404 and (self.regional or answer.has_json_tombstone):
+            return self.regional or "tombstone"
         is_this = answer.seen.status != 404 and quirks().this_object.search(words.notice) is not None
         if not (answer.is_about_ark or is_this):
             return None

@@ -19,6 +19,10 @@ NOTICE_CHARS = 1_500
 OPENING_CHARS = 400
 
 
+#: So many letters beside a sign of a challenge say nothing else.
+_FEW_LETTERS = 20
+_TITLE_PARTS = re.compile(r"\s[|\u2013\u2014\u00b7\u2022\u203a-]\s")
+_STATUS = re.compile(r"\A\W*(?:(?:http\s)?(?:error|status|fehler|erreur)\W*)?(?:[45]\d\d)?\W*")
 #: What may stand between the parts of a phrase.
 _GAP = r"\b[^.!?]{1,30}?"
 
@@ -131,6 +135,8 @@ class Challenge:
     titles: tuple[str, ...]
     texts: tuple[str, ...]
     markup: tuple[str, ...]
+    blank: tuple[str, ...]
+    """Parts of the source that count where a page has no word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +156,8 @@ class Quirks:
     challenge_headers: frozenset[str]
     """The names of all headers that show one."""
     checks: Phrases
+    refusing: Phrases
+    """What else stands on a page that refuses."""
     widgets: tuple[str, ...]
     not_found: Phrases
     not_available: Phrases
@@ -160,6 +168,10 @@ class Quirks:
     """In plain text: how a page speaks of the one object that was asked for."""
     things: Phrases
     """What may not be there: pages, addresses, objects."""
+    pages: Phrases
+    """Those of them that are pages and addresses."""
+    asking: Phrases
+    """How a question begins."""
     fillers: Phrases
     """What else such a title may say without saying more."""
     saying: Phrases
@@ -172,6 +184,9 @@ class Quirks:
     withdrawn: Phrases
     elsewise: Phrases
     """Those of them that `crawler.answers.withdrawals` does not take apart, for want of words or for their script."""
+    regional: Phrases
+    """Of what may not be shown where we are."""
+    tombstone: Phrases
     restricted: Phrases
     login_paths: re.Pattern[str]
     login_hosts: frozenset[str]
@@ -200,23 +215,52 @@ class Quirks:
         return None
 
     def challenge_in_page(self, markup: str, title: str | None, text: str) -> str | None:
-        """The challenge that a page is, if one: by its source, its title or, where it has few words, its text.
+        """The challenge that a page is, if one: by its source or, where it has few words, its title and its text.
 
         >>> quirks().challenge_in_page("", "Just a moment...", "Enable JavaScript")
         'Cloudflare'
+        >>> quirks().challenge_in_page("", "Access denied", "Access denied A novel by Ada Rossi, 1998") is None
+        True
         """
         if len(text) >= NOTICE_CHARS:
             return None
         source, heading, words = markup.lower(), plain(title or ""), plain(text)
         for challenge in self.challenges:
-            if any(part in heading for part in challenge.titles):
+            if any(part in source for part in (challenge.markup if words else challenge.markup + challenge.blank)):
                 return challenge.name
-            if any(part in words for part in challenge.texts):
-                return challenge.name
-            if any(part in source for part in challenge.markup):
+        body = words.replace(heading, " ") if heading else words
+        if (by_title := self.challenge_in_title(heading)) and self._says_no_more(body, self._title_part(heading)):
+            return by_title
+        for challenge in self.challenges:
+            said = next((part for part in challenge.texts if part in words and part not in heading), None)
+            if said is not None and self._says_no_more(words, said):
                 return challenge.name
         is_checked = any(part in source for part in self.widgets)
         return "a puzzle for people" if is_checked and self.checks.search(f"{heading} {words}") else None
+
+    def challenge_in_title(self, title: str) -> str | None:
+        """The challenge whose title is all that a part of *title* says, but for a status and "error".
+
+        >>> quirks().challenge_in_title("Access denied | Library")
+        'a refusal'
+        >>> quirks().challenge_in_title("Access denied: a novel") is None
+        True
+        """
+        parts = [plain(title), *_TITLE_PARTS.split(plain(title))]
+        for challenge in self.challenges:
+            if any(_is_all(part, phrase) for part in parts for phrase in challenge.titles):
+                return challenge.name
+        return None
+
+    def _title_part(self, title: str) -> str:
+        """The first part of a title, which pages repeat above their text."""
+        return _TITLE_PARTS.split(title)[0]
+
+    def _says_no_more(self, body: str, said: str) -> bool:
+        """Return whether a text says hardly anything besides, or speaks of permissions, browsers and programs."""
+        rest = body.replace(said, " ")
+        is_all = sum(map(str.isalpha, rest)) <= _FEW_LETTERS
+        return is_all or self.refusing.is_in_plain(rest) or self.checks.is_in_plain(rest)
 
     def host_reason(self, host: str, status: int) -> str | None:
         """Return what is known of a status at a host, if anything."""
@@ -244,12 +288,15 @@ def quirks() -> Quirks:
         challenges=challenges,
         challenge_headers=frozenset(name for challenge in challenges for name, _ in challenge.headers),
         checks=Phrases.of(sections["check"]["word"]),
+        refusing=Phrases.of(sections["check"]["refusing"]),
         widgets=tuple(sections["check"]["widget"]),
         not_found=_of_languages(sections["not_found"]),
         not_available=_of_languages(sections["not_available"]),
         idle=Phrases.of(sections["idle"]["phrase"]),
         this_object=_this_object(sections["this_object"]),
         things=Phrases.of([*sections["this_object"]["object"], *sections["this_object"]["page"]]),
+        pages=Phrases.of(sections["this_object"]["page"]),
+        asking=Phrases.of(sections["this_object"]["asking"]),
         fillers=Phrases.of(sections["this_object"]["filler"]),
         saying=Phrases.of(
             [
@@ -263,6 +310,8 @@ def quirks() -> Quirks:
         pause=Phrases.of(sections["about_request"]["pause"]),
         withdrawn=_of_languages(sections["withdrawn"]),
         elsewise=Phrases.of(_not_taken_apart(sections["withdrawn"], sections["withdrawal"]["gone"])),
+        regional=_of_languages(sections["regional"]),
+        tombstone=Phrases.of(sections["tombstone"]["word"]),
         restricted=_of_languages(sections["restricted"]),
         login_paths=re.compile("(?:" + "|".join(map(re.escape, login["path"])) + ")(?![a-z])"),
         login_hosts=frozenset(login["host"]),
@@ -327,6 +376,15 @@ def bare(text: str) -> str:
     return text if text.isascii() else text.translate(_BARE)
 
 
+def _is_all(part: str, phrase: str) -> bool:
+    """Return whether a part of a title says a *phrase* and no more: perhaps a status before it, a mark behind it."""
+    rest = part[_STATUS.match(part).end() :] if not part.startswith(phrase) else part  # type: ignore[union-attr]
+    if not rest.startswith(phrase):
+        return False
+    ending = rest[len(phrase) :]
+    return not any(map(str.isalnum, ending))
+
+
 def _of_languages(by_language: Mapping[str, Iterable[str]]) -> Phrases:
     return Phrases.of(phrase for phrases in by_language.values() for phrase in phrases)
 
@@ -347,5 +405,5 @@ def _challenge(row: Mapping[str, Any]) -> Challenge:
     return Challenge(
         row["name"],
         tuple((name.strip().lower(), part.strip().lower()) for name, _, part in headers),
-        *(tuple(row.get(sign, ())) for sign in ("title", "text", "markup")),
+        *(tuple(row.get(sign, ())) for sign in ("title", "text", "markup", "blank")),
     )

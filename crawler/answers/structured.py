@@ -55,6 +55,11 @@ _SITES_TYPES = frozenset(
     }
 )  # fmt: skip
 _FAILED = frozenset({"error", "fail", "failed", "failure", "not found", "not_found", "notfound", "not-found"})
+#: Keys of a message that is no description, what stands beside one, and those of a search that found nothing.
+_MESSAGES = frozenset({"message", "msg", "detail", "details", "reason"})
+_WITH_MESSAGES = frozenset({"status", "statuscode", "code", "type", "instance", "timestamp", "path", "success", "ok"})
+_FOUND = ("results", "items", "docs", "hits", "records", "data")
+_COUNTS = ("total", "count", "numfound", "totalitems", "totalresults", "totalhits", "size")
 _SEPARATORS = re.compile(r"[:./#]")
 _NAMING_KEYS = ("@value", "name", "title", "value", "identifier", "@id")
 _MOST_KEYS = 500
@@ -169,8 +174,8 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
 
     >>> _is_error({"success": False}), _is_error({"success": "ark:/12148/x5", "errors": []}), _is_error({"code": 404})
     (True, False, True)
-    >>> _is_error({"status": "404"}), _is_error({"code": "404"})
-    (True, False)
+    >>> _is_error({"status": "404"}), _is_error({"code": "404"}), _is_error({"message": "No manifest for x5"})
+    (True, False, True)
     """
     values = {plain_key(key): inner for key, inner in mapping.items()}
     status = values.get("status", values.get("code", values.get("statuscode")))
@@ -178,7 +183,9 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
     is_refused = any(values.get(key) is False for key in ("success", "ok", "found", "exists"))
     is_status = isinstance(status, int) and not isinstance(status, bool) and 400 <= status < 600
     is_failure = is_written or is_status or str(status).strip().lower() in _FAILED
-    return bool(values.get("error") or values.get("errors")) or is_refused or is_failure
+    is_message = bool(values.keys() & _MESSAGES) and values.keys() <= _MESSAGES | _WITH_MESSAGES
+    is_nothing = any(values.get(key) == [] for key in _FOUND) and any(values.get(key) == 0 for key in _COUNTS)
+    return bool(values.get("error") or values.get("errors")) or is_refused or is_failure or is_message or is_nothing
 
 
 def is_sites(mapping: Mapping[str, Any]) -> bool:

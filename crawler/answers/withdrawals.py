@@ -73,6 +73,8 @@ class Withdrawal:
     """Whether it says of this very object that it was withdrawn: it names it, or says "this"."""
     place: str
     """``title``, ``heading`` or ``text``."""
+    is_bare: bool = False
+    """Whether it is a word for what was withdrawn, and no sentence: things are called so, too."""
 
 
 def withdrawals_in(
@@ -94,7 +96,7 @@ def withdrawals_in(
     for sentence, place in _sentences(title, headings, text):
         found = _said_in(_ARK.sub("@@", _named(sentence, callers)))
         if found is not None and found.words not in known:
-            yield Withdrawal(found.words, found.names_object, place)
+            yield Withdrawal(found.words, found.names_object, place, found.is_bare)
 
 
 def _sentences(title: str, headings: Sequence[str], text: str) -> Iterator[tuple[str, str]]:
@@ -110,6 +112,7 @@ def _sentences(title: str, headings: Sequence[str], text: str) -> Iterator[tuple
 class _Said:
     words: str
     names_object: bool
+    is_bare: bool = False
 
 
 @lru_cache(maxsize=2048)  # the pages of a site say much in the same sentences
@@ -133,7 +136,7 @@ def _said_in(sentence: str) -> _Said | None:
         subject = words.subject.search(lead[-_BETWEEN_CHARS - 240 :])
         if subject is None and (lead.strip(" -|:,") == "" or _STATUS.match(lead)):
             if words.goes_on.match(rest) or words.noun_at_once.match(rest):
-                return _Said(shown[found.start() : found.end()], names_object=False)
+                return _Said(shown[found.start() : found.end()], names_object=False, is_bare=not _names_noun(rest))
             continue
         if subject is None:
             continue
@@ -145,6 +148,11 @@ def _said_in(sentence: str) -> _Said | None:
             continue
         return _Said(shown[start : found.end()].replace("@@", "it"), is_certain)
     return None
+
+
+def _names_noun(rest: str) -> bool:
+    """Return whether a noun for the object stands right behind a word of withdrawal: "Withdrawn item"."""
+    return _words().noun_at_once.match(rest) is not None
 
 
 def is_one_of_several(rest: str) -> bool:

@@ -125,7 +125,7 @@ def seems_absent(answer: AnswerFacts) -> bool:
     if not answer.is_reached:
         return False
     facts = ObjectFacts(answer)
-    return bool(facts.signs) and not facts.is_particular and facts.withdrawal is None
+    return bool(facts.signs) and not facts.is_particular and not (facts.withdrawal or facts.tombstone or facts.regional)
 
 
 def _next_place(

@@ -230,9 +230,9 @@ _STATUSES = {
 
 _CHALLENGE = _refusal(
     "what came is a check for programs",
-    lambda facts: facts.answer.challenge is not None,
+    lambda facts: facts.challenge is not None,
     ObjectOutcome.BLOCKED,
-    lambda facts: [f"what came is a check for programs by {facts.answer.challenge}"],
+    lambda facts: [f"what came is a check for programs by {facts.challenge}"],
 )
 _SPECIAL_PAGES = (
     _success(
@@ -265,6 +265,19 @@ _SPECIAL_PAGES = (
         lambda facts: facts.reply is not ControlContrast.THE_SAME and facts.withdrawal is not None,
         ObjectOutcome.EXPLAINED,
         lambda facts: [f"the page explains that the object is not there any more: {facts.withdrawal!r}"],
+        "2023, 5.1",
+    ),
+    _success(
+        "the page is a tombstone by form, or says that it is not shown where we are; the control gets another reply",
+        lambda facts: (
+            facts.reply is not ControlContrast.THE_SAME and (facts.tombstone is not None or facts.regional is not None)
+        ),
+        ObjectOutcome.EXPLAINED,
+        lambda facts: [
+            f"the page is a tombstone by its form: {facts.tombstone!r}"
+            if facts.tombstone
+            else f"the page explains why the object can't be had: {facts.regional!r}"
+        ],
         "2023, 5.1",
     ),
     _success(
@@ -312,11 +325,11 @@ _SPECIAL_PAGES = (
         lambda facts: ["a host on the way leads to its own home page or search form", *_grounds(facts)],
     ),
     _success(
-        "of the host to which redirects led nothing is known, the page looks like one for anything, and nothing contradicts",
+        "nothing is known of the host that answers, and its page may be one for anything",
         lambda facts: (
             worth(facts) is _YES
             and facts.reply in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
-            and facts.answer.is_redirected
+            and (facts.answer.is_redirected or facts.answer.words.is_titled_absent)
             and facts.answer.is_page_of_host
             and not facts.is_particular
         ),

@@ -192,7 +192,15 @@ def judge(
     asked = [seen for seen in sent if not is_about_resolver(seen.question, answers[Question.OBJECT])]
     control_rendered = around.control_rendered if Question.RENDERED in answers else None
     control_landing = around.control_landing if access.answer.is_success else None
-    shared = (around.control, around.control_as_written, around.control_info, control_landing, control_rendered, around.own_path, policy)
+    shared = (
+        around.control,
+        around.control_as_written,
+        around.control_info,
+        control_landing,
+        control_rendered,
+        around.own_path,
+        policy,
+    )
     answer = access.answer.seen
     return Verdict(
         ark=answer.ark,
@@ -232,7 +240,8 @@ def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContex
         how, *more = other.verdict.evidence
         evidence += [f"{WAYS[way][0]} {how}", *more, *_about_attempts(other, around.earlier)]
         if other.family is Family.WORKS:
-            outcome = ObjectOutcome.WORKS_ELSEWHERE if way in _ELSEWHERE else other.verdict.outcome
+            is_reached = other.verdict.outcome is not ObjectOutcome.EXPLAINED  # which is no less than that elsewhere
+            outcome = ObjectOutcome.WORKS_ELSEWHERE if way in _ELSEWHERE and is_reached else other.verdict.outcome
             found = replace(other, verdict=replace(other.verdict, outcome=outcome))
             return _with_evidence(found, evidence)
     return _with_evidence(first, evidence)
