@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from crawler.answers.erc_values import MISSING, Value, decoded, parse_value
 
@@ -32,12 +33,15 @@ _LABEL = re.compile(
 )
 _SEGMENT = re.compile(r"erc(?:-[a-z]+)?", re.IGNORECASE)
 _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)\.(?P<label>\w[\w/]*)\Z")
+#: What EZID writes so in the values of its answers.
+_EZID_ESCAPE = re.compile(r"%(?:25|0A|0D|3A)", re.IGNORECASE)
 _PREFIX = re.compile(r"(?:dc|dcterms|datacite|dublincore)[.:]", re.IGNORECASE)
 _OTHER_LABELS = frozenset({"how", "policy", "commitment", "success", "set", "here", "naa", "note"})
 #: The Dublin Core elements that answer the questions of two stories (7.4); those of a guarantor have none.
 _DUBLIN_CORE: Mapping[str, Mapping[str, str]] = {
     "erc": {
         "creator": "who", "contributor": "who", "publisher": "who", "title": "what", "date": "when",
+        "publicationyear": "when",
         "identifier": "where",
     },
     "erc-about": {
@@ -152,7 +156,8 @@ class Erc:
 def parse_erc(text: str) -> Erc | None:
     """The record that *text* is, or None: many texts have a colon.
 
-    What an ``erc`` opens must hold an element; a stub, which nothing opens, must answer three of the four questions.
+    What an ``erc`` opens must hold an element; a stub, which nothing opens, must answer three of the four questions,
+    or two where it is an answer of EZID in another profile.
 
     >>> erc = parse_erc("erc: Gibbon, Edward | The Decline and Fall | (:unav) | http://www.ccel.org/g/gibbon/")
     >>> erc.anchoring.display()["what"], erc.anchoring.unanswered()
@@ -169,7 +174,9 @@ def parse_ercs(text: str) -> tuple[Erc, ...]:
     """
     builder = _Builder()
     builders = [builder]
+    is_ezid = text.lstrip().startswith("success:")
     for label, value in _elements(text):
+        value = _EZID_ESCAPE.sub(lambda found: unquote(found[0]), value) if is_ezid and label != "erc" else value
         if builder.begins_another(label) and len(builders) < MOST_RECORDS:
             builder = builder.following()
             builders.append(builder)
@@ -247,7 +254,8 @@ class _Builder:
         if self._opened:
             return erc if any(segment.kind != "set" for segment in segments) else None
         answered = set(QUESTIONS) - set(anchoring.unanswered()) if anchoring else set()
-        return erc if len(answered) >= 3 else None
+        is_ezid = any(element.name == "success" for element in self._segments.get("erc", ()))
+        return erc if len(answered) >= (2 if is_ezid else 3) else None
 
 
 _KNOWN = frozenset({*QUESTIONS, *_OTHER_LABELS, *(name for names in _DUBLIN_CORE.values() for name in names)})

@@ -16,6 +16,9 @@ STRUCTURED = ("json", "json-ld", "yaml", "rdf", "embedded")
 
 _TURTLE = re.compile(r"\s*(?:#.*\n\s*)*(?:@?(?:prefix|base)\s|<(?:https?|urn|ark|info):[^<>\s]*>\s)", re.IGNORECASE)
 _ERROR = re.compile(r"\s*error\s*:\s*(?P<words>\S.{0,500})", re.IGNORECASE)
+#: An ERC whose lines are parted for a browser.
+_BROKEN = re.compile(r"\s*erc\s*:[^\n<]{0,500}<br\b", re.IGNORECASE)
+_BREAK = re.compile(r"<br\s*/?>\s*", re.IGNORECASE)
 _NESTED = re.compile(r"^(?:erc(?:-\w+)?|---\s*$).*\n(?:#.*\n)*[ \t]+[\w/-]+\s*:", re.MULTILINE)
 
 
@@ -45,7 +48,7 @@ def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> R
 def _anvl(text: str, ark: Ark | None) -> Record | None:
     if error := _ERROR.match(text):
         return {"error": {"error": error["words"]}}
-    erc = _of_set(parse_ercs(text), ark)
+    erc = _of_set(parse_ercs(_BREAK.sub("\n", text) if _BROKEN.match(text) else text), ark)
     if erc is None:
         return None
     record = erc.display()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -15,6 +16,7 @@ import yaml
 
 from crawler.answers.erc import QUESTIONS, Element, Record, Segment
 from crawler.answers.erc_values import Value
+from crawler.answers.quirks import bare, quirks
 from extractors.ark import Ark
 from extractors.find import find_arks
 
@@ -54,6 +56,8 @@ _SITES_TYPES = frozenset(
         "collegeoruniversity", "ngo", "person", "postaladdress", "datacatalog",
     }
 )  # fmt: skip
+#: Shorter words of ASCII are keys of anything: ``data``, ``was``.
+_LABEL_CHARS = 5
 _FAILED = frozenset({"error", "fail", "failed", "failure", "not found", "not_found", "notfound", "not-found"})
 #: Keys of a message that is no description, what stands beside one, and those of a search that found nothing.
 _MESSAGES = frozenset({"message", "msg", "detail", "details", "reason"})
@@ -134,7 +138,10 @@ def record_of(value: Any, kind: str) -> Record | None:
     if _is_error(mapping) or (isinstance(value, Mapping) and _is_error(value)):
         return {"error": _strings(mapping)}
     keys = {plain_key(key) for key, inner in mapping.items() if inner}
-    return {kind: _strings(mapping)} if keys & (KERNEL.keys() | OTHER_DESCRIPTIVE) else None
+    is_description = (
+        bool(keys & (KERNEL.keys() | OTHER_DESCRIPTIVE)) or sum(_question_of(key) is not None for key in keys) > 1
+    )
+    return {kind: _strings(mapping)} if is_description else None
 
 
 def kernel(values: Mapping[str, str]) -> dict[str, str]:
@@ -151,7 +158,20 @@ def kernel(values: Mapping[str, str]) -> dict[str, str]:
     for key, question in KERNEL.items():
         if plain.get(key):
             answers.setdefault(question, plain[key])
+    for key, value in plain.items():
+        if value and (question := _question_of(key)):
+            answers.setdefault(question, value)
     return {question: answers[question] for question in QUESTIONS if question in answers}
+
+
+def _question_of(key: str) -> str | None:
+    """The question that a key in another language than English answers, with accents or without: ``titulo``."""
+    return _labels().get(bare(key)) if len(key) >= _LABEL_CHARS or not key.isascii() else None
+
+
+@cache
+def _labels() -> Mapping[str, str]:
+    return {bare(label): question for label, question in quirks().labels.items() if question in QUESTIONS}
 
 
 def plain_key(key: Any) -> str:
