@@ -90,6 +90,8 @@ _RENDERED: Final[dict[Question, str]] = {
 }
 #: So many addresses that a rendered page has asked for are named.
 _MOST_NAMED: Final = 10
+#: So many characters of a refusing page are quoted.
+_MOST_QUOTED: Final = 160
 _SAYS_UNKNOWN: Final = frozenset({400, 404, 410, 414})
 
 
@@ -136,7 +138,9 @@ def _came(seen: Observation) -> Iterator[str]:
             kind = ", which names something related to the object" if hop.status == 303 else ""
             yield f"{host} sent us on to {hop.location or 'nowhere'} ({hop.status}{kind})."
         else:
-            shown = _shown(seen) if number == last and hop.status in SUCCESSES else ""
+            shown = (
+                _shown(seen) if number == last and hop.status in SUCCESSES else _quoted(seen) if number == last else ""
+            )
             yield f"{host} {_status_words(hop, seen.question)} ({hop.status}){shown}."
     if seen.end in _ENDS:
         yield _ENDS[seen.end]
@@ -163,6 +167,16 @@ def _status_words(hop: Hop, question: Question) -> str:
     if status == 404 and question in (Question.WELL_KNOWN, Question.POLICY_LINK):
         return "has no such page"
     return _STATUSES.get(status) or _HUNDREDS.get(status // 100, "gave an answer that has no meaning")
+
+
+def _quoted(seen: Observation) -> str:
+    """Return what a refusing page says first, and when its host wants to be asked again."""
+    words = (seen.text or "")[:_MOST_QUOTED]
+    cut = "..." if len(seen.text or "") > _MOST_QUOTED else ""
+    wish = next((value for name, value in seen.hops[-1].headers.items() if name.lower() == "retry-after"), None)
+    return (f" and says “{words}{cut}”" if words else "") + (
+        f"; it asks to wait (Retry-After: {wish[:60]})" if wish else ""
+    )
 
 
 def _shown(seen: Observation) -> str:

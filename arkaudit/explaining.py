@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import Console
 
-from arkaudit.audit_questions import CONTROLS, Step
+from arkaudit.audit_questions import CONTROLS, Step, host_of
 from arkaudit.output_rows import Row, whole
 from crawler.answers.facts import AnswerFacts
 from crawler.mementos import MementoRecord
 from crawler.observations import (
     FAMILY_OF,
     CommitmentOutcome,
+    ObjectOutcome,
     Observation,
     Question,
     ServiceVerdict,
@@ -98,7 +99,10 @@ def explanation(
     conclusions += [_form_conclusion(seen, plain) for seen in forms if plain is not None]
     if verdict.remarks:
         conclusions.append(f"Also noticed: {'; '.join(verdict.remarks)}.")
-    conclusions.append(_cost(verdict))
+    conclusions += [
+        _cost(verdict),
+        f"What to do: {_advice(verdict, AnswerFacts(plain) if plain is not None else None)}",
+    ]
     return Explanation(_short(verdict), steps, tuple(conclusions))
 
 
@@ -135,6 +139,42 @@ def _sentence(evidence: Sequence[str]) -> str:
 def _form_conclusion(seen: Observation, plain: Observation) -> str:
     found = judge_form(seen.question, SpellingAnswer.of(seen), SpellingAnswer.of(plain))
     return f"Asked for the same with {FORMS[seen.question]} ({found.treatment}): {found.reason}."
+
+
+#: What can be done about an outcome, by whom.
+_ADVICE: Mapping[ObjectOutcome, str] = {
+    ObjectOutcome.RELATED: "nothing; what answers is about the object, so say so where it is cited.",
+    ObjectOutcome.NON_WEB: "nothing; a reader needs a program for such addresses.",
+    ObjectOutcome.EXPLAINED: "nothing is to be repaired; cite it as what can't be had, for the reason that is given.",
+    ObjectOutcome.WORKS_ELSEWHERE: "cite the address at which it works; who runs the resolver as written can mend it.",
+    ObjectOutcome.SOFT_404: "ask {host} whether it still has the object; if not, it should answer 404 or 410.",
+    ObjectOutcome.BROKEN: "compare the ARK with its source, letter by letter; if it is right, {host} can mend it.",
+    ObjectOutcome.SERVER_ERROR: "try again later; if it lasts, tell {host}.",
+    ObjectOutcome.DNS: "try again later; if it lasts, whoever holds the NAAN has to name another resolver.",
+    ObjectOutcome.TLS: "tell {host}, whose certificate or encryption is at fault.",
+    ObjectOutcome.LOOP: "tell {host}, whose redirects lead nowhere.",
+    ObjectOutcome.TOO_MANY_REDIRECTS: "tell {host}, whose redirects come to no end.",
+    ObjectOutcome.BAD_REDIRECT: "tell {host}, whose redirect leads to no address.",
+    ObjectOutcome.BLOCKED: "look at it with a browser; nothing shows that the ARK is at fault.",
+    ObjectOutcome.ROBOTS: "look at it with a browser; its host asks programs to stay away.",
+    ObjectOutcome.SKIPPED: "nothing; it is an example or a test.",
+    ObjectOutcome.REFUSED_ADDRESS: "allow its address, if it is yours to ask.",
+}
+_LATER = "try again later, and look at it with a browser; nothing shows that the ARK is at fault."
+
+
+def _advice(verdict: Verdict, asked: AnswerFacts | None) -> str:
+    """Return who can mend what is wrong, or what whoever cites the ARK can do."""
+    outcome = verdict.object.outcome
+    if outcome is ObjectOutcome.RESOLVED:
+        return "nothing; cite it as it is."
+    if asked is not None and outcome is ObjectOutcome.UNDETERMINED:
+        if asked.is_success and asked.seen.facts.runs_scripts:
+            return "look at it with a browser, or let one show it: [render] in the configuration."
+        if asked.is_success:
+            return "look whether the page is the object's; nothing that came shows it."
+    host = host_of(verdict.hops[-1].url) if verdict.hops else "its host"
+    return _ADVICE.get(outcome, _LATER).format(host=host)
 
 
 def _cost(verdict: Verdict) -> str:

@@ -32,7 +32,7 @@ _DECISIVE = frozenset(
         Question.AT_GLOBAL,
     }
 )
-_SECONDS = re.compile(r"(?P<whole>[0-9]+)(?:\s*,.*)?\Z", re.ASCII)
+_SECONDS = re.compile(r"(?P<whole>[0-9]+)(?P<part>\.[0-9]+)?(?:\s*,.*)?\Z", re.ASCII)
 _SPOKEN = re.compile(r"(?:(?P<h>[0-9]+)\s*h)?\s*(?:(?P<m>[0-9]+)\s*m)?\s*(?:(?P<s>[0-9]+)\s*s)?\Z", re.I)
 
 #: A year; whoever asks for more, or for more digits than a number has, wants not to be asked today.
@@ -112,8 +112,8 @@ def may_pass(end: ChainEnd, status: int | None) -> bool:
 def retry_after_s(header: str | None, *, at: str) -> float | None:
     """The seconds that a Retry-After asks for, counted from the moment *at* (ISO 8601); None when it says nothing.
 
-    It is seconds or a date; ``3s``, ``1m`` and ``1m30s`` are seen as well. However long it is, it is no more than
-    `LONGEST_WISH_S`.
+    It is seconds or a date; ``2.7``, ``3s``, ``1m`` and ``1m30s`` are seen as well. However long it is, it is no more
+    than `LONGEST_WISH_S`.
 
     >>> [retry_after_s(text, at="2026-11-21T10:00:00+00:00") for text in ("120", "1m30s", "soon", None)]
     [120.0, 90.0, None, None]
@@ -122,7 +122,7 @@ def retry_after_s(header: str | None, *, at: str) -> float | None:
     """
     text = (header or "").strip()
     if match := _SECONDS.match(text):
-        return _bounded(match["whole"])
+        return min(_bounded(match["whole"]) + float((match["part"] or ".0")[:9]), LONGEST_WISH_S)
     spoken = _SPOKEN.match(text) if text else None
     if spoken:
         hours, minutes, seconds = (_bounded(spoken[unit] or "0") for unit in "hms")

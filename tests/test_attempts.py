@@ -62,7 +62,7 @@ def test_every_status_and_end_that_may_pass_is_named() -> None:
         ("0", 0), ("120", 120), (" 7 ", 7), ("3s", 3), ("1m", 60), ("1m30s", 90), ("1M 30S", 90), ("2h", 7200),
         ("Sat, 21 Nov 2026 12:00:30 GMT", 30), ("Saturday, 21-Nov-26 12:00:30 GMT", 30),
         ("Sat, 21 Nov 2026 11:00:00 GMT", 0), ("Sat, 21 Nov 2026 13:00:30 +0100", 30),
-        ("", None), ("soon", None), ("-5", None), ("3d", None), ("1.5", None), (None, None),
+        ("", None), ("soon", None), ("-5", None), ("3d", None), ("1.5", 1.5), (None, None),
         ("9" * 10, LONGEST_WISH_S), ("9" * 400, LONGEST_WISH_S), ("9" * 5000, LONGEST_WISH_S), ("0" * 30 + "7", 7),
         ("999999999", LONGEST_WISH_S), ("99999999999h", LONGEST_WISH_S), ("120, 3600", 120),
         ("Fri, 31 Dec 9999 23:59:59 GMT", LONGEST_WISH_S), ("Fri, 31 Dec 99999 23:59:59 GMT", LONGEST_WISH_S),

@@ -59,7 +59,7 @@ def test_an_explanation_belongs_to_the_row_in_json() -> None:
     assert steps[0]["url"] == f"{server.url}/ark:/12x45/gone"
     assert any("404" in line for line in steps[0]["came"])
     assert "the resolver itself" in steps[0]["means"]
-    assert row["explanation"][-1]["conclusion"]
+    assert row["explanation"][-1]["conclusion"].startswith("What to do: compare the ARK with its source")
     assert "explanation" not in invalid
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arkaudit.audit_questions import Step
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.controls import Shoulders, control_ark, control_url
 from crawler.asking.questions import (
@@ -27,6 +28,7 @@ from crawler.resolving import same_host
 from extractors.ark import Ark
 from extractors.checkchar import CheckCharacter, check
 from extractors.naan import Registry, RegistryEntry, ResolverTarget
+from tests.test_verdict import observation
 from tests.vectors import vectors
 
 ARK = Ark("12x45", "x5")
@@ -243,3 +245,9 @@ def test_a_lone_name_has_no_shoulder_of_its_own_and_a_registered_one_has() -> No
 )
 def test_which_policies_are_asked_for(policy: str, is_asked: bool) -> None:
     assert is_worth_asking(policy) is is_asked
+
+
+def test_a_step_quotes_what_a_refusing_page_says_and_when_to_ask_again() -> None:
+    told = {"chain": [429], "headers": {"Retry-After": "2.7"}, "type": "text/html", "body": "<p>Come back later."}
+    came = " ".join(Step.of(observation(Question.OBJECT, told)).came)
+    assert "says “Come back later.”; it asks to wait (Retry-After: 2.7)" in came

@@ -20,7 +20,7 @@ OPENING_CHARS = 400
 
 
 #: So many letters beside a sign of a challenge say nothing else.
-_FEW_LETTERS = 20
+_FEW_LETTERS = 12
 _TITLE_PARTS = re.compile(r"\s[|\u2013\u2014\u00b7\u2022\u203a-]\s")
 _STATUS = re.compile(r"\A\W*(?:(?:http\s)?(?:error|status|fehler|erreur)\W*)?(?:[45]\d\d)?\W*")
 #: What may stand between the parts of a phrase.

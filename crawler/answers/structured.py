@@ -159,8 +159,8 @@ def kernel(values: Mapping[str, str]) -> dict[str, str]:
         if plain.get(key):
             answers.setdefault(question, plain[key])
     for key, value in plain.items():
-        if value and (question := _question_of(key)):
-            answers.setdefault(question, value)
+        if value and (other := _question_of(key)):
+            answers.setdefault(other, value)
     return {question: answers[question] for question in QUESTIONS if question in answers}
 
 

@@ -12,8 +12,8 @@ from crawler.scope import site_of
 from extractors.find import find_arks
 from extractors.normalize import LABEL
 
-#: Redirects that every client follows; more are allowed, and not all do (2020, 7.1.3).
-MANY_REDIRECTS = 5
+#: Redirects that clients follow, and which give up then; many allow more (2020, 7.1.3).
+MOST_REDIRECTS: Mapping[int, str] = {5: "some libraries", 10: "many libraries", 20: "browsers", 50: "curl"}
 _TLS_WORDS: Mapping[str, str] = {
     "expired": "has expired",
     "not-yet-valid": "is not valid yet",
@@ -42,8 +42,9 @@ def chain_remarks(answer: Observation) -> Iterator[str]:
     if any(hop.status == 303 for hop in hops[:-1]) and answer.end is ChainEnd.ANSWERED:
         yield "a 303 on the way: what answers is related to the object"
     yield from _domain_remarks(hops)
-    if len(hops) - 1 > MANY_REDIRECTS:
-        yield f"{len(hops) - 1} redirects; a client need not follow more than {MANY_REDIRECTS}"
+    given_up = [f"{clients} ({most})" for most, clients in MOST_REDIRECTS.items() if len(hops) - 1 > most]
+    if given_up:
+        yield f"{len(hops) - 1} redirects, more than are followed by {', '.join(given_up)}"
 
 
 def another_remarks(facts: AnswerFacts) -> Iterator[str]:

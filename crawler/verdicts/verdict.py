@@ -441,5 +441,8 @@ def _remarks(
         yield from tls_remarks(answer.hops, around.tls)
     for question in describing[:1]:
         yield from metadata_remarks(answers[question].seen, answer)
+    is_explained = access.verdict.outcome is ObjectOutcome.EXPLAINED and access.answer.is_success
+    if is_explained and ObjectFacts(access.answer).regional is None:
+        yield f"withdrawn without 410: the page that says so is answered {answer.status}"
     if access.family is not Family.WORKS and answer.ark.naan in EXPECTED_TO_RESOLVE:
         yield "this NAAN is for terms and agents that are expected to resolve: that it doesn't is unusual"
