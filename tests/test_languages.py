@@ -33,7 +33,7 @@ from reports.languages import FOLDER, LANGUAGES, NAMES, Forms, Spoken
 from reports.languages.catalogues import TRANSLATED, extracted, kept, untranslated, updated
 from reports.languages.catalogues import text_of as text_of_catalogue
 from reports.page.document import page
-from reports.page.spoken import changes, differences
+from reports.page.spoken import Texts, changes
 from reports.remediation.causes import Cause, Fault
 from reports.remediation.known import known_sentence
 from reports.remediation.letters import Seen, letter
@@ -304,14 +304,28 @@ def test_a_mistyped_language_is_answered_with_the_nearest(tmp_path: Path) -> Non
 
 
 def test_what_differs_between_languages_is_told_by_its_place() -> None:
-    one = '<p title="a">x &lt; y</p>\n<textarea>\nDear</textarea><script></script><i class="k">same</i>'
-    two = '<p title="b">z &gt; y</p>\n<textarea>\nChers</textarea><script></script><i class="k">same</i>'
-    told = {"texts": {0: "z > y", 1: "Chers"}, "attributes": {0: {"title": "b"}}}
-    assert differences(one, two) == told
-    with pytest.raises(ValueError, match="not the same tag"):
-        differences('<p class="a">x</p>', '<b class="a">x</b>')
-    with pytest.raises(ValueError):  # noqa: PT011  zip's own
-        differences("<p>x</p>", "<p>x<b></b></p>")
+    english, french = LANGUAGES["en"], LANGUAGES["fr"]
+    texts = Texts([english, french], english)
+    said = {english: {"title": "a", "text": "x < y", "name": "k"}, french: {"title": "b", "text": "z > y", "name": "k"}}
+    marked = texts.together(said)
+    hello = texts.gettext("Dear colleagues,")
+    page = (
+        f'<p title="{marked["title"]}">{marked["text"]}</p>\n<textarea>\n{hello}</textarea>'
+        f'<script></script><i class="{marked["name"]}">same</i>'
+    )
+    assert texts.places(page) == {
+        "en": {"texts": {}, "attributes": {}},
+        "fr": {"texts": {0: "z > y", 1: "Chères et chers collègues,"}, "attributes": {0: {"title": "b"}}},
+    }
+    assert texts.written(page).startswith('<p title="a">x &lt; y</p>\n<textarea>\nDear colleagues,<')
+
+
+def test_a_language_that_lacks_something_or_says_more_has_the_page_of_the_others() -> None:
+    english, german = LANGUAGES["en"], LANGUAGES["de"]
+    texts = Texts([english, german], english)
+    marked = texts.together({english: {"rows": ["a", "b"], "n": 1}, german: {"rows": ["x"], "m": "y"}})
+    assert [texts.said(row, "en") for row in marked["rows"]] == ["a", "b"]
+    assert [texts.said(row, "de") for row in marked["rows"]] == ["x", "b"]
 
 
 @given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))

@@ -29,7 +29,7 @@ from reports.page.first_screen import tiles_of
 from reports.page.flow import Ways, ways_of
 from reports.page.payload import described, most_embedded, packed
 from reports.page.shown_tables import TONES, ShownTable, names_in, packed_table, shown_table
-from reports.page.spoken import changes, differences
+from reports.page.spoken import Texts, changes
 from reports.page.topics import TOPICS, Topic, nothing_words
 from reports.page.words import words_in
 from reports.remediation.causes import ADVICE
@@ -121,11 +121,20 @@ def page_pieces(
     topics = {each: _topics(parts, each) for each in languages}
     charts = charts_in(languages, tables, next(part.ways for part in parts.values() if part.ways))
     said = {each: _said(frames, tables, cards[each], topics[each], charts[each], choice, each) for each in languages}
-    bare = {each: template.render(_without_data(said[each])) for each in languages}
+    texts = Texts(languages, written)
+    marked = {
+        **texts.together(said),
+        "gettext": texts.gettext,
+        "ngettext": texts.ngettext,
+        "number": texts.number,
+        "lang": texts.together({each: each.code for each in languages}),
+        "languages": languages,
+    }
+    places = texts.places(template.render(_without_data(marked)))
     scripted = {each: _scripted(frames, list(sentences), cards[each], said[each], each) for each in languages}
     others = {
         each.code: {
-            **differences(bare[written], bare[each]),
+            **places[each.code],
             "scripted": changes(scripted[written], scripted[each]),
         }
         for each in languages
@@ -142,7 +151,7 @@ def page_pieces(
     }
     pieces = template.generate(
         {
-            **said[written],
+            **marked,
             "style": Markup(style),
             "scripts": [Markup(script) for script in scripts],
             "library": Markup(library),
@@ -154,7 +163,7 @@ def page_pieces(
             "script_data": Markup(_json_in_html(told)),
         }
     )
-    return (piece.encode("utf-8", errors="backslashreplace") for piece in pieces)
+    return (texts.written(piece).encode("utf-8", errors="backslashreplace") for piece in pieces)
 
 
 def _template() -> jinja2.Template:
@@ -182,10 +191,6 @@ def _said(
     """What the page says in a language, before any script runs."""
     about = audited(frames, language)
     return {
-        "language": language,
-        "languages": LANGUAGES.values(),
-        "gettext": language.gettext,
-        "ngettext": language.ngettext,
         "run": _run_facts(frames, language),
         "choice": escaped(choice),
         "suspicion": _suspicion(frames),

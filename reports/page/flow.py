@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import pandas as pd
 
@@ -22,6 +22,8 @@ _NODE_HEIGHT: Final = 46
 _LONGEST_NAME: Final = 44
 
 Key = TypeVar("Key", bound=Hashable)
+#: A node of the chart: its column, and the host or family; None for the other hosts of its column.
+Node: TypeAlias = tuple[int, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +56,23 @@ def ways_of(arks: pd.DataFrame) -> Ways:
 
 
 def flow_of(ways: Ways, language: Language) -> Chart | None:
-    """From the host that was asked to the host that answered last, and what that came to; None when none was asked."""
+    """From the host that was asked to the host that answered last, and what that came to; None when none was asked.
+
+    Which hosts are drawn, and in what order, goes by the hosts and their numbers: it is the same in every language.
+    """
     if not ways.urls:
         return None
-    nowhere = language.pgettext("host", "no answer")
-    names = {family: language.gettext(name) for family, name in FAMILY_NAMES.items()}
-    first = _grouped(
-        [_asked_at(host, language) for host in ways.starts], ways.urls, language.gettext("asked at others")
-    )
-    second = _grouped([escaped(host) or nowhere for host in ways.ends], ways.urls, language.gettext("other hosts"))
-    third = [names[family] for family in ways.families]
+    first = _grouped([(0, escaped(host)) for host in ways.starts], ways.urls, (0, None))
+    second = _grouped([(1, escaped(host)) for host in ways.ends], ways.urls, (1, None))
+    third: list[Node] = [(2, family.value) for family in ways.families]
     links = _sums([*zip(first, second, strict=True), *zip(second, third, strict=True)], (*ways.urls, *ways.urls))
     first_sums, second_sums = _sums(first, ways.urls), _sums(second, ways.urls)
-    tones = {names[family]: family.value for family in Family}
-    nodes = sorted({name for link in links for name in link}, key=lambda name: (name in tones, name))
+    nodes = sorted({node for link in links for node in link}, key=_in_order)
+    names = {node: _name(node, language) for node in nodes}
     return Chart(
         "flow",
         language.gettext("Where ARKs go"),
-        _flow_sentence(first_sums, second_sums, language),
+        _flow_sentence(first_sums, second_sums, names, language),
         max(260, _NODE_HEIGHT * max(len(first_sums), len(second_sums))),
         {
             "animation": False,
@@ -90,20 +91,20 @@ def flow_of(ways: Ways, language: Language) -> Chart | None:
                     "lineStyle": {"opacity": 0.35},
                     "data": [
                         {
-                            "name": name,
-                            "itemStyle": {"color": colour(tones.get(name, "host"))},
-                            "label": _label(name, first_sums, tones),
+                            "name": names[node],
+                            "itemStyle": {"color": colour(_tone(node))},
+                            "label": _label(node, names[node]),
                         }
-                        for name in nodes
+                        for node in nodes
                     ],
                     "links": [
                         {
-                            "source": source,
-                            "target": target,
-                            "value": value,
-                            "lineStyle": {"color": colour(tones.get(target, "host"))},
+                            "source": names[source],
+                            "target": names[target],
+                            "value": links[source, target],
+                            "lineStyle": {"color": colour(_tone(target))},
                         }
-                        for (source, target), value in sorted(links.items())
+                        for source, target in sorted(links, key=_link_in_order)
                     ],
                 }
             ],
@@ -112,25 +113,49 @@ def flow_of(ways: Ways, language: Language) -> Chart | None:
             language.gettext("The flow in numbers"),
             (language.pgettext("a flow", "from"), language.pgettext("a flow", "to"), "URLs"),
             tuple(
-                (source, target, language.number(value))
-                for (source, target), value in sorted(links.items(), key=_most_first)
+                (names[source], names[target], language.number(links[source, target]))
+                for source, target in sorted(links, key=lambda link: (-links[link], _link_in_order(link)))
             ),
         ),
     )
 
 
-def _label(name: str, first: Container[str], tones: Mapping[str, str]) -> dict[str, Any]:
+def _in_order(node: Node) -> tuple[int, bool, str]:
+    column, value = node
+    return column, value is None, value or ""
+
+
+def _link_in_order(link: tuple[Node, Node]) -> tuple[tuple[int, bool, str], tuple[int, bool, str]]:
+    return _in_order(link[0]), _in_order(link[1])
+
+
+def _name(node: Node, language: Language) -> str:
+    match node:
+        case (0, None):
+            return language.gettext("asked at others")
+        case (0, host):
+            return language.gettext("asked at {host}", host=host or language.pgettext("asked at", "no host"))
+        case (1, None):
+            return language.gettext("other hosts")
+        case (1, host):
+            return host or language.pgettext("host", "no answer")
+    return language.gettext(FAMILY_NAMES[Family(_tone(node))])
+
+
+def _tone(node: Node) -> str:
+    column, value = node
+    return str(value) if column == 2 else "host"
+
+
+def _label(node: Node, name: str) -> dict[str, Any]:
     """The label of a node: beside the chart at both ends, and in the middle above its node, on paper of its own."""
     short = {"formatter": f"{name[: _LONGEST_NAME - 1]}…"} if len(name) > _LONGEST_NAME else {}
-    if name in tones:
-        return {"position": "right"}
-    if name in first:
-        return {"position": "left", **short}
-    return {"position": "top", "distance": 3, "backgroundColor": colour("paper"), "padding": [1, 3], **short}
-
-
-def _most_first(link: tuple[tuple[str, str], int]) -> tuple[int, tuple[str, str]]:
-    return -link[1], link[0]
+    match node:
+        case (0, _):
+            return {"position": "left", **short}
+        case (1, _):
+            return {"position": "top", "distance": 3, "backgroundColor": colour("paper"), "padding": [1, 3], **short}
+    return {"position": "right"}
 
 
 def _sums(keys: Sequence[Key], numbers: Sequence[int]) -> Counter[Key]:
@@ -141,18 +166,16 @@ def _sums(keys: Sequence[Key], numbers: Sequence[int]) -> Counter[Key]:
     return found
 
 
-def _grouped(names: Sequence[str], urls: Sequence[int], others: str) -> list[str]:
-    """The names, those of the fewest URLs as one."""
-    counts = _sums(names, urls)
-    kept = {name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_NODES]}
-    return [name if name in kept or len(counts) <= _MOST_NODES + 1 else others for name in names]
+def _grouped(nodes: Sequence[Node], urls: Sequence[int], others: Node) -> list[Node]:
+    """The nodes, those of the fewest URLs as one."""
+    counts = _sums(nodes, urls)
+    if len(counts) <= _MOST_NODES + 1:
+        return [*nodes]
+    kept = {node for node, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_NODES]}
+    return [node if node in kept else others for node in nodes]
 
 
-def _asked_at(host: str, language: Language) -> str:
-    return language.gettext("asked at {host}", host=escaped(host) or language.pgettext("asked at", "no host"))
-
-
-def _flow_sentence(first: Counter[str], second: Counter[str], language: Language) -> str:
+def _flow_sentence(first: Counter[Node], second: Counter[Node], names: Mapping[Node, str], language: Language) -> str:
     [(most_asked, asked)] = first.most_common(1)
     [(most_landed, landed)] = second.most_common(1)
     return language.ngettext(
@@ -161,8 +184,8 @@ def _flow_sentence(first: Counter[str], second: Counter[str], language: Language
         "Flow of {number} URLs from the hosts that were asked to the hosts that answered last and to what that came "
         "to. Most were {asked_at} ({asked}); most ended at {host} ({landed}).",
         first.total(),
-        asked_at=most_asked,
+        asked_at=names[most_asked],
         asked=asked,
-        host=most_landed,
+        host=names[most_landed],
         landed=landed,
     )

@@ -1,59 +1,141 @@
-"""What a page says in each language: what differs from the language that it is written in, and where that stands.
+"""What a page says in each language: one structure, and in the places of its texts what each language says there.
 
-A page is rendered in every language from the same tables. Its tags are then the same, and what differs are texts
-between them and attributes in them; these, with their places, are all that the page holds of another language.
+A page is rendered once. Where languages differ, there is a mark in place of the text; what is filled in for the marks
+is all that distinguishes the languages, so that none can have other tags, rows or places than another.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from html import unescape
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from html import escape, unescape
 from typing import Any, Final
+
+from reports.languages import Language
 
 #: Tags, whose attributes hold no ``<`` and no ``>``: what is not of the template is escaped.
 _TAG: Final = re.compile(r"(<[^>]*>)")
 #: Elements that say something; what else there is, a browser or what is added to it may have put there, too.
 _COUNTED: Final = re.compile(r"<(?!(?:script|style|link|meta)\b)[a-z]")
 _ATTRIBUTE: Final = re.compile(r'([\w-]+)="([^"]*)"')
+#: A mark: the number of a text between characters that `reports.display.escaped` lets stand in no text of the web.
+_MARK: Final = re.compile("\x02([0-9]+)\x03")
 
 
-def differences(written: str, other: str) -> dict[str, Any]:
-    """The texts and attributes of the HTML *other* that differ from *written*, by their places.
+class Texts:
+    """The texts of a page that are not the same in every language, each known by its mark."""
 
-    ``texts`` has them by the number of the text among those of the page that are not blank; ``attributes`` by the
-    number of the element among all, and their name. Raises ValueError where the tags of both are not the same.
+    def __init__(self, languages: Sequence[Language], written: Language) -> None:
+        self._languages = {language.code: language for language in languages}
+        self._written = written.code
+        self._texts: list[Mapping[str, str]] = []
+        self._marks: dict[tuple[str, ...], str] = {}
 
-    >>> differences('<p title="a">one</p> <b>x</b>', '<p title="b">two</p> <b>x</b>')
-    {'texts': {0: 'two'}, 'attributes': {0: {'title': 'b'}}}
-    """
-    texts: dict[int, str] = {}
-    attributes: dict[int, dict[str, str]] = {}
-    element = text = -1
-    for one, two in zip(_TAG.split(written), _TAG.split(other), strict=True):
-        if one.startswith("<"):
-            element += bool(_COUNTED.match(one))
-            if one != two:
-                attributes[element] = _attributes(one, two)
-        elif not _is_blank(one):
-            text += 1
-            if one != two:
-                texts[text] = unescape(two).removeprefix("\n")
-        elif one != two:
-            raise ValueError(f"a text that is blank in one language only: {two!r}")
-    return {"texts": texts, "attributes": attributes}
+    def together(self, values: Mapping[Language, Any]) -> Any:
+        """The value of the language that the page is written in, with marks for texts that others say otherwise.
+
+        Its shape is that of the page; of another value, only the texts in the same places count.
+        """
+        return self._together({language.code: value for language, value in values.items()})
+
+    def _together(self, values: Mapping[str, Any]) -> Any:
+        written = values[self._written]
+        if isinstance(written, str):
+            return self._mark({code: value if isinstance(value, str) else written for code, value in values.items()})
+        if all(value is written for value in values.values()):
+            return written
+        if isinstance(written, Mapping):
+            return {key: self._together({code: _at(value, key) for code, value in values.items()}) for key in written}
+        if isinstance(written, list | tuple):
+            parts = (
+                self._together({code: _at(value, place, written[place]) for code, value in values.items()})
+                for place in range(len(written))
+            )
+            return type(written)(parts)
+        if is_dataclass(written) and not isinstance(written, type | Language):
+            names = [field.name for field in fields(written) if field.init]
+            inner = {
+                name: self._together({code: getattr(value, name) for code, value in values.items()}) for name in names
+            }
+            return replace(written, **inner)
+        return written
+
+    def _mark(self, texts: Mapping[str, str]) -> str:
+        """A mark for *texts*, or the text itself where it is the same in every language."""
+        key = tuple(texts.values())
+        if len(set(key)) == 1:
+            return key[0]
+        if key not in self._marks:
+            self._marks[key] = f"\x02{len(self._texts)}\x03"
+            self._texts.append(texts)
+        return self._marks[key]
+
+    def gettext(self, sentence: str, /, **values: Any) -> str:
+        """As `Language.gettext`, in every language; *values* may be marks."""
+        return self._mark({code: each.gettext(sentence, **self._given(values, code)) for code, each in self._each()})
+
+    def ngettext(self, one: str, many: str, number: int, /, **values: Any) -> str:
+        """As `Language.ngettext`, in every language."""
+        return self._mark(
+            {code: each.ngettext(one, many, number, **self._given(values, code)) for code, each in self._each()}
+        )
+
+    def number(self, value: int) -> str:
+        """As `Language.number`, in every language."""
+        return self._mark({code: each.number(value) for code, each in self._each()})
+
+    def _each(self) -> Iterator[tuple[str, Language]]:
+        yield from self._languages.items()
+
+    def _given(self, values: Mapping[str, Any], code: str) -> dict[str, Any]:
+        return {name: self.said(value, code) if isinstance(value, str) else value for name, value in values.items()}
+
+    def said(self, text: str, code: str) -> str:
+        """Return *text* with what the language of this code says in the places of its marks."""
+        return _MARK.sub(lambda mark: self._texts[int(mark[1])][code], text) if "\x02" in text else text
+
+    def written(self, html: str) -> str:
+        """Return a piece of HTML in the language that the page is written in."""
+        return _MARK.sub(lambda mark: escape(self._texts[int(mark[1])][self._written]), html)
+
+    def places(self, html: str) -> dict[str, dict[str, Any]]:
+        """Return for each language what it says otherwise than the page as it is written, by the places in its *html*.
+
+        ``texts`` has them by the number of the text among those of the page that are not blank; ``attributes`` by the
+        number of the element among all, and their name.
+        """
+        others: dict[str, dict[str, Any]] = {code: {"texts": {}, "attributes": {}} for code in self._languages}
+        element = text = -1
+        for piece in _TAG.split(html):
+            if piece.startswith("<"):
+                element += bool(_COUNTED.match(piece))
+                for name, value in _ATTRIBUTE.findall(piece) if "\x02" in piece else ():
+                    for code, words in self._otherwise(value):
+                        others[code]["attributes"].setdefault(element, {})[name] = words
+            elif self.said(piece, self._written).strip():
+                text += 1
+                for code, words in self._otherwise(piece):
+                    others[code]["texts"][text] = words.removeprefix("\n")
+        return others
+
+    def _otherwise(self, html: str) -> Iterator[tuple[str, str]]:
+        """Yield the languages that say a text otherwise, with what they say."""
+        if "\x02" not in html:
+            return
+        plain = unescape(html)
+        written = self.said(plain, self._written)
+        for code in self._languages:
+            if (words := self.said(plain, code)) != written:
+                yield code, words
 
 
-def _is_blank(text: str) -> bool:
-    return not text.strip()
-
-
-def _attributes(one: str, two: str) -> dict[str, str]:
-    """The attributes of a tag that differ from those of the same one in another language."""
-    first, second = (dict(_ATTRIBUTE.findall(tag)) for tag in (one, two))
-    if first.keys() != second.keys() or _ATTRIBUTE.sub("", one) != _ATTRIBUTE.sub("", two):
-        raise ValueError(f"not the same tag in both languages: {one} and {two}")
-    return {name: unescape(value) for name, value in second.items() if value != first[name]}
+def _at(value: Any, key: Any, otherwise: Any = None) -> Any:
+    """What stands in a place of a value, or *otherwise* where there is no such place."""
+    try:
+        return value[key]
+    except (KeyError, IndexError, TypeError):
+        return otherwise
 
 
 def changes(written: Any, other: Any) -> list[list[Any]]:
