@@ -106,12 +106,17 @@ def _hung_up(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def exit_on(fail_on: Sequence[str], found: Iterable[str]) -> None:
-    """End with 1 when something *found* is as grave as one of *fail_on*, or graver (`reports.gravity`)."""
+def exit_on(fail_on: Sequence[str], found: Iterable[str], *, is_whole: bool = True) -> None:
+    """End with 1 when something *found* is as grave as one of *fail_on*, or graver (`reports.gravity`).
+
+    Else end with 3 where a part of the report could not be made, so that it is not *is_whole*.
+    """
     from reports.gravity import is_reached
 
     if is_reached((token for token in fail_on if token != NEVER), found):
         sys.exit(EXIT_FINDING)
+    if not is_whole:
+        sys.exit(EXIT_UNFINISHED)
 
 
 def end_unread(what: str, reasons: Sequence[str]) -> NoReturn:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import pandas as pd
 import pyarrow as pa
@@ -32,6 +35,22 @@ from reports.languages import Spoken
 from reports.remediation.known import raised_events, without_known
 from reports.terminal import main_table, place_sentence, summary_lines
 
+logger = logging.getLogger(__name__)
+logger.addHandler(logging.NullHandler())
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What has become of a report."""
+
+    tokens: list[str]
+    """What `--fail-on` goes by."""
+    is_whole: bool = True
+    """Whether it was made in every format that was asked for."""
+
+
+#: Characters of a failure that stand in a line.
+_LONGEST_REASON: Final = 200
 #: Where a report goes that is written to standard output.
 STANDARD_OUTPUT = Path("-")
 
@@ -47,8 +66,8 @@ def report_on(
     inventory: Path | None = None,
     spoken: Spoken | None = None,
     is_ending: bool = False,
-) -> list[str]:
-    """Print a run in brief and write its report into *out*; returns what `--fail-on` goes by.
+) -> Reported:
+    """Print a run in brief and write its report into *out*; a format that can't be made costs no other one.
 
     A command that ends with it (*is_ending*) says besides which ARKs fail, and what to do next.
 
@@ -73,7 +92,7 @@ def report_on(
     if to_stdout:
         with _read_as_far_as_wanted():
             write(text_of(Report.of(frames, wanted, spoken), formats[0]), sys.stdout)
-        return list(_tokens(frames))
+        return Reported(list(_tokens(frames)))
     report = Report.of(frames, wanted, spoken) if out else None
     paths = write_report(report, out, formats) if report and out else None
     language = (spoken or Spoken()).language
@@ -88,7 +107,17 @@ def report_on(
         tell_ending(*failing_arks(frames, language), verdict, place or after_run(store, language), language)
     elif place:
         say(place)
-    return list(_tokens(frames))
+    failed = paths.failed if paths else {}
+    for name, problem in failed.items():
+        _say_not_made(name, problem)
+    return Reported(list(_tokens(frames)), is_whole=not failed)
+
+
+def _say_not_made(name: str, problem: Exception) -> None:
+    """Say that a format of a report could not be made; the log has where that is."""
+    logger.error("the report as %s", name, exc_info=problem, extra={"is_shown": True})
+    why = " ".join(f"{type(problem).__name__}: {problem}".split())[:_LONGEST_REASON]
+    say(f"the report could not be made as {name}, which is a bug of arkaudit: {why}", level=logging.ERROR)
 
 
 def return_freed_memory() -> None:

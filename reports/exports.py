@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from filelock import lock_descriptor
@@ -17,7 +17,7 @@ from extractors.shared_errors import ArkauditError
 from reports.display import defused
 from reports.formats.comma_separated import csv_text
 from reports.formats.every import FORMATS, INDEX
-from reports.formats.report import Files, Report, written
+from reports.formats.report import Failed, Files, Report, written
 from reports.frames import Frames
 from reports.headline import VERDICT_TABLES
 from reports.vocabulary import DEFAULT_FORMATS
@@ -42,32 +42,41 @@ class ReportPaths:
     tables: Mapping[str, Path]
     """The CSV files, likewise."""
     files: tuple[Path, ...]
+    failed: Mapping[str, Exception] = field(default_factory=dict)
+    """What went wrong with formats that could not be made, by their names; none of their files is there."""
 
 
 def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> ReportPaths:
     """Put a report into the folder *out*, which is made if need be; foreign files in it stay.
 
     Everything is first written into a folder of its own inside *out*, which is surely on the same disk, and
-    then moved into place, the page last: no file is ever half written. Raises `ReportUnwritable`, before
+    then moved into place, the page last: no file is ever half written. A format that can't be made costs no other one;
+    its files of an earlier report go, for they would be taken for those of this one. Raises `ReportUnwritable`, before
     anything in *out* has changed wherever that can be known.
     """
     named = [FORMATS[name] for name in dict.fromkeys(formats)]
     wanted = sorted(named, key=lambda form: INDEX in form.paths)  # the page last, as the sign that the report is there
     check_out(out, formats)
     whole = report if isinstance(report, Report) else Report.of(report)
-    write_files(out, written(whole, wanted, keeping=VERDICT_TABLES))
-    places = {place: out / place for form in wanted for place in form.paths}
+    failed: Failed = {}
+    lacking = (place for form in wanted if form.name in failed for place in form.paths)
+    write_files(out, written(whole, wanted, keeping=VERDICT_TABLES, failed=failed), lacking)
+    places = {place: out / place for form in wanted if form.name not in failed for place in form.paths}
     return ReportPaths(
         index=places.get(INDEX),
         tables={place.stem: path for place, path in places.items() if place.suffix == ".csv"},
         files=tuple(places.values()),
+        failed=failed,
     )
 
 
-def write_files(out: Path, contents: Files) -> list[Path]:
-    """Put files into the folder *out*, all of them or none, and return where they are. Raises `ReportUnwritable`."""
+def write_files(out: Path, contents: Files, lacking: Iterable[PurePosixPath] = ()) -> list[Path]:
+    """Put files into the folder *out*, all of them or none, and return where they are. Raises `ReportUnwritable`.
+
+    *lacking* is looked at when all are made: those that could not be, which are not to be there.
+    """
     try:
-        return [out / place for place in _write_all(out, contents)]
+        return [out / place for place in _write_all(out, contents, lacking)]
     except OSError as error:
         raise ReportUnwritable(f"{out}: the report can't be written: {error.strerror or error}") from error
 
@@ -95,13 +104,17 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
             raise ReportUnwritable(f"{out / place}: is a folder, where a file of the report belongs")
 
 
-def _write_all(out: Path, contents: Files) -> list[PurePosixPath]:
+def _write_all(out: Path, contents: Files, lacking: Iterable[PurePosixPath]) -> list[PurePosixPath]:
     is_new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     try:
         _clear_away_what_was_left(out)
         with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=out) as folder, _held(folder):
-            places = list(_staged(Path(folder), contents))
+            staged = list(_staged(Path(folder), contents))
+            without = set(lacking)
+            places = [place for place in staged if place not in without]
+            for place in without:
+                (out / place).unlink(missing_ok=True)
             for place in places:
                 (out / place).parent.mkdir(exist_ok=True)
                 Path(folder, place).replace(out / place)

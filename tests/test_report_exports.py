@@ -16,6 +16,8 @@ from filelock import lock_descriptor
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arkaudit.exits import exit_on
+from arkaudit.reporting import report_on
 from reports.display import defused
 from reports.exports import ReportUnwritable, check_out, csv_text, write_report
 from reports.frames import Frames, load_frames
@@ -48,6 +50,45 @@ def test_the_same_store_gives_the_same_bytes(tmp_path: Path) -> None:
     write_report(load_frames(store), tmp_path / "one")
     write_report(load_frames(store), tmp_path / "two")
     assert files(tmp_path / "one") == files(tmp_path / "two")
+
+
+def test_a_page_that_cannot_be_made_costs_the_page_alone(
+    tmp_path: Path, frames: Frames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "report"
+    write_report(frames, out, ["html", "csv", "json"])
+
+    def failing(*_: object, **__: object) -> Iterator[bytes]:
+        yield b"<!DOCTYPE html>"
+        raise ValueError("not the same tag in both languages")
+
+    monkeypatch.setattr("reports.formats.every.page_pieces", failing)
+    paths = write_report(frames, out, ["html", "csv", "json"])
+    assert (paths.index, [str(problem) for problem in paths.failed.values()]) == (
+        None,
+        ["not the same tag in both languages"],
+    )
+    expected = {"report.json", *(f"tables/{table.name}.csv" for table in TABLES)}
+    assert set(files(out)) == expected, "nor is an earlier page taken for that of this report"
+
+
+def test_a_run_whose_page_fails_says_so_in_one_line_tells_the_news_and_ends_with_3(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = write_world(tmp_path / "world.sqlite")
+
+    def failing(*_: object, **__: object) -> Iterator[bytes]:
+        raise ValueError("not\nthe same")
+
+    monkeypatch.setattr("reports.formats.every.page_pieces", failing)
+    reported = report_on(store, tmp_path / "report", formats=["html", "csv"])
+    [line] = [line for line in capsys.readouterr().err.splitlines() if "could not be made" in line]
+    assert line.endswith("as html, which is a bug of arkaudit: ValueError: not the same")
+    assert reported.tokens
+    for fail_on, code in ((["confirmed-broken"], 3), (["broken"], 1)):
+        with pytest.raises(SystemExit) as ending:
+            exit_on(fail_on, reported.tokens, is_whole=reported.is_whole)
+        assert ending.value.code == code
 
 
 def test_an_empty_store_gives_a_whole_report(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def run(
             is_read = begun.store.has_read_seed(run_id)
             unread = begun.store.unread(run_id)
             dead_sources = begun.store.dead_sources(run_id)
-        outcomes = report_on(
+        reported = report_on(
             store_file,
             out,
             formats=formats,
@@ -188,7 +188,8 @@ def run(
         note_reported(store_file, run_id)
         if not is_read:
             end_unread("no seed", unread)
-        exit_on(fail_on, [*outcomes, *(DocumentOutcome.UNREADABLE.value for _ in dead_sources)])
+        tokens = [*reported.tokens, *(DocumentOutcome.UNREADABLE.value for _ in dead_sources)]
+        exit_on(fail_on, tokens, is_whole=reported.is_whole)
 
 
 def _turn(config: Config, config_file: Path | None, scheduled: datetime | None) -> AbstractContextManager[None]:

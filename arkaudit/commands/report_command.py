@@ -99,7 +99,7 @@ def report(
         spoken=Spoken.of(lang),
     )
     tell_idle_in(store_file, config, is_read_only=True)
-    exit_on(fail_on, found)
+    exit_on(fail_on, found.tokens, is_whole=found.is_whole)
 
 
 def _report_on_dataset(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Final, Protocol, TypeAlias
 
 import pandas as pd
 
+from extractors.shared_errors import ArkauditError
 from reports.at_once import ahead
 from reports.choosing import Choice
 from reports.definitions import TableDefinition
@@ -116,25 +119,57 @@ class ReportFormat:
         return written(report, [self])
 
 
-def written(report: Report, formats: Iterable[ReportFormat], keeping: Iterable[str] = ()) -> Files:
+#: What went wrong with formats that could not be made, by their names.
+Failed: TypeAlias = dict[str, Exception]
+
+
+def written(
+    report: Report, formats: Iterable[ReportFormat], keeping: Iterable[str] = (), failed: Failed | None = None
+) -> Files:
     """Return the files of a report in several formats: what is made of one table behind the other, then the others.
 
-    A table that no format needs any more is let go, unless it is one of those to keep.
+    A table that no format needs any more is let go, unless it is one of those to keep. With *failed*, a format that
+    can't be made is noted there and costs no other one; what there is of it is to be thrown away.
     """
     wanted = list(formats)
-    writers = [form.writer(report) for form in wanted]
+    writers = [(form.name, form.writer(report)) for form in wanted]
     kept = frozenset(keeping).union(*(form.needs for form in wanted))
     for definition, table in ahead((each, report.tables[each.name]) for each in report.definitions):
-        for writer in writers:
-            yield from writer.add(definition, table)
+        for name, writer in writers:
+            yield from _attempted(name, partial(writer.add, definition, table), failed)
             if len(table) >= _LONG:
                 give_back()
         if definition.name not in kept:
             report.let_go(definition.name)
         del table  # which else stands in memory until the next one is made
-    for writer in writers:
-        yield from writer.end()
+    for name, writer in writers:
+        yield from _attempted(name, writer.end, failed)
         give_back()
+
+
+def _attempted(name: str, made: Callable[[], Files], failed: Failed | None) -> Files:
+    """Yield the files of a format; what goes wrong with one of them is noted, where somebody wants to know."""
+    if failed is None:
+        yield from made()
+    elif name not in failed:
+        with _noted(name, failed):
+            for place, pieces in made():
+                yield place, _attempted_pieces(name, pieces, failed)
+
+
+def _attempted_pieces(name: str, pieces: Pieces, failed: Failed) -> Iterator[bytes]:
+    with _noted(name, failed):
+        yield from pieces
+
+
+@contextmanager
+def _noted(name: str, failed: Failed) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ArkauditError):  # of a disk or a store: no format can be made
+        raise
+    except Exception as problem:
+        failed[name] = problem
 
 
 #: Rows from which on a table leaves much memory free behind it.
