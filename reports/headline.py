@@ -11,6 +11,7 @@ import pandas as pd
 
 from crawler.history.ark_status import EventKind
 from crawler.observations import Family
+from reports.comparing import FAILING
 from reports.frames import Frames
 from reports.languages import ENGLISH, N_, Language
 
@@ -32,6 +33,8 @@ class Counts:
     broke: int = 0
     """ARKs that broke since."""
     recovered: int = 0
+    failing: int = 0
+    """ARKs that fail now and did not then, which nothing has confirmed yet."""
 
     @property
     def arks(self) -> int:
@@ -55,8 +58,9 @@ def counts_of(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Counts:
     works, fails, unreachable, not_judged = (int(measures[f"ARKs: {family}"]) for family in Family)
     compared = frames.since or frames.previous
     changes = tables["changes"]
-    broke, recovered = (
-        int(changes.loc[changes["event"].eq(kind), "ark"].nunique()) for kind in (EventKind.BROKE, EventKind.RECOVERED)
+    broke, recovered, failing = (
+        int(changes.loc[changes["event"].eq(kind), "ark"].nunique())
+        for kind in (EventKind.BROKE, EventKind.RECOVERED, FAILING)
     )
     return Counts(
         works,
@@ -68,6 +72,7 @@ def counts_of(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Counts:
         since=_day(compared) if compared else None,
         broke=broke,
         recovered=recovered,
+        failing=failing,
     )
 
 
@@ -141,8 +146,17 @@ def _since_words(counts: Counts, language: Language) -> str:
         if counts.recovered
         else language.gettext("none recovered")
     )
+    failing = language.ngettext(
+        "{number} more fails, not yet confirmed", "{number} more fail, not yet confirmed", counts.failing
+    )
+    if not counts.failing:
+        changes = language.gettext("{broke} and {recovered}", broke=broke, recovered=recovered)
+    elif not counts.broke:
+        changes = language.gettext("{failing}, and {recovered}", failing=failing, recovered=recovered)
+    else:
+        words = N_("{failing}, {broke} and {recovered}")
+        changes = language.gettext(words, failing=failing, broke=broke, recovered=recovered)
     if counts.since == counts.day:
-        words = N_("since the audit of the same day, {broke} and {recovered}")
-        return language.gettext(words, broke=broke, recovered=recovered)
+        return language.gettext("since the audit of the same day, {changes}", changes=changes)
     day = language.day(counts.since, beside=counts.day)
-    return language.gettext("since {day}, {broke} and {recovered}", day=day, broke=broke, recovered=recovered)
+    return language.gettext("since {day}, {changes}", day=day, changes=changes)

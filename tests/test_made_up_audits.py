@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+import tempfile
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from crawler.observations import Family
+from crawler.storage.store import Store
+from reports.ark_statuses import ark_statuses
+from reports.frames import Frames, load_frames
+from reports.headline import counts_of, headline
 from reports.languages import LANGUAGES
+from reports.page.document import page
 from reports.page.flow import Ways, flow_of
+from reports.tables import tables_of
+from tests.test_history import audit
 
 #: Many hosts for few numbers, so that many have equal ones; empty for no answer.
 HOSTS = st.sampled_from(["", *(f"{letter}.example" for letter in "abcdefgopqrsuvwxyz")])
@@ -34,3 +45,66 @@ def test_the_same_ways_are_drawn_in_every_language(ways: list[tuple[str, str, Fa
         rows = [(places[source], places[target], value) for source, target, value in chart.numbers.rows]
         drawn.append((chart.height, links, rows))
     assert all(each == drawn[0] for each in drawn)
+
+
+#: An ARK: its host, its NAAN, how many documents cite it, and what it answers in each run; None for no answer.
+SUBJECTS = st.tuples(
+    st.integers(0, 11), st.integers(0, 3), st.integers(1, 3), st.tuples(*3 * [st.sampled_from([200, 404, None])])
+)
+
+
+@settings(max_examples=8, phases=(Phase.explicit, Phase.generate))  # a shrunk example would take minutes
+@given(st.lists(SUBJECTS, min_size=1, max_size=30), st.integers(1, 3))
+def test_the_parts_of_a_report_agree(subjects: list[tuple[int, int, int, tuple[int | None, ...]]], runs: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "audit.db")
+        with Store.open(path) as store:
+            for run in range(runs):
+                audited(store, run, subjects)
+        frames = load_frames(path)
+        assert_parts_agree(frames)
+
+
+def audited(store: Store, run: int, subjects: list[tuple[int, int, int, tuple[int | None, ...]]]) -> None:
+    urls = {
+        f"https://h{host}.example/ark:/1234{naan}/x{number}z": (documents, answers[run])
+        for number, (host, naan, documents, answers) in enumerate(subjects)
+    }
+    texts = {
+        f"https://library.example/{at}.html": "see " + " ".join(url for url, (most, _) in urls.items() if at < most)
+        for at in range(3)
+    }
+    audit(store, 30 * run, documents=texts, answers={url: answer for url, (_, answer) in urls.items()})
+
+
+def assert_parts_agree(frames: Frames) -> None:
+    tables = tables_of(frames)
+    counts = counts_of(frames, tables)
+    summary = tables["summary"].set_index("measure")
+    changes = tables["changes"]
+
+    failing = fails(frames)
+    assert counts.fails == len(failing) == summary.loc["ARKs: fails", "value"]
+    if frames.previous is not None:
+        more = failing - fails(frames.previous)
+        first, broke = (set(changes.loc[changes["event"].eq(event), "ark"]) for event in ("failing", "broke"))
+        assert first <= more <= first | broke, "each ARK that fails now and did not then is a change"
+        assert (counts.failing, counts.broke, len(first & broke)) == (len(first), len(broke), 0)
+        assert summary.loc["ARKs: fails", "change"] == len(more) - len(fails(frames.previous) - failing)
+    html = page(frames, tables)
+    soup = BeautifulSoup(html, "html.parser")
+    lede, tile = soup.select_one(".lede"), soup.select_one(".tile.fails dd")
+    assert lede is not None
+    assert tile is not None
+    assert lede.text == headline(counts)
+    assert tile.text == str(counts.fails)
+    for language in LANGUAGES.values():
+        said = headline(counts, language)
+        assert said in html or language.code != "en"
+        if frames.previous is not None and counts.failing:
+            assert str(counts.failing) in said
+
+
+def fails(frames: Frames) -> set[str]:
+    statuses = ark_statuses(frames)
+    return set(statuses.loc[statuses["family"].eq(Family.FAILS), "ark"])
