@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
+import pandas as pd
 from bs4 import BeautifulSoup
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -15,6 +17,7 @@ from reports.ark_statuses import ark_statuses
 from reports.frames import Frames, load_frames
 from reports.headline import counts_of, headline
 from reports.languages import LANGUAGES
+from reports.page.cards import action_cards
 from reports.page.document import page
 from reports.page.flow import Ways, flow_of
 from reports.tables import tables_of
@@ -91,6 +94,7 @@ def assert_parts_agree(frames: Frames) -> None:
         assert first <= more <= first | broke, "each ARK that fails now and did not then is a change"
         assert (counts.failing, counts.broke, len(first & broke)) == (len(first), len(broke), 0)
         assert summary.loc["ARKs: fails", "change"] == len(more) - len(fails(frames.previous) - failing)
+    assert_nothing_dead_is_proposed(tables)
     html = page(frames, tables)
     soup = BeautifulSoup(html, "html.parser")
     lede, tile = soup.select_one(".lede"), soup.select_one(".tile.fails dd")
@@ -103,6 +107,48 @@ def assert_parts_agree(frames: Frames) -> None:
         assert said in html or language.code != "en"
         if frames.previous is not None and counts.failing:
             assert str(counts.failing) in said
+
+
+def assert_nothing_dead_is_proposed(tables: Mapping[str, pd.DataFrame]) -> None:
+    causes, failures = tables["causes"], tables["failures"]
+    assert not causes.duplicated(["cause", "fault", "host", "rule"]).any()
+    assert causes["fault"].eq("nobody").is_monotonic_increasing, "outages stand last"
+    dead = {*failures["request_url"], *failures["last_url"], *failures["ark"]}
+    assert dead.isdisjoint({*causes["should_be"].dropna(), *failures["should_be"].dropna()})
+
+
+def test_failures_at_one_host_are_one_cause_whatever_their_naans_and_what_gave_no_answer_is_last(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "audit.db"
+    hosts = {"a": 12, "b": 9, "silent": 20}
+    urls = [f"https://{host}.example/ark:/1234{at % 5}/x{at}z" for host, most in hosts.items() for at in range(most)]
+    text = {"https://library.example/": "see " + " ".join(urls)}
+    with Store.open(path) as store:
+        audit(store, 0, documents=text, answers=dict.fromkeys(urls, 200))
+        audit(store, 30, documents=text, answers={url: None if "silent" in url else 404 for url in urls})
+    tables = tables_of(load_frames(path))
+    rows = tables["causes"][["host", "cause", "arks", "should_be"]].fillna("").itertuples(index=False)
+    assert [tuple(row) for row in rows] == [
+        ("a.example", "unknown-naan", 12, ""),
+        ("b.example", "unknown-naan", 9, ""),
+        ("silent.example", "silent-host", 20, ""),
+    ]
+    assert_nothing_dead_is_proposed(tables)
+
+
+def test_a_card_gives_what_holds_for_all_of_its_arks_with_how_many(tmp_path: Path) -> None:
+    path = tmp_path / "audit.db"
+    refused = [f"https://old.example/ark:/12346/x{at}z" for at in range(3)]
+    working = [url.replace("old", "new") for url in refused]
+    with Store.open(path) as store:
+        answers = {**dict.fromkeys(refused, 404), **dict.fromkeys(working, 200)}
+        audit(store, 0, documents={"https://library.example/": "see " + " ".join(answers)}, answers=answers)
+    frames = load_frames(path)
+    [card] = action_cards(frames, tables_of(frames), 9)
+    facts = {name: cell.text for name, cell in card.facts}
+    assert card.name.startswith("old.example: ")
+    assert facts["Should be"] == "known for 3 of 3 ARKs, for each its own: see their places"
 
 
 def fails(frames: Frames) -> set[str]:

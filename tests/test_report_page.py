@@ -171,7 +171,7 @@ def test_a_cause_is_told_in_words_with_what_to_do_and_the_evidence(soup: Beautif
     said = [part.get_text(" ", strip=True) for part in told.find_all(["h3", "p", "dl"], recursive=False)]
     facts = "Affects 2 citations of 1 ARK in 2 documents Responsible the resolver: museum.example"
     assert said == [
-        "the resolver knows no ARK of this NAAN",
+        "museum.example: the resolver knows no ARK of this NAAN",
         "Find out which resolver serves this NAAN; cite the ARKs there.",
         f"{facts} Assigned by Musée du Louvre",
         "Show 2 citations",

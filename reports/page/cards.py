@@ -82,7 +82,7 @@ def cards_in(
                 int(places.get(row["number"], 0)),
                 days,
                 addresses,
-                frames.store,
+                frames,
                 language,
             )
             for row in records_of(causes)
@@ -109,12 +109,13 @@ def _card(
     places: int,
     days: Mapping[tuple[str, str], date],
     addresses: Mapping[str, tuple[str, str]],
-    store: str,
+    frames: Frames,
     language: Language,
 ) -> ActionCard:
     cause, fault = Cause(row["cause"]), Fault(row["fault"])
     named = [addresses[naan] for naan in (row["naans"] or "").split(", ") if naan in addresses]
     name, advice = language.gettext(CAUSE_NAMES[cause]), language.gettext(ADVICE[cause])
+    title = language.gettext("{host}: {cause}", host=escaped(row["host"]), cause=name) if row["host"] else name
     counts = language.gettext(
         "{citations} of {arks} in {documents}",
         citations=language.ngettext("{number} citation", "{number} citations", row["citations"]),
@@ -126,23 +127,24 @@ def _card(
         (language.gettext("Responsible"), responsible),
         *((language.gettext("Assigned by"), _contact(*each)) for each in named[:3]),
         (language.gettext("Looked after by"), cell_of(row["assignees"], TEXT, language)),
-        (language.gettext("Should be"), cell_of(row["should_be"], URL, language)),
+        (language.gettext("Should be"), _better(row, language)),
         (language.gettext("Because"), cell_of(language.gettext(row["because"] or ""), TEXT, language)),
         (language.gettext("Archived copy"), _archived(failures, language)),
     ]
     evidence = [
         (language.gettext("Cause"), Cell(row["cause"], TEXT)),
-        (language.gettext("Addresses"), cell_of(row["pattern"], TEXT, language)),
+        (language.gettext("Addresses"), cell_of(row["rule"] or row["pattern"], TEXT, language)),
         (language.gettext("For example"), cell_of(row["example_ark"], ARK, language)),
         (language.gettext("Cited in"), cell_of(row["example_document"], URL, language)),
         (language.gettext("Evidence"), Cell(escaped(row["evidence"] or ""), URL)),
     ]
-    told = letter(cause, fault, row["host"] or "", _seen(failures, days), row["arks"], language)
+    sender = _sender(frames)
+    told = letter(cause, fault, row["host"] or "", _seen(failures, days), row["arks"], language, sender=sender)
     mailbox = next((found for _, address in named if (found := _mailbox(address))), None)
     return ActionCard(
         number=row["number"],
-        key=escaped("|".join([row["cause"], row["fault"], row["host"] or "", row["pattern"] or ""])),
-        name=name,
+        key=escaped("|".join([row["cause"], row["fault"], row["host"] or "", row["rule"] or ""])),
+        name=title,
         cause=row["cause"],
         tone=Family.UNREACHABLE.value if fault is Fault.NOBODY else Family.FAILS.value,
         counts=counts,
@@ -152,7 +154,7 @@ def _card(
         evidence=tuple((term, cell) for term, cell in evidence if cell.text),
         letter=told,
         mail=f"mailto:{mailbox}?subject={quote(told.subject)}" if mailbox else None,
-        command=triage_command(row, [each["ark"] for each in failures], store),
+        command=triage_command(row, [each["ark"] for each in failures], frames.store),
         item=f"- [ ] **{name}** ({code(responsible.text)}): {counts}. {advice}",
     )
 
@@ -173,6 +175,16 @@ def _shows(citations: int, places: int, language: Language) -> str:
     return language.ngettext("Show {number} citation", "Show {number} citations", citations)
 
 
+def _sender(frames: Frames) -> str:
+    """Where hosts could reach whoever audited, as the requests said; empty where they did not say it."""
+    named = [_CONTACT.search(text) for text in frames.run["user_agent"].dropna()]
+    return next((found[1] for found in named if found), "")
+
+
+#: The contact in a User-Agent: ``arkaudit/1 (+mailto:ada@example.org)``.
+_CONTACT: Final = re.compile(r"\(\+(?:mailto:)?([^\s;)]+)")
+
+
 def _responsible(row: Mapping[str, Any], fault: Fault, language: Language) -> Cell:
     """With whom a repair begins: whoever edits a document, or a host, with the way there."""
     if fault is Fault.CITATION:
@@ -189,6 +201,21 @@ def _responsible(row: Mapping[str, Any], fault: Fault, language: Language) -> Ce
         host=escaped(host) or language.pgettext("responsible", "no host"),
     )
     return Cell(text, URL, href=link(home) if home else None)
+
+
+def _better(row: Mapping[str, Any], language: Language) -> Cell:
+    """What documents should say instead, where that is one thing for all ARKs of a cause; else for how many it is
+    known.
+    """
+    if row["should_be"] or not row["suggested"]:
+        return cell_of(row["should_be"], URL, language)
+    words = language.ngettext(
+        "known for {number} of {arks}, for each its own: see its place",
+        "known for {number} of {arks}, for each its own: see their places",
+        row["suggested"],
+        arks=language.npgettext("so many of", "{number} ARK", "{number} ARKs", row["arks"]),
+    )
+    return Cell(words, TEXT)
 
 
 def _archived(failures: Sequence[Mapping[str, Any]], language: Language) -> Cell:
@@ -247,6 +274,7 @@ def _seen(failures: Sequence[Mapping[str, Any]], days: Mapping[tuple[str, str], 
         Seen(
             ark=ark,
             url=url,
+            ended_at=rows[0]["last_url"] or "",
             outcome=ObjectOutcome(rows[0]["object"]),
             day=days.get((ark, url)),
             documents=tuple(dict.fromkeys(row["document"] for row in rows if row["document"])),

@@ -8,6 +8,7 @@ from typing import Final
 
 import pandas as pd
 
+from crawler.history.ark_status import ArkState
 from reports.definitions import (
     ARK,
     ARKS_COLUMN,
@@ -25,15 +26,19 @@ from reports.definitions import (
 from reports.distinct import bases_of, tallied
 from reports.frames import Frames
 from reports.remediation.archived import ARCHIVED_AT, ARCHIVED_COPY, archived_copies
-from reports.remediation.causes import ADVICE, Cause
+from reports.remediation.causes import ADVICE, Cause, Fault
 from reports.remediation.failing import diagnosed_failures
 from reports.remediation.known import raised
 
-_GROUP: Final = ["cause", "fault", "host", "pattern"]
+#: Whoever can mend it, and what it is: a host, or a rule of it.
+_GROUP: Final = ["cause", "fault", "host", "rule"]
 
 
 def causes(frames: Frames) -> pd.DataFrame:
-    """One row a cause at one host and pattern; ordered by citations, then ARKs, the greatest first, then by cause."""
+    """One row a cause at one host, and one rule where rules fail; ordered by ARKs, those confirmed broken twice.
+
+    What gave no answer stands at the end.
+    """
     rows, contacts = _placed(frames), _contacts(frames)
     table = rows.groupby(_GROUP).agg(
         number=("number", "first"),
@@ -43,8 +48,10 @@ def causes(frames: Frames) -> pd.DataFrame:
         example_ark=("ark", "first"),
         example_url=("request_url", "first"),
         example_document=("document", "first"),
-        should_be=("should_be", "first"),
-        because=("because", "first"),
+        pattern=("pattern", _common),
+        suggested=("suggested", "sum"),
+        should_be=("should_be", _common),
+        because=("because", _common),
         evidence=("object_evidence", "first"),
     )
     naans = rows[[*_GROUP, "naan"]].drop_duplicates().groupby(_GROUP)["naan"].agg(sorted)
@@ -54,12 +61,20 @@ def causes(frames: Frames) -> pd.DataFrame:
         naan=naans,
         assignees=names.groupby(_GROUP)["assignee"].agg(", ".join),
     ).reset_index()
+    is_for_all = table["suggested"].eq(table["arks"])
     table = table.assign(
+        should_be=table["should_be"].where(is_for_all),
+        because=table["because"].where(is_for_all),
         advice=table["cause"].map(lambda cause: ADVICE[Cause(cause)]).astype("str"),
         contact=table["naan"].map(lambda naans: _contact(contacts, naans)).astype("str"),
         naans=table["naan"].map(lambda naans: ", ".join(naans)).astype("str"),
     )
     return CAUSES.shaped(table.sort_values("number", ignore_index=True))
+
+
+def _common(texts: pd.Series) -> str | None:
+    """Return the text that all have; None where they differ."""
+    return str(texts.iloc[0]) if texts.notna().all() and texts.nunique() == 1 else None
 
 
 def failures(frames: Frames) -> pd.DataFrame:
@@ -74,9 +89,12 @@ def _placed(frames: Frames) -> pd.DataFrame:
     placed = failing.merge(frames.mentions.drop(columns=["ark", "naan"]), on=["ark_id", "request_url"], how="left")
     placed = placed.merge(archived_copies(frames), on=["ark_id", "request_url"], how="left")
     placed = raised(frames, placed)
+    placed = _with_weights(placed, frames)
     groups = placed.groupby(_GROUP)
-    sizes = groups.agg(citations=("citation_id", "nunique"), arks=("ark_id", "nunique")).reset_index()
-    sizes = sizes.sort_values(["citations", "arks", *_GROUP], ascending=[False, False, *(True for _ in _GROUP)])
+    sizes = groups.agg(citations=("citation_id", "nunique"), weight=("weight", "sum")).reset_index()
+    sizes = sizes.assign(is_outage=sizes["fault"].eq(Fault.NOBODY))
+    by = ["is_outage", "weight", "citations", *_GROUP]
+    sizes = sizes.sort_values(by, ascending=[True, False, False, *(True for _ in _GROUP)])
     sizes = sizes.assign(number=pd.array(range(1, len(sizes) + 1), dtype="Int64"))
     placed = placed.merge(sizes[[*_GROUP, "number"]], on=_GROUP)
     placed = placed.assign(
@@ -84,6 +102,19 @@ def _placed(frames: Frames) -> pd.DataFrame:
         contact=placed["naan"].map(_contacts(frames)).astype("str"),
     )
     return placed.sort_values(["number", "base", "ark", "document", "ordinal", "request_url"], ignore_index=True)
+
+
+def _with_weights(placed: pd.DataFrame, frames: Frames) -> pd.DataFrame:
+    """*placed* with what each ARK weighs in its cause, in one of its rows: twice where its failure is confirmed.
+
+    And with whether something better is known for it there.
+    """
+    states = frames.latest[["ark_id", "request_url", "state"]]
+    rows = placed.merge(states, on=["ark_id", "request_url"], how="left")
+    is_first = ~rows.duplicated([*_GROUP, "ark_id"])
+    weight = is_first * (1 + rows["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False).astype("int64"))
+    has_better = rows["should_be"].notna().groupby([rows[name] for name in [*_GROUP, "ark_id"]]).transform("all")
+    return rows.drop(columns="state").assign(weight=weight, suggested=(is_first & has_better).astype("Int64"))
 
 
 def _contact(contacts: Mapping[str, str], naans: Iterable[str]) -> str | None:
@@ -103,7 +134,7 @@ def _contacts(frames: Frames) -> Mapping[str, str]:
 
 
 _NUMBER: Final = Column(
-    "number", COUNT, "number of the cause in causes.csv, the one with most citations first", "number from 1"
+    "number", COUNT, "number of the cause in causes.csv, the one with most ARKs first, outages last", "number from 1"
 )
 _CAUSE: Final = Column("cause", TOKEN, "why it fails, as far as this run shows")
 _FAULT: Final = Column("fault", TOKEN, "with whom a repair begins: citation, resolver, landing-host or nobody yet")
@@ -119,8 +150,9 @@ _CONTACT: Final = Column(
 CAUSES: Final = TableDefinition(
     "causes",
     "To act on, by cause",
-    "One row a cause at one host, for addresses of one pattern: what one fix repairs. Those with most citations "
-    "come first. ARKs that give no answer are among them, with the advice to ask again: an outage is not link rot.",
+    "One row a cause at one host, or at one rule of it: what one party can mend. Those with most ARKs come first, "
+    "those confirmed broken counting twice. ARKs that give no answer stand at the end, with the advice to ask again: "
+    "an outage is not link rot.",
     causes,
     (
         _NUMBER,
@@ -128,8 +160,11 @@ CAUSES: Final = TableDefinition(
         _FAULT,
         _HOST,
         Column(
-            "pattern", TEXT, "what its failures have in common: an address with {name} for the name, a host, or an ARK"
+            "pattern",
+            TEXT,
+            "what all of its failures have in common: an address with {name} for the name, a host, or an ARK",
         ),
+        Column("rule", TEXT, "rule that fails for all of them: an address for any NAAN and name; empty for none"),
         Column("citations", COUNT, "citations that are affected; a link and its text are one", "citations"),
         DOCUMENTS_COLUMN,
         ARKS_COLUMN,
@@ -141,9 +176,10 @@ CAUSES: Final = TableDefinition(
         Column("example_ark", ARK, "one of the ARKs"),
         Column("example_url", URL, "URL that was asked for it"),
         Column("example_document", URL, "document that cites it"),
-        _SHOULD_BE,
-        _BECAUSE,
-        Column("evidence", TEXT, "why its object outcome is what it is"),
+        Column("suggested", COUNT, "how many of these ARKs something better is known for; failures.csv has it", "ARKs"),
+        Column("should_be", TEXT, "what documents should say instead, where that is the same for all of these ARKs"),
+        Column("because", TEXT, "how that is known, where it is the same for all of them", is_ours=True),
+        Column("evidence", TEXT, "why the object outcome of the example is what it is"),
     ),
     is_listing=True,
 )
@@ -175,6 +211,7 @@ FAILURES: Final = TableDefinition(
         ARCHIVED_COPY,
         ARCHIVED_AT,
         Column("request_url", URL, "URL that was asked for the object"),
+        Column("last_url", URL, "URL of the last request, to which redirects had led"),
         Column("object", TOKEN, "outcome of the object service at this URL"),
         _HOST,
         _CONTACT,

@@ -178,6 +178,8 @@ class CauseContext:
     """Whether any ARK works that was led to an address of the same pattern."""
     pattern_count: int = 1
     """How many ARKs were led to addresses of this pattern."""
+    living: frozenset[str] = frozenset()
+    """Those ARKs and URLs that this audit saw living, of what checks of a character and earlier runs propose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +196,15 @@ class Diagnosis:
     """What the document should say instead, if anything is known to be better."""
     because: str = ""
     """Where that comes from."""
+
+    @property
+    def rule(self) -> str:
+        """Return the rule that one repair would change, for ARKs of any NAAN; empty where it is no rule that fails.
+
+        >>> Diagnosis(Cause.CHANGED_PATH, Fault.LANDING_HOST, "l.example", "https://l.example/ark:/12148/{name}").rule
+        'https://l.example/ark:/{naan}/{name}'
+        """
+        return _ANY_NAAN.sub(r"\1{naan}/", self.pattern) if self.cause is Cause.CHANGED_PATH else ""
 
 
 def diagnosed(failure: Failure, around: CauseContext) -> Diagnosis:
@@ -266,7 +277,12 @@ def _refusal(failure: Failure, around: CauseContext) -> Cause:
 
 
 def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str | None, str]:
-    """Return what the document should say, and how that is known; the surest first."""
+    """Return what the document should say, and how that is known; the surest first.
+
+    Nothing is proposed that this audit saw failing, or did not see living; nor anything during an outage.
+    """
+    if FAULT_OF[cause] is Fault.NOBODY:
+        return None, ""
     if failure.way is not None and failure.way_url:
         return failure.way_url, N_("it works there")
     if cause is Cause.CUT_SHORT:
@@ -277,9 +293,10 @@ def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str |
         return around.whole, N_("the whole works")
     if around.works_at:
         return around.works_at, N_("the same ARK is cited there and works")
-    if failure.suggestions:
-        return failure.suggestions[0], N_("did you mean: its check character fits, and one character differs")
-    if failure.last_good_url:
+    living = [suggestion for suggestion in failure.suggestions if suggestion in around.living]
+    if living:
+        return living[0], N_("did you mean: its check character fits, and one character differs")
+    if failure.last_good_url in around.living:
         return failure.last_good_url, N_("it led there when it last worked")
     return None, ""
 
@@ -354,6 +371,8 @@ def _wild(url: str) -> str:
     return f"{path[: path.rfind('/')]}/*" if has_way else path
 
 
+#: What names the NAAN in an address that is made by a rule.
+_ANY_NAAN: Final = re.compile(r"(ark:/?)[0-9b-z]+/(?=.*\{name\})", re.IGNORECASE)
 #: The host of a URL where nothing in it needs a second look.
 _PLAIN_HOST: Final = re.compile("https?://([a-z0-9.-]+)/")
 

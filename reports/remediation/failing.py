@@ -23,14 +23,14 @@ from reports.listings import checks_at
 from reports.remediation.causes import CauseContext, Diagnosis, Failure, diagnosed, pattern
 from reports.typed_columns import JOINT
 
-_DIAGNOSIS: Final = ["cause", "fault", "host", "pattern", "should_be", "because"]
+_DIAGNOSIS: Final = ["cause", "fault", "host", "pattern", "rule", "should_be", "because"]
 _OF_FAILURE: Final = [
     *("ark", "request_url", "object", "last_url", "last_status", "way", "way_url", "check", "suggestions"),
     *("last_good_url", "has_lasted"),
 ]
 _OF_ATTEMPT: Final = ["ark_id", "request_url", "question", "attempt", "asked_url", "final_url", "status"]
 _LAST_GOOD: Final = ["last_good_url", "last_good_at"]
-_KNOWN: Final = ["ark_id", "ark", "naan", "request_url", "object", "family", "object_evidence", *_LAST_GOOD]
+_KNOWN: Final = ["ark_id", "ark", "naan", "request_url", "last_url", "object", "family", "object_evidence", *_LAST_GOOD]
 
 
 @lru_cache(maxsize=2)
@@ -41,7 +41,7 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
     """
     judged = _judged(frames)
     amiss = judged[~judged["family"].isin([Family.WORKS, Family.NOT_JUDGED]) | judged["way"].notna()]
-    world = _World.of(frames, judged)
+    world = _World.of(frames, judged, amiss)
     failures = [_failure(row) for row in records_of(amiss[_OF_FAILURE])]
     diagnoses = [diagnosed(failure, world.around(failure)) for failure in failures]
     causes = pd.DataFrame(
@@ -56,6 +56,7 @@ def _diagnosis_columns(diagnosis: Diagnosis) -> tuple[str | None, ...]:
         diagnosis.fault.value,
         diagnosis.host,
         diagnosis.pattern,
+        diagnosis.rule,
         diagnosis.should_be,
         diagnosis.because or None,
     )
@@ -131,9 +132,11 @@ class _World:
     working_patterns: frozenset[str]
     """Of what works at the places where ARKs were led on and failed."""
     failing_patterns: Mapping[str, int]
+    living: frozenset[str]
+    """The ARKs and URLs that this audit saw living, of what might be proposed."""
 
     @classmethod
-    def of(cls, frames: Frames, judged: pd.DataFrame) -> _World:
+    def of(cls, frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame) -> _World:
         is_fine = judged["family"].eq(Family.WORKS) & judged["way"].isna()
         fine = judged.loc[is_fine, ["ark", "naan", "request_url"]].sort_values(["ark", "request_url"])
         answered = frames.hops.loc[frames.hops["status"].lt(500).fillna(False), "url"]
@@ -154,6 +157,7 @@ class _World:
             ),
             working_patterns=frozenset(_patterns(led_well)),
             failing_patterns=failing_patterns,
+            living=_living(frames, judged, amiss, working),
         )
 
     def around(self, failure: Failure) -> CauseContext:
@@ -169,6 +173,7 @@ class _World:
             naan_known=(netloc(failure.request_url), ark.naan) in self.known_naans,
             pattern_works=led_to in self.working_patterns,
             pattern_count=self.failing_patterns.get(led_to, 0),
+            living=self.living,
         )
 
     def _longer(self, ark: str) -> str | None:
@@ -188,6 +193,16 @@ class _World:
         lengths = range(len(ark.name) - 1, 0, -1)
         candidates = (f"{beginning}{ark.name[:length]}" for length in lengths)
         return next((candidate for candidate in candidates if candidate in self.working), None)
+
+
+def _living(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, working: Mapping[str, str]) -> frozenset[str]:
+    """Return what lives of that which check characters and earlier runs propose for what is *amiss*."""
+    proposed = {one for texts in amiss["suggestions"].dropna() for one in texts.split(JOINT)}
+    meant = {each["ark"] for each in frames.verdicts["did_you_mean"] if isinstance(each, dict)}
+    earlier = set(amiss["last_good_url"].dropna())
+    fine = judged.loc[judged["family"].eq(Family.WORKS), ["last_url", "request_url"]]
+    ended = {url for urls in (fine["last_url"], fine["request_url"]) for url in urls[urls.isin(earlier)]}
+    return frozenset({ark for ark in proposed if ark in working or ark in meant} | (ended - {*amiss["last_url"]}))
 
 
 def _patterns(led_on: pd.DataFrame) -> list[str]:

@@ -28,6 +28,8 @@ class Seen:
     url: str
     """What was asked."""
     outcome: ObjectOutcome
+    ended_at: str = ""
+    """The URL of the last request, where redirects led to another one."""
     day: date | None = None
     """When."""
     documents: tuple[str, ...] = ()
@@ -49,11 +51,18 @@ class Letter:
 
 
 def letter(
-    cause: Cause, fault: Fault, host: str, seen: Sequence[Seen], count: int, language: Language = ENGLISH
+    cause: Cause,
+    fault: Fault,
+    host: str,
+    seen: Sequence[Seen],
+    count: int,
+    language: Language = ENGLISH,
+    *,
+    sender: str = "",
 ) -> Letter:
     """The letter about a *cause* to whom its *fault* says: to a *host*, or to those who edit the citing documents.
 
-    Of so many ARKs as *count* says, *seen* has the first.
+    Of so many ARKs as *count* says, *seen* has the first. The *sender* is where an answer reaches whoever audited.
 
     What comes from the web is spelled out where it could not be seen, and is in no way marked up.
 
@@ -63,16 +72,26 @@ def letter(
     """
     arks = list(dict.fromkeys(each.ark for each in seen))[:MOST_NAMED]
     is_for_editors = fault is Fault.CITATION
-    subject, opening = _first_words(count, language, None if is_for_editors else escaped(host))
+    subject, opening = _first_words(count, language, fault, escaped(host))
     more = count - len(arks)
     meaning = language.gettext(_MEANING)
     parts = [
         language.gettext("Dear editors,") if is_for_editors else language.gettext("Dear colleagues,"),
         f"{opening} {meaning}",
-        *("\n".join(_told(each, language)) for each in seen if each.ark in arks),
+        *("\n".join(_told([each for each in seen if each.ark == ark], language)) for ark in arks),
         *([_more(more, language)] if more > 0 else []),
         language.gettext(REQUESTS[cause]),
         language.gettext("We gladly send what was asked and answered, request by request. Thank you for your help."),
+        "\n".join(
+            filter(
+                None,
+                (
+                    language.gettext("With kind regards,"),
+                    language.gettext("[your name, your institution]"),
+                    escaped(sender),
+                ),
+            )
+        ),
     ]
     return Letter(subject, "\n\n".join(parts) + "\n")
 
@@ -82,9 +101,9 @@ _MEANING: Final = N_(
 )
 
 
-def _first_words(count: int, language: Language, host: str | None) -> tuple[str, str]:
-    """Return the subject, and the sentence that a letter begins with: to a *host*, or, for None, to editors."""
-    if host is None:
+def _first_words(count: int, language: Language, fault: Fault, host: str) -> tuple[str, str]:
+    """Return the subject, and the sentence that a letter begins with: to a *host*, or to editors."""
+    if fault is Fault.CITATION:
         return (
             language.ngettext("A cited ARK needs a correction", "{number} cited ARKs need a correction", count),
             language.ngettext(
@@ -95,6 +114,21 @@ def _first_words(count: int, language: Language, host: str | None) -> tuple[str,
             ),
         )
     where = host or language.pgettext("at", "its address")
+    if fault is Fault.LANDING_HOST:
+        return (
+            language.ngettext(
+                "An ARK leads to a page at {host} that cannot be reached",
+                "{number} ARKs lead to pages at {host} that cannot be reached",
+                count,
+                host=where,
+            ),
+            language.ngettext(
+                "We asked a resolver for an ARK, and it led to a page at {host} that we could not reach.",
+                "We asked resolvers for {number} ARKs, and they led to pages at {host} that we could not reach.",
+                count,
+                host=where,
+            ),
+        )
     return (
         language.ngettext(
             "An ARK cannot be reached at {host}", "{number} ARKs cannot be reached at {host}", count, host=where
@@ -114,23 +148,29 @@ def _more(more: int, language: Language) -> str:
     )
 
 
-def _told(seen: Seen, language: Language) -> Iterator[str]:
-    """What was seen of an ARK, a line each."""
+def _told(seen: Sequence[Seen], language: Language) -> Iterator[str]:
+    """What was seen of one ARK at each URL that was asked, a line each."""
+    yield escaped(seen[0].ark)
+    for each in seen:
+        yield from (f"  {line}" for line in _lines(each, language))
+
+
+def _lines(seen: Seen, language: Language) -> Iterator[str]:
     meaning = language.gettext(OBJECT_MEANINGS[seen.outcome])
-    lines = [language.gettext("asked at {url}", url=escaped(seen.url))]
+    yield language.gettext("asked at {url}", url=escaped(seen.url))
+    if seen.ended_at and seen.ended_at != seen.url:
+        yield language.gettext("which led to {url}", url=escaped(seen.ended_at))
     if seen.day:
-        lines.append(language.gettext("on {day}: {meaning}", day=language.day(seen.day), meaning=meaning))
+        yield language.gettext("on {day}: {meaning}", day=language.day(seen.day), meaning=meaning)
     else:
-        lines.append(meaning)
+        yield meaning
     if seen.documents:
-        lines.append(_cited(seen.documents, language))
+        yield _cited(seen.documents, language)
     if seen.should_be:
-        lines.append(language.gettext("it should probably be {better}", better=escaped(seen.should_be)))
+        yield language.gettext("it should probably be {better}", better=escaped(seen.should_be))
     if seen.archived_copy and seen.archived_on:
         copy, day = escaped(seen.archived_copy), language.day(seen.archived_on)
-        lines.append(language.gettext("an archive has a copy of what it led to, of {day}: {copy}", day=day, copy=copy))
-    yield escaped(seen.ark)
-    yield from (f"  {line}" for line in lines)
+        yield language.gettext("an archive has a copy of what it led to, of {day}: {copy}", day=day, copy=copy)
 
 
 def _cited(documents: Sequence[str], language: Language) -> str:
