@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from email import message_from_bytes
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from hypothesis import strategies as st
 
 from arkaudit.config import Config, Email, Notify
 from arkaudit.notify.delivery import OUTBOX, tell
-from arkaudit.notify.message import HEADINGS, MOST_LISTED, _code, message
+from arkaudit.notify.message import HEADINGS, MOST_LISTED, ArkFacts, _code, message
 from crawler.history.news import News, NewsItem
-from crawler.observations import MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
+from crawler.observations import Family, MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
 from crawler.storage.store import Store
 from extractors.ark import Ark
 from tests.loopback import RawServer, reply, run_command
@@ -45,13 +46,47 @@ def test_new_trouble_comes_first_and_what_was_known_is_counted() -> None:
     assert "Known before and unchanged: 12 ARKs with problems." in told.text
 
 
+def test_an_ark_counts_once_as_in_the_report_with_its_document_its_cause_and_a_link_into_the_page() -> None:
+    broken, elsewhere, silent = "ark:12148/x1", "ark:12148/x2", "ark:12148/x3"
+    facts = {
+        broken: ArkFacts(Family.FAILS, "the resolver knows no ARK of this NAAN (r.example)", ("a.pdf", "b.pdf")),
+        elsewhere: ArkFacts(Family.WORKS, "the same ARK works at another address (r.example)"),
+        silent: ArkFacts(Family.UNREACHABLE, "the host gives no answer (s.example)"),
+    }
+    other = NewsItem("failing", broken, f"https://r.example/{broken}", "failing", "", 2)
+    items = [item("failing", ark=broken, citations=1), other, item("failing", ark=elsewhere)]
+    said = message(
+        news(*items, item("failing", ark=silent)),
+        kinds=["failing"],
+        audit="theses",
+        report="report/index.html",
+        facts=facts,
+    )
+    assert said is not None
+    assert said.subject == "arkaudit: theses: 1 failing, 1 silent"
+    assert "cited 3 times in `a.pdf` and 1 other document" in said.text
+    assert "`the resolver knows no ARK of this NAAN (r.example)`; see `report/index.html#ark=ark:12148/x1`" in said.text
+    assert elsewhere not in said.text
+
+
+def test_in_a_first_run_nothing_is_new() -> None:
+    first = replace(news(item("new"), item("failing")), is_first=True)
+    said = message(first, kinds=HEADINGS, audit="theses")
+    assert said is not None
+    assert "The first audit (run 7, " in said.text
+    assert "New" not in said.text
+    assert message(replace(news(item("new")), is_first=True), kinds=HEADINGS, audit="theses") is None
+
+
 def test_where_nothing_has_changed_for_them_nobody_is_told() -> None:
     assert message(news(known=12), kinds=HEADINGS, audit="theses") is None
     assert message(news(item("new")), kinds=["broke"], audit="theses") is None
 
 
 def test_a_long_list_is_cut_and_says_so() -> None:
-    told = message(news(*(item("broke") for _ in range(MOST_LISTED + 3))), kinds=["broke"], audit="theses")
+    told = message(
+        news(*(item("broke", ark=f"ark:12148/x{at}") for at in range(MOST_LISTED + 3))), kinds=["broke"], audit="theses"
+    )
     assert told is not None
     assert told.text.count("- `ark:") == MOST_LISTED
     assert "- and 3 more, in the report" in told.text

@@ -12,9 +12,15 @@ import tenacity
 from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.notify.channels import Channel, NotSent, channels
-from arkaudit.notify.message import Message, message
+from arkaudit.notify.message import ArkFacts, Message, message
+from crawler.observations import Family
 from crawler.storage.store import Store
 from extractors.shared_errors import UserMistake
+from reports.ark_statuses import ark_statuses
+from reports.frames import load_frames
+from reports.remediation.causes import Cause
+from reports.remediation.failing import diagnosed_failures
+from reports.wording import CAUSE_NAMES
 
 #: The folder of messages that could not be sent yet, beside the store.
 OUTBOX = ".arkaudit-outbox"
@@ -35,6 +41,7 @@ def tell(config: Config, store_file: Path, run_id: int, *, is_dry: bool = False,
         kinds=config.notify.on,
         audit=config.name or store_file.stem,
         report=str(config.out / "index.html") if config.out else None,
+        facts=_facts(store_file, run_id) if any(item.kind in ("broke", "failing") for item in news.items) else {},
     )
     if is_dry:
         _tell_what_would_be(new, ways)
@@ -54,6 +61,24 @@ def tell(config: Config, store_file: Path, run_id: int, *, is_dry: bool = False,
                 break
             outbox.forget(way, key)
     return all_sent
+
+
+def _facts(store_file: Path, run_id: int) -> dict[str, ArkFacts]:
+    """What a report on the run says of its ARKs that were not reached as cited, by their names."""
+    frames = load_frames(store_file, run_id=run_id)
+    statuses = ark_statuses(frames)[["ark_id", "ark", "family"]].set_index("ark_id")
+    diagnoses = diagnosed_failures(frames).drop_duplicates("ark_id").set_index("ark_id")
+    cited = frames.mentions[frames.mentions["ark_id"].isin(diagnoses.index)].sort_values(["document", "ordinal"])
+    documents = cited.drop_duplicates(["ark_id", "document"]).groupby("ark_id")["document"].agg(tuple).to_dict()
+    return {
+        str(row["ark"]): ArkFacts(
+            Family(str(statuses.at[ark_id, "family"])),
+            f"{CAUSE_NAMES[Cause(row['cause'])]} ({row['host']})",
+            documents.get(ark_id, ()),
+        )
+        for ark_id, row in diagnoses.iterrows()
+        if ark_id in statuses.index
+    }
 
 
 def tell_of(config: Config, store_file: Path | None, run_id: int | None, *, is_dry: bool) -> bool:

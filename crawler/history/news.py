@@ -48,6 +48,8 @@ class News:
     """Why the failures of this run count for nothing, if so: most hosts gave no answer."""
     triaged: str = ""
     """How many ARKs' problems somebody has acknowledged or ignored, in words; they are in none of the above."""
+    is_first: bool = False
+    """Whether no run came before, so that nothing can be new in it."""
 
 
 def news_of(connection: Connection, run_id: int) -> News:
@@ -80,16 +82,19 @@ def news_of(connection: Connection, run_id: int) -> News:
         key=lambda item: (item.ark, item.request_url, item.kind),
     )
     items = [item for item in items if is_raised(item.kind, names.get((item.ark, item.request_url)))]
-    fresh = {item.request_url for item in items if item.kind in (EventKind.BROKE, ArkState.FAILING)}
+    fresh = {item.ark for item in items if item.kind in (EventKind.BROKE, ArkState.FAILING)}
     troubled = connection.execute(
-        select(latest.c.ark_id, latest.c.request_url).where(latest.c.state.in_(_TROUBLE), latest.c.gone_at.is_(None))
+        select(latest.c.ark_id, ark.c.ark, latest.c.request_url)
+        .join_from(latest, ark)
+        .where(latest.c.state.in_(_TROUBLE), latest.c.gone_at.is_(None))
     )
     suspect = connection.scalar(
         select(schema.assessment.c.reason).where(schema.assessment.c.run_id == run_id, schema.assessment.c.is_suspect)
     )
     known_pairs = {pair for pair, treated in decided.items() if treated.is_known}
-    known = len({ark_id for ark_id, url in troubled if url not in fresh and (ark_id, url) not in known_pairs})
-    return News(run_id, begun, tuple(items), known, suspect or "", count_words(decided))
+    known = len({ark_id for ark_id, name, url in troubled if name not in fresh and (ark_id, url) not in known_pairs})
+    is_first = connection.scalar(select(func.count()).select_from(run).where(run.c.started_at < begun)) == 0
+    return News(run_id, begun, tuple(items), known, suspect or "", count_words(decided), is_first=is_first)
 
 
 def is_raised(kind: str, treated: Treated | None) -> bool:
