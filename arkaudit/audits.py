@@ -202,12 +202,16 @@ class AuditRun:
         frontier = Frontier(self._store, self._run_id, ARKS)
         done = frontier.counts()[FrontierState.DONE]
 
-        def waiting() -> HostsLeft:
-            settled = frontier.settled() if done else set()
-            left = (url for ark, url in asked if not ark.is_skipped and url not in settled)
-            return HostsLeft(left, lambda host: config.politeness.delay)
-
-        progress.stage("ARKs", sum(not ark.is_skipped for ark, _ in asked), done=done, waiting=waiting)
+        settled = frontier.settled() if done else set()
+        urls = {url for ark, url in asked if not ark.is_skipped}
+        left = urls - settled
+        progress.stage(
+            "URLs of ARKs",
+            len(urls),
+            done=len(urls) - len(left),
+            urls=left,
+            waiting=lambda: HostsLeft(left, lambda host: config.politeness.delay),
+        )
         rules = AskingRules(
             registry=_with_dns(self._registry, asked) if config.resolve.maptr else self._registry,
             resolver=config.resolver,

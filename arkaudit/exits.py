@@ -6,6 +6,7 @@ import errno
 import io
 import logging
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -196,12 +197,21 @@ def end_for(failure: Exception) -> NoReturn:
         case code if code == EXIT_UNFINISHED:
             end(code, f"the run could not finish: {failure}; what was observed until then is kept")
         case code if code == EXIT_INTERRUPTED:
-            end(code, INTERRUPTED)
+            end_interrupted(can_go_on=hasattr(failure, "run_id"))
     damage = damage_in_opened()
     if damage:  # which whoever has met it took for anything
         end(EXIT_UNFINISHED, f"{damage}; arkaudit store check tells more")
     logger.critical("this is a bug", exc_info=failure, extra={"is_shown": True})
     raise failure
+
+
+def end_interrupted(*, can_go_on: bool) -> NoReturn:
+    """End a command that was interrupted; where it can be gone on with, say by which command."""
+    say(INTERRUPTED, level=logging.ERROR)
+    if can_go_on:
+        words = [word for word in sys.argv[1:] if word != "--no-resume"]
+        say(f"next, to go on with it: {shlex.join(['arkaudit', *words])}")
+    sys.exit(EXIT_INTERRUPTED)
 
 
 def forget_output() -> None:

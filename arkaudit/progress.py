@@ -39,7 +39,7 @@ JUDGING = "verdicts"
 
 
 class RunProgress:
-    """Watches the spiders of a run: how many documents were read, how many ARKs were asked about."""
+    """Watches the spiders of a run: how many documents were read, how many URLs of ARKs were asked."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -60,6 +60,7 @@ class RunProgress:
         self._citations = 0
         self._requests = 0
         self._waiting: HostsLeft | None = None
+        self._urls: set[str] | None = None
         self._begun = self._last_line = time.monotonic()
         self._looked = -_LOOK_EVERY_S
         self._left = self._short = ""
@@ -76,16 +77,24 @@ class RunProgress:
             self._print()
 
     def stage(
-        self, name: str, total: int | None, *, done: int = 0, waiting: Callable[[], HostsLeft] | None = None
+        self,
+        name: str,
+        total: int | None,
+        *,
+        done: int = 0,
+        urls: set[str] | None = None,
+        waiting: Callable[[], HostsLeft] | None = None,
     ) -> None:
         """Another part of the run begins; *total* is how many of its things there are, where that is known.
 
-        So many were *done* before the run was interrupted; *waiting* tells of which hosts the others are asked.
+        So many were *done* before the run was interrupted; *waiting* tells of which hosts the others are asked, by
+        which *urls*: what is asked besides, for other readings of a doubtful ARK, is none of the total.
         """
         if self._stage:
             self._print()
         self._stage, self._done, self._total, self._requests = name, done, total, 0
         self._waiting = waiting() if waiting is not None else None
+        self._urls = urls  # ours from now on: there may be many
         self._begun, self._left, self._short = time.monotonic(), "", ""
         if self._task is not None:
             self._bar.remove_task(self._task)
@@ -102,12 +111,12 @@ class RunProgress:
                 self._done += len(item.rows)
                 self._citations += len({cited.mention.citation for cited in item.mentions})
             case Observation():
-                is_first = item.question is Question.OBJECT and item.attempt == 1
+                is_first = (
+                    item.question is Question.OBJECT and item.attempt == 1 and self._is_expected(item.request_url)
+                )
                 self._done += is_first
                 if is_first and self._waiting is not None:
                     self._waiting.asked(item.request_url, time.monotonic())
-                if self._total is not None:  # other readings of a doubtful ARK are asked about as well
-                    self._total = max(self._total, self._done)
                 self._requests += sum(hop.sent for hop in item.hops)
             case MementoRecord():
                 self._done += 1
@@ -115,6 +124,14 @@ class RunProgress:
             case _:
                 return
         self._tell()
+
+    def _is_expected(self, url: str) -> bool:
+        """Return whether a URL is one of those of the stage that has not been asked yet."""
+        if self._urls is None:
+            return True
+        is_expected = url in self._urls
+        self._urls.discard(url)
+        return is_expected
 
     def judged(self) -> None:
         """One more ARK has a verdict."""
@@ -151,10 +168,10 @@ def time_left(requests: int, seconds: float, slowest: SlowestHost | None) -> str
     """Return how fast it goes, and how long it still takes, as the end of a line.
 
     >>> time_left(90, 45.0, SlowestHost("https://n2t.net", 7200, 23040.0))
-    ', 120 a minute; about 6 h left, for https://n2t.net is still asked about 7,200 ARKs'
+    ', 120 a minute; about 6 h left, for https://n2t.net is still asked for 7,200 URLs'
     """
     rate = f", {60 * requests / seconds:,.0f} a minute"
     if slowest is None:
         return rate
-    arks = counted(slowest.left, "ARK")
-    return f"{rate}; about {duration(slowest.seconds)} left, for {slowest.host} is still asked about {arks}"
+    urls = counted(slowest.left, "URL")
+    return f"{rate}; about {duration(slowest.seconds)} left, for {slowest.host} is still asked for {urls}"

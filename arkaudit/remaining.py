@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +14,8 @@ from crawler.politeness.pacing import host_of
 _REQUESTS_AN_ARK: Final = (LEAST_AN_ARK + MOST_AN_ARK) / 2
 #: ARKs of a host after which its own pace counts: its answers take time, and it may have asked to be left alone.
 _ENOUGH: Final = 10
+#: ARKs of a host whose pace counts: the last of them.
+_LAST: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +39,14 @@ class HostsLeft:
     def __init__(self, urls: Iterable[str], interval_of: Callable[[str], float]) -> None:
         self._left = Counter(map(host_of, urls))
         self._interval_s = {host: interval_of(host) for host in self._left}  # once: it may take long
-        self._begun: dict[str, float] = {}
-        self._done: Counter[str] = Counter()
+        self._last: dict[str, deque[float]] = {}
 
     def asked(self, url: str, now: float) -> None:
         """The first question about an ARK has been answered; *now* is by any clock in seconds that goes forward."""
         host = host_of(url)
         if self._left[host] > 0:
             self._left[host] -= 1
-            self._begun.setdefault(host, now)
-            self._done[host] += 1
+            self._last.setdefault(host, deque(maxlen=_LAST)).append(now)
 
     def slowest(self, now: float) -> SlowestHost | None:
         """The host that takes longest from *now* on; None when all were asked."""
@@ -54,8 +54,11 @@ class HostsLeft:
         return max(waiting, key=lambda each: (each.seconds, each.host), default=None)
 
     def _pace_s(self, host: str, now: float) -> float:
-        """The time for an ARK of a host: as it was so far, or as it is planned."""
-        done = self._done[host]
-        if done <= _ENOUGH:
+        """The time for an ARK of a host: as the last ones took, or as it is planned.
+
+        The first ones of a host take longest: by them it is learned what it gives, and what need not be asked again.
+        """
+        last = self._last.get(host, ())
+        if len(last) <= _ENOUGH:
             return self._interval_s[host] * _REQUESTS_AN_ARK
-        return (now - self._begun[host]) / (done - 1)
+        return (now - last[0]) / (len(last) - 1)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from arkaudit import progress
+from arkaudit.audits import AuditInterrupted
+from arkaudit.exits import end_for
 from arkaudit.progress import RunProgress
 from arkaudit.remaining import HostsLeft
 from crawler.observations import ChainEnd, Observation, Question
@@ -69,13 +71,16 @@ def test_a_log_gets_a_line_with_what_is_left(monkeypatch: pytest.MonkeyPatch) ->
     written = StringIO()
     asked = urls("a.example", 60)
     with RunProgress(Console(file=written, width=60)) as shown:
-        shown.stage("ARKs", 1200, waiting=lambda: HostsLeft([*asked, *urls("b.example", 1140)], lambda host: 1.0))
+        every = {*asked, *urls("b.example", 1140)}
+        shown.stage("URLs of ARKs", 1200, urls=every, waiting=lambda: HostsLeft(every, lambda host: 1.0))
         for url in asked[:40]:
+            shown.seen(observation(url))
+        for url in (asked[0], "https://a.example/another-reading"):
             shown.seen(observation(url))
     lines = written.getvalue().splitlines()
     assert "1,200" in lines[0]
-    assert "a minute; about 61 min left, for https://b.example is still asked about 1,140 ARKs" in lines[0]
-    assert lines[-1] == "ARKs: 40 of 1,200, 0 requests"
+    assert "a minute; about 61 min left, for https://b.example is still asked for 1,140 URLs" in lines[0]
+    assert lines[-1] == "URLs of ARKs: 40 of 1,200, 0 requests", "what was not expected is no part of the total"
 
 
 def observation(url: str) -> Observation:
@@ -87,6 +92,29 @@ def observation(url: str) -> Observation:
         end=ChainEnd.ANSWERED,
         hops=(),
     )
+
+
+def test_a_host_whose_first_arks_take_long_is_reckoned_by_its_last_ones() -> None:
+    left = HostsLeft(urls("a.example", 400), lambda host: 1.0)
+    now = 0.0
+    for at, url in enumerate(urls("a.example", 100)):
+        now += 9.0 if at < 20 else 3.0
+        left.asked(url, now)
+    slowest = left.slowest(now)
+    assert slowest is not None
+    assert slowest.seconds == pytest.approx(300 * 3.0)
+
+
+def test_after_an_interrupt_the_next_command_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["arkaudit", "run", "my thesis.pdf", "--no-resume", "--store", "a.db"])
+    with pytest.raises(SystemExit) as ending:
+        end_for(AuditInterrupted(1))
+    assert ending.value.code == 130
+    [interrupted, following] = capsys.readouterr().err.splitlines()
+    assert interrupted.endswith("what was observed until then is kept")
+    assert following == "arkaudit: next, to go on with it: arkaudit run 'my thesis.pdf' --store a.db"
 
 
 def test_a_host_is_looked_up_once_however_often_it_is_told() -> None:

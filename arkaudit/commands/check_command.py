@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.exits import EXIT_INTERRUPTED, INTERRUPTED, end, errors, exit_on
+from arkaudit.exits import end_interrupted, errors, exit_on
 from arkaudit.options import (
     config_of,
     dry_run_option,
@@ -156,7 +156,7 @@ def check(
     else:
         write_jsonl(done.rows, sys.stdout)
     if done.was_interrupted:
-        end(EXIT_INTERRUPTED, INTERRUPTED)
+        end_interrupted(can_go_on=store_file is not None)
     if store_file is not None:
         tell_idle_in(store_file, config)
     total = checked_words(done.families, done.lines_without_ark, done.known)
