@@ -58,7 +58,7 @@ class HostsLeft:
 
         The first ones of a host take longest: by them it is learned what it gives, and what need not be asked again.
         """
-        last = self._last.get(host, ())
-        if len(last) <= _ENOUGH:
+        last = self._last.get(host)
+        if last is None or len(last) <= _ENOUGH:
             return self._interval_s[host] * _REQUESTS_AN_ARK
         return (now - last[0]) / (len(last) - 1)

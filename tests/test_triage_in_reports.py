@@ -180,7 +180,7 @@ def test_nobody_is_told_of_what_is_ignored_and_everybody_of_the_rest(tmp_path: P
         run = ("run", "-c", config, "--store", tmp_path / "audit.db", "--attempts", "1", "--no-resume", *ON_LOOPBACK)
         assert run_command(*run).returncode == 0
         told = news.read_text("utf-8")
-        assert "1 failing" in told
+        assert "1 silent" in told
         assert BUSY in told
         assert GONE not in told
         assert "2 known: 2 ignored until 2199-01-01." in told
