@@ -81,6 +81,8 @@ def link(text: str) -> str | None:
     return text if is_web and text == escaped(text) else None
 
 
+#: Headings that the name of a column does not say.
+_HEADINGS = {"family": "family of the URL", "ark_family": "family of the ARK"}
 _WORDS = {"ark": "ARK", "arks": "ARKs", "http": "HTTP", "naan": "NAAN", "tls": "TLS", "url": "URL"}
 
 
@@ -90,7 +92,7 @@ def heading(name: str) -> str:
     >>> heading("request_url"), heading("share_works")
     ('request URL', 'share works')
     """
-    return " ".join(_WORDS.get(word, word) for word in name.split("_"))
+    return _HEADINGS.get(name) or " ".join(_WORDS.get(word, word) for word in name.split("_"))
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:

@@ -511,6 +511,14 @@ def test_the_heading_of_a_column_tells_its_meaning_in_the_language_of_the_page(
         assert caption == language.gettext(next(each.caption for each in TABLES if each.name == "naans"))
 
 
+#: How many links of the navigation one would have to scroll for.
+OUT_OF_VIEW = """(() => {
+  scrollTo(0, 2500);
+  const links = [...document.querySelectorAll('body > nav a')].map(link => link.getBoundingClientRect());
+  return links.filter(box => box.left < 0 || box.right > innerWidth || box.top < 0).length;
+})()"""
+
+
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", [1400, 390])
@@ -523,6 +531,10 @@ def test_nothing_is_cut_and_axe_finds_no_barrier(
     browser.value("arkaudit.drawCharts()")
     assert json.loads(browser.value(TEXTS_AMISS)) == []
     assert json.loads(browser.value(CUT)) == []
+    assert browser.value("[...document.querySelectorAll('.picture')].every(one => one.scrollWidth <= one.clientWidth)")
+    for narrow in (width, min(width, 1024), min(width, 768)):
+        browser.call("Emulation.setDeviceMetricsOverride", width=narrow, height=900, deviceScaleFactor=1, mobile=False)
+        assert browser.value(OUT_OF_VIEW) == 0
     assert browser.value("document.documentElement.scrollWidth <= innerWidth")
     browser.value("['arks', 'failures', 'levels'].forEach(name => arkaudit.show(name))")
     browser.value("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")

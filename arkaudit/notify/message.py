@@ -59,7 +59,7 @@ def message(
     *facts* are what the report says of ARKs that fail; one that works at another of its URLs does not fail.
     """
     known = facts or {}
-    wanted = {*kinds, *(_FAILING if "failing" in kinds else ())} - ({"new"} if news.is_first else set())
+    wanted = {*kinds, *(_FAILING if "failing" in kinds else ())}
     chosen: dict[str, dict[str, list[NewsItem]]] = {kind: {} for kind in HEADINGS if kind in wanted}
     for item in news.items:
         kind = _kind(item, known.get(item.ark))
@@ -68,12 +68,14 @@ def message(
     chosen = {kind: arks for kind, arks in chosen.items() if arks}
     if not chosen:
         return None
-    counts = ", ".join(f"{len(arks)} {kind}" for kind, arks in chosen.items())
+    names = {"new": "cited"} if news.is_first else {}
+    headings = {**HEADINGS, **({"new": "Cited in the documents"} if news.is_first else {})}
+    counts = ", ".join(f"{len(arks)} {names.get(kind, kind)}" for kind, arks in chosen.items())
     run = f"run {news.run_id}, {news.at[:16]} UTC"
     begins = f"The first audit ({run}):" if news.is_first else f"What this audit has changed ({run}):"
     lines = [f"# {escaped(audit)}: {counts}", "", begins]
     for kind, arks in chosen.items():
-        lines += ["", f"## {HEADINGS[kind]} ({len(arks)})", ""]
+        lines += ["", f"## {headings[kind]} ({len(arks)})", ""]
         lines += [_line(items, known.get(ark), report) for ark, items in [*arks.items()][:MOST_LISTED]]
         if len(arks) > MOST_LISTED:
             lines.append(f"- and {len(arks) - MOST_LISTED} more, in the report")

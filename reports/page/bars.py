@@ -57,14 +57,12 @@ def _height(bars: int, *, has_legend: bool = False) -> int:
 
 
 def _bars(naans: pd.DataFrame, language: Language) -> pd.DataFrame:
-    """One row a bar, labelled: the greatest NAANs, and the others as one, unless that would dwarf them."""
+    """One row a bar, labelled: the greatest NAANs, and the others as one."""
     columns = list(FAMILY_COLUMNS.values())
     rows = naans[columns].astype("int64").set_axis(_labels(naans), axis="index")
     if len(rows) <= _MOST_NAANS:
         return rows
     kept, rest = rows.iloc[: _MOST_NAANS - 1], rows.iloc[_MOST_NAANS - 1 :]
-    if rest.sum().sum() > 2 * kept.iloc[0].sum():  # beside such a bar the others would be too short to read
-        return kept
     others = language.ngettext("{number} other NAAN", "{number} other NAANs", len(rest))
     return pd.concat([kept, pd.DataFrame([rest.sum()], index=[others])])
 
@@ -140,7 +138,6 @@ def _naan_sentence(naans: pd.DataFrame, language: Language) -> str:
         for family, column in FAMILY_COLUMNS.items()
     )
     arks, largest = int(naans["arks"].sum()), naans.iloc[0]
-    undrawn = arks - int(_bars(naans, language).sum().sum())
     sentences = [
         language.gettext(
             "Stacked bars of {arks} under {naans}: {counts}.",
@@ -154,14 +151,6 @@ def _naan_sentence(naans: pd.DataFrame, language: Language) -> str:
             number=int(largest["arks"]),
         ),
     ]
-    if undrawn:
-        sentences.append(
-            language.ngettext(
-                "The smaller NAANs, with {number} ARK together, are not drawn.",
-                "The smaller NAANs, with {number} ARKs together, are not drawn.",
-                undrawn,
-            )
-        )
     return " ".join(sentences)
 
 

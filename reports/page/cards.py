@@ -115,7 +115,7 @@ def _card(
     cause, fault = Cause(row["cause"]), Fault(row["fault"])
     named = [addresses[naan] for naan in (row["naans"] or "").split(", ") if naan in addresses]
     name, advice = language.gettext(CAUSE_NAMES[cause]), language.gettext(ADVICE[cause])
-    title = language.gettext("{host}: {cause}", host=escaped(row["host"]), cause=name) if row["host"] else name
+    title = language.gettext("{cause}: {host}", host=escaped(row["host"]), cause=name) if row["host"] else name
     counts = language.gettext(
         "{citations} of {arks} in {documents}",
         citations=language.ngettext("{number} citation", "{number} citations", row["citations"]),

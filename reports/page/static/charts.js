@@ -7,6 +7,7 @@
   const LINE = 15;      // of text, in CSS pixels
   const FONT = 12;
   const WIDE = 560;     // from here on names stand beside their bars, below it above them
+  const NARROW = 736;   // below it names of a flow are broken into lines
   const drawn = [];
   const places = spoken.charts.map((each) => document.getElementById(`picture-${each.name}`));
   const family = getComputedStyle(document.body).fontFamily;
@@ -72,7 +73,7 @@
       option = { ...option, grid: { ...option.grid, right: Math.ceil(widthOf("00-00 00:00") / 2) + 6 } };
     }
     if (option.yAxis?.type === "category") return withNames(option, height, width, each.widest_number);
-    if (option.series[0].type === "sankey") return { option: withEnds(option), height };
+    if (option.series[0].type === "sankey") return withEnds(option, height, width);
     return { option, height };
   }
 
@@ -111,12 +112,25 @@
     };
   }
 
-  /** The names at both ends of a flow stand beside it: there is room for the longest. */
-  function withEnds(option) {
+  /** The names at both ends of a flow stand beside it, on as many lines as they need where the picture is narrow. */
+  function withEnds(option, height, width) {
     const [first] = option.series;
-    const longest = (side) => Math.max(0, ...first.data.filter(({ label }) => label.position === side)
-      .map(({ name, label }) => widthOf(label.formatter ?? name)));
-    return { ...option, series: [{ ...first, left: longest("left") + 12, right: longest("right") + 12 }] };
+    const isNarrow = width < NARROW;
+    const rooms = { left: 0.3 * width, top: 0.38 * width, right: 0.22 * width };
+    const lines = first.data.map(({ name, label }) =>
+      isNarrow ? broken(label.formatter ?? name, rooms[label.position]) : [label.formatter ?? name]);
+    const longest = (side) => Math.max(0, ...first.data.map(({ label }, at) =>
+      (label.position === side ? Math.max(...lines[at].map(widthOf)) : 0)));
+    const data = first.data.map((node, at) => ({ ...node, label: { ...node.label, lineHeight: LINE, formatter: lines[at].join("\n") } }));
+    const more = (Math.max(...lines.map((each) => each.length)) - 1) * LINE;
+    const nodes = (height - 24) / 46 + 1;
+    return {
+      option: {
+        ...option,
+        series: [{ ...first, data, top: first.top + more, bottom: first.bottom + more / 2, nodeGap: first.nodeGap + more, left: longest("left") + 12, right: longest("right") + 12 }],
+      },
+      height: Math.round(height + nodes * more),
+    };
   }
 
   /** The library keeps room for names of an axis by their own font, and by another one where they have none. */

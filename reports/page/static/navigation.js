@@ -6,8 +6,8 @@
   const bar = document.querySelector("body > nav");
   const links = [...bar.querySelectorAll("a")];
   const parts = links.map((link) => document.getElementById(link.hash.slice(1)));
-  /** So far below the top is a part of which one says that it is being read; in CSS pixels. */
-  const READ = 120;
+  /** So far below the bar is a part of which one says that it is being read; in CSS pixels. */
+  const READ = 76;
 
   /** `#arks?q=louvre&object=broken` leads to a table that is searched and filtered so, `#arks` to all of it. */
   async function arrive() {
@@ -39,20 +39,21 @@
     return [words, filters];
   }
 
-  /** Mark the link to the part that is being read, and keep it in view. */
+  /** Mark the link to the part that is being read. */
   function mark() {
+    const below = bar.offsetHeight + READ;
     let current = -1;
-    parts.forEach((part, at) => { if (part.getBoundingClientRect().top <= READ) current = at; });
+    parts.forEach((part, at) => { if (part.getBoundingClientRect().top <= below) current = at; });
     links.forEach((link, at) => {
       if (at !== current) link.removeAttribute("aria-current");
-      else if (!link.hasAttribute("aria-current")) {
-        link.setAttribute("aria-current", "true");
-        const room = bar.clientWidth;
-        const middle = link.offsetLeft + link.offsetWidth / 2;
-        bar.scrollTo({ left: middle - room / 2 });
-      }
+      else if (!link.hasAttribute("aria-current")) link.setAttribute("aria-current", "true");
     });
   }
+
+  // The bar has as many lines as it needs: what a link leads to stands below it.
+  new ResizeObserver(() => {
+    document.documentElement.style.scrollPaddingTop = `${bar.offsetHeight + 6}px`;
+  }).observe(bar);
 
   let isDue = false;
   window.addEventListener("scroll", () => {

@@ -58,6 +58,12 @@
     return make("span", {}, node).innerHTML;
   }
 
+  /** The heading of a row, which is never empty. */
+  function asHeading(cell) {
+    cell.setAttribute("scope", "row");
+    if (!cell.textContent) cell.textContent = "\u2013";
+  }
+
   function columnsOf(table) {
     return table.columns.map((column, place) => ({
       data: place,
@@ -68,7 +74,7 @@
       orderSequence: NUMERIC.has(column.type) ? ["desc", "asc", ""] : ["asc", "desc", ""],
       cellType: place === 0 ? "th" : "td",
       render: (text) => cell(content(text, column.type)),
-      createdCell: place === 0 ? (cell) => cell.setAttribute("scope", "row") : undefined,
+      createdCell: place === 0 ? asHeading : undefined,
     }));
   }
 
