@@ -111,6 +111,43 @@ _NAMES = {
 }
 
 
+#: The options of long commands by what they are about, in this order; what stands in none is about the command itself.
+_GROUPS = {
+    "What is crawled": (
+        *("depth", "max_pages", "max_time", "scope", "include", "exclude", "content_hosts", "ignore_nofollow"),
+        *("sitemaps", "oai_prefix", "oai_set", "oai_from", "oai_until"),
+    ),
+    "How hosts are asked": (
+        *("resolver", "direct", "delay", "timeout", "attempts", "backoff", "longest_wait", "max_hops"),
+        *("user_agent", "contact"),
+    ),
+    "Network": ("connect_to", "only_routed", "ca_file", "allow_address"),
+    "The report": ("out", "formats", "lang", "inventory", "naans", "documents", "only", "since", "run_id"),
+    "What is said, and the log": ("verbose", "quiet", "color", "log_file", "log_level", "log_format"),
+}
+
+
+class GroupedCommand(click.Command):
+    """A command whose help has its options by what they are about, and the tokens of --fail-on by themselves."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options."""
+        groups: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *_GROUPS)}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
+                title = next((title for title, names in _GROUPS.items() if param.name in names), "Options")
+                groups[title].append(record)
+        for title, records in groups.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+        if any(param.name == "fail_on" for param in self.params):
+            from reports.gravity import GRAVITY
+
+            with formatter.section("Tokens of --fail-on, the gravest of each kind first"):
+                formatter.write_dl([(kind, ", ".join(tokens)) for kind, tokens in GRAVITY.items()])
+
+
 class WordChoice(click.Choice[str]):
     """A choice among so many words that a mistyped one is answered with the nearest of them, not with all."""
 
@@ -231,16 +268,15 @@ def dry_run_option(command: Command) -> Command:
 
 def fail_on_option(command: Command) -> Command:
     """Add the option for when to end with exit code 1."""
-    from reports.gravity import GRAVITY, TOKENS
+    from reports.gravity import TOKENS
 
-    orders = "; ".join(f"{kind}: {', '.join(tokens)}" for kind, tokens in GRAVITY.items())
     return click.option(
         "--fail-on",
         type=WordChoice([NEVER, *TOKENS]),
         multiple=True,
         metavar="TOKEN",
-        help=f"Exit with 1 when an ARK or a document has come to this, or to something graver of its kind; "
-        f"what is known (arkaudit triage) does not count. Repeatable. {orders}.",
+        help="Exit with 1 when an ARK or a document has come to this, or to something graver of its kind; "
+        "what is known (arkaudit triage) does not count. Repeatable.",
     )(command)
 
 

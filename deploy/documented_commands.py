@@ -5,8 +5,10 @@ writes manual pages.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from inspect import cleandoc
 from pathlib import Path
+from textwrap import indent
 
 import click
 from click_man.core import write_man_pages
@@ -37,15 +39,30 @@ def one_a_line(text: str) -> str:
     return "\n\n".join("\n\n".join(each.split("\n")[1:]) if each.startswith("\b\n") else each for each in paragraphs)
 
 
+def as_code(text: str) -> str:
+    r"""Return the help of a command with its examples as a block of code, as Markdown has it.
+
+    >>> as_code("Do it.\n\n\b\narkaudit a\narkaudit b")
+    'Do it.\n\n    arkaudit a\n    arkaudit b'
+    """
+    paragraphs = text.split("\n\n")
+    return "\n\n".join(indent(each[2:], "    ") if each.startswith("\b\n") else each for each in paragraphs)
+
+
+def reshape(shaped: Callable[[str], str]) -> None:
+    """Let the help of every command be *shaped*."""
+    waiting: list[click.Command] = [cli]
+    while waiting:
+        command = waiting.pop()
+        command.help = shaped(cleandoc(command.help or ""))
+        waiting.extend(getattr(command, "commands", {}).values())
+
+
 def main() -> None:
     """Write a manual page for each command into a folder."""
     [folder] = sys.argv[1:]
     Path(folder).mkdir(parents=True, exist_ok=True)
-    waiting: list[click.Command] = [cli]
-    while waiting:
-        command = waiting.pop()
-        command.help = one_a_line(cleandoc(command.help or ""))
-        waiting.extend(getattr(command, "commands", {}).values())
+    reshape(one_a_line)
     write_man_pages("arkaudit", cli, version=__version__, target_dir=folder)
 
 

@@ -34,6 +34,7 @@ Made from the commands themselves; `arkaudit COMMAND --help` says the same.
     :command: cli
     :prog_name: arkaudit
     :depth: 1
+    :style: plain
     :list_subcommands: True
 """
 #: Where a link to the folder of decisions leads: the site has no page for a folder.
@@ -74,6 +75,9 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the pages that are made of other files."""
     from mkdocs.structure.files import File
 
+    from deploy.documented_commands import as_code, reshape
+
+    reshape(as_code)
     for page, source in PAGES.items():
         text = linked((ROOT / source).read_text(encoding="utf-8"), source)
         files.append(File.generated(config, page, content=text))

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from crawler.storage.store import Store
 from tests.library import Page, Web, feed, record, records, sitemap, sitemap_index
@@ -866,3 +867,22 @@ def test_a_mistyped_word_is_answered_with_the_nearest(
 def test_a_shell_can_complete_what_is_typed(words: str, place: int, found: str) -> None:
     asked = {"COMP_WORDS": words, "COMP_CWORD": str(place), "_ARKAUDIT_COMPLETE": "bash_complete"}
     assert found in run_command(**asked).stdout.splitlines()
+
+
+def test_the_help_of_a_run_has_its_options_in_groups_and_the_tokens_by_themselves() -> None:
+    from arkaudit.cli import cli
+
+    text = CliRunner().invoke(cli, ["run", "--help"], terminal_width=100).output
+    headings = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert headings == [
+        "Options:",
+        "What is crawled:",
+        "How hosts are asked:",
+        "Network:",
+        "The report:",
+        "What is said, and the log:",
+        "Tokens of --fail-on, the gravest of each kind first:",
+    ]
+    [option] = [block for block in text.split("\n  --") if block.startswith("fail-on")]
+    assert "soft-404" not in option
+    assert "soft-404" in text[text.index(headings[-1]) :]

@@ -59,6 +59,8 @@ def test_the_page_about_commands_has_each_of_them(site: Path) -> None:
     page = (site / "commands.html").read_text("utf-8")
     for words in ("--fail-on", "--dry-run", "arkaudit triage ignore", "arkaudit store export", "--part-size"):
         assert words in page
+    assert "<code>arkaudit run -c arkaudit.toml\narkaudit run" in page, "examples stand one a line"
+    assert "Sentinel" not in page
 
 
 def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:

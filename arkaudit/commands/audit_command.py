@@ -12,6 +12,7 @@ import click
 
 from arkaudit.exits import end_unread, errors, exit_on
 from arkaudit.options import (
+    GroupedCommand,
     audit_option,
     config_of,
     crawl_options,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from crawler.seeds import Seeds
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("seeds", metavar="[SEED…]", nargs=-1)
 @store_option
 @resume_option
@@ -91,7 +92,7 @@ def crawl(
         end_unread("no seed", [words for words, _ in unread])
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("seeds", metavar="[SEED…]", nargs=-1)
 @click.option(
     "--store",

@@ -11,6 +11,7 @@ import click
 
 from arkaudit.exits import end_interrupted, errors, exit_on
 from arkaudit.options import (
+    GroupedCommand,
     config_of,
     dry_run_option,
     fail_on_option,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from crawler.history.known_selection import KnownSelection
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("arks", metavar="ARK|URL…", nargs=-1)
 @click.option(
     "--from",

@@ -9,6 +9,7 @@ from click.core import ParameterSource
 
 from arkaudit.exits import exit_on
 from arkaudit.options import (
+    GroupedCommand,
     audit_option,
     choice_options,
     config_of,
@@ -21,7 +22,7 @@ from arkaudit.options import (
 from extractors.shared_errors import UserMistake
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @store_option
 @click.option(
     "--dataset",

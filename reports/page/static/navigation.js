@@ -51,9 +51,9 @@
   }
 
   // The bar has as many lines as it needs: what a link leads to stands below it.
-  new ResizeObserver(() => {
-    document.documentElement.style.scrollPaddingTop = `${bar.offsetHeight + 6}px`;
-  }).observe(bar);
+  const keepClear = () => { document.documentElement.style.scrollPaddingTop = `${bar.offsetHeight + 6}px`; };
+  keepClear();
+  new ResizeObserver(keepClear).observe(bar);
 
   let isDue = false;
   window.addEventListener("scroll", () => {
