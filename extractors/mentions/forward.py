@@ -19,7 +19,7 @@ from extractors.mentions.notes import Notes
 from extractors.mentions.pieces import Pieces, mapped_ark
 from extractors.mentions.resolver import WrittenResolver, resolver_before
 from extractors.normalize import NotAnArk
-from extractors.repair import ODD_BLANK, UNSPACED, WRAP, OffsetMap
+from extractors.repair import ODD_BLANK, PARAGRAPH, UNSPACED, WRAP, OffsetMap
 from extractors.suggestions import lower_case_form
 from extractors.wraps.by_names import CHECK_CHARACTER, LINK_ENDS, SHORTEST_CHECKED, WHOLE_ELSEWHERE
 from extractors.wraps.by_words import may_be_rest
@@ -242,8 +242,15 @@ class Reader:
 
     def _is_marked_off(self) -> bool:
         """Return whether it ends with the mark of markup that it also begins behind: ``_ark:/12148/btv1b84_``."""
-        before = self._text[self._start - 1 : self._start] if self._start else ""
-        return before != "" and before in _MARKUP_RUN and self._pieces.ends_with(before)
+        mark = self._pieces.last
+        return mark != "" and mark in _MARKUP_RUN and self._is_closed_by(mark)
+
+    def _is_closed_by(self, mark: str) -> bool:
+        """Return whether *mark* is doubled, or opens what stands before: ``_see ark:/12148/btv1b84_``."""
+        if self._pieces.ends_with(2 * mark):
+            return True
+        around = self._text[max(0, self._start - _CONTEXT_CHARS) : self._start].rpartition(PARAGRAPH)[2]
+        return re.search(rf"(?<![\w/]){re.escape(mark)}+(?=\S|\Z)", around) is not None
 
     def _is_escaped_blank(self, pos: int) -> bool:
         """Return whether the odd blank at *pos* is part of a file's name in the qualifier, which has it as ``%20``."""
@@ -303,8 +310,10 @@ class Reader:
                 self._pieces.cut(surplus)
             self._slash = "" if is_target else "/"  # in a text it may end a phrase, and marks no part of a name
             return
-        before = self._text[self._start - 1 : self._start] if self._start else ""
-        self._pieces.strip(_TAIL + before if before and before in _MARKUP_RUN else _TAIL)
+        self._pieces.strip(_TAIL)
+        mark = self._pieces.last
+        if mark and mark in _MARKUP_RUN and self._is_closed_by(mark):
+            self._pieces.strip(_TAIL + mark)
 
     def _is_urls_slash(self, tail: str) -> bool:
         """Return whether a URL, or the target of a link, ends with the slash that *tail* begins with: it is sent, too.
