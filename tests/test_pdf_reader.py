@@ -728,3 +728,19 @@ def test_text_that_lies_unseen_over_a_picture_is_certain_by_its_check_character_
     for ark, expected in ((b"ark:/53355/cl010066723", "likely"), (b"ark:/12148/bpt6k107371t", "certain")):
         seen, unseen = (extraction_of(pages(line % (mode, ark))).mentions for mode in (0, 3))
         assert [each.confidence.token for each in (*seen, *unseen)] == ["certain", expected]
+
+
+def test_a_note_that_goes_on_in_the_notes_of_the_next_page_is_joined_with_them():
+    maps, plans = (
+        [[72, top - 14 * row, f"the {what} of the kingdom are kept in the library"] for row in range(4)]
+        for what, top in (("maps", 700), ("other plans", 706))
+    )
+    first = [
+        *maps,
+        [72, 100, "1"],
+        [80, 100, "kept in the library with others"],
+        [72, 86, "kept; https://n2t.net/ark:/88435/dcv4w3v3"],
+    ]
+    second = [*plans, [72, 114, "j8k7; and the plans of towns,"], [72, 100, "with further sheets of it"]]
+    [mention] = extraction_of(typeset(first, second)).mentions
+    assert (str(mention.ark), mention.page) == ("ark:88435/dcv4w3v3j8k7", 1)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, pairwise
+from statistics import median
 
 from extractors.document_model import Anchor, Block, Role
 from extractors.readers.pdf.annotations import Link
@@ -17,8 +18,12 @@ from extractors.readers.pdf.geometry import LINE_END_HYPHEN
 from extractors.readers.pdf.open_ends import goes_on, is_open
 from extractors.readers.pdf.pdf_pages import PdfPage
 from extractors.readers.pdf.running_heads import running_lines
+from extractors.wraps.by_words import may_be_rest
 
 _SAME_FONT = 0.07
+_SET_APART = 1.2  # times the leading of a page
+_LAST_DIGITS = re.compile(r"[0-9]{1,12}[,;)]|[0-9]{5}")  # and no mark of a note
+_REST_CHARS, _AROUND_CHARS = 80, 1000
 _BETWEEN_FRAGMENTS = re.compile(rf"[\s{LINE_END_HYPHEN}-]*")
 
 
@@ -69,6 +74,10 @@ def blocks_of(pages: Iterable[PdfPage]) -> Iterator[Block]:
     for before, page, after in _with_neighbours(pages):
         is_parted = bool(page.notes or page.gutter)
         body, others = _divided(page, before, after) if run or page.may_go_on or is_parted else (_whole(page), [])
+        note = _note_going_on(run[-1], body) if run else None
+        if note is not None:
+            others.append(_without(body, note))
+            body = note
         if run and not _goes_on(run[-1], body):
             yield from _blocks(run, aside, numbers)
             run, aside = [], []
@@ -124,6 +133,34 @@ def _part(page: PdfPage, indexes: Sequence[int]) -> Part:
         start, end = spans[-1]
         spans[-1] = (start, start + len(page.text[start:end].rstrip()))
     return Part(page, tuple(spans))
+
+
+def _note_going_on(part: Part, body: Part) -> Part | None:
+    """Return the end of *body* in which a note goes on that began on the page before; None if there is none.
+
+    The notes of a page are set apart from its text, and begin with what may be the rest of the name in *part*.
+    """
+    lines, text = body.page.lines, body.page.text
+    indexes = [index for index, start in enumerate(lines.starts) if body.moved(start) is not None]
+    if not indexes or not is_open(part.text) or _may_begin_with_rest(text, lines.starts[indexes[0]]):
+        return None
+    steps = [above - below for above, below in pairwise(lines.bottoms[index] for index in indexes)]
+    leading = median([step for step in steps if step > 0] or [0.0])
+    for at in range(len(steps), 0, -1):
+        if steps[at - 1] > _SET_APART * leading > 0 and _may_begin_with_rest(text, lines.starts[indexes[at]]):
+            return _part(body.page, indexes[at:])
+    return None
+
+
+def _may_begin_with_rest(text: str, start: int) -> bool:
+    line = text[start : start + _REST_CHARS].split("\n")[0]
+    return _LAST_DIGITS.match(line) is not None or may_be_rest(line, text[start : start + _AROUND_CHARS])
+
+
+def _without(body: Part, note: Part) -> Part:
+    """*body* as far as *note*, its end."""
+    end = note.spans[0][0]
+    return Part(body.page, tuple((first, min(last, end)) for first, last in body.spans if first < end))
 
 
 def _goes_on(part: Part, following: Part) -> bool:
