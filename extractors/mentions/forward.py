@@ -39,6 +39,7 @@ _SUBFIELD = re.compile(r"\$[0-9a-z] ?(?:\([^()$]*\))?\Z")
 _SUBFIELD_CHARS = 40
 #: Between two literals of one string, in two lines or joined: ``"ark:/12148/bpt6k10" + "7371t"``.
 _LITERALS = re.compile(r"([\"'])(?P<between>[ \n+.&\\_]{1,40})(?:[fFrRuUbB]{1,2}(?=[\"']))?\1(?=[\w/.=&~-])")
+_NEXT_LITERAL = re.compile(r"([\"'])\s{0,80},\s{0,80}\1(?P<next>[^\"'\n]{1,80})")
 _NAME_CHAR = regex.compile(r"[\p{L}\p{M}\p{Nd}--\p{Lm}]", regex.VERSION1)
 #: Scripts that put no blank between words: their letters behind an ASCII name are the sentence around it.
 _UNSPACED = regex.compile(UNSPACED)
@@ -55,7 +56,7 @@ _LONGEST_PLACEHOLDER = 24
 #: The whole name, what stands for one: ``xxxxx``, ``ARKCODE``, ``arkName``, ``your-id``; never with a digit.
 _PLACEHOLDER = re.compile(
     r"/(?:[xX]{3,}|[nN]{4,}|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
-    r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|I[dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+)(?=[/.]|\Z)"
+    r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|I[dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+|ark[_-]id)(?=[/.]|\Z)"
 )
 #: A variable of a program or template in a name: ``$id``, ``btv1b$1``, ``@id``, ``@@id@@``, ``_ID_``, ``%(name)s``.
 _VARIABLE = re.compile(r"\$[A-Za-z_]\w+\Z|\$[0-9]\Z|(?:\A|/)\$\w+\Z|\A@+[A-Za-z]\w*@*\Z|\A_[A-Z_]+_\Z")
@@ -405,9 +406,12 @@ class Reader:
         )
 
     def _may_go_on_elsewhere(self, end: int) -> bool:
-        """Return whether the block ends with the ARK, and what comes next may be the rest of it."""
-        following = self._block.following
-        return following != "" and not self._block.text[end:].strip() and may_be_rest(following, self._block.text)
+        """Return whether the block, or a literal in a list, ends with the ARK, and the next may be the rest of it."""
+        following = self._block.following if not self._block.text[end:].strip() else ""
+        literal = _NEXT_LITERAL.match(self._block.text, end) if self._block.role is Role.TEXT else None
+        if literal:
+            following = literal["next"]
+        return following != "" and may_be_rest(following, self._block.text)
 
     def _is_seam(self, pos: int) -> bool:
         """Return whether the blank at *pos* may be none, by the gaps on the page."""

@@ -16,6 +16,7 @@ _K = r"(?: [k\uFF4B] | % (?:25)*+ [46]b | \\(?:u00|x)[46]b )"
 #: No letter before the label ("dark:text-white" is a class name), but the last of an escape is none: "%253Aark".
 _BEGINNING = r"""
     (?: (?<! \p{L} ) | (?<= ark )              # "ARKark:": a heading glued to its value
+      | (?<= \$[0-9a-z] )                       # "$aark:": the code of a subfield
       | (?<= [0-9]{5} / [^\s/]{3,100} ) (?= ark:/?[0-9]{5}/ )   # an ARK glued to the one before
       | (?<= % (?:25)* [0-9a-f]{2} ) | (?<= \\(?:u[0-9a-f]{2}|x) [0-9a-f]{2} ) | (?<= \\ [bfnrt] ) )
     """
