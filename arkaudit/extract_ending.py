@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any
 
 from extractors.checkchar import CheckCharacter
 from extractors.documents import Document
 from reports.display import counted
-from reports.ending import Fault, place_words
-
-R = TypeVar("R")
+from reports.ending import MOST_FAULTS, Fault, place_words
 
 #: Of a file, so much is gone through for the number of a line.
 _MOST_BYTES = 2**24
 
 
-class Mistyped(NamedTuple):
+@dataclass(frozen=True, slots=True, order=True)
+class Mistyped:
     """An ARK whose check character is wrong."""
 
     document: str
@@ -38,27 +38,33 @@ class Mistyped(NamedTuple):
 
 def _line_of(document: str, as_written: str) -> int:
     """The line of a file in which something stands as it was *written*; 0 where it stands in none."""
-    try:
-        with Path(document).open("rb") as file:
-            data = file.read(_MOST_BYTES)
-    except OSError:
-        return 0
+    data = _beginning(document)
     at = data.find(as_written.split("\n")[0].strip().encode("utf-8", "replace"))
     return data.count(b"\n", 0, at) + 1 if at >= 0 else 0
 
 
+@lru_cache(maxsize=1)
+def _beginning(document: str) -> bytes:
+    try:
+        with Path(document).open("rb") as file:
+            return file.read(_MOST_BYTES)
+    except OSError:
+        return b""
+
+
 @dataclass(frozen=True, slots=True)
-class Counted(Generic[R]):
+class Counted:
     """What was made of a document, and what there is in it."""
 
-    made: R
+    made: Any
+    """As plain data: it may come from another process."""
     citations: int
     repaired: int
     """Of the citations."""
     mistyped: tuple[Mistyped, ...]
 
     @classmethod
-    def of(cls, render: Callable[[Document], R], document: Document) -> Counted[R]:
+    def of(cls, render: Callable[[Document], Any], document: Document) -> Counted:
         """Return what *render* makes of a document, counted; a function that another process can run."""
         mentions = document.mentions
         mistyped = {
@@ -82,18 +88,18 @@ class ExtractTotal:
     in_part: int = 0
     """Documents that could not be read to their end."""
     unread: list[str] = field(default_factory=list)
-    mistyped: list[str] = field(default_factory=list)
+    mistyped: list[Mistyped] = field(default_factory=list)
 
-    def add(self, found: Counted[R]) -> None:
+    def add(self, found: Counted) -> None:
         """Count what one document cites."""
         self.citations += found.citations
         self.repaired += found.repaired
-        self.mistyped += [each.words for each in found.mistyped]
+        self.mistyped += found.mistyped
 
     @property
     def faults(self) -> list[Fault]:
-        """Return what is amiss; documents that could not be read were told of as they came."""
-        return [Fault(line) for line in self.mistyped]
+        """Return the first of what is amiss; documents that could not be read were reported as they came."""
+        return [Fault(mistyped.words) for mistyped in self.mistyped[:MOST_FAULTS]]
 
     @property
     def words(self) -> str:

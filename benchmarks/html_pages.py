@@ -80,9 +80,9 @@ def _collected(root: Any) -> list[str | None]:
     return collected
 
 
-def made_page(chance: random.Random, arks: int, link_share: float) -> bytes:
+def made_page(chance: random.Random, arks: int, link_share: float, chars: int = PAGE_CHARS) -> bytes:
     """A page as a library's site may have it: head, scripts, navigation, prose, lists, tables."""
-    pieces = list(_pieces(chance, link_share))
+    pieces = list(_pieces(chance, link_share, chars))
     for _ in range(arks):
         name = "".join(chance.choices("0123456789bcdfghjkmnpqrstvwxz", k=9))
         cited = f'<p>See <a href="https://n2t.net/ark:/12345/{name}">ark:/12345/{name}</a>, {words(chance, 9)}.</p>\n'
@@ -96,9 +96,9 @@ def made_page(chance: random.Random, arks: int, link_share: float) -> bytes:
     ).encode()
 
 
-def _pieces(chance: random.Random, link_share: float) -> Iterator[str]:
+def _pieces(chance: random.Random, link_share: float, chars: int) -> Iterator[str]:
     length = 0
-    while length < PAGE_CHARS:
+    while length < chars:
         piece = _link_item(chance) if chance.random() < link_share else prose_piece(chance)
         length += len(piece)
         yield piece

@@ -56,11 +56,9 @@ def result_type(function: Callable[..., Any]) -> Any:
     if hasattr(function, "returns"):
         return function.returns
     try:
-        kind = get_type_hints(function).get("return", Any)
+        return get_type_hints(function).get("return", Any)
     except TypeError:  # it is built in
         return Any
-    variables = getattr(kind, "__parameters__", ())
-    return kind[(Any,) * len(variables)] if variables else kind
 
 
 @cache

@@ -30,7 +30,7 @@ from extractors.isolated import (
     failed_extraction,
     may_stay_inline,
 )
-from extractors.worker import WorkerError, shared
+from extractors.worker import WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout, shared
 from extractors.wraps.evidence import Evidence
 
 R = TypeVar("R")
@@ -38,6 +38,8 @@ R = TypeVar("R")
 _WHOLE = "whole ARKs"
 
 Part = ArchiveMember | Document
+#: What was made of a document that was decided, and its findings since.
+Decided = tuple[R, tuple[Finding, ...]]
 
 
 @quickly_made
@@ -69,14 +71,6 @@ class DocumentSummary:
             frozenset(whole_arks(document)),
             encoded(document),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Decided(Generic[R]):
-    """What was made of a document that was decided, and its findings since."""
-
-    value: R
-    findings: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +152,8 @@ class TwoPasses(Generic[R]):
                 self._is_ended = True
             documents = (_at(kept, at, size) for _, at, size in read)
             values = self._decided(documents, frozenset(whole))
-            for (summary, _, _), decided in zip(read, values, strict=True):
-                yield Rendered(replace(summary, findings=decided.findings), decided.value)
+            for (summary, _, _), (value, findings) in zip(read, values, strict=True):
+                yield Rendered(replace(summary, findings=findings), value)
         if end is not None:
             raise end
 
@@ -196,7 +190,7 @@ class TwoPasses(Generic[R]):
     def _values(self, batch: list[bytes], decided: Future[list[Decided[R]]], whole: frozenset[Ark]) -> list[Decided[R]]:
         try:
             return decided.result()
-        except WorkerError:  # there is nothing in it that could crash; a kill from outside must cost no row
+        except (WorkerDied, WorkerOutOfMemory, WorkerTimeout):  # a kill from outside must cost no row
             return self._decided_here(batch, whole)
 
     def _decided_here(self, batch: list[bytes], whole: frozenset[Ark]) -> list[Decided[R]]:
@@ -250,7 +244,7 @@ class BatchDecision(Generic[R]):
     @property
     def returns(self) -> Any:
         """The type of what it returns (`extractors.codec.result_type`)."""
-        return list[Decided[result_type(self.render)]]  # type: ignore[misc]
+        return list[tuple[result_type(self.render), tuple[Finding, ...]]]  # type: ignore[misc]
 
     def __call__(self, documents: Sequence[bytes]) -> list[Decided[R]]:
         """Return what is made of each of *documents*."""
@@ -263,7 +257,7 @@ class BatchDecision(Generic[R]):
 
 def _rendered(documents: Sequence[bytes], evidence: Evidence, render: Callable[[Document], R]) -> list[Decided[R]]:
     all_decided = (decoded(document, Document).decided_on(evidence) for document in documents)
-    return [Decided(render(document), tuple(document.findings)) for document in all_decided]
+    return [(render(document), tuple(document.findings)) for document in all_decided]
 
 
 def _at(kept: IO[bytes], at: int, size: int) -> bytes:

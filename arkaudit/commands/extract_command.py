@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 from click.core import ParameterSource
@@ -24,8 +24,6 @@ from extractors.shared_errors import UserMistake
 
 if TYPE_CHECKING:
     from extractors.documents import Document
-
-R = TypeVar("R")
 
 _MOST_WORKERS = 256
 #: An ARK whose check character is wrong: it was never assigned.
@@ -136,7 +134,7 @@ def extract(
     with ExitStack() as stack:
         to_findings = stack.enter_context(_writable(findings)) if findings else None
 
-        def read(render: Callable[[Document], R]) -> Iterator[R]:
+        def read(render: Callable[[Document], Any]) -> Iterator[Any]:
             counted = partial(Counted.of, render)
             for each in documents(seeds, counted, standard_input="-" in places, jobs=processes, config=config):
                 document = each.summary
@@ -166,10 +164,15 @@ def extract(
     if not total.read:
         end_unread("nothing", total.unread)
     is_failing = _MISTYPED in fail_on and bool(total.mistyped)
-    for line in total.mistyped if is_failing else ():
-        say(line, level=logging.WARNING)
+    for mistyped in total.mistyped if is_failing else ():
+        say(mistyped.words, level=logging.WARNING)
     faults = [] if is_failing else total.faults
-    tell_ending(faults, len(faults), total.words, after_extract(places, config_file) if total.citations else None)
+    tell_ending(
+        faults,
+        0 if is_failing else len(total.mistyped),
+        total.words,
+        after_extract(places, config_file) if total.citations else None,
+    )
     unread = [DocumentOutcome.UNREADABLE.value] * (len(total.unread) + total.in_part)
     exit_on([token for token in fail_on if token != _MISTYPED], unread)
     if is_failing:

@@ -21,7 +21,7 @@ from extractors.dataset.storage import Storage, digest_of_file
 from extractors.documents import Document
 from extractors.mention_rows import mention_row
 from extractors.mentions.mention import Mention
-from extractors.worker import WorkerError, shared
+from extractors.worker import WorkerDied, WorkerOutOfMemory, WorkerTimeout, shared
 from extractors.worker_executor import WorkerExecutor
 from extractors.wraps.evidence import Evidence
 
@@ -154,7 +154,7 @@ def _decided(batched: Iterable[list[bytes]], evidence: Evidence, executor: Worke
 def _result(batch: list[bytes], decided: Future[Rows], evidence: Evidence) -> Rows:
     try:
         return decided.result()
-    except WorkerError:  # there is nothing in it that could crash; a kill from outside must cost no row
+    except (WorkerDied, WorkerOutOfMemory, WorkerTimeout):  # a kill from outside must cost no row
         return rows_of_lines(batch, evidence)
 
 
