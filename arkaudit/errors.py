@@ -53,7 +53,8 @@ ArkauditError
 ├── TooSlow                     a pattern of the user takes too long
 │
 └── WorkerError                 a parser in its own process
-    ├── WorkerDied              it crashed, or was killed
+    ├── WorkerDied              it crashed
+    │   └── WorkerKilled        it was killed, and killed again
     ├── WorkerTimeout           it took too long
     ├── WorkerOutOfMemory       it wanted too much memory
     └── WorkerFailed            it raised an exception
@@ -97,7 +98,7 @@ from extractors.shared_errors import (
     StorageFailed,
     UserMistake,
 )
-from extractors.worker import WorkerDied, WorkerError, WorkerFailed, WorkerOutOfMemory, WorkerTimeout
+from extractors.worker import WorkerDied, WorkerError, WorkerFailed, WorkerKilled, WorkerOutOfMemory, WorkerTimeout
 from reports.dataset.connection import DatasetUnreadable
 from reports.exports import ReportUnwritable
 from reports.frames import StoreUnreadable, UnknownTable
@@ -155,6 +156,7 @@ __all__ = [
     "WorkerDied",
     "WorkerError",
     "WorkerFailed",
+    "WorkerKilled",
     "WorkerOutOfMemory",
     "WorkerTimeout",
 ]
