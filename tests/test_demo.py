@@ -29,7 +29,7 @@ from crawler.resolving import request_target
 from extractors.ark import Ark
 from extractors.extraction import extraction_of
 from tests.browser import browser_page
-from tests.test_page_navigation import MOST_PX, WIDTHS, click, links_of, place_px
+from tests.test_page_navigation import MOST_PX, WIDTHS, below_bar_px, click, links_of
 from tests.test_report_page import needs_browser, sheets
 from tests.vectors import FOLDER
 
@@ -228,7 +228,7 @@ def test_every_link_of_the_report_arrives_also_where_all_tables_are_open(
         assert {"#failures?number=1", "#arks?ark_family=fails", "#the-audit"} <= set(links)
         for link in links:
             click(browser, link)
-            assert 0 <= place_px(browser, link) <= MOST_PX, link
+            assert 0 <= below_bar_px(browser, link) <= MOST_PX, link
         assert browser.complaints == []
 
 
