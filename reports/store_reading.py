@@ -145,12 +145,14 @@ def _moment_of(store: Path, work: Callable[[StoreReader], Found]) -> Found:
     except StoreUnreadable as failure:
         if not _is_unopenable(failure.__cause__):
             raise
-    # SQLite can't make its files beside a log that a killed run has left in a folder which nobody may write to.
+    # SQLite can't make its files next to a log that a killed run has left in a folder which nobody may write to, nor
+    # play back, for a reader, the journal that the loss of power has left.
     with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
         copy = Path(folder) / store.name
-        for suffix in ("", "-wal"):
-            shutil.copyfile(f"{store}{suffix}", f"{copy}{suffix}")
-        return _read(copy, work, access="mode=ro", shown_store=store)
+        for suffix in ("", "-wal", "-journal"):
+            if suffix == "" or Path(f"{store}{suffix}").exists():
+                shutil.copyfile(f"{store}{suffix}", f"{copy}{suffix}")
+        return _read(copy, work, access="mode=rw", shown_store=store)  # a journal is played back
 
 
 def _is_unopenable(problem: BaseException | None) -> bool:

@@ -74,6 +74,13 @@ def note_verdicts(connection: Connection, run_id: int) -> None:
     triaging.use_up(connection)
 
 
+def note_end(connection: Connection, run_id: int) -> None:
+    """Bring history up to date with a run that has ended, also one that could not be judged."""
+    if not connection.scalar(select(exists().where(schema.assessment.c.run_id == run_id))):
+        note_verdicts(connection, run_id)
+    note_citations(connection, run_id)
+
+
 def note_citations(connection: Connection, run_id: int) -> None:
     """Bring up to date what documents cite, with those of a run that has ended; twice does no harm."""
     if not has_followers(connection, run_id):
@@ -85,13 +92,16 @@ def note_citations(connection: Connection, run_id: int) -> None:
 def rebuild(connection: Connection, *, until: int | None = None) -> None:
     """Make all that is kept of history again from the other tables, run after run in the order of their beginnings.
 
-    The run *until* is the last of them, if one is given.
+    The run *until* is the last of them, if one is given. One that was killed before it was judged has no history yet.
     """
+    run, verdict = schema.run, schema.verdict
+    noted = {run_id for (run_id,) in connection.exec_driver_sql("SELECT run_id FROM main.assessment")}
+    noted |= set(connection.scalars(select(verdict.c.run_id).distinct()))
     for table in reversed(DERIVED):
         connection.execute(delete(table))
-    run = schema.run
     for row in connection.execute(select(run).order_by(run.c.started_at, run.c.run_id)).all():
-        _note_verdicts(connection, row.run_id)
+        if row.ended_at is not None or row.run_id in noted:
+            _note_verdicts(connection, row.run_id)
         if row.ended_at is not None:
             citing.note_citations(connection, row.run_id)
         if row.run_id == until:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
-from contextlib import closing
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -25,7 +28,7 @@ def refuse_foreign(path: Path) -> int | None:
     if path.stat().st_size == 0:
         return None
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        with _at_rest(path) as address, closing(sqlite3.connect(address, uri=True)) as connection:
             soundness.distrust(connection)
             application = connection.execute("PRAGMA application_id").fetchone()[0]
             version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -48,6 +51,23 @@ def refuse_foreign(path: Path) -> int | None:
     if 0 < version < migrations.OLDEST:
         raise OlderStore(f"{path} was written by an arkaudit that is too old (schema {version}); it was left as it is")
     return version if 0 < version < schema.SCHEMA_VERSION else None
+
+
+@contextmanager
+def _at_rest(path: Path) -> Iterator[str]:
+    """The address by which SQLite reads a file without a change to it.
+
+    A journal next to it, which the loss of power in the first moment of a store leaves, is played back in a copy.
+    """
+    journal = path.with_name(f"{path.name}-journal")
+    if not journal.exists():
+        yield f"{path.absolute().as_uri()}?mode=ro"
+        return
+    with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
+        copy = Path(folder) / path.name
+        shutil.copyfile(path, copy)
+        shutil.copyfile(journal, copy.with_name(journal.name))
+        yield f"{copy.absolute().as_uri()}?mode=rw"
 
 
 def locked(path: Path) -> FileLock:

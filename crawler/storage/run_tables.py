@@ -108,7 +108,7 @@ class RunTables(Database):
         """Note how and when a run ended: ``finished``, ``interrupted`` or ``failed``."""
         with self._writing() as connection:
             connection.execute(update(schema.run).where(schema.run.c.run_id == run_id).values(ended_at=at, state=state))
-            latest.note_citations(connection, run_id)
+            latest.note_end(connection, run_id)
 
     def note_reported(self, run_id: int) -> None:
         """Note that nothing is left to say of a run that was begun with ``told`` false in its plan."""

@@ -1,0 +1,45 @@
+"""A disk that fails at any change, is full, or loses its power: what is there then is whole, or says what is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.dataset_world import write_documents
+from tests.loopback import clean_environment, run_command
+from tests.waiting import PATIENCE_S
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library that makes changes of files fail, in a folder with documents and a store of them."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not sys.platform.startswith("linux") or (compiler is None and "CI" not in os.environ):
+        pytest.skip("needs Linux and a C compiler")
+    assert compiler is not None
+    folder = tmp_path_factory.mktemp("faults")
+    source = ROOT / "tests" / "faults.c"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", folder / "faults.so", source, "-ldl"], check=True)
+    write_documents(folder / "papers")
+    done = run_command("crawl", folder / "papers", "--store", folder / "made.db", "--only-routed")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("scenario", ["store", "dataset", "report", "triage"])
+def test_whatever_fails_what_is_there_is_whole_and_the_command_goes_on(scenario: str, faults: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.disk_faults", faults, scenario],
+        env={**clean_environment(), "LD_PRELOAD": str(faults / "faults.so")},
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE_S,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == []
