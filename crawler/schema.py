@@ -57,7 +57,7 @@ run = Table(
         comment="settings that decide what is asked: a command that differs in them does not go on with the run; of "
         "`run` also whether it was `told`, its report written and its news sent",
     ),
-    comment="One row an audit.",
+    comment="One row per audit.",
 )
 
 document = Table(
@@ -98,7 +98,7 @@ document = Table(
         info=unit("list of hops"),
     ),
     UniqueConstraint("run_id", "url"),
-    comment="One row a document that was asked for in a run; unique by run and URL.",
+    comment="One row per document that was asked for in a run; unique by run and URL.",
 )
 
 finding = Table(
@@ -117,7 +117,7 @@ finding = Table(
     ),
     Column("detail", Text, nullable=False, comment="the finding in words"),
     UniqueConstraint("run_id", "subject", "kind", "detail"),
-    comment="One row a remark that a reader of the report must know; unique by run, subject, kind and detail.",
+    comment="One row per remark that a reader of the report must know; unique by run, subject, kind and detail.",
 )
 
 ark = Table(
@@ -129,7 +129,7 @@ ark = Table(
     Column("shoulder", Text, comment="consonants up to and with the first digit of the name; missing when it has none"),
     Column("name", Text, nullable=False, comment="base name, up to the first slash or dot"),
     Column("qualifier", Text, nullable=False, comment="components and variants, each with its delimiter; may be empty"),
-    comment="One row an ARK that any run has seen.",
+    comment="One row per ARK that any run has seen.",
 )
 
 mention = Table(
@@ -181,7 +181,7 @@ mention = Table(
     Column("context", Text, nullable=False, comment="text around it"),
     Column("repairs", JSON, nullable=False, comment="repairs that were made, in order", info=unit("list of text")),
     Column("confidence", Text, nullable=False, comment="certain, likely or ambiguous"),
-    Column("reason", Text, nullable=False, comment="rule behind the least sure decision"),
+    Column("reason", Text, nullable=False, comment="rule that led to the least certain decision"),
     Column(
         "alternatives",
         JSON,
@@ -203,7 +203,7 @@ mention = Table(
     ),
     UniqueConstraint("document_id", "ordinal", "decided"),
     Index("mention_by_ark", "ark_id"),
-    comment="One row a place that cites an ARK, as decided once; unique by document, ordinal and decided. The "
+    comment="One row per place that cites an ARK, as decided once; unique by document, ordinal and decided. The "
     "last decision counts.",
 )
 _later = mention.alias("later")
@@ -303,7 +303,7 @@ observation = Table(
     ),
     UniqueConstraint("run_id", "request_url", "question", "attempt"),
     Index("observation_by_ark", "ark_id"),
-    comment="One row a question that was asked of the world, and its answer; unique by run, request URL, "
+    comment="One row per question that was asked of the world, and its answer; unique by run, request URL, "
     "question and attempt.",
 )
 
@@ -336,7 +336,7 @@ tls_probe = Table(
     ),
     UniqueConstraint("run_id", "host", "port"),
     Index("tls_probe_by_host", "host", "port", "at"),
-    comment="One row a host whose certificate was looked at; unique by run, host and port. One handshake a day "
+    comment="One row per host whose certificate was looked at; unique by run, host and port. One handshake a day "
     "(UTC) is enough for all runs of a store.",
 )
 
@@ -356,7 +356,7 @@ pause = Table(
         comment="whether that is within our patience; otherwise it was asked again only if there was time anyway",
     ),
     UniqueConstraint("run_id", "url", "at"),
-    comment="One row a time that a host asked to be left alone (Retry-After); unique by run, URL and moment.",
+    comment="One row per time that a host asked to be left alone (Retry-After); unique by run, URL and moment.",
 )
 
 host_traffic = Table(
@@ -389,7 +389,7 @@ host_traffic = Table(
     ),
     Column("given_up", Text, comment="why it was not asked any more; missing when it was"),
     UniqueConstraint("run_id", "host"),
-    comment="One row a host that was asked in a run; unique by run and host.",
+    comment="One row per host that was asked in a run; unique by run and host.",
 )
 
 verdict = Table(
@@ -456,7 +456,7 @@ verdict = Table(
     ),
     UniqueConstraint("run_id", "request_url"),
     Index("verdict_by_ark", "ark_id"),
-    comment="One row an ARK at one URL, judged; unique by run and request URL.",
+    comment="One row per ARK at one URL, judged; unique by run and request URL.",
 )
 
 memento = Table(
@@ -493,7 +493,7 @@ memento = Table(
     ),
     UniqueConstraint("run_id", "request_url"),
     Index("memento_by_url", "request_url"),
-    comment="One row an ARK that fails at one URL, and what an archive has of it; unique by run and request URL. It "
+    comment="One row per ARK that fails at one URL, and what an archive has of it; unique by run and request URL. It "
     "changes no verdict.",
 )
 
@@ -550,7 +550,7 @@ frontier = Table(
         "nothing",
     ),
     UniqueConstraint("run_id", "spider", "canonical"),
-    comment="One row a thing that a run has to ask for, or has asked for; unique by run, spider and canonical form.",
+    comment="One row per thing that a run has to ask for, or has asked for; unique by run, spider and canonical form.",
 )
 Index(
     "frontier_waiting",
@@ -589,7 +589,7 @@ outlinks = Table(
         "already",
     ),
     Index("outlinks_by_key", "run_id", "key"),
-    comment="One row a document of a crawl and place where its links stand, also for one without links; in the "
+    comment="One row per document of a crawl and place where its links stand, also for one without links; in the "
     "order of the links.",
 )
 
@@ -611,7 +611,7 @@ provenance = Table(
         Moment,
         comment="moment at which it was brought in from another store; missing for a run of this one",
     ),
-    comment="One row a run: how it is known in any store that it is brought into; unique by key.",
+    comment="One row per run: how it is known in any store that it is brought into; unique by key.",
 )
 
 contact = Table(
@@ -619,7 +619,7 @@ contact = Table(
     tables,
     Column("contact_id", Integer, primary_key=True, comment="key"),
     Column("run_id", ForeignKey("run.run_id"), nullable=False, comment="run that asked"),
-    Column("host", Text, nullable=False, comment="host, with its port unless that goes without saying"),
+    Column("host", Text, nullable=False, comment="host, with its port unless it is the default one"),
     Column(
         "answered",
         Integer,
@@ -646,7 +646,7 @@ contact = Table(
     Column("failure", Text, comment="how it failed last, in the words of a chain's end; missing when it never did"),
     UniqueConstraint("run_id", "host"),
     Index("contact_by_host", "host"),
-    comment="One row a run and host that a request was sent to: what it met there. Requests that our own guard "
+    comment="One row per run and host that a request was sent to: what it met there. Requests that our own guard "
     "or robots.txt held back are not in it.",
 )
 
@@ -669,7 +669,7 @@ assessment = Table(
         info=unit("hosts"),
     ),
     Column("missing", Integer, nullable=False, comment="how many of these did not answer", info=unit("hosts")),
-    comment="One row a run: whether its failures may be held against anybody.",
+    comment="One row per run: whether its failures may be held against anybody.",
 )
 
 policy = Table(
@@ -752,7 +752,7 @@ latest = Table(
     ),
     UniqueConstraint("ark_id", "request_url"),
     Index("latest_by_verdict", "verdict_id"),
-    comment="One row an ARK at one URL: its status after all its checks; follows from the other tables.",
+    comment="One row per ARK at one URL: its status after all its checks; follows from the other tables.",
 )
 
 event = Table(
@@ -788,11 +788,11 @@ triage = Table(
         "target",
         Text,
         nullable=False,
-        comment="ARK in normal form, pattern with *, host with its port unless that goes without saying, or address "
+        comment="ARK in normal form, pattern with *, host with its port unless it is the default one, or address "
         "of documents",
     ),
     Column("at", Moment, nullable=False, comment="moment of the decision"),
-    Column("reason", Text, nullable=False, comment="why, in the words of whoever decided; may be empty"),
+    Column("reason", Text, nullable=False, comment="why, in the words of the person who decided; may be empty"),
     Column(
         "until",
         Text,
@@ -804,6 +804,6 @@ triage = Table(
         "from_file", Boolean, nullable=False, comment="whether it stands in a file, and goes when it is taken out there"
     ),
     UniqueConstraint("action", "kind", "target"),
-    comment="One row a decision about known problems; unique by action, kind and target. What follows from it is "
+    comment="One row per decision about known problems; unique by action, kind and target. What follows from it is "
     "worked out where it is asked for.",
 )

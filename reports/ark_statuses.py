@@ -63,7 +63,7 @@ def families(outcomes: pd.Series) -> pd.Series:
 
 
 def cited_urls(frames: Frames) -> pd.DataFrame:
-    """One row an ARK and URL that was cited, asked or both, with its verdict if any; in no stated order."""
+    """One row per ARK and URL that was cited, asked or both, with its verdict if any; in no stated order."""
     pair = ["ark_id", "ark", "naan", "request_url"]
     cited = (
         frames.mentions[[*pair, "citation_id", "document_id", "document", "ordinal"]]
@@ -83,7 +83,7 @@ def cited_urls(frames: Frames) -> pd.DataFrame:
 
 
 def best(judged: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """One row a group of *judged*: its best outcome of each service, and the family; ordered by *by*.
+    """One row per group of *judged*: its best outcome of each service, and the family; ordered by *by*.
 
     For metadata and commitment the order of the enums is already best first.
     """
@@ -95,7 +95,7 @@ def best(judged: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 @lru_cache(maxsize=2)
 def ark_statuses(frames: Frames) -> pd.DataFrame:
-    """One row an ARK that is cited or judged: naan, shoulder and its best outcomes; in the order of the store.
+    """One row per ARK that is cited or judged: naan, shoulder and its best outcomes; in the order of the store.
 
     A reading of a doubtful citation that was asked about and then rejected is no ARK of the run.
     """
@@ -118,14 +118,14 @@ BEST_STATE_FIRST: Final = (
 
 
 def ark_states(frames: Frames) -> pd.DataFrame:
-    """One row an ARK whose status is known: the best of all URLs that it is asked at; ordered by ARK's number."""
+    """One row per ARK whose status is known: the best of all URLs that it is asked at; ordered by ARK's number."""
     order = [str(state) for state in BEST_STATE_FIRST]
     ranked = frames.latest.assign(state=frames.latest["state"].cat.reorder_categories(order, ordered=True))
     return ranked.groupby("ark_id", as_index=False)[["state"]].min()
 
 
 def family_counts(standings: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
-    """One row a group of *standings* (one row an ARK): its ARKs, in all and by family; ordered by *by*."""
+    """One row per group of *standings* (one row per ARK): its ARKs, in all and by family; ordered by *by*."""
     counted = standings.assign(
         arks=1, **{column: standings["family"].eq(family) for family, column in FAMILY_COLUMNS.items()}
     )
@@ -133,7 +133,7 @@ def family_counts(standings: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
 
 
 def citation_counts(frames: Frames, by: str) -> pd.DataFrame:
-    """One row a group of mentions: how many citations, in how many documents; ordered by *by*."""
+    """One row per group of mentions: how many citations, in how many documents; ordered by *by*."""
     groups = frames.mentions.groupby(by)
     counts = groups.agg(citations=("citation_id", "nunique"), documents=("document_id", "nunique"))
     return counts.astype("Int64").reset_index()

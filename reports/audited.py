@@ -140,9 +140,9 @@ def _standing(frames: Frames, again: int, language: Language) -> Iterator[str]:
         yield language.gettext("This run alone: what later checks have found is left out.")
     elif again:
         yield language.ngettext(
-            "As it stands now: {number} ARK of {all} checked again since, until {last} ({runs}); the last check of "
+            "Current state: {number} ARK of {all} checked again since, until {last} ({runs}); the last check of "
             "each counts.",
-            "As it stands now: {number} ARKs of {all} checked again since, until {last} ({runs}); the last check of "
+            "Current state: {number} ARKs of {all} checked again since, until {last} ({runs}); the last check of "
             "each counts.",
             again,
             all=len(frames.verdicts),
@@ -150,7 +150,7 @@ def _standing(frames: Frames, again: int, language: Language) -> Iterator[str]:
             runs=_numbers(frames.later["run_id"], language),
         )
     elif frames.is_all:
-        yield language.gettext("As it stands now: the last check of each counts.")
+        yield language.gettext("Current state: the last check of each ARK counts.")
 
 
 def _passed_over(frames: Frames, language: Language) -> Iterator[str]:

@@ -57,7 +57,7 @@ _PASSES_OR_FAILS: Final = (CheckCharacter.PASSES.value, CheckCharacter.FAILS.val
 
 
 def _passes(naans: pd.Series, names: pd.Series, is_long: Flags) -> Flags:
-    """Return one row a name and one column a zone: whether the name passes in it, as `Zone.passes` has it."""
+    """Return one row per name and one column a zone: whether the name passes in it, as `Zone.passes` has it."""
     passes = np.zeros((len(names), len(_ZONES)), bool)
     texts = arrow_texts(names)
     is_plain = is_long & pc.string_is_ascii(texts).to_numpy(zero_copy_only=False)

@@ -21,7 +21,7 @@ _GRAVITY: Final = (str(EventKind.BROKE), FAILING, *map(str, EVENT_GRAVITY[1:]))
 
 
 def changes(frames: Frames) -> pd.DataFrame:
-    """One row an event, or a first failure; ordered by gravity, ARK, URL and moment."""
+    """One row per event, or a first failure; ordered by gravity, ARK, URL and moment."""
     outcomes = frames.verdicts[[*_PAIR, "object"]]
     events = raised_events(frames).merge(outcomes, on=_PAIR, how="left").astype({"event": "str"})
     rows = pd.concat([events, _first_failures(frames)], ignore_index=True)
@@ -31,7 +31,7 @@ def changes(frames: Frames) -> pd.DataFrame:
 
 
 def _first_failures(frames: Frames) -> pd.DataFrame:
-    """One row an ARK and URL that fails, where the ARK did not fail in the run that this one is compared with.
+    """One row per ARK and URL that fails, where the ARK did not fail in the run that this one is compared with.
 
     What several checks over days have confirmed is left out: that it broke is an event.
     """
@@ -57,10 +57,9 @@ def _failing_arks(frames: Frames) -> pd.Series:
 CHANGES: Final = TableDefinition(
     "changes",
     "What has changed",
-    "One row an event: what has happened to an ARK in this run, or since the run that was chosen to compare with; "
-    "the gravest first. A single failure breaks nothing, and is called failing until further checks confirm it; an "
-    "outage is not link rot, and no row. "
-    "What is known or ignored is left out.",
+    "One row per event: what has happened to an ARK in this run, or since the run that was chosen to compare with; "
+    "the most serious first. A single failure proves nothing, and is called failing until further checks confirm "
+    "it; an outage is not link rot, and has no row. What is acknowledged or ignored is left out.",
     changes,
     (
         Column(

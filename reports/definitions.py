@@ -78,7 +78,7 @@ def records_of(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     return (dict(zip(names, row, strict=True)) for row in rows_of(table))
 
 
-NAAN_COLUMN: Final = Column("naan", NAAN, "Name Assigning Authority Number, as it stands in the normal form")
+NAAN_COLUMN: Final = Column("naan", NAAN, "Name Assigning Authority Number, as in the normal form")
 ORGANIZATION_COLUMN: Final = Column(
     "organization", TEXT, "who assigns there, as the copy of the NAAN registry says; empty where it doesn't"
 )
@@ -89,7 +89,7 @@ CITATIONS_COLUMN: Final = Column(
 DOCUMENTS_COLUMN: Final = Column("documents", COUNT, "documents that cite them", "documents")
 FAMILY_COUNT_COLUMNS: Final = (
     Column("works", COUNT, "ARKs that lead to their object or to the provider's words about it", "ARKs"),
-    Column("fails", COUNT, "ARKs for which the provider answers, and not with the object", "ARKs"),
+    Column("fails", COUNT, "ARKs for which the provider answers, but not with the object", "ARKs"),
     Column("unreachable", COUNT, "ARKs whose server gave no answer today; not link rot", "ARKs"),
     Column("not_judged", COUNT, "ARKs that were skipped, held back, refused to programs, or not asked", "ARKs"),
 )

@@ -111,37 +111,37 @@ class Frames:
     arks: pd.DataFrame
     """Every ARK that the run mentions, asks about or judges."""
     mentions: pd.DataFrame
-    """One row a place that cites an ARK, as decided last; those with one `citation_id` are one citation."""
+    """One row per place that cites an ARK, as decided last; those with one `citation_id` are one citation."""
     observations: pd.DataFrame
     hops: pd.DataFrame
-    """One row a hop of an observation, known by its `observation_id`."""
+    """One row per hop of an observation, known by its `observation_id`."""
     fetches: pd.DataFrame
-    """One row a hop of the request for a document."""
+    """One row per hop of the request for a document."""
     tls: pd.DataFrame
     pauses: pd.DataFrame
-    """One row a time that a host asked this run to leave it alone."""
+    """One row per time that a host asked this run to leave it alone."""
     traffic: pd.DataFrame
-    """One row a host that this run asked: everything that went there, and how it was treated."""
+    """One row per host that this run asked: everything that went there, and how it was treated."""
     verdicts: pd.DataFrame
     latest: pd.DataFrame
-    """One row an ARK and URL: its status after all its checks, where the last of them counts for this run."""
+    """One row per ARK and URL: its status after all its checks, where the last of them counts for this run."""
     events: pd.DataFrame
     """What has happened to ARKs in this run, or since the run that was chosen to compare with."""
     history: pd.DataFrame
-    """One row a verdict of this run or an earlier one about an ARK of this run: enough for its life in brief."""
+    """One row per verdict of this run or an earlier one about an ARK of this run: enough for its life in brief."""
     last_good: pd.DataFrame
-    """One row an ARK that fails or is silent now and worked in an earlier run: when, and where it led."""
+    """One row per ARK that fails or is silent now and worked in an earlier run: when, and where it led."""
     mementos: pd.DataFrame
-    """One row an ARK and URL about which an archive was asked, in this run or an earlier one, with its last answer."""
+    """One row per ARK and URL about which an archive was asked, in this run or an earlier one, with its last answer."""
     registered: pd.DataFrame
-    """One row a NAAN or shoulder that the copy of the NAAN registry knows, and whom it names."""
+    """One row per NAAN or shoulder that the copy of the NAAN registry knows, and whom it names."""
     triage: pd.DataFrame
-    """One row an ARK and URL that somebody has decided about, and a document where that holds for it alone."""
+    """One row per ARK and URL that somebody has decided about, and a document where that holds for it alone."""
     inventory: pd.DataFrame = field(default_factory=lambda: _unlisted(), repr=False)
-    """The institution's own ARKs, where an inventory was given: one row a line, whether it has ever been cited, and
+    """The institution's own ARKs, where an inventory was given: one row per line, whether it has ever been cited, and
     whether the part of the run that is reported is about it."""
     stock: pd.DataFrame = field(default_factory=no_stock, repr=False)
-    """One row an ARK of the inventory and URL: its last check in this run or before it."""
+    """One row per ARK of the inventory and URL: its last check in this run or before it."""
     later: pd.DataFrame = field(default_factory=lambda: _noquery_of(RUN), repr=False)
     """Runs that began later and have checked ARKs of this one again: their verdicts stand in the place of its own."""
     passed_over: pd.DataFrame = field(default_factory=lambda: _noquery_of(RUN), repr=False)

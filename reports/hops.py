@@ -54,7 +54,7 @@ _HOP_DTYPES: Mapping[str, Dtype] = {"ordinal": INTEGER, **HOP, **dict.fromkeys(H
 def with_hops(
     reader: StoreReader, selection: Selection, query: Select[Any], repeated: Mapping[str, Dtype]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return what a selection gives that ends with hops, and one row a hop, with what it repeats of its owner.
+    """Return what a selection gives that ends with hops, and one row per hop, with what it repeats of its owner.
 
     The owners get their number of hops as `request_count`.
     """

@@ -52,7 +52,7 @@ class InventoryUnreadable(ArkauditError):
 
 
 def read_inventory(path: Path) -> pd.DataFrame:
-    """One row a line of the inventory at *path*, in its order; each ARK once. Raises `InventoryUnreadable`.
+    """One row per line of the inventory at *path*, in its order; each ARK once. Raises `InventoryUnreadable`.
 
     The first line names the columns, of which only ``ark`` is needed; others than `COLUMNS` are left alone. Cells are
     set apart by commas, semicolons or tabs, whichever the first line has most of.

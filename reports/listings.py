@@ -1,4 +1,4 @@
-"""The tables that list: one row an ARK and URL, a citation, a finding, a request. They trace every count."""
+"""The tables that list: one row per ARK and URL, a citation, a finding, a request. They trace every count."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ATTENTION: Final = (Family.FAILS, Family.UNREACHABLE, Family.NOT_JUDGED, Family.
 
 
 def arks(frames: Frames) -> pd.DataFrame:
-    """One row an ARK and URL that was cited or asked; ordered fails, unreachable, not judged, works.
+    """One row per ARK and URL that was cited or asked; ordered fails, unreachable, not judged, works.
 
     Inside these by the number of citations, the greatest first, then by ARK and URL.
     """
@@ -74,7 +74,7 @@ def _families_of_arks(frames: Frames, ark_ids: pd.Series) -> pd.Series:
 
 
 def citations(frames: Frames) -> pd.DataFrame:
-    """One row a mention; ordered by document, then as they stand in it."""
+    """One row per mention; ordered by document, then as they stand in it."""
     outcomes = frames.verdicts[["ark_id", "request_url", "object"]]
     rows = frames.mentions.merge(outcomes, on=["ark_id", "request_url"], how="left")
     rows = rows.rename(columns={"remarks": "spelling"})
@@ -83,12 +83,12 @@ def citations(frames: Frames) -> pd.DataFrame:
 
 
 def findings(frames: Frames) -> pd.DataFrame:
-    """One row a finding; ordered by subject, kind and detail."""
+    """One row per finding; ordered by subject, kind and detail."""
     return FINDINGS.shaped(frames.findings.sort_values(["subject", "kind", "detail"], ignore_index=True))
 
 
 def requests(frames: Frames) -> pd.DataFrame:
-    """One row a hop of a question about an ARK; ordered by ARK, URL, question, attempt and hop."""
+    """One row per hop of a question about an ARK; ordered by ARK, URL, question, attempt and hop."""
     hops, asked = frames.hops, frames.observations
     owners = pd.Index(asked["observation_id"]).get_indexer(pd.Index(hops["observation_id"]))
     turns = asked.groupby(_OF_OWNER, observed=True, dropna=False).ngroup().to_numpy()  # each question is sorted once
@@ -114,7 +114,7 @@ def checks_at(frames: Frames, ark_ids: pd.Series) -> tuple[pd.Series, pd.Series]
 
 @lru_cache(maxsize=2)
 def _checks(frames: Frames) -> pd.DataFrame:
-    """One row an ARK that is cited or judged, by its number: `check` and `suggestions`."""
+    """One row per ARK that is cited or judged, by its number: `check` and `suggestions`."""
     states = ark_statuses(frames)
     known = frames.arks.set_index("ark_id").loc[states["ark_id"], ["ark", "naan", "name", "qualifier"]]
     zones, check = checked(known)
@@ -167,7 +167,7 @@ def _said(promise: Any, *names: str) -> str | None:
 ARKS: Final = TableDefinition(
     "arks",
     "Every ARK",
-    "One row an ARK and URL that was cited or asked: those that fail first, then those without an answer "
+    "One row per ARK and URL that was cited or asked: those that fail first, then those without an answer "
     "today, those not judged, and those that work.",
     arks,
     (
@@ -184,7 +184,11 @@ ARKS: Final = TableDefinition(
         Column("commitment", TOKEN, "outcome of the commitment service"),
         Column("permanence", TEXT, "what the commitment says of permanence, in the provider's words"),
         Column("guarantor", TEXT, "who makes the commitment, in the provider's words"),
-        Column("naan_policy", TEXT, "what the NAAN registry says of the policy of whoever assigns such names"),
+        Column(
+            "naan_policy",
+            TEXT,
+            "what the NAAN registry says about the policy of the organization that assigns such names",
+        ),
         Column("final_url", URL, "URL that the object's chain of redirects ended at"),
         Column("hop_count", COUNT, "redirects between the first request for the object and the last", "redirects"),
         Column(
@@ -200,7 +204,7 @@ ARKS: Final = TableDefinition(
         Column("first_document", URL, "document with the first such citation"),
         Column("check", TOKEN, "what its check character says: passes, fails, none or unknown"),
         Column("suggestions", TEXT, "ARKs that may have been meant where the check character fails"),
-        Column("did_you_mean", ARK, "the one of them that lives, where this ARK is not found; empty for none"),
+        Column("did_you_mean", ARK, "the one of them that works, where this ARK is not found; empty for none"),
         ARCHIVED_COPY,
         ARCHIVED_AT,
         ARCHIVE,
@@ -215,7 +219,7 @@ ARKS: Final = TableDefinition(
 CITATIONS: Final = TableDefinition(
     "citations",
     "Every citation",
-    "One row a mention of an ARK, in the order of the documents: what was written, and what we made of it.",
+    "One row per mention of an ARK, in the order of the documents: what was written, and what we made of it.",
     citations,
     (
         Column("document", URL, "URL or path of the document"),
@@ -223,12 +227,12 @@ CITATIONS: Final = TableDefinition(
         Column("page", COUNT, "page of a paginated document", "page number from 1"),
         Column("place", TEXT, "element and attribute, or rectangle on the page in points"),
         Column("role", TOKEN, "text, link-target, metadata, link-annotation or structured-data"),
-        Column("as_written", TEXT, "what stands in the document"),
+        Column("as_written", TEXT, "what the document contains there"),
         Column("ark", ARK, "ARK in normal form"),
         Column("repaired", TEXT, "what was written, whole again: this is what is sent"),
         Column("repairs", TEXT, "repairs that were made, in order; empty for none"),
         Column("confidence", TOKEN, "certain, likely or ambiguous"),
-        Column("reason", TEXT, "rule behind the least sure decision"),
+        Column("reason", TEXT, "rule that led to the least certain decision"),
         Column("alternatives", TEXT, "ARKs that the other decisions would have given"),
         Column("spelling", TEXT, "how its spelling departs from the specifications"),
         REQUEST_URL_COLUMN,
@@ -240,8 +244,8 @@ CITATIONS: Final = TableDefinition(
 FINDINGS: Final = TableDefinition(
     "findings",
     "Findings",
-    "One row a remark: why a document could not be read, what stands in it besides ARKs, which reading of a doubtful "
-    "ARK lives, and what several verdicts together show.",
+    "One row per finding: why a document could not be read, what it contains besides ARKs, which reading of a "
+    "doubtful ARK works, and what several verdicts together show.",
     findings,
     (
         Column("subject", TEXT, "what the finding is about: mostly a document"),
@@ -253,7 +257,7 @@ FINDINGS: Final = TableDefinition(
 REQUESTS: Final = TableDefinition(
     "requests",
     "Every request",
-    "One row a request for an ARK, redirects included: how each verdict can be traced.",
+    "One row per request for an ARK, redirects included: how each verdict can be traced.",
     requests,
     (
         Column("ark", ARK, "ARK that was asked about"),

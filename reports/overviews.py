@@ -46,7 +46,7 @@ _MOST_LANDING_HOSTS = 3
 
 
 def shared_naans(frames: Frames) -> pd.DataFrame:
-    """One row a shared NAAN, all four always; ordered by NAAN."""
+    """One row per shared NAAN, all four always; ordered by NAAN."""
     shared = pd.DataFrame(
         [(s.naan, s.purpose, s.expected_to_resolve, s.long_term_reference) for s in SHARED_NAANS.values()],
         columns=["naan", "purpose", "expected_to_resolve", "long_term_reference"],
@@ -63,7 +63,7 @@ def shared_naans(frames: Frames) -> pd.DataFrame:
 
 
 def naans(frames: Frames) -> pd.DataFrame:
-    """One row a NAAN; ordered by the number of ARKs, the greatest first, then by NAAN."""
+    """One row per NAAN; ordered by the number of ARKs, the greatest first, then by NAAN."""
     ark_states = ark_statuses(frames)
     ark_states = ark_states.assign(
         described=ark_states["metadata"].isin(DESCRIBED),
@@ -86,7 +86,7 @@ def naans(frames: Frames) -> pd.DataFrame:
 
 
 def resolvers(frames: Frames) -> pd.DataFrame:
-    """One row a host that was asked first; ordered by number of ARKs, the greatest first, then by host."""
+    """One row per host that was asked first; ordered by number of ARKs, the greatest first, then by host."""
     asked = frames.verdicts[["ark_id", "request_url", "final_url", *SERVICES]]
     asked = asked.assign(host=hosts_of(asked["request_url"]))
     answers = asked.assign(
@@ -114,7 +114,7 @@ def resolvers(frames: Frames) -> pd.DataFrame:
 
 
 def documents(frames: Frames) -> pd.DataFrame:
-    """One row a document; ordered by the number of ARKs that fail, the greatest first, then by document.
+    """One row per document; ordered by the number of ARKs that fail, the greatest first, then by document.
 
     An ARK is judged by the URLs that this document cites.
     """
@@ -177,7 +177,7 @@ def tally(values: Iterable[str], *, most: int | None = None) -> str:
 
 
 def _schemes(frames: Frames) -> pd.DataFrame:
-    """One row a host that was spoken to: whether never over HTTPS."""
+    """One row per host that was spoken to: whether never over HTTPS."""
     urls = sent_hops(frames, ["url"])["url"]
     spoken = pd.DataFrame(
         {
@@ -189,14 +189,14 @@ def _schemes(frames: Frames) -> pd.DataFrame:
 
 
 def _certificates(frames: Frames) -> pd.DataFrame:
-    """One row a host whose certificate was looked at: what was seen."""
+    """One row per host whose certificate was looked at: what was seen."""
     probed = zip(frames.tls["host"], frames.tls["port"], strict=True)
     hosts = [host(f"https://{name}:{port}") for name, port in probed]
     return pd.DataFrame({"host": pd.Series(hosts, dtype="str"), "tls": frames.tls["reason"]})
 
 
 def _mean_redirects(frames: Frames) -> pd.DataFrame:
-    """One row a host that was asked for an object: how many redirects followed, on average."""
+    """One row per host that was asked for an object: how many redirects followed, on average."""
     asked = frames.observations.loc[frames.observations["question"].eq(Question.OBJECT), ["request_url", "hop_count"]]
     redirects = asked["hop_count"].astype("Float64")
     by_host = asked.assign(host=hosts_of(asked["request_url"]), mean_redirects=redirects)
@@ -226,7 +226,7 @@ def with_counts(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
 SHARED_NAAN_TABLE: Final = TableDefinition(
     "shared_naans",
     "Shared NAANs",
-    "One row a NAAN under which anybody may assign names. 12345 and 99999 are for examples and tests: "
+    "One row per NAAN under which anybody may assign names. 12345 and 99999 are for examples and tests: "
     "they are counted but never requested.",
     shared_naans,
     (
@@ -244,7 +244,7 @@ SHARED_NAAN_TABLE: Final = TableDefinition(
 NAANS: Final = TableDefinition(
     "naans",
     "By organization",
-    "One row a NAAN. Each ARK counts once, with the best outcome of all URLs that it was asked at. The share "
+    "One row per NAAN. Each ARK counts once, with the best outcome of all URLs that it was asked at. The share "
     "that works is works / (works + fails): ARKs that gave no answer today, and ARKs that were not judged, "
     "are not in the denominator; the share is empty when nothing is.",
     naans,
@@ -257,7 +257,7 @@ NAANS: Final = TableDefinition(
         *FAMILY_COUNT_COLUMNS,
         Column("described", COUNT, "ARKs that were described when asked: outcome erc, structured or html", "ARKs"),
         Column("committed", COUNT, "ARKs for which a commitment is stated", "ARKs"),
-        Column("policy", TEXT, "what the NAAN registry says of the policy of whoever assigns there"),
+        Column("policy", TEXT, "what the NAAN registry says about the policy of the organization that assigns there"),
         SHARE_COLUMN,
     ),
 )
@@ -265,20 +265,22 @@ NAANS: Final = TableDefinition(
 RESOLVERS: Final = TableDefinition(
     "resolvers",
     "By resolver",
-    "One row a host that was asked first. An ARK counts once a host, with its best outcome at that host; one "
+    "One row per host that was asked first. An ARK counts once per host, with its best outcome at that host; one "
     "that was asked at several hosts counts at each.",
     resolvers,
     (
-        Column("host", TEXT, "host of the first request, with its port unless that goes without saying"),
+        Column("host", TEXT, "host of the first request, with its port unless it is the default one"),
         ARKS_COLUMN,
         *FAMILY_COUNT_COLUMNS,
         Column("info_answers", TEXT, "URLs by metadata outcome: how ?info is answered, the most frequent first"),
         Column(
             "http_only",
             TRUTH,
-            "whether the host was spoken to, and never over HTTPS; empty when not spoken to",
+            "whether the host was reached, but never over HTTPS; empty when it was not reached",
         ),
-        Column("tls", TEXT, "what its certificate is worth: ok, or the reason why not; empty when not looked at"),
+        Column(
+            "tls", TEXT, "whether its certificate is valid: ok, or the reason why not; empty when it was not examined"
+        ),
         Column("mean_redirects", NUMBER, "mean number of redirects that followed the first request", "redirects"),
         Column("landing_hosts", TEXT, "the three hosts where most chains ended, with their number of URLs"),
     ),
@@ -287,7 +289,7 @@ RESOLVERS: Final = TableDefinition(
 DOCUMENTS: Final = TableDefinition(
     "documents",
     "By document",
-    "One row a document, those with failing ARKs first. An ARK is judged by the URLs cited there.",
+    "One row per document, those with failing ARKs first. An ARK is judged by the URLs cited there.",
     documents,
     (
         Column("document", URL, "URL or path of the document"),

@@ -72,7 +72,7 @@ _FAMILY: Final = {str(outcome): family for outcome, family in FAMILY_OF.items()}
 
 @lru_cache(maxsize=2)
 def spells(timeline: Timeline) -> pd.DataFrame:
-    """One row a spell of failures: pair, first and last strike, strikes, when it worked again, whether confirmed."""
+    """One row per spell of failures: pair, first and last strike, strikes, when it worked again, whether confirmed."""
     checks = proofs(timeline)
     failures = checks[~checks["works"]].groupby(["pair", "spell"], as_index=False)
     rows = failures.agg(first_at=("at", "min"), last_at=("at", "max"), strikes=("at", "size"))
@@ -85,7 +85,7 @@ def spells(timeline: Timeline) -> pd.DataFrame:
 
 @lru_cache(maxsize=2)
 def lives(timeline: Timeline) -> pd.DataFrame:
-    """One row a pair that ever worked: days from its first good check to its death, or to its last good check.
+    """One row per pair that ever worked: days from its first good check to its death, or to its last good check.
 
     It died with the first strike of a spell that was confirmed; what came after that is a matter of recovery.
     """
@@ -123,7 +123,7 @@ def _grouped(rows: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
 
 
 def runs(frames: Frames) -> pd.DataFrame:
-    """One row a run, in order: what it checked, and how all ARKs known by then stood after it."""
+    """One row per run, in order: what it checked, and how all ARKs known by then stood after it."""
     timeline = frames.timeline
     table = timeline.runs.reset_index(names="run")
     family = timeline.checks["object"].astype("str").map(_FAMILY)
@@ -166,7 +166,7 @@ def _stood(timeline: Timeline, run_count: int) -> pd.DataFrame:
 
 
 def survival(frames: Frames) -> pd.DataFrame:
-    """One row a group and day of its survival curve; ordered all, NAANs, resolvers, each by group and day."""
+    """One row per group and day of its survival curve; ordered all, NAANs, resolvers, each by group and day."""
     watched = lives(frames.timeline)
     curves = kaplan_meier(
         _grouped(watched.assign(days=watched["days"].round().astype("int64")), frames.timeline), _GROUP
@@ -175,7 +175,7 @@ def survival(frames: Frames) -> pd.DataFrame:
 
 
 def recoveries(frames: Frames) -> pd.DataFrame:
-    """One row a group: how many failed, after how long, and how long it took to recover; ordered as `survival`."""
+    """One row per group: how many failed, after how long, and how long it took to recover; ordered as `survival`."""
     timeline = frames.timeline
     watched = _grouped(lives(timeline), timeline)
     counts = watched.groupby(_GROUP, as_index=False).agg(watched=("pair", "size"), died=("died", "sum"))
@@ -202,7 +202,7 @@ def _recoveries(timeline: Timeline) -> pd.DataFrame:
 
 
 def outages(frames: Frames) -> pd.DataFrame:
-    """One row an outage of a host: runs, one after the other, in which it gave no answer; the last to begin first."""
+    """One row per outage of a host: runs, one after the other, in which it gave no answer; the last to begin first."""
     timeline = frames.timeline
     contacts = timeline.contacts[~_of_run(timeline, timeline.contacts, "is_suspect")]
     contacts = contacts.assign(host=contacts["host"].astype("str"), up=contacts["answered"] > 0)
@@ -219,7 +219,7 @@ def outages(frames: Frames) -> pd.DataFrame:
 
 
 def statuses(frames: Frames) -> pd.DataFrame:
-    """One row a NAAN: its ARKs by their status, the NAAN with most of them first."""
+    """One row per NAAN: its ARKs by their status, the NAAN with most of them first."""
     best = _best(frames.timeline)
     counts = pd.crosstab(best["naan"].astype("str"), best["state"].astype("str"))
     counts = counts.reindex(columns=[state.value for state in ArkState], fill_value=0)
@@ -230,7 +230,7 @@ def statuses(frames: Frames) -> pd.DataFrame:
 
 @lru_cache(maxsize=1)
 def _best(timeline: Timeline) -> pd.DataFrame:
-    """One row an ARK that is still cited or was only ever checked: its best state, and what is said of it."""
+    """One row per ARK that is still cited or was only ever checked: its best state, and what is said of it."""
     rows = timeline.standings
     rows = rows[rows["gone_at"].isna()]
     ranks = np.array([BEST_FIRST.index(ArkState(state)) for state in rows["state"].cat.categories])
@@ -256,7 +256,7 @@ def _best(timeline: Timeline) -> pd.DataFrame:
 
 
 def persistence(frames: Frames) -> pd.DataFrame:
-    """One row a set of ARKs: all of them, each NAAN, each section of the documents; with the statement in words."""
+    """One row per set of ARKs: all of them, each NAAN, each section of the documents; with the statement in words."""
     best = _best(frames.timeline)
     sections = frames.mentions[["ark_id", "document"]].drop_duplicates()
     sections = sections.assign(group=mapped(sections["document"], section))[["ark_id", "group"]].drop_duplicates()
@@ -347,10 +347,10 @@ _STATES: Final = tuple(
 
 STANDINGS: Final = TableDefinition(
     "standings",
-    "Standing",
-    "One row a NAAN. How its ARKs stand after all checks up to this run: failing ones are not yet confirmed, and one "
-    "bad day is no link rot. An ARK that was asked at several URLs counts once, with its best status; those that "
-    "no document cites any more are left out.",
+    "Status",
+    "One row per NAAN. The status of its ARKs after all checks up to this run: those that fail are not yet "
+    "confirmed, and one bad day is not link rot. An ARK that was asked at several URLs counts once, with its best "
+    "status; those that no document cites any longer are left out.",
     statuses,
     (NAAN_COLUMN, ARKS_COLUMN, *_STATES),
 )
@@ -358,13 +358,13 @@ STANDINGS: Final = TableDefinition(
 RUNS: Final = TableDefinition(
     "runs",
     "Run by run",
-    "One row a run up to this one. What it checked itself, and how all ARKs known by then stood at their last check "
-    "that proved something. Failures in a suspect run, in which most hosts failed, are held against nobody.",
+    "One row per run up to this one. What it checked itself, and the status of all ARKs known by then at their last "
+    "conclusive check. Failures in a suspect run, in which most hosts failed, do not count against any ARK.",
     runs,
     (
         Column("run_id", COUNT, "number of the run", "number"),
         Column("started_at", MOMENT, "moment at which it began", "UTC"),
-        Column("command", TOKEN, "verb that made it"),
+        Column("command", TOKEN, "command that started it"),
         Column("state", TOKEN, "running, finished, interrupted or failed"),
         Column("suspect", TRUTH, "whether most hosts failed in it"),
         Column("reason", TEXT, "why it is suspect; empty when it is not"),
@@ -373,7 +373,7 @@ RUNS: Final = TableDefinition(
         Column("fails", COUNT, "of these, those that failed", "ARKs at a URL"),
         Column("unreachable", COUNT, "of these, those whose server gave no answer", "ARKs at a URL"),
         Column("not_judged", COUNT, "of these, those that could not be judged", "ARKs at a URL"),
-        Column("working", COUNT, "known by then, and working at their last proof", "ARKs at a URL"),
+        Column("working", COUNT, "known by then, and working at their last conclusive check", "ARKs at a URL"),
         Column("failing", COUNT, "known by then, and failing, not yet confirmed", "ARKs at a URL"),
         Column("confirmed_broken", COUNT, "known by then, and confirmed broken", "ARKs at a URL"),
         Column("share_working", SHARE, "working / (working + failing + confirmed_broken)", "1"),
@@ -384,9 +384,9 @@ RUNS: Final = TableDefinition(
 SURVIVAL: Final = TableDefinition(
     "survival",
     "Survival",
-    "One row a group and day: the Kaplan-Meier estimate of the share that is still alive so many days after it was "
-    "first seen to work. A subject is an ARK at one URL; it dies with the first failure of those that confirmed it, "
-    "and else was last seen alive when it last worked. What never worked while we watched is not in it.",
+    "One row per group and day: the Kaplan-Meier estimate of the share that is still alive so many days after it "
+    "was first seen to work. A subject is an ARK at one URL; it dies with the first failure of those that confirmed "
+    "it, and else was last seen alive when it last worked. What never worked during our checks is not included.",
     survival,
     (
         _GROUPING,
@@ -405,8 +405,8 @@ SURVIVAL: Final = TableDefinition(
 RECOVERIES: Final = TableDefinition(
     "recoveries",
     "Failures and recoveries",
-    "One row a group. How long until an ARK is broken, and how long until one that fails works again: medians of the "
-    "Kaplan-Meier estimate, empty where not half came to that.",
+    "One row per group. How long until an ARK is broken, and how long until one that fails works again: medians of "
+    "the Kaplan-Meier estimate, empty where fewer than half did.",
     recoveries,
     (
         _GROUPING,
@@ -424,11 +424,11 @@ RECOVERIES: Final = TableDefinition(
 OUTAGES: Final = TableDefinition(
     "outages",
     "Outages of hosts",
-    "One row an outage: runs, one after the other, in which a host gave no HTTP answer at all, suspect runs left "
+    "One row per outage: runs, one after the other, in which a host gave no HTTP answer at all, suspect runs left "
     "out; the last to begin first. It may have been longer than it was seen.",
     outages,
     (
-        Column("host", TEXT, "host, with its port unless that goes without saying"),
+        Column("host", TEXT, "host, with its port unless it is the default one"),
         Column("since", MOMENT, "moment of its first failure", "UTC"),
         Column("last_at", MOMENT, "moment of the last failure that was seen", "UTC"),
         Column("until", MOMENT, "moment at which it was first seen to answer again; empty when it was not", "UTC"),
@@ -442,7 +442,7 @@ OUTAGES: Final = TableDefinition(
 PERSISTENCE: Final = TableDefinition(
     "persistence",
     "Persistence statement",
-    "One row a set of ARKs: all, by NAAN, and by section of the documents that cite them in this run. An ARK counts "
+    "One row per set of ARKs: all, by NAAN, and by section of the documents that cite them in this run. An ARK counts "
     "once, with its best status. Permanent is only what its provider calls so.",
     persistence,
     (

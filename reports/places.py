@@ -33,7 +33,7 @@ _MOST = 3
 
 
 def shoulders(frames: Frames) -> pd.DataFrame:
-    """One row a NAAN and shoulder; ordered by the number of ARKs, the greatest first, then by NAAN and shoulder."""
+    """One row per NAAN and shoulder; ordered by the number of ARKs, the greatest first, then by NAAN and shoulder."""
     ark_states = ark_statuses(frames)
     ark_states = ark_states.assign(shoulder=ark_states["shoulder"].fillna(""))
     by = ["naan", "shoulder"]
@@ -59,9 +59,9 @@ def shoulders(frames: Frames) -> pd.DataFrame:
 
 
 def landing_hosts(frames: Frames) -> pd.DataFrame:
-    """One row a host where the object's chain ended with an answer; ordered by ARKs, the greatest first, then host.
+    """One row per host where the object's chain ended with an answer; ordered by ARKs, the greatest first, then host.
 
-    An ARK counts once a host, with its best outcome there; one that ends at two hosts counts at each.
+    An ARK counts once per host, with its best outcome there; one that ends at two hosts counts at each.
     """
     verdicts = frames.verdicts[["ark_id", "naan", "request_url", "final_url", "hop_count", *SERVICES]]
     landed = verdicts[verdicts["final_url"].notna()]
@@ -78,9 +78,9 @@ def landing_hosts(frames: Frames) -> pd.DataFrame:
 
 
 def sections(frames: Frames) -> pd.DataFrame:
-    """One row a section; ordered by the number of ARKs that fail, the greatest first, then by section.
+    """One row per section; ordered by the number of ARKs that fail, the greatest first, then by section.
 
-    An ARK counts once a section, with the best outcome of the URLs that are cited there.
+    An ARK counts once per section, with the best outcome of the URLs that are cited there.
     """
     documents = frames.documents.assign(section=mapped(frames.documents["url"], section))
     cited = frames.mentions[["document_id", "citation_id", "ark_id", "request_url"]]
@@ -120,7 +120,7 @@ def section(document: str) -> str:
 SHOULDERS: Final = TableDefinition(
     "shoulders",
     "By shoulder",
-    "One row a NAAN and shoulder: the first characters of a name, up to and with its first digit, by which "
+    "One row per NAAN and shoulder: the first characters of a name, up to and with its first digit, by which "
     "collections are counted apart. Each ARK counts once, with its best outcome.",
     shoulders,
     (
@@ -140,11 +140,11 @@ SHOULDERS: Final = TableDefinition(
 LANDING_HOSTS: Final = TableDefinition(
     "landing_hosts",
     "By landing host",
-    "One row a host where ARKs finally land. An ARK counts once a host, with its best outcome there; one that "
+    "One row per host where ARKs finally land. An ARK counts once per host, with its best outcome there; one that "
     "ends at several hosts counts at each.",
     landing_hosts,
     (
-        Column("host", TEXT, "host that gave the last answer, with its port unless that goes without saying"),
+        Column("host", TEXT, "host that gave the last answer, with its port unless it is the default one"),
         ARKS_COLUMN,
         *FAMILY_COUNT_COLUMNS,
         SHARE_COLUMN,
@@ -157,8 +157,8 @@ LANDING_HOSTS: Final = TableDefinition(
 SECTIONS: Final = TableDefinition(
     "sections",
     "By site section",
-    "One row a section: a host and the first step of the path, or the folder of a file. Each ARK counts once a "
-    "section, with the best outcome of the URLs that are cited there.",
+    "One row per section: a host and the first step of the path, or the folder of a file. Each ARK counts once "
+    "per section, with the best outcome of the URLs that are cited there.",
     sections,
     (
         Column("section", TEXT, "host and first step of the path, or folder"),

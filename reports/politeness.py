@@ -41,7 +41,7 @@ _HELD_BACK: Final = {
 
 
 def hosts(frames: Frames) -> pd.DataFrame:
-    """One row a host that was asked; ordered by requests, the most first, then by host."""
+    """One row per host that was asked; ordered by requests, the most first, then by host."""
     hops = sent_hops(frames, ["question", *_OF_REQUEST])
     sent = pd.concat(
         [
@@ -79,14 +79,14 @@ def hosts(frames: Frames) -> pd.DataFrame:
 
 
 def _kept_pauses(frames: Frames) -> pd.DataFrame:
-    """One row a host that asked to be left alone: how often, and how long in all, that was kept."""
+    """One row per host that asked to be left alone: how often, and how long in all, that was kept."""
     kept = frames.pauses[frames.pauses["is_kept"].fillna(False)]
     rows = kept.assign(host=hosts_of(kept["host"])).groupby("host", as_index=False)
     return rows.agg(pauses_kept=("asked_s", "size"), paused_s=("asked_s", "sum"))
 
 
 def _treatment(frames: Frames) -> pd.DataFrame:
-    """One row a host: everything that went there, the intervals that were kept, and why it was given up, if it was."""
+    """One row per host: everything that went there, the intervals that were kept, and why it was given up, if so."""
     was_asked = frames.traffic["requests"].fillna(0).gt(0) | frames.traffic["given_up"].notna()
     rows = frames.traffic[was_asked].assign(host=hosts_of(frames.traffic["host"])).groupby("host", as_index=False)
     return rows.agg(
@@ -107,7 +107,7 @@ _OF_REQUEST: Final = ["url", "status", "retry_after", "at", "elapsed_s"]
 
 
 def left_out(frames: Frames) -> pd.DataFrame:
-    """One row a reason and place; ordered by reason, then by number, the greatest first, then by place."""
+    """One row per reason and place; ordered by reason, then by number, the greatest first, then by place."""
     parts = [_skipped_arks(frames), _skipped_documents(frames), _limits(frames), _not_asked(frames)]
     counted = pd.concat([*(part.assign(count=1) for part in parts), _refused_links(frames)], ignore_index=True)
     rows = counted.groupby(["reason", "what", "place", "note"], as_index=False).agg(
@@ -211,11 +211,11 @@ def _refused_links(frames: Frames) -> pd.DataFrame:
 HOSTS: Final = TableDefinition(
     "hosts",
     "What hosts were asked",
-    "One row a host that anything was sent to: how many requests it got, redirects included, and what for; how it was "
-    "treated, and how it answered.",
+    "One row per host that anything was sent to: how many requests it got, redirects included, and what for; how it "
+    "was treated, and how it answered.",
     hosts,
     (
-        Column("host", TEXT, "host that was asked, with its port unless that goes without saying"),
+        Column("host", TEXT, "host that was asked, with its port unless it is the default one"),
         Column(
             "requests",
             COUNT,
@@ -239,7 +239,9 @@ HOSTS: Final = TableDefinition(
         Column("server_errors", COUNT, "answers from 500 to 599", "requests", varies=True),
         Column("no_answer", COUNT, "requests without an answer", "requests", varies=True),
         Column("pauses_asked", COUNT, "answers with Retry-After", "requests", varies=True),
-        Column("pauses_kept", COUNT, "times that it was left alone for as long as it asked", "pauses", varies=True),
+        Column(
+            "pauses_kept", COUNT, "how often requests to it were paused for as long as it asked", "pauses", varies=True
+        ),
         Column("paused_s", NUMBER, "how long these pauses were in all, as asked", "seconds", varies=True),
         Column(
             "all_requests",
@@ -249,7 +251,9 @@ HOSTS: Final = TableDefinition(
             varies=True,
         ),
         Column("interval_s", NUMBER, "least time that was kept between two requests, back-off apart", "seconds"),
-        Column("crawl_delay_s", NUMBER, "interval that its robots.txt wants; empty when it wants none", "seconds"),
+        Column(
+            "crawl_delay_s", NUMBER, "interval that its robots.txt asks for; empty when it asks for none", "seconds"
+        ),
         Column("given_up", TEXT, "why it was not asked any more; empty when it was", varies=True),
         Column("first_at", MOMENT, "moment of its first answer or failure", "UTC", varies=True),
         Column("last_at", MOMENT, "moment of its last one", "UTC", varies=True),
@@ -260,7 +264,7 @@ HOSTS: Final = TableDefinition(
 LEFT_OUT: Final = TableDefinition(
     "left_out",
     "What was left out, and why",
-    "One row a reason and place: what was not requested, not followed, not read to its end, or given up.",
+    "One row per reason and place: what was not requested, not followed, not read to its end, or given up.",
     left_out,
     (
         Column("reason", TOKEN, "why: an object outcome, the limit that was hit, or the rule that refused a link"),

@@ -32,12 +32,12 @@ LEVELS: Final = {
     2: N_("The object, and either a description of it or a stated commitment."),
     1: N_("The object, and nothing else."),
     0: N_("Not even the object."),
-    None: N_("Nobody can say: no answer today, access refused to programs, or not asked."),
+    None: N_("Unknown: no answer today, access refused to programs, or not asked."),
 }
 
 
 def levels(frames: Frames) -> pd.DataFrame:
-    """One row a level, from 3 down to 0 and then unknown, all five always."""
+    """One row per level, from 3 down to 0 and then unknown, all five always."""
     found = level(ark_statuses(frames))
     counts = [int((found.isna() if number is None else found.eq(number)).sum()) for number in LEVELS]
     table = pd.DataFrame({"level": list(LEVELS), "arks": counts, "meaning": list(LEVELS.values())})
@@ -61,7 +61,7 @@ def level(ark_states: pd.DataFrame) -> pd.Series:
 
 
 def info_answers(frames: Frames) -> pd.DataFrame:
-    """One row a resolver, question and outcome; ordered by resolver, then as in the vocabularies.
+    """One row per resolver, question and outcome; ordered by resolver, then as in the vocabularies.
 
     A verdict holds the best of what the inflections gave: each of them counts here with that outcome.
     """
@@ -91,7 +91,7 @@ def info_answers(frames: Frames) -> pd.DataFrame:
 
 
 def permanence(frames: Frames) -> pd.DataFrame:
-    """One row a NAAN, guarantor and level that was stated, or placeholder; the greatest first, then in their order."""
+    """One row per NAAN, guarantor and level that was stated, or placeholder; the greatest first, then in order."""
     stated = frames.verdicts[
         frames.verdicts["commitment"].isin([CommitmentOutcome.STATED, CommitmentOutcome.PLACEHOLDER])
     ]
@@ -124,11 +124,11 @@ def _field(promise: Any, *names: str) -> str | None:
 LEVEL_TABLE: Final = TableDefinition(
     "levels",
     "Levels of service",
-    "One row a level: how many of the three services (the object, a description of it, a commitment to it) an "
+    "One row per level: how many of the three services (the object, a description of it, a commitment to it) an "
     "ARK gives, by its best answers. An ARK without its object is at level 0.",
     levels,
     (
-        Column("level", COUNT, "how many of the three services are given; empty where nobody can say", "services"),
+        Column("level", COUNT, "how many of the three services are given; empty where that is unknown", "services"),
         ARKS_COLUMN,
         Column("share", SHARE, "these ARKs / all ARKs; empty when there is none", "1"),
         Column("meaning", TEXT, "the level in words", is_ours=True),
@@ -138,7 +138,7 @@ LEVEL_TABLE: Final = TableDefinition(
 INFO_ANSWERS: Final = TableDefinition(
     "info_answers",
     "Who answers ?info",
-    "One row a resolver, inflection and outcome: which resolvers answer when they are asked to describe an "
+    "One row per resolver, inflection and outcome: which resolvers answer when they are asked to describe an "
     "object, and how. The outcome is that of the metadata service as a whole, which the best answer decides.",
     info_answers,
     (
@@ -157,7 +157,7 @@ INFO_ANSWERS: Final = TableDefinition(
 PERMANENCE: Final = TableDefinition(
     "permanence",
     "Permanence that is claimed",
-    "One row a NAAN, guarantor and statement. What is claimed is shown as it is claimed; a statement that a "
+    "One row per NAAN, guarantor and statement. What is claimed is shown as it is claimed; a statement that a "
     "template left is a placeholder, and claims nothing.",
     permanence,
     (

@@ -29,7 +29,7 @@ _SAMPLE = ["ark_id", "request_url"]
 
 
 def conformance(frames: Frames) -> pd.DataFrame:
-    """One row a resolver, shoulder and form that was asked; in this order, the forms in that of the vocabulary.
+    """One row per resolver, shoulder and form that was asked; in this order, the forms in that of the vocabulary.
 
     An ARK that does not resolve is no sample: what its other forms got is left out.
     """
@@ -88,8 +88,8 @@ def _known(value: Any) -> Any:
 SPELLING_TABLE: Final = TableDefinition(
     "conformance",
     "Other spellings",
-    "One row a resolver, shoulder and form. Equal spellings of an ARK are one ARK, and a resolver must treat "
-    "them alike: asked about one ARK that resolves, at most 10 questions a shoulder and 4 shoulders a resolver.",
+    "One row per resolver, shoulder and form. Equal spellings of an ARK are one ARK, and a resolver must treat "
+    "them alike: asked about one ARK that resolves, at most 10 questions per shoulder and 4 shoulders per resolver.",
     conformance,
     (
         Column("resolver", URL, "resolver that was asked: the address before the ARK"),
@@ -99,7 +99,7 @@ SPELLING_TABLE: Final = TableDefinition(
         Column("asked_url", URL, "URL that was asked"),
         Column("status", COUNT, "HTTP status of the last answer; empty when there was none", "HTTP status"),
         Column("final_url", URL, "URL that the chain of redirects ended at"),
-        Column("treatment", TOKEN, "same, other, refused or undetermined, beside the form as found"),
+        Column("treatment", TOKEN, "same, other, refused or undetermined, compared with the form as found"),
         Column("conforms", TRUTH, "whether the specifications ask for this; empty where they leave it open"),
         Column("reason", TEXT, "what was seen"),
     ),

@@ -14,7 +14,7 @@ from crawler.schema import ark, document, mention, observation, run, verdict
 from reports.remediation.expectations import same_object
 from reports.run_queries import NO_RUN
 
-#: One row an ARK of the inventory and URL at which it was asked for, with what the last check there found. Status,
+#: One row per ARK of the inventory and URL at which it was asked for, with what the last check there found. Status,
 #: password and the URLs on the way stand there only where they matter.
 DTYPES: Final = {
     "ark": "str",

@@ -43,7 +43,7 @@ _OF_REQUESTS: Final = ["chain_end", "status", "request_count"]
 
 
 def summary(frames: Frames) -> pd.DataFrame:
-    """One row a measure; ordered from documents over citations, ARKs and URLs to requests.
+    """One row per measure; ordered from documents over citations, ARKs and URLs to requests.
 
     Beside each value stand those of the run before and of the run that was chosen, and how the value has changed.
     A measure that only an earlier run has is 0 in this one, and stands at the end.
@@ -194,7 +194,7 @@ def _document_requests(documents: pd.DataFrame) -> int:
 
 
 def services(frames: Frames) -> pd.DataFrame:
-    """One row a service and answer that occurs; ordered object, metadata, commitment, then as in the enum."""
+    """One row per service and answer that occurs; ordered object, metadata, commitment, then as in the enum."""
     asked = ark_statuses(frames).dropna(subset="object")
     rows = [
         (service, str(outcome), outcome in given, int(asked[service].eq(outcome).sum()), meaning)
@@ -281,7 +281,7 @@ def cited_sentence(count: Mapping[str, int], language: Language) -> str:
 SUMMARY: Final = TableDefinition(
     "summary",
     "Summary",
-    "One row a measure. ARKs count once each, with the best outcome of all URLs that they were asked at; "
+    "One row per measure. ARKs count once each, with the best outcome of all URLs that they were asked at; "
     "citations count with the outcome of the very URL that is cited.",
     summary,
     (
@@ -308,8 +308,8 @@ SUMMARY: Final = TableDefinition(
 SERVICE_TABLE: Final = TableDefinition(
     "services",
     "The three services",
-    "One row an answer that occurred. An ARK gives access to its object, to a description of the object, and "
-    "to a statement of commitment. Each ARK that was asked counts once a service, with its best answer.",
+    "One row per answer that occurred. An ARK gives access to its object, to a description of the object, and "
+    "to a statement of commitment. Each ARK that was asked counts once per service, with its best answer.",
     services,
     (
         Column("service", TOKEN, "object, metadata or commitment"),

@@ -12,7 +12,7 @@ _Z: Final = 1.959963984540054
 
 
 def kaplan_meier(lives: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """One row a group and day on which somebody died or was last seen; ordered by group and day.
+    """One row per group and day on which somebody died or was last seen; ordered by group and day.
 
     *lives* has a row a subject: the columns *by*, `days` watched, and `died`, whether it was death that ended them.
     Those last seen on a day are at risk on it. The bounds (95 %) are of the log-log kind with Greenwood's variance;
@@ -41,6 +41,6 @@ def kaplan_meier(lives: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def median_days(curves: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """One row a group of `kaplan_meier`: the first day on which no more than half are alive; empty if never."""
+    """One row per group of `kaplan_meier`: the first day on which no more than half are alive; empty if never."""
     reached = curves[curves["survival"] <= 0.5].groupby(by, observed=True, as_index=False)
     return curves[by].drop_duplicates().merge(reached.agg(median=("days", "min")), on=by, how="left")

@@ -29,11 +29,11 @@ class Timeline:
     runs: pd.DataFrame
     """In order; those that did not begin to be judged left out."""
     checks: pd.DataFrame
-    """One row a verdict, by pair and then in the order of the runs; `run` is the place of its run in `runs`."""
+    """One row per verdict, by pair and then in the order of the runs; `run` is the place of its run in `runs`."""
     standings: pd.DataFrame
-    """One row a pair: how it stands, and what its last verdict says of description and commitment."""
+    """One row per pair: how it stands, and what its last verdict says of description and commitment."""
     contacts: pd.DataFrame
-    """One row a run and host; `run` as in `checks`."""
+    """One row per run and host; `run` as in `checks`."""
 
 
 Dtypes = Mapping[str, Any]

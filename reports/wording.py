@@ -27,7 +27,7 @@ FAMILY_COUNTS: Final[Mapping[Family, Forms]] = {
 
 FAMILY_MEANINGS: Final[Mapping[Family, str]] = {
     Family.WORKS: N_("The ARK leads to its object, or to the provider's own words about it."),
-    Family.FAILS: N_("The provider answered, and not with the object: somebody should look."),
+    Family.FAILS: N_("The provider answered, but not with the object: this should be checked."),
     Family.UNREACHABLE: N_(
         "No answer today; not link rot. The server, not the identifier, could not be reached "
         "(“unreachable” in the tables). Ask again before you conclude."
@@ -41,8 +41,10 @@ FAMILY_MEANINGS: Final[Mapping[Family, str]] = {
 OBJECT_MEANINGS: Final[Mapping[ObjectOutcome, str]] = {
     ObjectOutcome.RESOLVED: N_("The ARK led to an answer for the object."),
     ObjectOutcome.RELATED: N_("The ARK led, through a 303, to a page about the object, not to itself."),
-    ObjectOutcome.NON_WEB: N_("The ARK led to an address that is not a web address; nobody asked further."),
-    ObjectOutcome.EXPLAINED: N_("The provider explains why the object can't be had: withdrawn, or not free."),
+    ObjectOutcome.NON_WEB: N_("The ARK led to an address that is not a web address; no further request was made."),
+    ObjectOutcome.EXPLAINED: N_(
+        "The provider explains why the object is not available: withdrawn, or not freely accessible."
+    ),
     ObjectOutcome.WORKS_ELSEWHERE: N_("The cited resolver fails, but another resolver finds the object."),
     ObjectOutcome.SOFT_404: N_("The server reports success, but the page says that there is nothing."),
     ObjectOutcome.BROKEN: N_("The provider answered that it does not know this identifier."),
@@ -54,7 +56,7 @@ OBJECT_MEANINGS: Final[Mapping[ObjectOutcome, str]] = {
     ObjectOutcome.TLS: N_("No secure connection to the server could be made."),
     ObjectOutcome.PROTOCOL_ERROR: N_("The server's answer was not proper HTTP."),
     ObjectOutcome.LOOP: N_("The redirects lead in a circle."),
-    ObjectOutcome.TOO_MANY_REDIRECTS: N_("There were more redirects than anybody would follow."),
+    ObjectOutcome.TOO_MANY_REDIRECTS: N_("There were too many redirects to follow."),
     ObjectOutcome.BAD_REDIRECT: N_("The server redirects, but not to a usable address."),
     ObjectOutcome.BLOCKED: N_("The server keeps programs out, or asks for a password; a person may see more."),
     ObjectOutcome.ROBOTS: N_("The server asks programs not to request this address, and it was not requested."),
@@ -122,7 +124,7 @@ STATE_MEANINGS: Final[Mapping[ArkState, str]] = {
 
 CAUSE_NAMES: Final[Mapping[Cause, str]] = {
     Cause.LABEL_FORM: N_("the resolver knows only one form of the label"),
-    Cause.HYPHENS: N_("the resolver minds hyphens"),
+    Cause.HYPHENS: N_("the resolver does not ignore hyphens"),
     Cause.MOVED_RESOLVER: N_("the cited resolver fails, another works"),
     Cause.MISTYPED: N_("probably mistyped: the check character fails"),
     Cause.CUT_SHORT: N_("cut short: a longer ARK works"),
@@ -145,5 +147,5 @@ FAULT_NAMES: Final[Mapping[Fault, str]] = {
     Fault.CITATION: N_("the citation"),
     Fault.RESOLVER: N_("the resolver"),
     Fault.LANDING_HOST: N_("the landing host"),
-    Fault.NOBODY: N_("nobody yet"),
+    Fault.NOBODY: N_("no one yet"),
 }

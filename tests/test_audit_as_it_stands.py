@@ -138,7 +138,7 @@ def test_the_first_lines_say_what_is_reported_in_every_form(site: Site) -> None:
     assert verdict.startswith("1 of 3 judged ARKs fails;")
     assert first.startswith(f"Audit of {site.server.url}/page: run 1 (run) of the store audit.db, 20")
     assert "links within the site of a seed" in first
-    assert second.startswith("As it stands now: 1 ARK of 3 checked again since")
+    assert second.startswith("Current state: 1 ARK of 3 checked again since")
     page, text = (out / "index.html").read_text("utf-8"), (out / "report.md").read_text("utf-8")
     assert f"<title>Which ARKs persist? {site.server.url}/page, 20" in page
     for form in (page, text):

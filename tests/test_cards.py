@@ -231,4 +231,4 @@ def test_without_scripts_the_page_says_what_to_do_and_offers_no_button_that_does
 
 def test_a_host_that_is_silent_is_no_culprit_yet(frames: Frames) -> None:
     [card] = [each for each in action_cards(frames, tables_of(frames), 9) if each.cause == "silent-host"]
-    assert dict(card.facts)["Responsible"].text == "nobody yet; no answer today from slow.example"
+    assert dict(card.facts)["Responsible"].text == "no one yet; no answer today from slow.example"

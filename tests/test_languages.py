@@ -6,7 +6,7 @@ import ast
 import json
 import re
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -92,11 +92,31 @@ _FORMULA = re.compile(r"[a-z_ ()+/-]+|text, link-target.*")
 
 
 def test_the_numbers_in_captions_are_those_of_the_code() -> None:
-    most = f"at most {QUESTIONS_A_SHOULDER} questions a shoulder and {SHOULDERS_A_RESOLVER} shoulders"
+    most = f"at most {QUESTIONS_A_SHOULDER} questions per shoulder and {SHOULDERS_A_RESOLVER} shoulders"
     assert most in SPELLING_TABLE.caption
     meanings = [column.meaning for definition in TABLES for column in definition.columns if column.name == "members"]
     assert meanings
     assert all(meaning.endswith(f"; {MOST_NAMED} at most") for meaning in meanings)
+
+
+#: What a language must not say: a second gender of a word, one word for two things, a date without its article.
+_NEVER_SAID: Mapping[str, Sequence[str]] = {
+    "en": (
+        r"(?i)\bone row an? ",
+        r"(?i)\b(nobody (yet|can)|somebody|whoever|beside|behind|stands?|gone on with|raised? (it )?no)\b",
+        r"(?i)\bgoes without saying\b",
+    ),
+}
+
+
+@pytest.mark.parametrize("code", NAMES)
+def test_a_language_has_one_word_for_each_thing(code: str) -> None:
+    never = _NEVER_SAID.get(code, ())
+    catalogue = extracted() if code == "en" else kept(code)
+    for message in catalogue:
+        said = message.id if code == "en" else message.string
+        for sentence in said if isinstance(said, tuple) else (said,):
+            assert not [pattern for pattern in never if message.id and re.search(pattern, sentence)], sentence
 
 
 @pytest.mark.parametrize("code", TRANSLATED)

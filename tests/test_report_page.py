@@ -433,7 +433,7 @@ def test_a_chart_says_in_a_sentence_what_it_shows(soup: BeautifulSoup) -> None:
         ),
         "1 of 8 ARKs gives this service. Bars of the answers: stated 1; placeholder 1; absent 1; not-asked 5.",
         (
-            "Flow of 7 URLs from the hosts that were asked to the hosts that answered last and to what that came to. "
+            "Flow of 7 URLs from the hosts that were asked to the hosts that answered last and to the result. "
             "Most were asked at gallica.example (2); most ended at gallica.example (3)."
         ),
     ]

@@ -53,7 +53,7 @@ _WHERE: Final = (
 
 DOCUMENTS: Final = DatasetTable(
     "documents",
-    "One row a document that was read, or should have been; unique by document. An archive as such has a row only if "
+    "One row per document that was read, or should have been; unique by document. An archive as such has a row only if "
     "something in it, or all of it, could not be read.",
     (
         *_WHERE,
@@ -68,7 +68,7 @@ DOCUMENTS: Final = DatasetTable(
 )
 MENTIONS: Final = DatasetTable(
     "mentions",
-    "One row a place that cites an ARK, as decided on all documents of the dataset; unique by document and ordinal.",
+    "One row per place that cites an ARK, as decided on all documents of the dataset; unique by document and ordinal.",
     (
         *_WHERE,
         DatasetColumn("ordinal", _NUMBER, "place among the mentions of the document", "number from 1"),
@@ -117,7 +117,7 @@ MENTIONS: Final = DatasetTable(
 )
 FINDINGS: Final = DatasetTable(
     "findings",
-    "One row a remark that a reader must know about a document, an archive as such, or a folder that was named.",
+    "One row per remark that a reader must know about a document, an archive as such, or a folder that was named.",
     (
         *_WHERE,
         DatasetColumn("kind", _TEXT, "kind of finding: unreadable, encrypted, damaged, namespace-mention …"),

@@ -291,7 +291,7 @@ def _of_datasets_only(*_: object) -> pd.DataFrame:
 CITED_HOSTS: Final = TableDefinition(
     "cited_hosts",
     "By cited resolver",
-    "One row a host with which ARKs are cited; an ARK that is cited with several counts at each. The row without a "
+    "One row per host with which ARKs are cited; an ARK that is cited with several counts at each. The row without a "
     "host has the ARKs that are cited without a resolver.",
     _of_datasets_only,
     (

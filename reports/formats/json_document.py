@@ -82,7 +82,7 @@ def schema() -> dict[str, Any]:
                     "title": {"type": "string", "description": "what was audited, and when, in one line"},
                     "store": {"type": "string", "description": "name of the store's file"},
                     "run": {"type": "integer", "description": "number of the run that is reported"},
-                    "command": {"type": "string", "description": "verb that made it"},
+                    "command": {"type": "string", "description": "command that started it"},
                     "state": {"type": "string", "description": "running, finished, interrupted or failed"},
                     "seeds": {"type": "array", "items": {"type": "string"}, "description": "where it began"},
                     "scope": {"type": "array", "items": {"type": "string"}, "description": "its limits, in words"},

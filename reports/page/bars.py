@@ -57,7 +57,7 @@ def _height(bars: int, *, has_legend: bool = False) -> int:
 
 
 def _bars(naans: pd.DataFrame, language: Language) -> pd.DataFrame:
-    """One row a bar, labelled: the greatest NAANs, and the others as one."""
+    """One row per bar, labelled: the greatest NAANs, and the others as one."""
     columns = list(FAMILY_COLUMNS.values())
     rows = naans[columns].astype("int64").set_axis(_labels(naans), axis="index")
     if len(rows) <= _MOST_NAANS:

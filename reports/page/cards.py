@@ -188,12 +188,12 @@ _CONTACT: Final = re.compile(r"\(\+(?:mailto:)?([^\s;)]+)")
 def _responsible(row: Mapping[str, Any], fault: Fault, language: Language) -> Cell:
     """With whom a repair begins: whoever edits a document, or a host, with the way there."""
     if fault is Fault.CITATION:
-        return Cell(language.gettext("whoever edits the citing documents"), TEXT)
+        return Cell(language.gettext("the editors of the citing documents"), TEXT)
     host = row["host"] or ""
     url = next((text for text in (row["pattern"], row["example_url"]) if text and _netloc(text) == host), None)
     home = f"{urlsplit(url).scheme}://{host}/" if url and host else None
     if fault is Fault.NOBODY and host:
-        text = language.gettext("nobody yet; no answer today from {host}", host=escaped(host))
+        text = language.gettext("no one yet; no answer today from {host}", host=escaped(host))
         return Cell(text, URL, href=link(home) if home else None)
     text = language.gettext(
         "{who}: {host}",

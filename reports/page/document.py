@@ -329,7 +329,7 @@ _WORTH_A_LOOK: Final[Mapping[str, Forms]] = {
         "{number} document that could not be read.", "{number} documents that could not be read."
     ),
     "documents not reached": Forms(
-        "{number} document that could not be had.", "{number} documents that could not be had."
+        "{number} document that could not be obtained.", "{number} documents that could not be obtained."
     ),
 }
 
@@ -338,7 +338,7 @@ _WORTH_A_LOOK: Final[Mapping[str, Forms]] = {
 
 
 def _lives(frames: Frames) -> pd.DataFrame:
-    """One row an ARK and run in which it was judged, with the best outcome of its URLs; ordered by ARK and moment."""
+    """One row per ARK and run in which it was judged, with the best outcome of its URLs; ordered by ARK and moment."""
     names = frames.arks[["ark_id", "ark"]].sort_values("ark", ignore_index=True)
     rows = frames.history.merge(names[["ark_id"]].assign(place=names.index), on="ark_id")
     rows = rows.assign(family=families(rows["object"]))
@@ -351,7 +351,7 @@ def _lives(frames: Frames) -> pd.DataFrame:
 LIFE: Final = TableDefinition(
     "history",
     "Checks so far",
-    "One row an ARK and run.",
+    "One row per ARK and run.",
     _lives,
     (
         Column("ark", ColumnType.ARK, "ARK in normal form"),

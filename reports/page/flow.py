@@ -179,10 +179,10 @@ def _flow_sentence(first: Counter[Node], second: Counter[Node], names: Mapping[N
     [(most_asked, asked)] = first.most_common(1)
     [(most_landed, landed)] = second.most_common(1)
     return language.ngettext(
-        "Flow of {number} URL from the hosts that were asked to the hosts that answered last and to what that came to. "
+        "Flow of {number} URL from the hosts that were asked to the hosts that answered last and to the result. "
         "Most were {asked_at} ({asked}); most ended at {host} ({landed}).",
-        "Flow of {number} URLs from the hosts that were asked to the hosts that answered last and to what that came "
-        "to. Most were {asked_at} ({asked}); most ended at {host} ({landed}).",
+        "Flow of {number} URLs from the hosts that were asked to the hosts that answered last and to the result. "
+        "Most were {asked_at} ({asked}); most ended at {host} ({landed}).",
         first.total(),
         asked_at=names[most_asked],
         asked=asked,

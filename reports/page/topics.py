@@ -29,14 +29,14 @@ class Topic:
 TOPICS: Final = (
     Topic(
         "to-mend",
-        N_("Places to mend"),
+        N_("Places to fix"),
         N_("Where exactly something fails, what is written there, and what it should be."),
         ("failures", "corrections", "causes", "known", "check_failures", "unfit"),
     ),
     Topic(
         "over-time",
         N_("Over time"),
-        N_("What has changed since the audit before, and how long ARKs live."),
+        N_("What has changed since the previous audit, and how long ARKs live."),
         ("changes", "standings", "runs", "survival", "recoveries", "outages", "persistence"),
     ),
     Topic(
@@ -112,8 +112,8 @@ _NOTHING: Final[Mapping[str, str]] = {
     "inventory": N_("No list of your own ARKs was given."),
     "inventory_extra": N_("No list of your own ARKs was given, or it lacks none."),
     "known": N_("Nothing was acknowledged or ignored."),
-    "failures": N_("Nothing is to be mended."),
-    "causes": N_("Nothing is to be done."),
+    "failures": N_("Nothing needs to be fixed."),
+    "causes": N_("Nothing needs to be done."),
     "corrections": N_("None is sure enough to be proposed."),
     "check_failures": N_("No check character fails."),
     "left_out": N_("Nothing was left out."),

@@ -30,7 +30,7 @@ WORDS: Final[Mapping[str, str | Forms]] = {
     "rows shown": N_("Rows _START_ to _END_ of _TOTAL_"),
     "rows filtered": N_("(out of _MAX_)"),
     "rows of arks": Forms("{rows}: {number} ARK", "{rows}: {number} ARKs"),
-    "rows a page": N_("_MENU_ rows a page"),
+    "rows a page": N_("_MENU_ rows per page"),
     "whole table": N_("Show all {number} rows"),
     "more columns": N_("More columns: scroll sideways →"),
     "not held": N_("This report holds nothing about this ARK."),

@@ -35,7 +35,7 @@ _GROUP: Final = ["cause", "fault", "host", "rule"]
 
 
 def causes(frames: Frames) -> pd.DataFrame:
-    """One row a cause at one host, and one rule where rules fail; ordered by ARKs, those confirmed broken twice.
+    """One row per cause at one host, and one rule where rules fail; ordered by ARKs, those confirmed broken twice.
 
     What gave no answer stands at the end.
     """
@@ -78,13 +78,13 @@ def _common(texts: pd.Series) -> str | None:
 
 
 def failures(frames: Frames) -> pd.DataFrame:
-    """One row a place that cites an ARK not reached as cited; ordered by cause, base, ARK and place."""
+    """One row per place that cites an ARK not reached as cited; ordered by cause, base, ARK and place."""
     return FAILURES.shaped(_placed(frames))
 
 
 @lru_cache(maxsize=2)
 def _placed(frames: Frames) -> pd.DataFrame:
-    """One row a failing ARK, URL and place of citation, with the number of its cause; in order."""
+    """One row per failing ARK, URL and place of citation, with the number of its cause; in order."""
     failing = diagnosed_failures(frames)
     placed = failing.merge(frames.mentions.drop(columns=["ark", "naan"]), on=["ark_id", "request_url"], how="left")
     placed = placed.merge(archived_copies(frames), on=["ark_id", "request_url"], how="left")
@@ -137,7 +137,7 @@ _NUMBER: Final = Column(
     "number", COUNT, "number of the cause in causes.csv, the one with most ARKs first, outages last", "number from 1"
 )
 _CAUSE: Final = Column("cause", TOKEN, "why it fails, as far as this run shows")
-_FAULT: Final = Column("fault", TOKEN, "with whom a repair begins: citation, resolver, landing-host or nobody yet")
+_FAULT: Final = Column("fault", TOKEN, "with whom a repair begins: citation, resolver, landing-host or nobody")
 _HOST: Final = Column("host", TEXT, "host that the repair is about")
 _SHOULD_BE: Final = Column(
     "should_be", TEXT, "what the document should say instead: an ARK or URL; empty where nothing better is known"
@@ -150,9 +150,9 @@ _CONTACT: Final = Column(
 CAUSES: Final = TableDefinition(
     "causes",
     "To act on, by cause",
-    "One row a cause at one host, or at one rule of it: what one party can mend. Those with most ARKs come first, "
-    "those confirmed broken counting twice. ARKs that give no answer stand at the end, with the advice to ask again: "
-    "an outage is not link rot.",
+    "One row per cause at one host, or at one rule of it: what one party can fix. Those with most ARKs come first, "
+    "those confirmed broken counting twice. ARKs that give no answer come last, with the advice to ask again: an "
+    "outage is not link rot.",
     causes,
     (
         _NUMBER,
@@ -171,7 +171,7 @@ CAUSES: Final = TableDefinition(
         Column("naans", TEXT, "NAANs of these ARKs"),
         Column("outcomes", TEXT, "object outcomes by number of places, the most frequent first; three at most"),
         Column("advice", TEXT, "what to do", is_ours=True),
-        Column("assignees", TEXT, "who looks after these ARKs, as was decided; empty for nobody"),
+        Column("assignees", TEXT, "who looks after these ARKs, as was decided; empty for no one"),
         _CONTACT,
         Column("example_ark", ARK, "one of the ARKs"),
         Column("example_url", URL, "URL that was asked for it"),
@@ -187,8 +187,8 @@ CAUSES: Final = TableDefinition(
 FAILURES: Final = TableDefinition(
     "failures",
     "Every place to fix",
-    "One row a place that cites an ARK which was not reached as it is cited; those with one cause stand together, "
-    "and the parts of one object under its base. An ARK that was checked without a document has no place.",
+    "One row per place that cites an ARK which was not reached as it is cited; those with the same cause are listed "
+    "together, and the parts of one object under its base. An ARK that was checked without a document has no place.",
     failures,
     (
         _NUMBER,
@@ -202,7 +202,7 @@ FAILURES: Final = TableDefinition(
         Column("place", TEXT, "element and attribute, or rectangle on the page in points"),
         Column("offset", COUNT, "where it begins in the reader's block of text", "code points from 0"),
         Column("role", TOKEN, "text, link-target, metadata, link-annotation or structured-data"),
-        Column("as_written", TEXT, "what stands in the document"),
+        Column("as_written", TEXT, "what the document contains there"),
         Column("context", TEXT, "text around it"),
         _SHOULD_BE,
         _BECAUSE,
@@ -215,7 +215,7 @@ FAILURES: Final = TableDefinition(
         Column("object", TOKEN, "outcome of the object service at this URL"),
         _HOST,
         _CONTACT,
-        Column("assignee", TEXT, "who looks after it, as was decided; empty for nobody"),
+        Column("assignee", TEXT, "who looks after it, as was decided; empty for no one"),
         Column("triage", TEXT, "what was decided of it that no longer holds, and why not; empty for nothing"),
         Column("object_evidence", TEXT, "why the object outcome is what it is"),
     ),

@@ -18,7 +18,7 @@ _PAIR: Final = ["ark_id", "request_url"]
 
 @lru_cache(maxsize=2)
 def archived_copies(frames: Frames) -> pd.DataFrame:
-    """One row an ARK and URL that fails, or gives no answer, and about which an archive was asked; in no stated order.
+    """One row per ARK and URL that fails, or gives no answer, and about which an archive was asked; in no stated order.
 
     What works again needs no copy, whatever was asked before.
     """

@@ -105,7 +105,7 @@ ADVICE: Final[Mapping[Cause, str]] = {
     Cause.MISTYPED: N_("Compare the citation with its source: its check character does not fit."),
     Cause.CUT_SHORT: N_("Complete the citation: a longer ARK that begins like it works."),
     Cause.RUN_ON: N_("Shorten the citation: the ARK without what is glued to its end works."),
-    Cause.UNKNOWN_PART: N_("Cite the whole, or compare what stands behind its name with the source."),
+    Cause.UNKNOWN_PART: N_("Cite the whole, or compare what follows its name with the source."),
     Cause.REFUSED_HERE: N_("Cite the ARK at the address that works, and tell the one that does not."),
     Cause.DEAD_HOST: N_("Look for a successor of the host; cite the ARKs at a resolver that knows them."),
     Cause.SILENT_HOST: N_("Ask again before you conclude; if the host stays silent, write to it."),

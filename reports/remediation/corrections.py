@@ -40,7 +40,7 @@ _OF_PLACE: Final = [
 
 
 def corrections(frames: Frames) -> pd.DataFrame:
-    """One row a place that should be written otherwise; ordered by document, then as they stand in it."""
+    """One row per place that should be written otherwise; ordered by document, then as they stand in it."""
     failing = diagnosed_failures(frames)[[*_PAIR, "cause", "should_be"]]
     verdicts = frames.verdicts[[*_PAIR, "object", "did_you_mean"]]
     rows = frames.mentions.merge(verdicts, on=_PAIR, how="left").merge(failing, on=_PAIR, how="left")
@@ -77,7 +77,7 @@ def _place(row: dict[str, Any]) -> Place:
 
 
 def targets(frames: Frames) -> pd.DataFrame:
-    """One row an ARK and URL that was judged; those that no longer work come first, then by ARK and URL."""
+    """One row per ARK and URL that was judged; those that no longer work come first, then by ARK and URL."""
     judged = frames.verdicts.loc[frames.verdicts["object"].ne(ObjectOutcome.SKIPPED), _OF_TARGET]
     is_asked = frames.observations["question"].eq(Question.OBJECT)
     asked = frames.observations.loc[is_asked, [*_PAIR, "attempt", "status"]].sort_values("attempt", kind="stable")
@@ -98,24 +98,24 @@ def targets(frames: Frames) -> pd.DataFrame:
 CORRECTIONS: Final = TableDefinition(
     "corrections",
     "Corrections for editors",
-    "One row a place that should be written otherwise, in the order of the documents; only what is sure enough: what "
-    "works once it is repaired, what was meant and lives, and what works in another form or at another resolver. Where "
-    "nothing is, and an archive has a copy, that may be cited beside the ARK.",
+    "One row per place that should be written otherwise, in the order of the documents; only what is sure enough: "
+    "what works once it is repaired, what was meant and works, and what works in another form or at another "
+    "resolver. Where nothing works and an archive has a copy, the copy may be cited next to the ARK.",
     corrections,
     (
         Column("document", URL, "URL or path of the document"),
         Column("page", COUNT, "page of a paginated document", "page number from 1"),
         Column("place", TEXT, "element and attribute, or rectangle on the page in points"),
         Column("role", TOKEN, "text, link-target, metadata, link-annotation or structured-data"),
-        Column("as_written", TEXT, "what stands in the document"),
-        Column("correct", TEXT, "what should stand there; empty where only an archived copy is known"),
+        Column("as_written", TEXT, "what the document contains there"),
+        Column("correct", TEXT, "what should be written there; empty where only an archived copy is known"),
         Column("why", TOKEN, "did-you-mean, other-form, other-resolver, repaired or archived-copy"),
         Column("because", TEXT, "why, in words", is_ours=True),
         Column("context", TEXT, "text around it"),
         Column("ark", ARK, "ARK in normal form, as it was read"),
         ARCHIVED_COPY,
         ARCHIVED_AT,
-        Column("assignee", TEXT, "who looks after it, as was decided; empty for nobody"),
+        Column("assignee", TEXT, "who looks after it, as was decided; empty for no one"),
     ),
     is_listing=True,
 )
@@ -123,14 +123,14 @@ CORRECTIONS: Final = TableDefinition(
 TARGETS: Final = TableDefinition(
     "targets",
     "Where ARKs lead",
-    "One row an ARK and URL, for those who keep a resolver's table: where it led when it worked last, and where it "
+    "One row per ARK and URL, for those who keep a resolver's table: where it led when it worked last, and where it "
     "leads now. Those that no longer work come first.",
     targets,
     (
         Column("ark", ARK, "ARK in normal form"),
         NAAN_COLUMN,
         REQUEST_URL_COLUMN,
-        Column("good_url", URL, "URL at which it landed when it worked last; empty where it was never seen to"),
+        Column("good_url", URL, "URL at which it landed when it worked last; empty where it was never seen to work"),
         Column("good_at", MOMENT, "beginning of the run that saw it there", "UTC", varies=True),
         Column("final_url", URL, "URL at which it lands now; empty where nothing answers"),
         OBJECT_COLUMN,

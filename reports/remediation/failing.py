@@ -35,7 +35,7 @@ _KNOWN: Final = ["ark_id", "ark", "naan", "request_url", "last_url", "object", "
 
 @lru_cache(maxsize=2)
 def diagnosed_failures(frames: Frames) -> pd.DataFrame:
-    """One row a verdict whose ARK fails, is silent, or was reached in another way than cited; with its `Diagnosis`.
+    """One row per verdict whose ARK fails, is silent, or was reached in another way than cited; with its `Diagnosis`.
 
     In no stated order.
     """

@@ -49,7 +49,7 @@ _NO_COLLECTION: Final = "(none)"
 
 @lru_cache(maxsize=2)
 def inventory(frames: Frames) -> pd.DataFrame:
-    """One row an ARK of the inventory and URL; ordered by the gravest finding, those without one last, then by ARK."""
+    """One row per ARK of the inventory and URL; ordered by the gravest finding, those without one last, then by ARK."""
     listed = frames.inventory[frames.inventory["is_chosen"]]
     rows = listed.merge(frames.stock, on="ark", how="left")
     cited = frames.mentions.groupby("ark", as_index=False).agg(citations=("citation_id", "nunique"))
@@ -79,7 +79,7 @@ def _judged(row: dict[str, Any]) -> tuple[str, str, str, str | None]:
 
 @lru_cache(maxsize=2)
 def extra(frames: Frames) -> pd.DataFrame:
-    """One row an ARK; ordered by citations, the most first, then by ARK. A part of what is listed is not extra."""
+    """One row per ARK; ordered by citations, the most first, then by ARK. A part of what is listed is not extra."""
     listed = set(frames.inventory["ark"])
     standings = ark_statuses(frames)
     ours = standings[standings["naan"].isin(set(frames.inventory["naan"]))]
@@ -99,7 +99,7 @@ def _is_listed(name: str, listed: set[str]) -> bool:
 
 
 def collections(frames: Frames) -> pd.DataFrame:
-    """One row a collection; ordered by source, then by ARKs broken or failing, the most first, then by name."""
+    """One row per collection; ordered by source, then by ARKs broken or failing, the most first, then by name."""
     standings = ark_statuses(frames)
     standings = standings.assign(level=level(standings)).merge(ark_states(frames), on="ark_id", how="left")
     standings = standings.assign(standing=_status(standings))
@@ -128,7 +128,7 @@ def _status(standings: pd.DataFrame) -> pd.Series:
 
 
 def _placed(frames: Frames) -> pd.DataFrame:
-    """One row an ARK and collection: that of the inventory, or else the sections of the documents that cite it."""
+    """One row per ARK and collection: that of the inventory, or else the sections of the documents that cite it."""
     listed = frames.inventory[frames.inventory["is_chosen"]][["ark", "collection"]]
     listed = listed.assign(
         source="inventory", is_listed=True, collection=listed["collection"].fillna(_NO_COLLECTION).astype("str")
@@ -195,11 +195,11 @@ _LEVEL_COLUMNS: Final = tuple(
 INVENTORY: Final = TableDefinition(
     "inventory",
     "The inventory",
-    "One row an ARK of the inventory and URL at which it was asked for; one that never was has a single row. Known is "
+    "One row per ARK of the inventory and URL at which it was asked for; one that never was has a single row. Known is "
     "what this run or an earlier one has seen. What could not be judged is undetermined, and never wrong.",
     inventory,
     (
-        Column("findings", TEXT, "what is amiss, the gravest first; empty for nothing"),
+        Column("findings", TEXT, "what is wrong, the most serious first; empty for nothing"),
         Column("ark", ARK, "ARK in normal form"),
         NAAN_COLUMN,
         Column("title", TEXT, "title, as the inventory says"),
@@ -228,8 +228,8 @@ INVENTORY: Final = TableDefinition(
 EXTRA: Final = TableDefinition(
     "inventory_extra",
     "Not in the inventory",
-    "One row an ARK of this run under a NAAN of the inventory that the inventory lacks; those with most citations come "
-    "first. A part or variant of something that is listed is not extra.",
+    "One row per ARK of this run under a NAAN of the inventory that the inventory lacks; those with most citations "
+    "come first. A part or variant of something that is listed is not extra.",
     extra,
     (
         Column("ark", ARK, "ARK in normal form"),
@@ -246,8 +246,8 @@ EXTRA: Final = TableDefinition(
 COLLECTIONS: Final = TableDefinition(
     "collections",
     "By collection",
-    "One row a collection of the inventory; ARKs that it lacks count at each section of a site, or folder, of which a "
-    "document cites them. Each ARK counts with its best outcome. alive + failing + broken + undetermined = arks.",
+    "One row per collection of the inventory; ARKs that it lacks count at each section of a site, or folder, of which "
+    "a document cites them. Each ARK counts with its best outcome. alive + failing + broken + undetermined = arks.",
     collections,
     (
         Column("source", TOKEN, "inventory, or section (host and first step of the path, or folder)"),
@@ -259,6 +259,6 @@ COLLECTIONS: Final = TableDefinition(
         Column("undetermined", COUNT, "ARKs that gave no answer today, were refused to programs, or not asked", "ARKs"),
         *_LEVEL_COLUMNS,
         Column("listed", COUNT, "ARKs of the collection in the inventory", "ARKs"),
-        Column("not_met", COUNT, "of these, those that this run neither cites nor knows a verdict of", "ARKs"),
+        Column("not_met", COUNT, "of these, those that this run does not cite and has no verdict on", "ARKs"),
     ),
 )

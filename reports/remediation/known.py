@@ -96,7 +96,7 @@ def _without(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def known(frames: Frames) -> pd.DataFrame:
-    """One row a place of a known problem; ordered by treatment, the day until which, ARK, URL, document and place."""
+    """One row per place of a known problem; ordered by treatment, the day until which, ARK, URL, document and place."""
     problems = frames.triage[frames.triage["is_problem"]]
     pairs = problems[_PAIR].drop_duplicates()
     places = frames.mentions.drop(columns=["ark", "naan"])
@@ -139,7 +139,11 @@ def known_sentence(summary: pd.DataFrame, language: Language = ENGLISH) -> str:
         parts.append(language.ngettext("{number} acknowledged", "{number} acknowledged", acknowledged))
     if ignored:
         days = [language.numeric_day(date.fromisoformat(day)) for day in _DAY.findall(note)]
-        until = language.gettext("{first} to {last}", first=days[0], last=days[1]) if len(days) > 1 else days[0]
+        until = (
+            language.gettext("{first} at the earliest, {last} at the latest", first=days[0], last=days[1])
+            if len(days) > 1
+            else days[0]
+        )
         parts.append(
             language.ngettext("{number} ignored until {day}", "{number} ignored until {day}", ignored, day=until)
         )
@@ -154,22 +158,22 @@ _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 KNOWN_PROBLEMS: Final = TableDefinition(
     "known",
     "Known problems",
-    "One row a place that cites an ARK with a problem which somebody has acknowledged or ignored. These are counted "
-    "everywhere, and raised nowhere else in this report.",
+    "One row per place that cites an ARK with an acknowledged or ignored problem. These are counted everywhere, but "
+    "reported nowhere else in this report.",
     known,
     (
         Column("treatment", TOKEN, "acknowledged, or ignored"),
         Column("until", TEXT, "day on which something ignored counts again; empty for what is acknowledged"),
-        Column("why", TEXT, "why, in the words of whoever decided"),
+        Column("why", TEXT, "why, in the words of the person who decided"),
         Column("decision", TEXT, "what was decided, and when"),
-        Column("assignee", TEXT, "who looks after it, as was decided; empty for nobody"),
+        Column("assignee", TEXT, "who looks after it, as was decided; empty for no one"),
         Column("ark", ARK, "ARK in normal form"),
         NAAN_COLUMN,
         Column("request_url", URL, "URL that was asked for the object"),
         OBJECT_COLUMN,
         Column("state", TOKEN, "status after all checks; empty when it is not known"),
         Column("cause", TOKEN, "why it fails, as far as this run shows; empty where it was not judged"),
-        Column("fault", TOKEN, "with whom a repair begins: citation, resolver, landing-host or nobody yet"),
+        Column("fault", TOKEN, "with whom a repair begins: citation, resolver, landing-host or nobody"),
         Column("host", TEXT, "host that the repair is about"),
         Column("should_be", TEXT, "what the document should say instead: an ARK or URL; empty where nothing is known"),
         Column("because", TEXT, "how that is known", is_ours=True),
@@ -177,7 +181,7 @@ KNOWN_PROBLEMS: Final = TableDefinition(
         Column("page", COUNT, "page of a paginated document", "page number from 1"),
         Column("place", TEXT, "element and attribute, or rectangle on the page in points"),
         Column("role", TOKEN, "text, link-target, metadata, link-annotation or structured-data"),
-        Column("as_written", TEXT, "what stands in the document"),
+        Column("as_written", TEXT, "what the document contains there"),
         Column("object_evidence", TEXT, "why the object outcome is what it is"),
     ),
     is_listing=True,

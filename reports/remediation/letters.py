@@ -97,7 +97,7 @@ def letter(
 
 
 _MEANING: Final = N_(
-    "An ARK is a persistent identifier: it should lead to its object, or to words about what has become of it."
+    "An ARK is a persistent identifier: it should lead to its object, or to an explanation of what has become of it."
 )
 
 

@@ -25,7 +25,7 @@ _PROFILES: Final = {Profile.DRAFT_2005: "the draft of 2005", Profile.SCHEME_2020
 
 
 def duplicates(frames: Frames) -> pd.DataFrame:
-    """One row a group; ordered by kind, then by size, the greatest first, then by what they share."""
+    """One row per group; ordered by kind, then by size, the greatest first, then by what they share."""
     return duplicates_of([*_one_object(frames), *_two_objects(frames), *_equal_elsewhere(frames)])
 
 
@@ -88,7 +88,7 @@ def equal_elsewhere(arks: Iterable[str]) -> Iterator[Group]:
 
 
 def containers(frames: Frames) -> pd.DataFrame:
-    """One row a whole of which parts are cited or judged; those that fail first, then by number of parts and by ARK."""
+    """One row per whole of which parts are cited or judged; those that fail first, then by number of parts, by ARK."""
     ark_states = ark_statuses(frames)
     family = dict(rows_of(ark_states[["ark", "family"]]))
     outcome = dict(rows_of(ark_states[["ark", "object"]]))
@@ -119,8 +119,9 @@ def containers(frames: Frames) -> pd.DataFrame:
 DUPLICATES: Final = TableDefinition(
     "duplicates",
     "Duplicates",
-    "One row a group. Several ARKs that end at one URL may be one object, or share a page that stands for all; one "
-    "ARK that ends at several URLs may be two objects, or one with two addresses. None of that is an error by itself.",
+    "One row per group. Several ARKs that end at one URL may be one object, or share a page that serves them all; "
+    "one ARK that ends at several URLs may be two objects, or one with two addresses. None of that is an error by "
+    "itself.",
     duplicates,
     (
         Column(
@@ -137,7 +138,7 @@ DUPLICATES: Final = TableDefinition(
 CONTAINERS: Final = TableDefinition(
     "containers",
     "Wholes and their parts",
-    "One row a whole: an ARK whose parts or variants are cited. By its form a part says that the whole exists "
+    "One row per whole: an ARK whose parts or variants are cited. By its form a part says that the whole exists "
     "(draft-kunze-ark-38, 2.5); wholes that were asked for and fail come first.",
     containers,
     (

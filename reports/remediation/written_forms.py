@@ -39,7 +39,7 @@ _EXAMPLE: Final = re.compile(
 
 
 def repairs(frames: Frames) -> pd.DataFrame:
-    """One row a kind of repair; ordered by places, the most first, then by kind."""
+    """One row per kind of repair; ordered by places, the most first, then by kind."""
     mended = frames.mentions[frames.mentions["repairs"].fillna("").ne("")]
     mended = mended.merge(
         frames.verdicts[["ark_id", "request_url", "object"]], on=["ark_id", "request_url"], how="left"
@@ -61,7 +61,7 @@ def repairs(frames: Frames) -> pd.DataFrame:
 
 
 def joins(frames: Frames) -> pd.DataFrame:
-    """One row a place that can be read in more than one way; ordered by how sure the reading is, document and place."""
+    """One row per place that can be read in more than one way; ordered by how sure the reading is, document, place."""
     doubtful = frames.mentions[frames.mentions["alternatives"].fillna("").ne("") | frames.mentions["decided"].gt(1)]
     rows = doubtful.merge(
         frames.verdicts[["ark_id", "request_url", "object"]], on=["ark_id", "request_url"], how="left"
@@ -72,7 +72,7 @@ def joins(frames: Frames) -> pd.DataFrame:
 
 
 def check_failures(frames: Frames) -> pd.DataFrame:
-    """One row an ARK whose check character fails; ordered by citations, the most first, then by ARK."""
+    """One row per ARK whose check character fails; ordered by citations, the most first, then by ARK."""
     ark_states = ark_statuses(frames)
     check, suggestions = checks_at(frames, ark_states["ark_id"])
     rows = ark_states.assign(suggestions=suggestions)[check.eq(CheckCharacter.FAILS)]
@@ -89,7 +89,7 @@ def check_failures(frames: Frames) -> pd.DataFrame:
 
 
 def unfit(frames: Frames) -> pd.DataFrame:
-    """One row a citation of an example or test ARK; ordered as earnest ones first, then by document and place."""
+    """One row per citation of an example or test ARK; ordered as earnest ones first, then by document and place."""
     titles = frames.documents[["document_id", "title"]]
     cited = frames.mentions[frames.mentions["naan"].isin(sorted(SKIPPED_NAANS))].merge(titles, on="document_id")
     contexts = cited.groupby("citation_id")["context"].agg(lambda texts: " ".join(texts.dropna()))
@@ -124,13 +124,13 @@ def example_sign(texts: Iterable[str | None]) -> str | None:
 _DOCUMENT: Final = Column("document", URL, "URL or path of the document")
 _PAGE: Final = Column("page", COUNT, "page of a paginated document", "page number from 1")
 _PLACE: Final = Column("place", TEXT, "element and attribute, or rectangle on the page in points")
-_AS_WRITTEN: Final = Column("as_written", TEXT, "what stands in the document")
+_AS_WRITTEN: Final = Column("as_written", TEXT, "what the document contains there")
 _ARK: Final = Column("ark", ARK, "ARK in normal form")
 
 REPAIRS: Final = TableDefinition(
     "repairs",
     "Repairs",
-    "One row a kind of repair that was made to citations; a citation with several counts at each.",
+    "One row per kind of repair that was made to citations; a citation with several counts at each.",
     repairs,
     (
         Column("repair", TEXT, "what was repaired"),
@@ -141,16 +141,16 @@ REPAIRS: Final = TableDefinition(
         Column("fails", COUNT, "places whose ARK fails there", "places"),
         Column("unreachable", COUNT, "places whose ARK gave no answer there today", "places"),
         Column("not_judged", COUNT, "places whose ARK was not judged", "places"),
-        Column("as_written", TEXT, "one of them as it stands in its document"),
+        Column("as_written", TEXT, "one of them as written in its document"),
         Column("repaired", TEXT, "the same, whole again"),
-        Column("document", URL, "document in which that one stands"),
+        Column("document", URL, "document that contains it"),
     ),
 )
 
 JOINS: Final = TableDefinition(
     "joins",
     "Doubtful readings",
-    "One row a place that can be read in more than one way, the least sure first: what was decided, and why.",
+    "One row per place that can be read in more than one way, the least sure first: what was decided, and why.",
     joins,
     (
         _DOCUMENT,
@@ -160,7 +160,7 @@ JOINS: Final = TableDefinition(
         _ARK,
         Column("alternatives", TEXT, "ARKs that the other decisions would have given"),
         Column("confidence", TOKEN, "certain, likely or ambiguous"),
-        Column("reason", TEXT, "rule behind the least sure decision"),
+        Column("reason", TEXT, "rule that led to the least certain decision"),
         Column("again", TRUTH, "whether it was decided again in the light of all documents, or of what resolvers said"),
         OBJECT_COLUMN,
     ),
@@ -169,7 +169,7 @@ JOINS: Final = TableDefinition(
 CHECK_FAILURES: Final = TableDefinition(
     "check_failures",
     "Check characters that fail",
-    "One row an ARK whose last character should confirm the others and does not, where names are known to have one.",
+    "One row per ARK whose last character should confirm the others and does not, where names are known to have one.",
     check_failures,
     (
         _ARK,
@@ -186,7 +186,7 @@ CHECK_FAILURES: Final = TableDefinition(
 UNFIT: Final = TableDefinition(
     "unfit",
     "Examples and tests that are cited",
-    "One row a citation of an ARK under 12345 or 99999. In documentation that is what they are for; anywhere else "
+    "One row per citation of an ARK under 12345 or 99999. In documentation that is what they are for; anywhere else "
     "they are unfit for long-term reference. Those without a sign of being an example come first.",
     unfit,
     (
