@@ -106,6 +106,12 @@ _NEVER_SAID: Mapping[str, Sequence[str]] = {
         r"(?i)\b(nobody (yet|can)|somebody|whoever|beside|behind|stands?|gone on with|raised? (it )?no)\b",
         r"(?i)\bgoes without saying\b",
     ),
+    "fr": (
+        r"préfixe «",
+        r"réponse (du service|pour les métadonnées|pour l’engagement)|meilleure réponse (de|du|sur)\b",
+        r"lien mort|\bhôte",
+        r" ;|« | »| :(?! ?$)",
+    ),
 }
 
 
