@@ -112,6 +112,11 @@ _NEVER_SAID: Mapping[str, Sequence[str]] = {
         r"lien mort|\bhôte",
         r" ;|« | »| :(?! ?$)",
     ),
+    "de": (
+        r"\b([Dd]er|[Ee]in|[Dd]en|[Dd]em|[Ee]inem|jeden) NAAN\b",
+        r"(?i)\bkeiner? \w+ nicht mehr",
+        r"\bHost\b",
+    ),
 }
 
 
