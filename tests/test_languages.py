@@ -117,6 +117,10 @@ _NEVER_SAID: Mapping[str, Sequence[str]] = {
         r"(?i)\bkeiner? \w+ nicht mehr",
         r"\bHost\b",
     ),
+    "es": (
+        r"\b(de|a|desde|hasta) \{(began|ended|day)\}|\bregistros (desde|hasta) \{",
+        r"enlace muerto|por defecto",
+    ),
 }
 
 
