@@ -346,7 +346,7 @@ class Reader:
 
         Behind a whole name it is the mark of a note.
         """
-        naan, _, name = self._pieces.chars.partition("/")
+        naan, _, name = self._pieces.chars.replace("-", "").partition("/")
         stem = name.rstrip("*")
         if stem == name or "/" in stem or self._text[self._start - 1 : self._start] == "*":
             return False
