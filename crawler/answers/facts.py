@@ -206,7 +206,8 @@ class AnswerFacts:
         in_title, in_text = words.absence_in_title, words.absence_in_opening
         if in_title:
             signs.append(f"the page's title says {in_title!r}")
-            if words.is_titled_absent and (not words.is_titled_by_word or words.is_absence_repeated):
+            says_more = words.is_titled_by_word or bool(self.own_places) or words.says_more(words.body)
+            if words.is_titled_absent and (words.is_absence_repeated or not says_more):
                 signs.append("which is all that it says")
         if in_text and in_text != in_title:
             signs.append(f"the page's text says {in_text!r}")

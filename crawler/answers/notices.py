@@ -121,6 +121,18 @@ class PageWords:
         """True if its title says that a page or an object is not there, and nothing besides."""
         return is_notice(self.title)
 
+    def says_more(self, own: str) -> bool:
+        """Return whether *own*, its text or a part of it, has more than its title and words of absence.
+
+        So much has a number, as the year or the shelf mark of a record that is called "Not found".
+        """
+        rest = plain(_ARK.sub(" ", own))
+        for part in (self.title, *self.title_parts):
+            rest = rest.replace(plain(part), " ")
+        if not any(map(str.isdigit, rest)) or says_not_found(rest) is not None:
+            return False
+        return _beside_absence(rest) > _FEW_LETTERS
+
     @once
     def is_all_absence(self) -> bool:
         """True if it says in few words that some page or object is not there, and hardly anything else."""
@@ -203,7 +215,7 @@ class PageWords:
         an object begins with the object: what it says of a part of it comes later.
         """
         text = own.removeprefix(self.title).strip()
-        if len(text) > _FEW_WORDS_CHARS:
+        if len(text) > _FEW_WORDS_CHARS or self.says_more(own):
             return None
         plain_text = plain(_ARK.sub(" ", text.replace(name, " ")))
         if self.is_titled_by_word:

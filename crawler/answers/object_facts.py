@@ -158,9 +158,10 @@ class ObjectFacts:
     @once
     def signs(self) -> tuple[str, ...]:
         """Return why it looks like a page for what is not there."""
-        signs, answer = self.answer.signs_of_absence, self.answer
+        signs, answer, words = self.answer.signs_of_absence, self.answer, self.answer.words
         is_open = self.reply is ControlContrast.REFUSED_BEFORE  # of the landing host nothing is known
-        if signs and is_open and answer.words.is_all_absence and not answer.own_places:
+        is_all = words.is_all_absence and not words.says_more(words.body)
+        if signs and is_open and is_all and not answer.own_places:
             return (*signs, "the page says so of what was asked for, and hardly anything else")
         return signs
 
@@ -187,6 +188,16 @@ class ObjectFacts:
         if self.answer.is_record or self.answer.tells_of_object:
             return None
         return self.answer.words.only_absence(self.own_words, self.answer.ark.name, self._control_words)
+
+    @once
+    def is_called_absent(self) -> bool:
+        """True if its title says that nothing is there, and nothing shows that an object is called so.
+
+        An object is where the control is refused or gets another page, and this one has more to say than its title.
+        """
+        words = self.answer.words
+        is_compared = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
+        return words.is_titled_absent and not (is_compared and words.says_more(self.own_words))
 
     # -- whether it explains the object's absence
 

@@ -287,12 +287,8 @@ _SPECIAL_PAGES = (
         lambda facts: [f"the page speaks of a fault of the moment: {facts.answer.passing_fault!r}", *_grounds(facts)],
     ),
     _success(
-        "the title says that nothing is there, at a host that refuses the control by its status",
-        lambda facts: (
-            facts.reply is ControlContrast.REFUSED_THERE
-            and facts.answer.words.is_titled_absent
-            and not facts.is_particular
-        ),
+        "the title says that nothing is there, and nothing shows that the object is called so",
+        lambda facts: worth(facts) is _YES and facts.is_called_absent and not facts.is_particular,
         ObjectOutcome.UNDETERMINED,
         _grounds,
     ),

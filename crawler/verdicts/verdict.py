@@ -288,8 +288,7 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
     """The same facts beside the *landing* host's reply for what can't exist, where the resolver's says nothing of it.
 
     A page that names this ARK for another address as well, or describes an object there, is known by another part of
-    that address. A page that says more than once that nothing is there is not made better by what others get, and one
-    that is left to scripts proves nothing against a resolver that knows the name.
+    that address. A page that says in more than its title that nothing is there is not made better by what others get.
     """
     answer = facts.answer
     if landing is None or facts.reply not in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING):
@@ -298,11 +297,11 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
         return facts
     beside = replace(facts, control=landing)
     if beside.reply is ControlContrast.REFUSED_THERE:
-        return facts if facts.weight_of_signs is Signs.SEVERAL else beside
+        is_title_alone = answer.words.is_titled_absent and not answer.words.is_absence_repeated
+        return facts if facts.weight_of_signs is Signs.SEVERAL and not is_title_alone else beside
     is_its_own = answer.is_record or answer.tells_of_object or bool(landing.places_of(answer.ark))
-    is_open = answer.asks_to_log_in or answer.is_left_to_scripts
     is_alike = beside.reply is not ControlContrast.ANOTHER
-    if beside.reply is ControlContrast.NOTHING or (is_alike and not facts.signs and (is_its_own or is_open)):
+    if beside.reply is ControlContrast.NOTHING or (is_alike and not facts.signs and is_its_own):
         return facts
     return beside
 
