@@ -100,7 +100,7 @@ _WAYS: Final = {
     Cause.REFUSED_HERE: Why.OTHER_RESOLVER,
 }
 _BECAUSE: Final = {
-    Cause.LABEL_FORM: N_("the resolver knows only the other form of the label; it works so"),
+    Cause.LABEL_FORM: N_("the resolver knows only the other form of the label; it works in that form"),
     Cause.HYPHENS: N_("the resolver takes hyphens for part of the name; it works without them"),
     Cause.MOVED_RESOLVER: N_("the resolver that is written fails; it works there"),
     Cause.REFUSED_HERE: N_("it fails as it is written; the same ARK is cited there and works"),

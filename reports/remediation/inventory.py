@@ -214,9 +214,9 @@ INVENTORY: Final = TableDefinition(
         Column(
             "landing",
             TOKEN,
-            "expected, elsewhere, undetermined or not-stated; scheme, www., default port, final slash, fragment, order "
-            "of the query, session names, escapes of plain characters and the form of an ARK in the path mean nothing, "
-            "and a page on the way suffices",
+            "expected, elsewhere, undetermined or not-stated; scheme, www., default port, final slash, fragment, "
+            "order of the query parameters, session names, escapes of plain characters and the form of an ARK in "
+            "the path mean nothing, and a page on the way suffices",
         ),
         Column("closed", TRUTH, "whether it is closed on purpose, as the inventory says; empty where it doesn't"),
         Column("access", TOKEN, "as-meant, wrongly-open, wrongly-closed, undetermined or not-stated"),
@@ -254,7 +254,7 @@ COLLECTIONS: Final = TableDefinition(
         Column("collection", TEXT, "collection or section; (none) for ARKs without one"),
         ARKS_COLUMN,
         Column("alive", COUNT, "ARKs that lead to their object or to the provider's words about it", "ARKs"),
-        Column("failing", COUNT, "ARKs that fail, or that long give no answer, not yet confirmed", "ARKs"),
+        Column("failing", COUNT, "ARKs that fail, or have long given no answer, not yet confirmed", "ARKs"),
         Column("broken", COUNT, "ARKs of which several checks over days have confirmed the failure", "ARKs"),
         Column("undetermined", COUNT, "ARKs that gave no answer today, were refused to programs, or not asked", "ARKs"),
         *_LEVEL_COLUMNS,

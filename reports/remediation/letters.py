@@ -199,12 +199,12 @@ REQUESTS: Final[Mapping[Cause, str]] = {
     Cause.CUT_SHORT: N_("Could you complete these citations? Longer ARKs that begin like them work."),
     Cause.RUN_ON: N_("Could you shorten these citations? Something that is not part of the ARK is glued to its end."),
     Cause.UNKNOWN_PART: N_(
-        "The whole object can be reached, these parts of it can not. Were they renamed, or are they gone?"
+        "The whole object can be reached, but these parts of it cannot. Were they renamed, or are they gone?"
     ),
     Cause.REFUSED_HERE: N_("The same ARKs work at another address. Could this one redirect there?"),
     Cause.DEAD_HOST: N_("The host has given no answer for some time. Is there another one that knows these ARKs?"),
     Cause.SILENT_HOST: N_(
-        "It may have been an outage. If the host is to stay silent, which other one knows these ARKs?"
+        "It may have been an outage. If the host does not come back, which other one knows these ARKs?"
     ),
     Cause.PASSING: N_("It may have been an outage: the host answers for other ARKs. Could you look at these?"),
     Cause.LOOP: N_("The redirects lead in a circle. Could you correct where they lead?"),

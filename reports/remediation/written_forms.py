@@ -134,7 +134,7 @@ REPAIRS: Final = TableDefinition(
     repairs,
     (
         Column("repair", TEXT, "what was repaired"),
-        Column("places", COUNT, "places that were repaired so", "places"),
+        Column("places", COUNT, "places that were repaired in this way", "places"),
         CITATIONS_COLUMN,
         DOCUMENTS_COLUMN,
         Column("works", COUNT, "places whose ARK works at the URL that is asked for it", "places"),
