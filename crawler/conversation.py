@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from crawler.answers.facts import AnswerFacts
+from crawler.answers.object_facts import ObjectFacts
 from crawler.asking.controls import (
     ENOUGH_NAMES,
     Neighbourhood,
@@ -460,7 +461,7 @@ class Conversation:
         """The control, once a neighbourhood; the question that was answered with a description, of the control too;
         and the other forms of one ARK."""
         living, neighbourhood, described = reached(case.answers), self._neighbourhood(case), case.described
-        telling = living or self._refusal_as_expected(case)
+        telling = living or self._refusal_as_expected(case) or self._claim_of_withdrawal(case)
         if telling is None:
             return
         wants_control = question in ACCESS and self._is_new(neighbourhood, Question.CONTROL)
@@ -520,6 +521,12 @@ class Conversation:
         """The answer for an object that is meant to be closed, and is: a control tells whether it is known at all."""
         answer = case.answers[Question.OBJECT]
         return answer if closed_for(case.ark, self._rules.closed) and answer.asks_for_a_right else None
+
+    def _claim_of_withdrawal(self, case: Case) -> AnswerFacts | None:
+        """The 404 that says that the object was withdrawn: a control tells whether it says so of any name."""
+        answer = case.answers[Question.OBJECT]
+        is_claim = answer.is_answered and answer.seen.status == 404 and ObjectFacts(answer).claim is not None
+        return answer if is_claim else None
 
     def _is_new(self, neighbourhood: Neighbourhood, question: Question) -> bool:
         return (neighbourhood, question) not in self._asked

@@ -16,7 +16,7 @@ from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import has_nothing_of_its_own, last_part, own_words, same_answer, same_page
 from crawler.answers.notices import PageWords, sure_words
 from crawler.answers.once import once
-from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, plain, quirks
+from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, bare, plain, quirks
 from crawler.answers.subject import declares
 from crawler.observations import ObjectOutcome
 from extractors.ark import Ark
@@ -31,6 +31,11 @@ _STANDARD = re.compile(
     r"(?:(?:ISO|IEC|DIN|EN|BS|ANSI|ASTM|NF|UNE|UNI|NEN|SS|SFS|JIS|IEEE|ITU|GOST|\u0413\u041e\u0421\u0422)[/ -]?)+"
     r"[A-Z]{0,2}[ -]?\d"
 )
+#: The year of a withdrawal, within the words of a sentence: "withdrawn by its owner on 2 May 2016".
+_YEAR = re.compile(r"[^.;|\u00a9]{0,120}?\b(?:19|20)\d\d\b")
+#: What is retracted, in bare letters, and how a page offers a file: "Download PDF (412 kB)".
+_ARTICLE = re.compile(r"retract|\b(?:article|paper|preprint|artikel|articulo|articolo|artigo)\b")
+_FILE = re.compile(r"\bpdf\b|\bepub\b|\d\s?(?:[kmg]i?b|[kmg]o)\b")
 _RECORD = re.compile(r"record|item|entry|datensatz|eintrag|notice|registro|scheda")
 _TOMBSTONE = re.compile(r"/tombstones?(?:/|\.\w+\Z|\Z)", re.IGNORECASE)
 _TITLE_PARTS = re.compile(r"\s*[|:\u2013\u2014\u00b7]\s|\s-\s|\s:|\Z")
@@ -214,6 +219,8 @@ class ObjectFacts:
         for each in answer.words.withdrawals(text, answer.ark.name, self._control_words):
             if (each.is_bare and not self._is_confirmed(each.words)) or self._is_standard(each.words):
                 continue
+            if self._is_retraction(each.words):
+                continue
             is_first = each.place in ("title", "heading")
             if (describes or is_long) and not (each.names_object or (is_first and not is_long)):
                 continue
@@ -230,6 +237,12 @@ class ObjectFacts:
         rest = plain(self.own_words).replace(word, " ")
         known = quirks()
         return any(phrases.is_in_plain(rest) for phrases in (known.tombstone, known.not_found, known.not_available))
+
+    def _is_retraction(self, words: str) -> bool:
+        """Return whether *words* say that an article was retracted whose file is there: it can be had."""
+        text = plain(self.own_words)
+        is_lacking = quirks().not_available.is_in_plain(text) or quirks().not_found.is_in_plain(text)
+        return _ARTICLE.search(bare(words)) is not None and _FILE.search(text) is not None and not is_lacking
 
     def _is_standard(self, words: str) -> bool:
         """Return whether the page is of a standard, and *words* say that the standard was withdrawn, not its record."""
@@ -250,7 +263,7 @@ class ObjectFacts:
         is_there = _TOMBSTONE.search(path) is not None
         if is_there and (titled or (answer.words.is_short and known.is_in_plain(answer.words.notice))):
             return path
-        is_named = titled is not None and len(parts) > 1 and bool(answer.own_places)
+        is_named = titled is not None and len(parts) > 1 and bool(answer.own_places) and not self._is_retraction(titled)
         return answer.seen.title if is_named and not (answer.tells_of_object or answer.is_record) else None
 
     @once
@@ -270,12 +283,35 @@ class ObjectFacts:
         return self.answer.is_about_ark or quirks().this_object.search(plain(self.own_words)) is not None
 
     @once
+    def claim(self) -> str | None:
+        """The words by which a page for what is not found says of "this" object that it was withdrawn, if it does."""
+        words = self.answer.words
+        said = words.withdrawals(words.text[:NOTICE_CHARS], self.answer.ark.name, self._control_words)
+        if found := next((each.words for each in said if each.names_object), None):
+            return found
+        is_controls = self.control is not None and self.control.has_json_tombstone
+        return "tombstone" if self.answer.has_json_tombstone and not is_controls else None
+
+    @property
+    def _is_claim_of_this_alone(self) -> bool:
+        """True if the host says something else to the control, or says with a date when it was withdrawn."""
+        control, host = self.control, urlsplit(self.answer.seen.final_url).netloc
+        if control is not None and control.is_answered and urlsplit(control.seen.final_url).netloc == host:
+            return True
+        claim = self.claim or ""
+        _, _, rest = self.answer.words.notice.partition(claim)
+        return bool(_YEAR.search(claim) or _YEAR.match(rest))
+
+    @once
     def explanation(self) -> str | None:
         """The words by which a refusal explains itself, if it does, and speaks of this object (2023, 5.1)."""
         answer, words = self.answer, self.answer.words
-        if answer.seen.status != 404 and (self.regional or answer.has_json_tombstone):
+        is_404 = answer.seen.status == 404
+        if is_404 and self.claim and self._is_claim_of_this_alone:
+            return self.claim
+        if not is_404 and (self.regional or answer.has_json_tombstone):
             return self.regional or "tombstone"
-        is_this = answer.seen.status != 404 and quirks().this_object.search(words.notice) is not None
+        is_this = not is_404 and quirks().this_object.search(words.notice) is not None
         if not (answer.is_about_ark or is_this):
             return None
         found = next(words.withdrawals(words.text[:NOTICE_CHARS], answer.ark.name, self._control_words), None)
