@@ -87,6 +87,8 @@ class ExtractTotal:
     repaired: int = 0
     in_part: int = 0
     """Documents that could not be read to their end."""
+    empty: int = 0
+    """Documents without a byte."""
     unread: list[str] = field(default_factory=list)
     mistyped: list[Mistyped] = field(default_factory=list)
 
@@ -110,7 +112,8 @@ class ExtractTotal:
         """
         documents = f"{counted(self.read, 'document')} read"
         in_part = f", {self.in_part:,} of them in part" if self.in_part else ""
+        empty = f", {self.empty:,} of them empty" if self.empty else ""
         not_readable = f", {len(self.unread):,} not readable" if self.unread else ""
         repaired = f", {self.repaired:,} repaired" if self.repaired else ""
         mistyped = f", {len(self.mistyped):,} mistyped" if self.mistyped else ""
-        return f"{documents}{in_part}{not_readable}; {counted(self.citations, 'citation')}{repaired}{mistyped}"
+        return f"{documents}{in_part}{empty}{not_readable}; {counted(self.citations, 'citation')}{repaired}{mistyped}"

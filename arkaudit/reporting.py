@@ -164,6 +164,6 @@ def _tokens(frames: Frames) -> Iterator[str]:
     documents = frames.documents
     is_had = documents["outcome"].isin([DocumentOutcome.READ.value, DocumentOutcome.REDIRECTED.value])
     is_unread = documents["outcome"].eq(DocumentOutcome.UNREADABLE.value) | (documents["found_on"].isna() & ~is_had)
-    in_part = frames.findings.loc[frames.findings["kind"].isin(READ_IN_PART), "document_id"]
+    in_part = frames.findings.loc[frames.findings["kind"].isin({*READ_IN_PART, "empty"}), "document_id"]
     is_unread |= documents["document_id"].isin(in_part.dropna())
     yield from [DocumentOutcome.UNREADABLE.value] * int(is_unread.sum())

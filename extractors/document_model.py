@@ -113,6 +113,7 @@ READ_IN_PART = frozenset(
         "incomplete",
         "no-text",
         "page-limit",
+        "picture-page",
         "time-limit",
         "unreadable-page",
         "unreadable-part",

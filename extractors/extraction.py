@@ -27,11 +27,16 @@ from extractors.mentions.unresolved import UnresolvedMention, decided_again, unr
 from extractors.suggestions import suggestions
 from extractors.wraps.cutting import cutting_of
 from extractors.wraps.evidence import Cutting, Evidence
+from extractors.wraps.wrap import Confidence
 
 Found = Mention | NamespaceMention
 
 _LAST_WORD = re.compile(r"[aA][rR][kK]\S*\s*\Z")
 _FOLLOWING_CHARS = 80
+#: What a name may go on behind, at the end of a text that was cut.
+_OPEN_END = " \r\n\t./-:=,_~*+@$%!"
+_COMPARED_CHARS = 8
+_CUT = frozenset({"archive-limit", "cut-off", "damaged"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,13 @@ def extraction_of(
     findings = (*findings, *malformed_findings(reading, mentions))
     if findings != reading.findings:
         reading = replace(reading, findings=findings)
-    return Extraction(reading, mentions, tuple(unresolved_mentions(blocks, placed, cutting)))
+    extraction = Extraction(reading, mentions, tuple(unresolved_mentions(blocks, placed, cutting)))
+    return doubted_where_cut(extraction) if is_cut(findings) else extraction
+
+
+def is_cut(findings: Iterable[Finding]) -> bool:
+    """Return whether a document, or a part of it, ends too early."""
+    return any(finding.kind in _CUT or finding.detail.endswith("it is cut off") for finding in findings)
 
 
 def _with_following(blocks: Sequence[Block]) -> tuple[Block, ...]:
@@ -106,6 +117,26 @@ def _with_following(blocks: Sequence[Block]) -> tuple[Block, ...]:
             following = block.text[:_FOLLOWING_CHARS]
         told.append(block)
     return tuple(reversed(told))
+
+
+def doubted_where_cut(extraction: Extraction, data: bytes | None = None) -> Extraction:
+    """Return *extraction* of a document that is not whole: what ends where its bytes end may be but a piece of an ARK.
+
+    Such a piece is never certain, and no evidence. Without *data*, the bytes that were read, that is all that ends a
+    run of text.
+
+    >>> [mention] = doubted_where_cut(extraction_of(b"see ark:/12148/btv1b84"), b"see ark:/12148/btv1b84").mentions
+    >>> mention.confidence.token, mention.reason
+    ('ambiguous', 'what was read ends here')
+    """
+    end = (data or b"")[-_FOLLOWING_CHARS:].replace(b"\0", b"").decode("utf-8", "ignore").rstrip(_OPEN_END)
+    mentions = list(extraction.mentions)
+    for index, mention in enumerate(mentions):
+        is_last = mention.role is Role.TEXT if data is None else end.endswith(mention.as_written[-_COMPARED_CHARS:])
+        if is_last and mention.context.rstrip(_OPEN_END).endswith(mention.as_written[-_COMPARED_CHARS:]):
+            mentions[index] = replace(mention, confidence=Confidence.AMBIGUOUS, reason="what was read ends here")
+    unresolved = (each for each in extraction.unresolved if mentions[each.index] is extraction.mentions[each.index])
+    return replace(extraction, mentions=tuple(mentions), unresolved=tuple(unresolved))
 
 
 def extraction_without_arks(reading: Reading) -> Extraction | None:

@@ -7,7 +7,14 @@ from functools import partial
 
 from extractors.archives.members import ArchiveMember
 from extractors.document_model import Finding, Reading
-from extractors.extraction import Extraction, extract_in_time, extraction_of, extraction_without_arks
+from extractors.extraction import (
+    Extraction,
+    doubted_where_cut,
+    extract_in_time,
+    extraction_of,
+    extraction_without_arks,
+    is_cut,
+)
 from extractors.formats import Format, format_of, read_short_text
 from extractors.worker import Worker, WorkerDied, WorkerError, WorkerKilled, WorkerOutOfMemory, WorkerTimeout
 from extractors.worker_executor import WorkerExecutor
@@ -95,6 +102,8 @@ def extraction_of_member(extraction: Extraction, member: ArchiveMember) -> Extra
     if not member.findings:
         return extraction
     findings = (*extraction.reading.findings, *member.findings)
+    if is_cut(member.findings):
+        extraction = doubted_where_cut(extraction, member.data)
     return replace(extraction, reading=replace(extraction.reading, findings=findings))
 
 

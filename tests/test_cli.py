@@ -174,9 +174,11 @@ def test_what_went_wrong_with_documents_is_a_finding_and_3_when_nothing_could_be
     (tmp_path / "empty.txt").write_bytes(b"")
     empty = run_command("extract", tmp_path / "empty.txt")
     assert (empty.returncode, empty.stdout) == (0, "")
+    assert run_command("extract", tmp_path / "empty.txt", "--fail-on", "unreadable").returncode == 1
     done = run_command("extract", tmp_path, "--findings", tmp_path / "findings.jsonl")
     found = {Path(row["document"]).name: row["kind"] for row in json_lines((tmp_path / "findings.jsonl").read_text())}
     assert done.returncode == 0  # the empty one was read
+    assert "1 document read, 1 of them empty, 2 not readable" in done.stderr
     assert done.stdout == ""
     assert found == {"broken.pdf": "unreadable", "photo.jpg": "unknown-format", "empty.txt": "empty"}
     assert "broken.pdf: unreadable" in done.stderr
@@ -209,13 +211,16 @@ def test_a_document_of_which_a_part_is_not_read_is_counted_and_fails(tmp_path: P
     text, picture = b"BT /F 10 Tf 72 700 Td (ark:/12345/x5) Tj ET", b"10 10 80 80 re f"
     (tmp_path / "scan.pdf").write_bytes(pages(picture))
     (tmp_path / "mixed.pdf").write_bytes(pages(picture, text, picture))
+    (tmp_path / "plate.pdf").write_bytes(pages(text, picture, text))
     done = run_command("extract", tmp_path)
     assert "mixed.pdf: no-text: 2 of 3 pages are pictures without text (the first is page 1)" in done.stderr
     assert "scan.pdf: no-text: 1 of 1 pages" in done.stderr
-    assert "1 document read, 1 of them in part, 1 not readable; 1 citation" in done.stderr
+    assert "plate.pdf: picture-page: 1 of 3 pages" in done.stderr
+    assert "2 documents read, 2 of them in part, 1 not readable; 3 citations" in done.stderr
     command = ("run", *ON_LOOPBACK, tmp_path / "mixed.pdf", "--store", tmp_path / "a.db")
     assert [run_command(*command, "--fail-on", token).returncode for token in ("never", "unreadable")] == [0, 1]
-    assert run_command("extract", tmp_path / "mixed.pdf", "--fail-on", "unreadable").returncode == 1
+    for name in ("mixed.pdf", "plate.pdf"):
+        assert run_command("extract", tmp_path / name, "--fail-on", "unreadable").returncode == 1
 
 
 def test_an_extract_of_a_folder_without_documents_ends_with_3(tmp_path: Path) -> None:

@@ -34,6 +34,14 @@ class Case:
 _SPELLED = re.compile(r"\\N\{(?:U\+(?P<number>[0-9A-F]{4,6})|(?P<name>[A-Z0-9 -]+))\}")
 
 
+@pytest.mark.parametrize("glued", ["12148/bpt6k107371t1803", "67531/metadc107835Letters"], ids=["fails", "unknown"])
+def test_what_may_be_glued_to_a_name_on_a_page_is_not_certain(glued: str) -> None:
+    [mention] = scan(Block(f"see ark:/{glued} there", page=1), Evidence())
+    assert isinstance(mention, Mention)
+    assert (str(mention.ark), mention.reason) == (f"ark:{glued}", "what follows may be glued to it")
+    assert mention.confidence.token == "likely"
+
+
 def cases() -> Iterator[Case]:
     """The marked-up texts: mentions between brackets, and below each text what is expected of them."""
     for file in sorted((FOLDER / "typeset").glob("*.txt")):

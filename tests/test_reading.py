@@ -48,14 +48,21 @@ def rows(store: Path, query: str) -> list[tuple[object, ...]]:
 def test_extract_reads_the_archives_in_a_folder(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(zip_of(b_html="<p>ark:/12148/btv1b1", c_txt="ark:/12148/btv1b2", d_png="x"))
     (tmp_path / "b.warc.gz").write_bytes(warc_of({"http://x.example/p": "ark:/12148/btv1b3"}))
-    (tmp_path / "c.txt.gz").write_bytes(gzip.compress(b"ark:/12148/btv1b4")[:-8])
+    (tmp_path / "c.txt.gz").write_bytes(gzip.compress(b"ark:/12148/btv1b7 or ark:/12148/btv1b4")[:-8])
     done = run_command("extract", tmp_path, "--findings", tmp_path / "findings.jsonl")
     assert [(Path(row["document"]).name, row["ark"]) for row in json_lines(done.stdout)] == [
         ("b.html", "ark:12148/btv1b1"),
         ("c.txt", "ark:12148/btv1b2"),
         ("p", "ark:12148/btv1b3"),
+        ("c.txt", "ark:12148/btv1b7"),
         ("c.txt", "ark:12148/btv1b4"),
     ]
+    whole, cut = json_lines(done.stdout)[-2:]
+    assert (whole["confidence"], cut["confidence"], cut["reason"]) == (
+        "certain",
+        "ambiguous",
+        "what was read ends here",
+    )
     assert json_lines(done.stdout)[2]["document"] == f"{tmp_path}/b.warc.gz!/http://x.example/p"
     found = {Path(row["document"]).name: row["kind"] for row in json_lines((tmp_path / "findings.jsonl").read_text())}
     assert found == {"a.zip": "members-skipped", "c.txt": "damaged"}

@@ -144,6 +144,7 @@ def extract(
                     total.unread.append(document.name)
                 elif not document.is_folder:
                     total.read += 1
+                    total.empty += any(finding.kind == "empty" for finding in document.findings)
                 total.add(each.value)
                 yield each.value.made
 
@@ -173,7 +174,7 @@ def extract(
         total.words,
         after_extract(places, config_file) if total.citations else None,
     )
-    unread = [DocumentOutcome.UNREADABLE.value] * (len(total.unread) + total.in_part)
+    unread = [DocumentOutcome.UNREADABLE.value] * (len(total.unread) + total.in_part + total.empty)
     exit_on([token for token in fail_on if token != _MISTYPED], unread)
     if is_failing:
         sys.exit(EXIT_FINDING)

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from extractors.ark import Ark
 from extractors.checkchar import Zones
 from extractors.document_model import Block, Role
-from extractors.mentions.forward import is_placeholder
+from extractors.mentions.forward import is_placeholder, shorter_names
 from extractors.mentions.mention import STANDS_WHOLE, Mention
 from extractors.wraps.by_names import ANOTHER_BEGINS
 from extractors.wraps.wrap import Confidence
@@ -140,7 +140,7 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
     if block.seams or (block.page_breaks and any(at < place < last for place in block.page_breaks)):
         return None
     ark = _ark(found, zones)
-    if ark is None:
+    if ark is None or shorter_names(ark, block, zones):
         return None
     written = text[at:last]
     page = block.page

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import regex
 
 from extractors.ark import Ark
-from extractors.checkchar import CheckCharacter
+from extractors.checkchar import CheckCharacter, Zones
 from extractors.conformance import Remark
 from extractors.document_model import Block, Role
 from extractors.mentions.gaps import Gaps
@@ -26,8 +26,11 @@ from extractors.wraps.by_words import may_be_rest
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.wrap import Confidence, WrapDecision
 
-#: A date in the place of NAAN and name.
-_DATE = re.compile(r"(?:1[5-9]|20)[0-9]{2}/(?:0?[1-9]|1[0-2])(?:/(?:0?[1-9]|[12][0-9]|3[01]))?\Z")
+#: A date in the place of NAAN and name, perhaps with a path behind it: ``2023/11``, ``1999/12/24/map.jpg``.
+_DATE = re.compile(r"(?:1[5-9]|20)[0-9]{2}/(?:0?[1-9]|1[0-2])(?:/(?:0?[1-9]|[12][0-9]|3[01])(?:/.*)?)?\Z")
+#: Where a capitalized word may be glued to a name: ``bpt6k83669192Letters``.
+_GLUED_WORD = re.compile(r"(?<=[0-9a-z])(?=[A-Z][a-z])")
+_WORD_AT_END = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})[A-Z][a-z]{2,}")
 #: A printf directive, or another sign that something is to be put in its place.
 _DIRECTIVE = re.compile(r"(?:%[sdi]|:\w+)\Z")
 _NAAN = re.compile(r"(?=[a-z]*[0-9])(?:[0-9a-z]{4,16}(?:-[0-9a-z]+)*|(?:[0-9]-*){5})\Z", re.IGNORECASE)
@@ -153,9 +156,26 @@ class Reader:
             return self._namespace(slash)
         if self._zones.names_shoulder(ark):
             return self._namespace(slash)
+        ark = self._parted(ark)
         if _ELLIPSIS.match(self._text, self._pieces.end) and self._zones.check(ark) is not CheckCharacter.PASSES:
             return None
         return self._mention(ark)
+
+    def _parted(self, ark: Ark) -> Ark:
+        """Return *ark* without a word glued to its name, where its check character passes only so."""
+        shorter = shorter_names(ark, self._block, self._zones)
+        if not shorter or self._linked == ark or self._evidence.holds(str(ark)):
+            return ark
+        name = shorter[0].name
+        behind = self._pieces.name[len(name) :]
+        is_word = self._pieces.name.startswith(name) and _GLUED_WORD.match(name[-1] + behind, 1) is not None
+        if is_word and self._zones.check(shorter[0]) is CheckCharacter.PASSES:
+            self._pieces.cut(len(behind))
+            self._notes.decided(WrapDecision(False, "a word is glued to it", Confidence.LIKELY), otherwise=str(ark))
+            return shorter[0]
+        self._notes.mark_likely("what follows may be glued to it")
+        self._notes.may_be(str(shorter[0]))
+        return ark
 
     def _is_host(self) -> bool:
         """Return whether the label is the name of a host, and the NAAN its port: ``http://ark:8080/``."""
@@ -491,6 +511,29 @@ def is_cut_from(ark: Ark, target: Ark) -> bool:
     """
     form, whole = str(ark), str(target)
     return whole.startswith(form) and whole[len(form) : len(form) + 1] not in ("", "/", ".")
+
+
+def shorter_names(ark: Ark, block: Block, zones: Zones) -> list[Ark]:
+    """Return what *ark* may be where its check character fails, the likeliest first: one that passes, and to which a
+    capitalized word is glued.
+
+    On a page, where columns may touch, any shorter one that passes; and what stands before such a word where names
+    have no check character.
+
+    >>> [str(each) for each in shorter_names(Ark.parse("ark:12148/bpt6k107371tMaps"), Block(""), Zones())]
+    ['ark:12148/bpt6k107371t']
+    """
+    glued = [found.start() for found in _GLUED_WORD.finditer(ark.name)]
+    if block.role is not Role.TEXT or not (glued or block.page is not None):
+        return []
+    check = zones.check(ark)
+    if check is CheckCharacter.UNKNOWN and block.page is not None and (found := _WORD_AT_END.fullmatch(ark.name)):
+        return [Ark(ark.naan, found["stem"])]
+    if check is not CheckCharacter.FAILS:
+        return []
+    ends = [*reversed(glued), *range(len(ark.name) - 1, 0, -1)] if block.page is not None else reversed(glued)
+    shorter = (Ark(ark.naan, ark.name[:end]) for end in ends if end >= SHORTEST_CHECKED)
+    return [each for each in shorter if zones.check(each) is CheckCharacter.PASSES]
 
 
 def is_placeholder(chars: str) -> bool:
