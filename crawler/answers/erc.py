@@ -25,7 +25,7 @@ MOST_RECORDS = 200
 
 _LABEL = re.compile(
     r"""
-    \|? (?P<label> (?: (?: dc | dcterms ) : )? [^\W\d] [\w./ -]{0,63}? ) \s* :
+    \|? (?P<label> (?: (?: dc | dcterms ) : )? [^\W\d] [\w./ -]{0,63}? ) (?: \s* \( h\d{1,3} \) )? \s* :    # "who(h1)"
     (?: \s+ | $ | (?<= who:|hat:|hen:|ere:|erc: ) (?!//) )     # only labels that can't be prose go without a blank
     (?P<value> .* ) \Z
     """,
@@ -34,8 +34,10 @@ _LABEL = re.compile(
 _SEGMENT = re.compile(r"erc(?:-[a-z]+)?", re.IGNORECASE)
 _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)\.(?P<label>\w[\w/]*)\Z")
 #: What EZID writes so in the values of its answers.
-_EZID_ESCAPE = re.compile(r"%(?:25|0A|0D|3A)", re.IGNORECASE)
+EZID_ESCAPE = re.compile(r"%(?:25|0A|0D|3A)", re.IGNORECASE)
 _PREFIX = re.compile(r"(?:dc|dcterms|datacite|dublincore)[.:]", re.IGNORECASE)
+#: The numbers of the four questions (draft-kunze-ark-10, 7), as labels: "h1: Gibbon, Edward".
+_NUMBERED = {f"h{number}": question for number, question in enumerate(QUESTIONS, 1)}
 _OTHER_LABELS = frozenset({"how", "policy", "commitment", "success", "set", "here", "naa", "note"})
 #: The Dublin Core elements that answer the questions of two stories (7.4); those of a guarantor have none.
 _DUBLIN_CORE: Mapping[str, Mapping[str, str]] = {
@@ -176,7 +178,7 @@ def parse_ercs(text: str) -> tuple[Erc, ...]:
     builders = [builder]
     is_ezid = text.lstrip().startswith("success:")
     for label, value in _elements(text):
-        value = _EZID_ESCAPE.sub(lambda found: unquote(found[0]), value) if is_ezid and label != "erc" else value
+        value = EZID_ESCAPE.sub(lambda found: unquote(found[0]), value) if is_ezid and label != "erc" else value
         if builder.begins_another(label) and len(builders) < MOST_RECORDS:
             builder = builder.following()
             builders.append(builder)
@@ -242,6 +244,7 @@ class _Builder:
             self._segments.setdefault(kind, []).append(Element(label, (parse_value(part),)))
 
     def _put(self, kind: str, label: str, value: str) -> None:
+        label = _NUMBERED.get(label, label) if self._opened else label
         element = Element(label, _values(label, value))
         known = kind in self._segments or element.name in _KNOWN
         if known:

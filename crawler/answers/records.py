@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from urllib.parse import unquote
 
-from crawler.answers.erc import Erc, Record, parse_ercs
+from crawler.answers.erc import EZID_ESCAPE, Erc, Record, parse_ercs
 from crawler.answers.structured import from_json, from_yaml
 from crawler.answers.vocabularies import from_turtle, from_xml
 from extractors.ark import Ark
@@ -18,6 +19,8 @@ _TURTLE = re.compile(r"\s*(?:#.*\n\s*)*(?:@?(?:prefix|base)\s|<(?:https?|urn|ark
 _ERROR = re.compile(r"\s*error\s*:\s*(?P<words>\S.{0,500})", re.IGNORECASE)
 #: An ERC whose lines are parted for a browser.
 _BROKEN = re.compile(r"\s*erc\s*:[^\n<]{0,500}<br\b", re.IGNORECASE)
+#: The XML of another profile in an answer of EZID: "crossref: <?xml …", with its line ends escaped.
+_PROFILE = re.compile(r"success:\s*(?P<ark>\S+)(?:.*\n)+?(?:crossref|datacite):\s*(?P<xml><.*)")
 _BREAK = re.compile(r"<br\s*/?>\s*", re.IGNORECASE)
 _NESTED = re.compile(r"^(?:erc(?:-\w+)?|---\s*$).*\n(?:#.*\n)*[ \t]+[\w/-]+\s*:", re.MULTILINE)
 
@@ -48,6 +51,8 @@ def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> R
 def _anvl(text: str, ark: Ark | None) -> Record | None:
     if error := _ERROR.match(text):
         return {"error": {"error": error["words"]}}
+    if (profile := _PROFILE.match(text)) and (found := from_xml(_unescaped(profile["xml"]), enough=2)):
+        return {kind: {**values, "identifier": profile["ark"]} for kind, values in found.items()}
     erc = _of_set(parse_ercs(_BREAK.sub("\n", text) if _BROKEN.match(text) else text), ark)
     if erc is None:
         return None
@@ -55,6 +60,10 @@ def _anvl(text: str, ark: Ark | None) -> Record | None:
     if "naa" in record and "erc" not in record:
         return {"registry": record["naa"]}
     return record
+
+
+def _unescaped(value: str) -> bytes:
+    return EZID_ESCAPE.sub(lambda found: unquote(found[0]), value).encode("utf-8", "replace")
 
 
 def _of_set(ercs: Sequence[Erc], ark: Ark | None) -> Erc | None:

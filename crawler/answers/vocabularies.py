@@ -43,8 +43,13 @@ _LIBRARIES: Mapping[str, Mapping[str, str]] = {
         "identifier": "identifier", "url": "url",
     },
     "http://www.tei-c.org/ns/1.0": {"title": "title", "author": "creator", "date": "date", "idno": "identifier"},
+    "http://www.crossref.org/schema": {
+        "title": "title", "surname": "creator", "organization": "creator", "year": "date",
+    },
     "urn:isbn:1-931666-22-9": _EAD, "http://ead3.archivists.org/schema/": _EAD,
 }  # fmt: skip
+#: In the namespace of a library, the version that changes nothing: ``http://www.crossref.org/schema/4.3.4``.
+_VERSION = re.compile(r"(?<=crossref\.org/schema)/[\d.]+\Z")
 _MARC = "http://www.loc.gov/MARC21/slim"
 _MARC_FIELDS = {
     "100a": "creator", "110a": "creator", "700a": "contributor", "245a": "title", "260c": "date", "264c": "date",
@@ -67,8 +72,10 @@ def from_turtle(text: str) -> Record | None:
     return _from_rdf(text, "turtle")
 
 
-def from_xml(markup: bytes) -> Record | None:
+def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
     """The description in RDF/XML or in an XML vocabulary, or the error in it; None for other XML.
+
+    XML without a namespace is a description when it answers *enough* of the four questions.
 
     >>> from_xml(b'<r xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>A map</dc:title></r>')
     {'rdf': {'title': 'A map'}}
@@ -88,7 +95,7 @@ def from_xml(markup: bytes) -> Record | None:
             return found
     if name in _ERRORS or any(_local(child) in _ERRORS for child in root):
         return {"error": {"error": _text(root)}}
-    return None if name in _NO_RECORDS else _described(dict(_first(_statements(root)))) or _unspoken(root)
+    return None if name in _NO_RECORDS else _described(dict(_first(_statements(root)))) or _unspoken(root, enough)
 
 
 # -- RDF
@@ -142,6 +149,7 @@ def _statements(root: Any) -> Iterator[tuple[str, str]]:
         if about:
             yield "@id", about
         namespace, name = _parts(element)
+        namespace = _VERSION.sub("", namespace)
         if _DESCRIPTIVE.match(namespace):
             yield name.lower(), _text(element) or element.get(f"{{{RDF}}}resource", "")
         elif namespace == _MARC and name == "subfield":
@@ -151,11 +159,11 @@ def _statements(root: Any) -> Iterator[tuple[str, str]]:
             yield _LIBRARIES[namespace].get(name, ""), _text(element)
 
 
-def _unspoken(root: Any) -> Record | None:
+def _unspoken(root: Any, enough: int) -> Record | None:
     """The description in XML that has no namespace, but elements with plain names."""
     values = dict(_first((_local(element), _text(element)) for element in root.iter("*") if not len(element)))
     plain = {key: value for key, value in values.items() if key in KERNEL}
-    return {"rdf": plain} if len(kernel(plain)) >= ENOUGH_ANSWERS else None
+    return {"rdf": plain} if len(kernel(plain)) >= enough else None
 
 
 def _is_in_header(element: Any) -> bool:
