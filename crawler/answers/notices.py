@@ -42,6 +42,8 @@ _PAGE_CHARS = 14
 _LEAD_WORDS = 4
 #: Within so many characters before a phrase stands the word that makes it a guess.
 _GUESS_CHARS = 24
+#: The years of a site, and of no object.
+_COPYRIGHT = re.compile(r"(?:\u00a9|\(c\)|copyright)[^\d.]{0,30}(?:\d{4}\W{0,3}){1,2}", re.IGNORECASE)
 _404_TITLE = re.compile(r"\W*404\b(?!\s*-?\s*(?:p|pages|leaves)\b)")
 #: A title is that of a page to log in when it begins so and has little more to say.
 _MORE_OF_TITLE = 25
@@ -126,7 +128,7 @@ class PageWords:
 
         So much has a number, as the year or the shelf mark of a record that is called "Not found".
         """
-        rest = plain(_ARK.sub(" ", own))
+        rest = plain(_COPYRIGHT.sub(" ", _ARK.sub(" ", own)))
         for part in (self.title, *self.title_parts):
             rest = rest.replace(plain(part), " ")
         if not any(map(str.isdigit, rest)) or says_not_found(rest) is not None:

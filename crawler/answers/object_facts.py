@@ -18,6 +18,7 @@ from crawler.answers.notices import PageWords, sure_words
 from crawler.answers.once import once
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, bare, plain, quirks
 from crawler.answers.subject import declares
+from crawler.answers.withdrawals import speaks_of_withdrawal
 from crawler.observations import ObjectOutcome
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
@@ -36,6 +37,7 @@ _YEAR = re.compile(r"[^.;|\u00a9]{0,120}?\b(?:19|20)\d\d\b")
 #: What is retracted, in bare letters, and how a page offers a file: "Download PDF (412 kB)".
 _ARTICLE = re.compile(r"retract|\b(?:article|paper|preprint|artikel|articulo|articolo|artigo)\b")
 _FILE = re.compile(r"\bpdf\b|\bepub\b|\d\s?(?:[kmg]i?b|[kmg]o)\b")
+_PARTS = re.compile(r"[.,;()!?](?=\s|\Z)|(?<=\s)\(")
 _RECORD = re.compile(r"record|item|entry|datensatz|eintrag|notice|registro|scheda")
 _TOMBSTONE = re.compile(r"/tombstones?(?:/|\.\w+\Z|\Z)", re.IGNORECASE)
 _TITLE_PARTS = re.compile(r"\s*[|:\u2013\u2014\u00b7]\s|\s-\s|\s:|\Z")
@@ -242,7 +244,8 @@ class ObjectFacts:
         """Return whether *words* say that an article was retracted whose file is there: it can be had."""
         text = plain(self.own_words)
         is_lacking = quirks().not_available.is_in_plain(text) or quirks().not_found.is_in_plain(text)
-        return _ARTICLE.search(bare(words)) is not None and _FILE.search(text) is not None and not is_lacking
+        offers = (part for part in _PARTS.split(text) if _FILE.search(part) and not speaks_of_withdrawal(part))
+        return _ARTICLE.search(bare(words)) is not None and any(offers) and not is_lacking
 
     def _is_standard(self, words: str) -> bool:
         """Return whether the page is of a standard, and *words* say that the standard was withdrawn, not its record."""

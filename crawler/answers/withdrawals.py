@@ -150,6 +150,11 @@ def _said_in(sentence: str) -> _Said | None:
     return None
 
 
+def speaks_of_withdrawal(part: str) -> bool:
+    """Return whether a part of a sentence has a word for what becomes of what is withdrawn: "the PDF was deleted"."""
+    return _words().gone.search(bare(plain(part))) is not None
+
+
 def _names_noun(rest: str) -> bool:
     """Return whether a noun for the object stands right behind a word of withdrawal: "Withdrawn item"."""
     return _words().noun_at_once.match(rest) is not None
