@@ -40,7 +40,7 @@ _LABEL = regex.compile(
       | (?<= {_PERCENT} [0-9a-f]{{2}} )
       | (?<= [0-9]{{5}} / [^\s/]{{3,100}} ) (?= ark:/?[0-9]{{5}}/ )   # one glued to the other
       | (?<= (?<! [^\s\f] ) [0-9]{{1,3}} )     # 12ark:/…, the mark of a footnote
-      | (?<= \$[0-9a-z] )                       # $aark:/…, behind the code of a subfield
+      | (?<= [$‡ǂ|][0-9a-z] )                    # $aark:/…, behind the code of a subfield
       | (?<= (?<! \p{{L}} ) ark )                # ARKark:/…, where a heading is glued to its value
     )
     (?P<word> {_A} {_GAP} {_R} {_GAP} {_K} )
@@ -58,6 +58,11 @@ _LABEL = regex.compile(
 #: Where a label may begin: wider than `_LABEL`, at the speed of `re`, which leaps from one first letter to the next.
 _LETTERS = re.compile(r"[aA%](?:(?<=%)(?:25)*[46]1)?(?:-?\n)?(?:[rR]|%(?:25)*[57]2)(?:-?\n)?(?:[kK]|%(?:25)*[46][bB])")
 _PLAIN_LABELS = ("ark:/", "ark:")
+#: https://urldefense.proofpoint.com/v2/url?u=https-3A__n2t.net_ark-3A_12148_btv1b84&d=…
+_DEFENDER = "urldefense.proofpoint.com/v2/url?u="
+_URL_DEFENSE = re.compile(rf"(?<={re.escape(_DEFENDER)})[0-9A-Za-z._~-]+")
+_DEFENDED = re.compile("-([2-7][0-9A-F])")
+_UNSEEN = "\N{WORD JOINER}"
 _BEFORE_CHARS = 100
 _LONG_BEFORE_CHARS = 700
 _BEHIND_CHARS = 120
@@ -89,6 +94,11 @@ def scan(
 
     *linked* gives the ARK in the target of each of the document's links.
     """
+    unwrapped = _unwrapped(block.text)
+    if unwrapped != block.text:
+        for each in scan(replace(block, text=unwrapped), evidence, linked):
+            yield _as_written(each, block.text)
+        return
     value = clean_value(block, evidence.zones)
     if value is not None:
         yield value
@@ -110,8 +120,29 @@ def scan(
         yield from found
         return
     for each in found:
-        start, end = (each.spans[0][0], each.spans[-1][1]) if isinstance(each, Mention) else each.span
-        yield replace(each, as_written=block.text[start:end])
+        yield _as_written(each, block.text)
+
+
+def _as_written(found: Mention | NamespaceMention, text: str) -> Mention | NamespaceMention:
+    """Return what was *found* in an altered form of *text*, with what stands in *text* itself."""
+    if isinstance(found, NamespaceMention):
+        return replace(found, as_written=text[slice(*found.span)])
+    written = text[found.spans[0][0] : found.spans[-1][1]]
+    escapes = {"invisible character": "percent-encoding"} if _UNSEEN not in written else {}
+    return replace(found, as_written=written, repairs=tuple(escapes.get(each, each) for each in found.repairs))
+
+
+def _unwrapped(text: str) -> str:
+    """Return *text* with the URLs in those of URL Defense (version 2) in clear, each character in its place.
+
+    >>> _unwrapped("https://urldefense.proofpoint.com/v2/url?u=https-3A__n2t.net_ark-3A_1&d=x").replace(_UNSEEN, "")
+    'https://urldefense.proofpoint.com/v2/url?u=https://n2t.net/ark:/1&d=x'
+    """
+    return _URL_DEFENSE.sub(_in_clear, text) if _DEFENDER in text else text
+
+
+def _in_clear(wrapped: re.Match[str]) -> str:
+    return _DEFENDED.sub(lambda escape: chr(int(escape[1], 16)) + 2 * _UNSEEN, wrapped[0].replace("_", "/"))
 
 
 def columns_in(block: Block) -> list[TextColumn]:

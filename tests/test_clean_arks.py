@@ -137,7 +137,7 @@ def test_all_vectors_give_the_same() -> None:
     for text in dict.fromkeys(met()):
         for role in (Role.TEXT, Role.LINK_TARGET, Role.METADATA):
             assert_same(Block(text, role))
-            if role is not Role.TEXT:
+            if role is not Role.TEXT and "proofpoint.com/v2/" not in text:  # that `scan` reads in clear
                 assert list(scan(Block(text, role), EVIDENCE[0])) == list(
                     read_fully(Block(text, role), EVIDENCE[0], {})
                 )

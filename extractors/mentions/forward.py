@@ -38,7 +38,7 @@ _RUN = re.compile(r"[0-9A-Za-z=~*+@_$./-]+")
 _RUN_WITHOUT_SLASH = re.compile(r"[0-9A-Za-z=~*+@_$.-]+")
 _RUN_WITHOUT_DOLLAR = re.compile(r"[0-9A-Za-z=~*+@_./-]+")
 #: The sign of a MARC subfield before an ARK: ``$uhttps://…/ark:/…$yNotice``.
-_SUBFIELD = re.compile(r"\$[0-9a-z] ?(?:\([^()$]*\))?\Z")
+_SUBFIELD = re.compile(r"[$‡ǂ|][0-9a-z] ?(?:\([^()$]*\))?\Z")
 _SUBFIELD_CHARS = 40
 #: Between two literals of one string, in two lines or joined: ``"ark:/12148/bpt6k10" + "7371t"``.
 _LITERALS = re.compile(r"([\"'])(?P<between>[ \n+.&\\_]{1,40})(?:[fFrRuUbB]{1,2}(?=[\"']))?\1(?=[\w/.=&~-])")
@@ -76,6 +76,7 @@ _BLANKS = f" {ODD_BLANK}"
 _SPACED_LABEL = re.compile(rf"k[{_BLANKS}]:", re.IGNORECASE)
 #: ``Ark: 1936/37`` is a ship's log.
 _BLANK_BEHIND_COLON = re.compile(rf":[{_BLANKS}\n]")
+_BEFORE_HOST = re.compile(r"(?://|[^\s@]@)\Z")
 _DIRECTIVE_BEHIND = re.compile(r"[sdi](?![0-9A-Za-z])|\(")
 _QUOTES = frozenset("\"'")
 _GAPS = frozenset((WRAP, " ", ODD_BLANK))
@@ -180,7 +181,7 @@ class Reader:
     def _is_host(self) -> bool:
         """Return whether the label is the name of a host, and the NAAN its port: ``http://ark:8080/``."""
         at = self._label.start()
-        return self._text.startswith("//", max(0, at - 2)) or self._text.startswith("@", max(0, at - 1))
+        return _BEFORE_HOST.search(self._text, max(0, at - 2), at) is not None
 
     # -- reading forward
 
@@ -200,7 +201,7 @@ class Reader:
                     break
                 continue
             char, width = text[pos], 1
-            if (char == "$" and self._is_subfield) or (char in _GAPS and self._is_marked_off()):
+            if (char in "$ǂ" and self._is_subfield) or (char in _GAPS and self._is_marked_off()):
                 break
             literals = _LITERALS.match(text, pos) if char in _QUOTES and self._block.role is Role.TEXT else None
             if literals:

@@ -58,7 +58,9 @@ _A = frozenset("aA\uff21\uff41")
 _R = frozenset("rR\uff32\uff52")
 _K = frozenset("kK\uff2b\uff4b\N{KELVIN SIGN}")
 #: Near a word, what may hide that it is the beginning of one: an escape, or an ARK to which it is glued.
-_HIDING = re.compile(r"\$[0-9a-z]\Z|[%\\&;\uff05][^\s%\\&;]{0,120}\Z|[0-9\uff10-\uff19]\W*[/\uff0f][^\s/]*\Z|\S{300}\Z")
+_HIDING = re.compile(
+    r"[$‡ǂ|][0-9a-z]\Z|[%\\&;\uff05][^\s%\\&;]{0,120}\Z|[0-9\uff10-\uff19]\W*[/\uff0f][^\s/]*\Z|\S{300}\Z"
+)
 _LONGEST_NAME = 300
 
 

@@ -29,6 +29,10 @@ _SAMPLE_BYTES = 4096
 BEGINNING_BYTES = 16 * 2**10
 
 
+#: Between two literals of one string that part a label: ``"https://n2t.net/ark" ":/12148/btv1b84"``.
+_PARTED_LABEL = re.compile(r"""(?:"[ \r\n+.&\\_]{1,40}"|'[ \r\n+.&\\_]{1,40}')(?=(?P<rest>r?k?):/?[0-9]{5}/)""")
+
+
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Decoded:
@@ -58,8 +62,16 @@ def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
         data = data[:MOST_BYTES]
     decoded = decode_beginning(data, charset) if len(data) <= BEGINNING_BYTES else decode(data, charset)
     text = _without_signs(decoded.text) if _HUNK.search(decoded.text) else decoded.text
+    text = _PARTED_LABEL.sub(_joined, text)
     blocks = (Block(text),) if text.strip() else ()
     return Reading(MEDIA_TYPE, blocks, findings=(*findings, *decoded.findings))
+
+
+def _joined(literals: re.Match[str]) -> str:
+    """Return what is left between two literals: nothing, if the first ends with what the second lacks of a label."""
+    beginning = "ark"[: 3 - len(literals["rest"])]
+    is_label = literals.string.endswith(beginning, 0, literals.start())
+    return "" if is_label and "ark".endswith(literals["rest"]) else literals[0]
 
 
 def _without_signs(diff: str) -> str:

@@ -73,7 +73,8 @@ def may_be_rest(following: str, around: str) -> bool:
 
 
 def footnote_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    if _FOOTNOTE_MARK.match(wrap.right) and _FOOTNOTE.match(wrap.beyond):
+    """Decide that a number belongs to the next note: behind a period, or where an identifier or a name follows it."""
+    if _FOOTNOTE_MARK.match(wrap.right) and (wrap.left.endswith(".") or _FOOTNOTE.match(wrap.beyond)):
         return WrapDecision(False, "the mark of a footnote follows", Confidence.LIKELY)
     return None
 
