@@ -125,7 +125,7 @@ def test_a_proxy_is_given_the_whole_url_with_its_question_mark() -> None:
         asked = [line.split(" ")[1] for line in proxy.request_lines]
         assert "http://resolver.example/ark:/12x45/x5?" in asked
         assert "http://resolver.example/ark:/12x45/x5?info" in asked
-    assert min(later - earlier for earlier, later in pairwise(proxy.times)) >= 0.75, "a second, for it is nobody's own host"
+    assert min(later - earlier for earlier, later in pairwise(proxy.times)) >= 0.75, "it is nobody's own host"
     assert done.stderr.count("give --contact") == 1
     assert done.stderr.count("less is for hosts of one's own") == 1
 
