@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rich.console import Console
@@ -84,11 +84,12 @@ def explanation(
     plain = own.get(Question.OBJECT)
     asked = AnswerFacts(plain) if plain is not None else None
     forms = [seen for question, seen in own.items() if is_about_resolver(question, asked)]
-    steps = tuple(
-        Step.of(seen, is_for_another=seen.question is Question.OBJECT and seen.request_url != verdict.request_url)
+    about_object = (
+        seen
         for seen in observations
         if not (seen.request_url == verdict.request_url and is_about_resolver(seen.question, asked))
     )
+    steps = tuple(_steps(about_object, verdict.request_url))
     conclusions = list(_services(verdict))
     if verdict.did_you_mean is not None:
         why = _sentence(verdict.did_you_mean.evidence)
@@ -104,6 +105,28 @@ def explanation(
         f"What to do: {_advice(verdict, AnswerFacts(plain) if plain is not None else None)}",
     ]
     return Explanation(_short(verdict), steps, tuple(conclusions))
+
+
+def _steps(observations: Iterable[Observation], request_url: str) -> Iterator[Step]:
+    """Yield a step for each observation, one for several in a row that came to the same page and mean the same."""
+    before: tuple[Observation, Step] | None = None
+    for seen in observations:
+        step = Step.of(seen, is_for_another=seen.question is Question.OBJECT and seen.request_url != request_url)
+        if before is not None and _is_same_page(before[0], seen) and before[1].means == step.means:
+            first = before[1]
+            came = (*first.came, f"{step.url} was answered with the same page.")
+            step = replace(first, asked=f"{first.asked} {step.asked}", came=came)
+        elif before is not None:
+            yield before[1]
+        before = seen, step
+    if before is not None:
+        yield before[1]
+
+
+def _is_same_page(one: Observation, other: Observation) -> bool:
+    """Return whether two answers about one name were the same page, octet by octet."""
+    is_shared = one.question in CONTROLS or other.question in CONTROLS
+    return not is_shared and one.body_sha256 is not None and one.body_sha256 == other.body_sha256
 
 
 def _short(verdict: Verdict) -> str:

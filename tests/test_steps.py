@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import pytest
 
 from arkaudit.audit_questions import _ASKED, Step
+from arkaudit.explaining import explanation
+from crawler.answers.facts import AnswerFacts
 from crawler.observations import ACCESS, CONFORMANCE, ChainEnd, Question
+from crawler.verdicts.verdict import judge
 from tests.test_verdict import URL, observation
 
 Q = Question
@@ -73,3 +77,15 @@ def test_a_further_attempt_and_another_reading_are_told_as_such() -> None:
     assert again.asked == "We asked r.example for the object, once more: what went wrong may pass (attempt 2)."
     other = Step.of(observation(Q.OBJECT, {"text": "Map"}, URL + "y"), is_for_another=True)
     assert other.asked == "We asked r.example for ark:12x45/x5y, which may have been meant."
+
+
+def test_answers_in_a_row_that_are_the_same_page_are_one_step() -> None:
+    page = {"type": "text/html", "body": "<title>Map</title><p>A map of the harbour"}
+    seen = [
+        replace(observation(question, page), body_sha256="a") for question in (Q.OBJECT, Q.INFO, Q.DOUBLE, Q.SINGLE)
+    ]
+    control = replace(observation(Q.CONTROL, page, URL + "zz"), body_sha256="a")
+    verdict = judge({each.question: AnswerFacts(each) for each in seen})
+    steps = explanation(verdict, [control, *seen]).steps
+    assert [step.url for step in steps] == [control.asked_url, seen[0].asked_url, seen[1].asked_url]
+    assert steps[2].came[-2:] == tuple(f"{each.asked_url} was answered with the same page." for each in seen[2:])
