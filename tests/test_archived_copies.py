@@ -43,7 +43,7 @@ class World:
         return GONE
 
     def library(self, target: str) -> bytes:
-        return reply(body=MAP) if self.works else GONE
+        return reply(body=MAP) if self.works and target == "/item/x12" else GONE
 
     def check(self, url: str, timegate: str | None, *more: str, max_age: str = "30d") -> dict[str, Any]:
         [row] = self.check_all([url], timegate, *more, max_age=max_age)

@@ -29,7 +29,9 @@ class Served:
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    with RawServer(lambda target: reply(body=PAGE)) as landing:
+    with RawServer(
+        lambda target: reply(body=PAGE) if target in ("/item/7", "/item/8") else reply("404 Not Found")
+    ) as landing:
         described = {"who": "Rossi, Ada", "what": "Plan of the harbour", "when": "1784", "where": "Livorno"}
         unknown = dict.fromkeys(described, "")
         rows = [

@@ -230,6 +230,7 @@ def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContex
     evidence = [*first.verdict.evidence, *_about_attempts(first, around.earlier)]
     if _is_settled(first):
         return _with_evidence(first, evidence)
+    unjudged: ObjectAccess | None = None
     for way in ACCESS[1:]:
         if way not in answers:
             continue
@@ -244,6 +245,11 @@ def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContex
             outcome = ObjectOutcome.WORKS_ELSEWHERE if way in _ELSEWHERE and is_reached else other.verdict.outcome
             found = replace(other, verdict=replace(other.verdict, outcome=outcome))
             return _with_evidence(found, evidence)
+        is_led = way not in _ELSEWHERE and other.answer.is_redirected and other.answer.is_success
+        if is_led and other.verdict.outcome is ObjectOutcome.UNDETERMINED:
+            unjudged = unjudged or other
+    if unjudged is not None and first.family is Family.FAILS:
+        first = unjudged  # the resolver knows the name in another spelling, and what it leads to can't be judged
     return _with_evidence(first, evidence)
 
 
