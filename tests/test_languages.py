@@ -454,7 +454,7 @@ def test_a_choice_is_kept_and_what_was_done_stays(browser: Page, written: dict[s
     browser.settled("arkaudit.renewed()")
     assert browser.value("document.documentElement.lang") == "fr"
     assert browser.value("document.querySelector('h1').textContent").startswith("Quels ARK")
-    assert browser.value("document.querySelector('.check-list [role=status]').textContent") == "1 sur 3 traités"
+    assert browser.value("document.querySelector('.check-list [role=status]').textContent") == "1 sur 3 traitées"
     assert browser.value("arkaudit.checkList().includes('- [x] **le résolveur ne connaît aucun ARK')")
     assert browser.value("document.getElementById('letter-1').value").endswith(
         "Anna"

@@ -66,7 +66,7 @@ def letter(
 
     What comes from the web is spelled out where it could not be seen, and is in no way marked up.
 
-    >>> one = Seen("ark:12148/btv1b84", "https://n.example/ark:/12148/btv1b84", ObjectOutcome.LOOP, date(2026, 11, 23))
+    >>> one = Seen("ark:12148/btv1b84", "https://n.example/ark:/12148/btv1b84", ObjectOutcome.LOOP)
     >>> letter(Cause.LOOP, Fault.RESOLVER, "n.example", [one], 1).subject
     'An ARK cannot be reached at n.example'
     """
