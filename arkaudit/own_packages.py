@@ -27,8 +27,8 @@ def import_own_packages() -> None:
         module = sys.modules.get(name)
         if module is None:
             _import_package(name)
-        elif not _is_ours(module.__spec__.origin if module.__spec__ else getattr(module, "__file__", None)):
-            where = getattr(module, "__file__", None) or "another module"
+        elif not _is_ours(name, file := getattr(module, "__file__", None)):
+            where = file or "another module"
             raise ImportError(f"arkaudit has a package named {name}, and {where} has the same name: {WAYS_OUT}")
 
 
@@ -41,7 +41,7 @@ def foreign_packages(path: list[str]) -> Iterator[tuple[str, str]]:
     for name in NAMES:
         for folder in dict.fromkeys(path):
             spec = PathFinder.find_spec(name, [folder])
-            if spec is not None and not _is_ours(spec.origin):
+            if spec is not None and not _is_ours(name, spec.origin):
                 yield name, spec.origin or folder
 
 
@@ -54,5 +54,5 @@ def _import_package(name: str) -> None:
     spec.loader.exec_module(module)
 
 
-def _is_ours(file: str | None) -> bool:
-    return file is not None and Path(file).resolve().parents[1] == HOME
+def _is_ours(name: str, file: str | None) -> bool:
+    return file is not None and Path(file).resolve() == HOME / name / "__init__.py"

@@ -109,14 +109,14 @@ def is_cut(findings: Iterable[Finding]) -> bool:
 def _with_following(blocks: Sequence[Block]) -> tuple[Block, ...]:
     """*blocks*, those of running text that may end in the middle of an ARK with the beginning of the next one."""
     following = ""
-    told: list[Block] = []
+    backwards: list[Block] = []
     for block in reversed(blocks):
         if block.role is Role.TEXT and block.page is None:
             if following and not block.following and _LAST_WORD.search(block.text, max(0, len(block.text) - 300)):
                 block = replace(block, following=following)
             following = block.text[:_FOLLOWING_CHARS]
-        told.append(block)
-    return tuple(reversed(told))
+        backwards.append(block)
+    return tuple(reversed(backwards))
 
 
 def doubted_where_cut(extraction: Extraction, data: bytes | None = None) -> Extraction:
