@@ -32,7 +32,7 @@ demo-anew: $(VENV)/installed
 	$(BIN)/arkaudit demo --out demo-report
 
 examples: demo-anew
-	$(BIN)/python -m arkaudit.demo.examples demo-report/audit.db docs/examples
+	$(BIN)/python -m arkaudit.demo.show demo-report/audit.db docs/examples
 
 picture: demo-anew
 	$(BIN)/python docs/pictures.py demo-report/index.html docs/images

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from arkaudit.interrupts import EXIT_INTERRUPTED, INTERRUPTED, heed_at_once
+from arkaudit.exits import EXIT_INTERRUPTED, INTERRUPTED, heed_at_once
 
 #: How a process of our own is begun: -P, since a folder named like a package of ours may lie in the working directory.
 OWN_PROCESS = (sys.executable, "-P", "-m", "arkaudit")

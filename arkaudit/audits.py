@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import scrapy.core.downloader.contextfactory  # noqa: F401  (first, while there are few frames: it looks at each)
 from rich.console import Console
+from scrapy import signals
 from scrapy.crawler import Crawler
 
 from arkaudit import __version__
 from arkaudit.config import Config
-from arkaudit.exits import say
+from arkaudit.exits import errors, say
 from arkaudit.options import cores
-from arkaudit.progress import JUDGING, RunProgress
-from arkaudit.remaining import HostsLeft
+from arkaudit.progress import JUDGING, HostsLeft, RunProgress
 from arkaudit.resuming import ResumeDecision
 from crawler.asking.maptr import dns_look_up, with_resolvers
 from crawler.conversation import AskingRules
 from crawler.early_verdicts import EarlyVerdicts
 from crawler.judging import Background, judge_run
-from crawler.observations import Verdict
+from crawler.observations import DocumentRecord, Verdict
+from crawler.parsers import source_worker
 from crawler.politeness.pacing import host_of
 from crawler.process import SpiderStage, run_stages
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
+from crawler.resolving import sendable
 from crawler.seeds import Seeds
 from crawler.settling import settle_readings
+from crawler.sources.gate import Rules
+from crawler.sources.plan import CrawlPlan
 from crawler.spiders.arks_spider import ArksSpider
+from crawler.spiders.documents_spider import DocumentsSpider
 from crawler.spiders.mementos_spider import MementosSpider
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import ARKS, FrontierState
@@ -39,13 +44,67 @@ from crawler.storage.store_errors import StoreUnwritable
 from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.ark import Ark
 from extractors.batches import batches
+from extractors.documents import Document
 from extractors.folders import document_name
-from extractors.isolated import document_executor
+from extractors.isolated import document_executor, document_worker
 from extractors.naan import Registry
 from extractors.shared_errors import RunInterrupted
+from extractors.worker_executor import WorkerExecutor
 
 if TYPE_CHECKING:
     from arkaudit.dataset_documents import DatasetDocuments
+
+
+# The documents of a run: from seeds and configuration to the stage that crawls them.
+
+
+@contextmanager
+def documents_stage(
+    config: Config, seeds: Seeds, executor: WorkerExecutor, of_run: Callable[[], Mapping[str, Any]]
+) -> Iterator[SpiderStage]:
+    """Give the stage that crawls *seeds*, with the processes that parse documents and sources.
+
+    *of_run* gives the arguments that all spiders of the run have; it is called when the stage begins.
+    """
+    with document_worker() as worker, source_worker() as sources:
+
+        def arguments() -> dict[str, Any]:
+            return {
+                **of_run(),
+                "plan": crawl_plan(config, seeds, today=datetime.now(UTC).date()),
+                "files": seeds.files,
+                "source_files": seeds.named_files,
+                "resolver": config.resolver,
+                "worker": worker,
+                "source_worker": sources,
+                "executor": executor,
+                "patience": config.patience,
+            }
+
+        yield SpiderStage(DocumentsSpider, arguments)
+
+
+def crawl_plan(config: Config, seeds: Seeds, *, today: date) -> CrawlPlan:
+    """The plan of a crawl that begins at *seeds* on this day."""
+    crawl = config.crawl
+    return CrawlPlan(
+        year=today.year,
+        urls=tuple(map(sendable, seeds.urls)),
+        orders={sendable(name) if "://" in name else name: order for name, order in seeds.orders.items()},
+        rules=Rules(
+            depth=crawl.depth,
+            include=crawl.included,
+            exclude=crawl.excluded,
+            follows_nofollow=crawl.ignore_nofollow,
+        ),
+        extent=crawl.scope,
+        content_hosts=tuple(crawl.content_hosts),
+        selection=crawl.oai.selection,
+        has_sitemaps=crawl.sitemaps,
+        max_pages=crawl.max_pages,
+        max_time_s=crawl.max_time,
+    )
+
 
 Target = tuple[Ark, str]
 #: The weight of a mention, where documents are recorded in batches.
@@ -169,8 +228,6 @@ class AuditRun:
         if self._dataset is not None:
             self._take(self._dataset, progress)
         if self._seeds is not None:
-            from arkaudit.crawling import documents_stage
-
             documents = documents_stage(self._config, self._seeds, executor, partial(self._documents, progress))
             stages.append(stack.enter_context(documents))
         if self._resolve:
@@ -354,3 +411,35 @@ def _with_dns(registry: Registry, asked: Sequence[Target]) -> Registry:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+# Documents at URLs, fetched by the documents spider for `arkaudit extract`.
+
+
+def fetched_documents(seeds: Seeds, config: Config) -> Iterator[Document]:
+    """The documents at the URLs themselves; no link is followed and nothing is kept."""
+    records: list[DocumentRecord] = []
+
+    def collect(crawler: Crawler) -> None:
+        crawler.signals.connect(take, signal=signals.item_scraped, weak=False)
+
+    def take(item: object) -> None:
+        if isinstance(item, DocumentRecord):
+            records.append(item)
+
+    only_these = config.model_copy(update={"crawl": config.crawl.model_copy(update={"depth": 0})})
+    with Store.open(None) as store:
+        audit(
+            only_these,
+            store,
+            command="extract",
+            seeds=seeds,
+            resolve=False,
+            on_start=collect,
+            console=errors(),
+        )
+    order = {url: number for number, url in enumerate(seeds.urls)}
+    last = len(order)
+    for record in sorted(records, key=lambda each: order.get(each.url, order.get(each.found_on or "", last))):
+        unresolved = [cited.unresolved for cited in record.mentions if cited.unresolved is not None]
+        yield Document(record.url, [cited.mention for cited in record.mentions], record.findings, unresolved)

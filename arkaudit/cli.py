@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -10,9 +11,60 @@ from importlib import import_module
 import click
 
 from arkaudit import __version__
-from arkaudit.exits import EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, heed_signals, open_streams
-from arkaudit.output_options import with_output_options
+from arkaudit.exits import EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, heed_signals, open_streams, quiet
 from extractors.shared_errors import UserMistake
+
+# The options of every command about what it shows.
+
+
+def with_output_options(command: click.Command) -> click.Command:
+    """Return the command with these options; those below a group have them, not the group."""
+    from arkaudit.options import WordChoice
+
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            with_output_options(each)
+    elif not any(option.name == "color" for option in command.params):
+        command.params += [
+            click.Option(
+                ["-q", "--quiet"],
+                is_flag=True,
+                expose_value=False,
+                callback=_be_quiet,
+                help="Say nothing but results, warnings and errors.",
+            ),
+            click.Option(
+                ["--color"],
+                type=WordChoice(list(_VARIABLES)),
+                default="auto",
+                show_default=True,
+                expose_value=False,
+                is_eager=True,
+                callback=_choose_color,
+                help="Colours; auto: on a terminal, unless NO_COLOR is set.",
+            ),
+        ]
+    return command
+
+
+#: What the libraries that write for us go by. Colours alone make nothing a terminal: a log gets no moving bar.
+_VARIABLES: dict[str, dict[str, str]] = {
+    "auto": {},
+    "always": {"FORCE_COLOR": "1", "TTY_INTERACTIVE": "0"},
+    "never": {"NO_COLOR": "1"},
+}
+
+
+def _be_quiet(_: click.Context, __: click.Parameter, is_on: bool) -> None:
+    quiet.is_on = is_on
+
+
+def _choose_color(_: click.Context, __: click.Parameter, when: str) -> None:
+    if when != "auto":
+        for variable in ("NO_COLOR", "FORCE_COLOR"):
+            os.environ.pop(variable, None)
+    os.environ.update(_VARIABLES[when])
+
 
 #: How many more objects than before make Python look for those that nobody can reach. Its own first threshold, 700, is
 #: passed several times in each document, and so takes a tenth of a crawl's time; this many take some megabytes.

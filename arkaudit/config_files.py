@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, get_args
@@ -13,11 +15,117 @@ from pydantic import (
 )
 
 from arkaudit.config import Config
-from arkaudit.config_lines import line_of
-from arkaudit.near_words import question_for_nearest
-from arkaudit.toml_files import TomlUnreadable, read_toml
+from arkaudit.exits import question_for_nearest
 from crawler.seeds import relative_to
 from extractors.shared_errors import UserMistake
+
+# TOML that a user has written, read so that whatever is wrong with it is one line.
+
+
+#: More than anybody writes; a file of gigabytes would be read whole.
+MOST_BYTES = 16 * 2**20
+#: Dotted keys can nest tables without end; whoever copies or compares them comes to the end of the stack.
+MOST_LEVELS = 50
+
+
+class TomlUnreadable(UserMistake):
+    """Raised for a file that is no TOML, or can't be read; its words name the file."""
+
+
+def read_toml(path: Path, *, what: str) -> tuple[str, dict[str, Any]]:
+    """The text of the file at *path* and its values; *what* it is stands in the message when there is none.
+
+    Raises `TomlUnreadable`.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise TomlUnreadable(f"{path} can't be read: it is longer than {MOST_BYTES:,} bytes")
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        values = tomllib.loads(text)
+        if is_deep(values):
+            raise TomlUnreadable(f"{path} can't be read: its values are nested too deeply")
+        return text, values
+    except FileNotFoundError:
+        raise TomlUnreadable(f"there is no {what} at {path}") from None
+    except tomllib.TOMLDecodeError as problem:
+        raise TomlUnreadable(f"{path} is not TOML: {problem}") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise TomlUnreadable(f"{path} can't be read: {problem}") from None
+    except RecursionError:
+        raise TomlUnreadable(f"{path} can't be read: its values are nested too deeply") from None
+    except ValueError as problem:  # such as a number of more digits than Python converts
+        raise TomlUnreadable(f"{path} can't be read: {problem}") from None
+
+
+def is_deep(values: object) -> bool:
+    """Return whether tables and lists are nested deeper than `MOST_LEVELS`.
+
+    >>> is_deep({"a": [{"b": 1}]})
+    False
+    """
+    level: list[object] = [values]
+    for _ in range(MOST_LEVELS):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+    return bool(level)
+
+
+# On which line of a TOML file a value stands; `tomllib` gives it for no value.
+
+
+#: The time grows with the square of this; in longer files no line is given.
+_MOST_LINES = 3000
+
+
+def line_of(text: str, keys: Sequence[str]) -> int | None:
+    """The line, from 1, on which the value at *keys* begins, or the nearest table around it; None if there is none.
+
+    The file is read again and again up to each of its lines, which says when the value is first there: slow, and right
+    for every way to write TOML.
+
+    >>> text = "a = 1\\n[b]\\nlist = [\\n  1,\\n]\\n"
+    >>> line_of(text, ["b", "list"]), line_of(text, ["b", "unknown"]), line_of(text, ["c"])
+    (3, 2, None)
+    """
+    for depth in range(len(keys), 0, -1):
+        line = _line_of(text, keys[:depth])
+        if line is not None:
+            return line
+    return None
+
+
+def _line_of(text: str, keys: Sequence[str]) -> int | None:
+    lines = text.splitlines()
+    if len(lines) > _MOST_LINES:
+        return None
+    begun = 1
+    for number in range(1, len(lines) + 1):
+        try:
+            values = tomllib.loads("\n".join(lines[:number]) + "\n")
+        except tomllib.TOMLDecodeError:  # in the midst of a value, which began behind the last line that could be read
+            continue
+        if _holds(values, keys):
+            return begun
+        begun = number + 1
+    return None
+
+
+def _holds(values: object, keys: Sequence[str]) -> bool:
+    for key in keys:
+        if isinstance(values, list) and key.isdecimal() and int(key) < len(values):
+            values = values[int(key)]
+        elif isinstance(values, dict) and key in values:
+            values = values[key]
+        else:
+            return False
+    return True
+
 
 #: Named audits have files of their names.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")

@@ -12,8 +12,7 @@ from filelock import FileLock, Timeout
 from arkaudit import __version__
 from arkaudit.dataset_inputs import Inputs, estimate, inputs_of
 from arkaudit.dataset_progress import DatasetProgress
-from arkaudit.ending import after_dataset
-from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, end, say
+from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, after_dataset, end, say
 from extractors.dataset.making import OUR_NAMES, Engine, Made, Making, OneProcess
 from extractors.dataset.manifest import damage_in, manifest_in
 from extractors.dataset.object_storage import is_object

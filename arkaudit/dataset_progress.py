@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from arkaudit.exits import say
 from arkaudit.forecast import duration
-from arkaudit.status_line import StatusLine
+from arkaudit.logs import StatusLine
 from extractors.dataset.deciding import DecidedRecord
 from extractors.dataset.making import Listener
 from extractors.dataset.plan import Part

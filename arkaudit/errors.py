@@ -65,11 +65,10 @@ from __future__ import annotations
 from arkaudit.audits import AuditInterrupted
 from arkaudit.check_process import CheckFailed
 from arkaudit.cluster import AnotherWorker, SchedulerLost
-from arkaudit.config_files import ConfigError
+from arkaudit.config_files import ConfigError, TomlUnreadable
 from arkaudit.output_rows import OutputUnwritable
 from arkaudit.schedules.ledger import Running
 from arkaudit.schedules.moments import BadSchedule
-from arkaudit.toml_files import TomlUnreadable
 from crawler.addresses import BadRoute
 from crawler.politeness.throttle import NotAsked
 from crawler.registry_update import CacheUnwritable, RegistryRefused

@@ -13,17 +13,46 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from pythonjsonlogger.core import RESERVED_ATTRS
+from pythonjsonlogger.json import JsonFormatter
 
 from arkaudit import __version__, exits
 from crawler.wire.credentials import masked
 from crawler.wire.redaction import Redactor
-from reports.display import escaped
+from reports.display import escaped, escaped_json
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.status import Status
 
     from arkaudit.config import Config, Log
+
+
+# The log as JSON Lines, for programs.
+
+
+class JsonLine(JsonFormatter):
+    """One object an event: ``at``, ``level``, ``logger``, ``message``, and what belongs to the event."""
+
+    def __init__(self, quiet: Callable[[str], str]) -> None:
+        super().__init__(
+            "%(asctime)s%(levelname)s%(name)s%(message)s",
+            "%Y-%m-%dT%H:%M:%S",
+            rename_fields={"asctime": "at", "levelname": "level", "name": "logger"},
+            reserved_attrs=[*RESERVED_ATTRS, "spider", "is_shown"],
+            json_ensure_ascii=False,
+        )
+        self.converter = time.gmtime
+        self._quiet = quiet
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
+        return f"{super().formatTime(record, datefmt)}.{record.msecs:03.0f}Z"
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._quiet(escaped_json(super().format(record)))
+
 
 logger = logging.getLogger(__name__)
 
@@ -151,6 +180,38 @@ class _TextLine(logging.Formatter):
 
 
 def _json_line(quiet: _RedactingFilter) -> logging.Formatter:
-    from arkaudit.json_log import JsonLine
 
     return JsonLine(quiet)
+
+
+# One line on standard error about work that goes on: live on a terminal, and a plain one now and then in a log.
+
+#: Seconds between two lines where there is no terminal.
+LINE_EVERY_S: Final = 60.0
+
+
+class StatusLine:
+    """Shows what it was told last."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._status: Status | None = None
+        self._last_line = clock()
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty() and exits.errors().is_interactive and not exits.quiet.is_on:
+            self._status = exits.errors().status("reading")
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def tell(self, line: str) -> None:
+        """Show *line*, when it is time for one."""
+        if self._status is not None:
+            self._status.update(line)
+        elif not exits.quiet.is_on and self._clock() - self._last_line >= LINE_EVERY_S:
+            self._last_line = self._clock()
+            sys.stderr.write(f"{line}\n")

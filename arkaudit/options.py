@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from arkaudit.exits import NEVER, errors
-from arkaudit.near_words import question_for_nearest
+from arkaudit.exits import NEVER, errors, question_for_nearest
 
 if TYPE_CHECKING:
     from arkaudit.config import Config

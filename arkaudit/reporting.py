@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
 from rich.console import Console
+from sqlalchemy import Connection
 
-from arkaudit.ending import after_run, tell_ending
-from arkaudit.exits import forget_output, say
+from arkaudit.exits import EXIT_FINDING, after_run, forget_output, say, tell_ending
 from arkaudit.output_rows import OutputClosed, whole, write
+from crawler.history.integrity import problems, unknown_words
 from crawler.observations import DocumentOutcome
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
-from crawler.storage.store import bring_up_to_date
+from crawler.storage.contents import unreadable_rows
+from crawler.storage.migrations import NotCopied, plain_copy
+from crawler.storage.scratch import scratch_beside
+from crawler.storage.soundness import is_damage, is_ours
+from crawler.storage.store import Store, bring_up_to_date
+from crawler.storage.store_errors import StoreDamaged
+from extractors.ark import Ark
 from extractors.document_model import READ_IN_PART
+from extractors.normalize import NotAnArk
 from extractors.shared_errors import UserMistake
 from reports.choosing import Choice, chosen
+from reports.display import counted, escaped
 from reports.ending import failing_arks
 from reports.exports import check_out, text_of, write_report
 from reports.formats.every import FORMATS
 from reports.formats.report import Report
-from reports.frames import Frames, load_frames
+from reports.frames import Frames, load_frames, read
 from reports.inventory_file import InventoryUnreadable, read_inventory
 from reports.languages import Spoken
+from reports.life import SPARKS, Checked, Life, LifeAtUrl, life
 from reports.remediation.known import raised_events, without_known
 from reports.terminal import main_table, place_sentence, summary_lines
 
@@ -167,3 +179,163 @@ def _tokens(frames: Frames) -> Iterator[str]:
     in_part = frames.findings.loc[frames.findings["kind"].isin({*READ_IN_PART, "empty"}), "document_id"]
     is_unread |= documents["document_id"].isin(in_part.dropna())
     yield from [DocumentOutcome.UNREADABLE.value] * int(is_unread.sum())
+
+
+# Do what `store check`, `store export` and `store import` do.
+
+
+def check_store(store_file: Path) -> None:
+    """Tell what is wrong with a store; ends with 1 if anything is. Raises `reports.frames.StoreUnreadable`."""
+    try:
+        bring_up_to_date(store_file)
+        found = read(store_file, _problems)
+    except StoreDamaged as failure:
+        found = [str(failure)]
+    for problem in found:
+        sys.stdout.write(escaped(problem) + "\n")
+    if found:
+        say(f"{store_file}: {len(found)} {'problem' if len(found) == 1 else 'problems'}")
+        sys.exit(EXIT_FINDING)
+    say(f"{store_file} is whole")
+
+
+def export_store(store_file: Path, out: Path) -> None:
+    """Write the runs of a store as Parquet. Raises `StoreUnreadable` and `reports.exports.ReportUnwritable`."""
+    from reports.exports import ReportUnwritable
+    from reports.store_export import export
+
+    bring_up_to_date(store_file)
+    if out.exists() and not out.is_dir():
+        raise ReportUnwritable(f"{out}: is not a folder")
+    require_readable(store_file)
+    done = export(store_file, out)
+    unended = f", {done.unended} not ended yet" if done.unended else ""
+    say(f"{_runs(done.written)} written to {out}, {done.unchanged} there already{unended}")
+
+
+def import_store(other: Path, store_file: Path) -> None:
+    """Bring the runs of another store into the store; *other* itself stays as it is.
+
+    Raises `UserMistake` and `crawler.storage.store_errors.StoreError`.
+    """
+    if not other.is_file():
+        raise UserMistake(f"there is no store at {other}")
+    if store_file.exists() and other.samefile(store_file):
+        raise UserMistake(f"{other} is the store itself")
+    try:
+        with scratch_beside(store_file) as folder:
+            copy = folder / "other.db"
+            plain_copy(other, copy)
+            Store.open(copy).close()  # brings an older one up to date, refuses a foreign or a newer one
+            require_readable(copy, name=other)
+            with Store.open(store_file) as store:
+                done = store.bring_in(copy, at=datetime.now(UTC).isoformat(timespec="milliseconds"))
+    except NotCopied as problem:
+        if is_ours(other) and is_damage(problem.__cause__):
+            raise StoreDamaged(f"{other}: can't be read: {problem.__cause__}") from None
+        raise UserMistake(f"{other} can't be read: {problem}") from None
+    unended = f", {done.unended} not ended there and left out" if done.unended else ""
+    decided = f", and {counted(done.decisions, 'decision')}" if done.decisions else ""
+    say(f"{_runs(done.brought)} brought into {store_file}, {done.known} there already{unended}{decided}")
+
+
+def _problems(connection: Connection) -> list[str]:
+    """Return what is wrong with a store; its contradictions only where all of it can be read."""
+    unreadable = list(unreadable_rows(connection))
+    return [*unknown_words(connection), *unreadable] if unreadable else list(problems(connection))
+
+
+def require_readable(store_file: Path, *, name: Path | None = None) -> None:
+    """Raise `StoreDamaged` for a store that has a row which can't be read: it is not copied anywhere."""
+    found = read(store_file, lambda connection: next(unreadable_rows(connection), None))
+    if found:
+        raise StoreDamaged(f"{name or store_file}: {found}")
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
+
+
+# Do what `history` does: show the life of one ARK, to people and to programs.
+
+
+def show(asked: str, store_file: Path, form: str, console: Console) -> None:
+    """Print the life of the ARK that is *asked* about; ends with 1 when the store has never seen it.
+
+    Raises `UserMistake`, `crawler.storage.store_errors.StoreUnopenable`, `reports.frames.StoreUnreadable`, and what
+    `arkaudit.output_rows.write` raises.
+    """
+    try:
+        ark = Ark.parse(asked)
+    except NotAnArk:
+        raise UserMistake(f"not an ARK: {escaped(repr(asked))}") from None
+    bring_up_to_date(store_file)
+    found = life(store_file, ark)
+    if found is None:
+        say(escaped(f"{store_file} has never seen {ark}"))
+        sys.exit(EXIT_FINDING)
+    if form == "json":
+        write(json.dumps(as_row(found), ensure_ascii=False, indent=2) + "\n", sys.stdout)
+        return
+    is_unicode = (console.encoding or "").lower().startswith("utf")
+    with whole(console):
+        for line in lines(found, is_unicode=is_unicode):
+            console.print(escaped(line), highlight=False, markup=False, soft_wrap=True)
+
+
+def as_row(found: Life) -> dict[str, Any]:
+    """The life as plain values, the spark lines included."""
+    row = asdict(found)
+    for url, at_url in zip(row["urls"], found.urls, strict=True):
+        url["spark"] = at_url.spark(is_unicode=False)
+    return row
+
+
+def lines(found: Life, *, is_unicode: bool) -> Iterator[str]:
+    """The life in lines for people."""
+    yield found.ark
+    yield ""
+    if not found.citations:
+        yield "No document cites it."
+    for cited in found.citations:
+        count = "1 citation" if cited.citations == 1 else f"{cited.citations} citations"
+        span = (
+            _day(cited.first_at)
+            if _day(cited.first_at) == _day(cited.last_at)
+            else (f"{_day(cited.first_at)} to {_day(cited.last_at)}")
+        )
+        yield f"cited in {cited.document}: {count}, {span}"
+    for at_url in found.urls:
+        yield ""
+        yield from _at_url(at_url, is_unicode=is_unicode)
+    signs = ", ".join(f"{sparks[not is_unicode]} {family}" for family, sparks in SPARKS.items())
+    yield ""
+    yield f"({signs})"
+
+
+def _at_url(found: LifeAtUrl, *, is_unicode: bool) -> Iterator[str]:
+    yield found.request_url
+    yield f"  {found.state} since {_day(found.since)}: {found.reason}"
+    if found.gone_at:
+        yield f"  gone from the documents since {_day(found.gone_at)}"
+    if found.checks:
+        yield f"  {found.spark(is_unicode=is_unicode)}"
+    before = [None, *(check.state for check in found.checks)]
+    lines = [(check.at, 0, _checked(check, was)) for was, check in zip(before, found.checks, strict=False)]
+    lines += [(event.at, 1, f"  {event.event}{f': {event.detail}' if event.detail else ''}") for event in found.events]
+    lines += [(each.at, 2, f"  {each.detail}") for each in found.decisions]
+    for at, _, words in sorted(lines):
+        yield f"  {at[:16].replace('T', ' ')}  {words}"
+
+
+def _checked(check: Checked, was: str | None) -> str:
+    state = check.state if was in (None, check.state) else f"{was} > {check.state}"
+    status = f" {check.status}" if check.status is not None else ""
+    suspect = " [in a suspect run]" if check.is_suspect else ""
+    landed = f"  {check.final_url}" if check.final_url else ""
+    words = f"  ({check.words})" if check.words else ""
+    return f"{state}: {check.object}{status}{suspect}{landed}{words}"
+
+
+def _day(at: str) -> str:
+    return at[:10]

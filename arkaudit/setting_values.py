@@ -16,7 +16,7 @@ from pydantic import (
     SecretStr,
 )
 
-from arkaudit.near_words import question_for_nearest
+from arkaudit.exits import question_for_nearest
 from arkaudit.schedules.moments import Schedule
 from crawler.addresses import AddressGuard, Routes
 from crawler.resolving import url_fault

@@ -21,8 +21,7 @@ import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
-from arkaudit.demo.examples import examples
-from arkaudit.demo.show import closing_words, configuration, opening_words
+from arkaudit.demo.show import closing_words, configuration, examples, opening_words
 from arkaudit.demo.web import LoopbackWeb
 from crawler.registry import CACHE_VARIABLE
 from crawler.resolving import request_target

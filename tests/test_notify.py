@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arkaudit.config import Config, Email, Notify
-from arkaudit.notify.delivery import OUTBOX, tell
-from arkaudit.notify.message import HEADINGS, MOST_LISTED, ArkFacts, _code, message
+from arkaudit.notify.delivery import HEADINGS, MOST_LISTED, OUTBOX, ArkFacts, _code, message, tell
 from crawler.history.news import News, NewsItem
 from crawler.observations import Family, MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
 from crawler.storage.store import Store

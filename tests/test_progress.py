@@ -12,8 +12,7 @@ from rich.console import Console
 from arkaudit import progress
 from arkaudit.audits import AuditInterrupted
 from arkaudit.exits import end_for
-from arkaudit.progress import RunProgress
-from arkaudit.remaining import HostsLeft
+from arkaudit.progress import HostsLeft, RunProgress
 from crawler.observations import ChainEnd, Observation, Question
 from extractors.ark import Ark
 

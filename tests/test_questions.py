@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.audit_questions import Step
+from arkaudit.explaining import Step
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.controls import Shoulders, control_ark, control_url
 from crawler.asking.questions import (

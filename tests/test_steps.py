@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from arkaudit.audit_questions import _ASKED, Step
-from arkaudit.explaining import explanation
+from arkaudit.explaining import _ASKED, Step, explanation
 from crawler.answers.facts import AnswerFacts
 from crawler.observations import ACCESS, CONFORMANCE, ChainEnd, Question
 from crawler.verdicts.verdict import judge

@@ -172,7 +172,7 @@ sys.meta_path.insert(0, _Signalling())
         ("pandas", "report"),
         ("crawler.spiders.arks_spider", "run"), ("lxml", "extract"),
         ("reports.exports", "report"), ("rich.console", "triage"),
-        ("arkaudit.schedules.scheduler", "schedule"), ("arkaudit.storing", "store"), ("arkaudit.demo.show", "demo"),
+        ("arkaudit.schedules.scheduler", "schedule"), ("arkaudit.reporting", "store"), ("arkaudit.demo.show", "demo"),
         ("arkaudit.naan_registry", "registry"), ("arkaudit.notify.delivery", "notify"),
     ],
 )  # fmt: skip

@@ -53,7 +53,7 @@ def crawl(
     arkaudit crawl list:urls.txt --max-time 2h
     """
     from arkaudit import audits
-    from arkaudit.ending import after_crawl, tell_ending
+    from arkaudit.exits import after_crawl, tell_ending
     from arkaudit.resuming import opened
     from reports.display import counted
     from reports.ending import Fault
@@ -206,7 +206,7 @@ def _watch_findings(crawler: Any) -> None:
     """Say at once what went wrong with a document; the store has it too."""
     from scrapy import signals
 
-    from arkaudit.document_findings import report_findings
+    from arkaudit.extracting import report_findings
     from crawler.observations import DocumentRecord
 
     def said(item: object) -> None:

@@ -131,7 +131,7 @@ def check(
     from rich.console import Console
 
     from arkaudit.checking import CheckResult, checked, checked_again, checked_dataset
-    from arkaudit.ending import after_check, checked_words, tell_ending
+    from arkaudit.exits import after_check, checked_words, tell_ending
     from arkaudit.explaining import print_explanations
     from arkaudit.output_rows import print_verdicts, write_jsonl
     from arkaudit.triage_commands import tell_idle_in

@@ -16,7 +16,6 @@ import click
 from click.core import ParameterSource
 
 from arkaudit import logs
-from arkaudit.document_findings import report_findings
 from arkaudit.exits import EXIT_FINDING, NEVER, end_unread, errors, exit_on, say
 from arkaudit.options import asked_level, config_of, cores, jobs_option, request_options
 from crawler.outcomes import DocumentOutcome
@@ -99,9 +98,8 @@ def extract(
     arkaudit extract papers/ --out dataset/
     """
     from arkaudit import output_rows as rows
-    from arkaudit.ending import after_extract, tell_ending
-    from arkaudit.extract_ending import Counted, ExtractTotal
-    from arkaudit.extracting import documents
+    from arkaudit.exits import after_extract, tell_ending
+    from arkaudit.extracting import Counted, ExtractTotal, documents, report_findings
     from crawler.seeds import Seeds
     from extractors.mention_rows import MAIN_COLUMNS, MENTION_COLUMNS, mention_rows
 

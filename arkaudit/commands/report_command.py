@@ -138,6 +138,6 @@ def history(ark: str, store_file: Path, form: str) -> None:
     """
     from rich.console import Console
 
-    from arkaudit.history import show
+    from arkaudit.reporting import show
 
     show(ark, store_file, form, Console())

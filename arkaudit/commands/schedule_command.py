@@ -42,7 +42,7 @@ _SCHEDULED = click.option(
 def schedule_list(config_file: Path, form: str) -> None:
     """Print when each audit runs next, and how its last run ended."""
     from arkaudit.output_rows import whole, write
-    from arkaudit.schedules import overview as listing
+    from arkaudit.schedules import scheduler as listing
     from arkaudit.schedules.scheduler import planned_in
 
     planned = listing.rows(planned_in(config_file), datetime.now(UTC))

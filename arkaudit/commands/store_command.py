@@ -28,7 +28,7 @@ def store_check(store_file: Path) -> None:
     \b
     arkaudit store check --store audit.db
     """
-    from arkaudit.storing import check_store
+    from arkaudit.reporting import check_store
 
     check_store(store_file)
 
@@ -42,7 +42,7 @@ def store_export(store_file: Path, out: Path) -> None:
     \b
     arkaudit store export --store audit.db --out parquet/
     """
-    from arkaudit.storing import export_store
+    from arkaudit.reporting import export_store
 
     export_store(store_file, out)
 
@@ -56,6 +56,6 @@ def store_import(other: Path, store_file: Path) -> None:
     \b
     arkaudit store import other.db --store audit.db
     """
-    from arkaudit.storing import import_store
+    from arkaudit.reporting import import_store
 
     import_store(other, store_file)
