@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
-import pyarrow as pa
 from rich.console import Console
 from sqlalchemy import Connection
 
@@ -92,7 +90,6 @@ def report_on(
         _refuse_many(formats)
     elif out:
         check_out(out, formats)
-    return_freed_memory()
     listed = listed_in(inventory)
     bring_up_to_date(store)
     registry = load_registry(cache_folder())
@@ -130,16 +127,6 @@ def _say_not_made(name: str, problem: Exception) -> None:
     logger.error("the report as %s", name, exc_info=problem, extra={"is_shown": True})
     why = " ".join(f"{type(problem).__name__}: {problem}".split())[:_LONGEST_REASON]
     say(f"the report could not be made as {name}, which is a bug of arkaudit: {why}", level=logging.ERROR)
-
-
-def return_freed_memory() -> None:
-    """Let Arrow take its memory from the system's allocator, which gives back what is freed.
-
-    Its own keeps it for later: a quarter of a gigabyte behind a million observations. Who has chosen an allocator by
-    Arrow's variable keeps it.
-    """
-    if "ARROW_DEFAULT_MEMORY_POOL" not in os.environ:
-        pa.set_memory_pool(pa.system_memory_pool())
 
 
 def listed_in(inventory: Path | None) -> pd.DataFrame | None:

@@ -65,7 +65,6 @@ def _measured(part: str, *paths: Path) -> dict[str, Any]:
 
 
 def _report(store: Path, out: Path) -> dict[str, Any]:
-    from arkaudit.reporting import return_freed_memory
     from reports.exports import write_report
     from reports.formats.report import Report
     from reports.frames import load_frames
@@ -83,7 +82,6 @@ def _report(store: Path, out: Path) -> dict[str, Any]:
             return found
 
     begun, began = _clock(), time.perf_counter()
-    return_freed_memory()
     frames = load_frames(store)
     loaded = _clock()
     write_report(Report(frames, Timed(frames)), out, ("csv", "html"))

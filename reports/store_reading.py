@@ -5,7 +5,6 @@ Nothing is written, neither to the store nor beside it.
 
 from __future__ import annotations
 
-import gc
 import json
 import shutil
 import sqlite3
@@ -27,8 +26,6 @@ from crawler.storage.soundness import damage_in, distrust, is_damage, is_ours, n
 from crawler.storage.store_errors import StoreDamaged
 from extractors.shared_errors import ArkauditError
 from reports.arrow_connection import ArrowConnection, NotInColumns
-from reports.at_once import ahead
-from reports.freed_memory import give_back
 from reports.run_queries import kept
 from reports.typed_columns import Columns, Dtype, Rows, UnknownWord, fetched, sample_of
 
@@ -83,7 +80,7 @@ class StoreReader:
             found = empty()
             samples = [sample_of(dtype) for dtype in dtypes.values()]
             try:
-                for batch in ahead(self.arrow.batches(query, samples, is_ordered=is_ordered)):
+                for batch in self.arrow.batches(query, samples, is_ordered=is_ordered):
                     found.add_batch(batch)
                 return found
             except (NotInColumns, ValueError):
@@ -111,25 +108,6 @@ def read(store: Path, work: Callable[[Connection], Found]) -> Found:
 
 def read_at_length(store: Path, work: Callable[[StoreReader], Found]) -> Found:
     """Return what *work* makes of one moment of *store*, where it asks for millions of rows."""
-    with _without_collection():
-        found = _moment_of(store, work)
-    give_back()
-    return found
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Nobody looks for circles of garbage meanwhile: in millions of rows there are none, and looking takes long."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _moment_of(store: Path, work: Callable[[StoreReader], Found]) -> Found:
     before = _stamp(store)
     if before is not None:
         try:

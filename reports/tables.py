@@ -12,7 +12,6 @@ from reports import spelling_tables as spelling
 from reports import summary as sums
 from reports.definitions import COUNT, SHARE, Column, TableDefinition, rows_of
 from reports.frames import Frames
-from reports.freed_memory import give_back
 from reports.listings import ARKS
 from reports.remediation import actions, corrections, inventory, known, pairs
 from reports.remediation import written_forms as mending
@@ -38,7 +37,6 @@ class Tables(Mapping[str, pd.DataFrame]):
     def __getitem__(self, name: str) -> pd.DataFrame:
         if name not in self._made:
             self._made[name] = _FUNCTIONS[name](self._frames)
-            give_back()
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -12,11 +12,9 @@ from typing import Final, Protocol, TypeAlias
 import pandas as pd
 
 from extractors.shared_errors import ArkauditError
-from reports.at_once import ahead
 from reports.choosing import Choice
 from reports.definitions import TableDefinition
 from reports.frames import Frames
-from reports.freed_memory import give_back
 from reports.languages import Spoken
 from reports.tables import TABLES, Tables
 
@@ -134,17 +132,13 @@ def written(
     wanted = list(formats)
     writers = [(form.name, form.writer(report)) for form in wanted]
     kept = frozenset(keeping).union(*(form.needs for form in wanted))
-    for definition, table in ahead((each, report.tables[each.name]) for each in report.definitions):
+    for definition in report.definitions:
         for name, writer in writers:
-            yield from _attempted(name, partial(writer.add, definition, table), failed)
-            if len(table) >= _LONG:
-                give_back()
+            yield from _attempted(name, partial(writer.add, definition, report.tables[definition.name]), failed)
         if definition.name not in kept:
             report.let_go(definition.name)
-        del table  # which else stands in memory until the next one is made
     for name, writer in writers:
         yield from _attempted(name, writer.end, failed)
-        give_back()
 
 
 def _attempted(name: str, made: Callable[[], Files], failed: Failed | None) -> Files:
@@ -172,7 +166,5 @@ def _noted(name: str, failed: Failed) -> Iterator[None]:
         failed[name] = problem
 
 
-#: Rows from which on a table leaves much memory free behind it.
-_LONG: Final = 10_000
 #: What a format needs that looks into every table.
 EVERY_TABLE: Final = frozenset(table.name for table in TABLES)
