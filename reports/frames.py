@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
-from sqlalchemy import Select, select
+from sqlalchemy import Connection, select
 
 from crawler.history.triage import PARTICIPLES, TriageState
 from crawler.history.triaging import Pair, Treated, treated
@@ -45,6 +44,7 @@ from reports.run_queries import (
     happened_since,
     has_later_run,
     has_run,
+    kept,
     last_answers_of,
     last_good_of,
     later_runs,
@@ -76,13 +76,12 @@ from reports.selections import (
     TRIAGE,
     VERDICTS,
     Selection,
-    dtypes_of,
-    growing,
-    json_columns_of,
+    empty_columns,
+    load,
     query_of,
 )
 from reports.stock import no_stock, stock, with_citations
-from reports.store_reading import StoreReader, StoreUnreadable, read, read_at_length
+from reports.store_reading import StoreUnreadable, read
 from reports.timelines import Timeline, no_timeline, timeline
 from reports.typed_columns import frame_of
 
@@ -201,18 +200,17 @@ def load_frames(
     """
     known = registry or Registry.builtin()
     listed = no_inventory() if inventory is None else inventory
-    return read_at_length(store, lambda reader: _chosen(reader, store, run_id, since, known, listed))
+    return read(store, lambda connection: _chosen(connection, store, run_id, since, known, listed))
 
 
 def _chosen(
-    reader: StoreReader,
+    connection: Connection,
     store: Path,
     run_id: int | None,
     since: int | None,
     registry: Registry,
     inventory: pd.DataFrame,
 ) -> Frames:
-    connection = reader.connection
     for asked in (run_id, since):
         if asked is not None and not has_run(connection, asked):
             raise StoreUnreadable(f"{store}: has no run {asked}")
@@ -221,28 +219,28 @@ def _chosen(
     until = None if reported is None else reported.until
     reported = reported or run_alone(NO_RUN)
     earlier = None if until is None else run_before(connection, reported.run_id)
-    arks = reader.frame(dtypes_of(ARKS), query_of(ARKS))
+    arks = load(connection, ARKS, query_of(ARKS))
     return replace(
-        _frames(reader, reported, registered, arks, since=since),
+        _frames(connection, reported, registered, arks, since=since),
         store=store.name,
         is_alone=run_id is not None and has_later_run(connection, run_id),
-        previous=None if earlier is None else _compared(reader, earlier, registered, arks, is_all=reported.is_all),
-        since=None if since is None else _compared(reader, since, registered, arks, is_all=reported.is_all),
-        timeline=timeline(reader, until),
+        previous=None if earlier is None else _compared(connection, earlier, registered, arks, is_all=reported.is_all),
+        since=None if since is None else _compared(connection, since, registered, arks, is_all=reported.is_all),
+        timeline=timeline(connection, until),
         inventory=with_citations(connection, inventory, until),
         stock=stock(connection, inventory, until),
     )
 
 
 def _compared(
-    reader: StoreReader, run_id: int, registered: pd.DataFrame, arks: pd.DataFrame, *, is_all: bool
+    connection: Connection, run_id: int, registered: pd.DataFrame, arks: pd.DataFrame, *, is_all: bool
 ) -> Frames:
     """A run that another is compared with, as it stood then."""
-    return _frames(reader, Reported(run_id, run_id, is_all=is_all), registered, arks, is_whole=False)
+    return _frames(connection, Reported(run_id, run_id, is_all=is_all), registered, arks, is_whole=False)
 
 
 def _noquery_of(selection: Selection) -> pd.DataFrame:
-    return growing(selection).frame()
+    return empty_columns(selection).frame()
 
 
 def _unlisted() -> pd.DataFrame:
@@ -264,7 +262,7 @@ def _with_citations(mentions: pd.DataFrame) -> pd.DataFrame:
 
 
 def _frames(
-    reader: StoreReader,
+    connection: Connection,
     reported: Reported,
     registered: pd.DataFrame,
     arks: pd.DataFrame,
@@ -278,26 +276,23 @@ def _frames(
     """
     run_id = reported.run_id
 
-    def load(selection: Selection, query: Select[Any]) -> pd.DataFrame:
-        return reader.frame(dtypes_of(selection), query, json_columns_of(selection))
-
-    counting = reader.kept("counting", counting_verdicts(reported))
-    judged = reader.kept("judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
+    counting = kept(connection, "counting", counting_verdicts(reported))
+    judged = kept(connection, "judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
     requests_run = run_id if is_whole else NO_RUN
     until = reported.until if is_whole else NO_RUN
     own = select(observation.c.observation_id).where(observation.c.run_id == run_id)
     if is_whole:
         asks = query_of(OBSERVATIONS).join_from(observation, ark).where(behind(counting, own))
-        observations, hops = with_hops(reader, OBSERVATIONS, asks, HOP_OF)
+        observations, hops = with_hops(connection, OBSERVATIONS, asks, HOP_OF)
     else:
         asks = query_of(COMPARED_OBSERVATIONS).where(observation.c.observation_id.in_(own))
-        observations, hops = load(COMPARED_OBSERVATIONS, asks), no_hops(HOP_OF)
+        observations, hops = load(connection, COMPARED_OBSERVATIONS, asks), no_hops(HOP_OF)
     citing = MENTIONS if is_whole else COMPARED_MENTIONS
-    _, fetches = with_hops(reader, FETCHES, query_of(FETCHES).where(document.c.run_id == requests_run), FETCH_OF)
+    _, fetches = with_hops(connection, FETCHES, query_of(FETCHES).where(document.c.run_id == requests_run), FETCH_OF)
     cited = query_of(citing).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
-    mentions = load(citing, cited.where(is_current_mention))
+    mentions = load(connection, citing, cited.where(is_current_mention))
     found = query_of(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
-    verdicts = load(VERDICTS, found.where(verdict.c.verdict_id.in_(counting)))
+    verdicts = load(connection, VERDICTS, found.where(verdict.c.verdict_id.in_(counting)))
     lives = query_of(HISTORY).join_from(verdict, run).where(life_of(judged, until))
     good = query_of(LAST_GOOD).join_from(verdict, run).where(last_good_of(counting, until))
     copies = query_of(MEMENTOS).join_from(memento, run).where(last_answers_of(judged, until))
@@ -306,30 +301,33 @@ def _frames(
         .join_from(event, ark)
         .where(happened_since(reported, since) if is_whole else event.c.run_id == NO_RUN)
     )
+    runs_begun = load(connection, RUNS, query_of(RUNS))
     runs = query_of(RUN).outerjoin_from(run, assessment)
     return Frames(
-        run=load(RUN, runs.where(run.c.run_id == run_id)),
-        later=load(RUN, runs.where(later_runs(reported, counting))),
-        passed_over=load(RUN, runs.where(passed_over(reported))),
+        run=load(connection, RUN, runs.where(run.c.run_id == run_id)),
+        later=load(connection, RUN, runs.where(later_runs(reported, counting))),
+        passed_over=load(connection, RUN, runs.where(passed_over(reported))),
         is_all=reported.is_all,
-        documents=load(DOCUMENTS, query_of(DOCUMENTS).where(document.c.run_id == run_id)),
-        findings=load(FINDINGS, query_of(FINDINGS).where(finding.c.run_id == run_id)),
+        documents=load(connection, DOCUMENTS, query_of(DOCUMENTS).where(document.c.run_id == run_id)),
+        findings=load(connection, FINDINGS, query_of(FINDINGS).where(finding.c.run_id == run_id)),
         arks=_arks_of(arks, [mentions, observations[observations["run_id"].eq(run_id)], verdicts]),
         mentions=_with_citations(mentions),
         observations=observations,
         hops=hops,
         fetches=fetches,
-        tls=load(TLS, query_of(TLS).where(tls_probe.c.run_id == run_id)),
-        pauses=load(PAUSES, query_of(PAUSES).where(pause.c.run_id == requests_run)),
-        traffic=load(TRAFFIC, query_of(TRAFFIC).where(host_traffic.c.run_id == requests_run)),
+        tls=load(connection, TLS, query_of(TLS).where(tls_probe.c.run_id == run_id)),
+        pauses=load(connection, PAUSES, query_of(PAUSES).where(pause.c.run_id == requests_run)),
+        traffic=load(connection, TRAFFIC, query_of(TRAFFIC).where(host_traffic.c.run_id == requests_run)),
         verdicts=verdicts,
-        latest=load(LATEST, query_of(LATEST).where(status_in(counting))),
-        events=load(EVENTS, events),
-        history=_by_run(load(HISTORY, lives)).merge(load(RUNS, query_of(RUNS)), on="run_id", how="left"),
-        last_good=_last_good(load(LAST_GOOD, good)),
-        mementos=_last_answers(load(MEMENTOS, copies)),
+        latest=load(connection, LATEST, query_of(LATEST).where(status_in(counting))),
+        events=load(connection, EVENTS, events),
+        history=_by_run(load(connection, HISTORY, lives)).merge(
+            load(connection, RUNS, query_of(RUNS)), on="run_id", how="left"
+        ),
+        last_good=_last_good(load(connection, LAST_GOOD, good)),
+        mementos=_last_answers(load(connection, MEMENTOS, copies)),
         registered=registered,
-        triage=_triage(treated(reader.connection, counting, run_id, until=reported.until)),
+        triage=_triage(treated(connection, counting, run_id, until=reported.until)),
     )
 
 

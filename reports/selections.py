@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import pandas as pd
-from sqlalchemy import JSON, Boolean, ColumnElement, Float, Integer, Select, Text, func, select, type_coerce
+from sqlalchemy import JSON, Boolean, ColumnElement, Connection, Float, Integer, Select, Text, func, select, type_coerce
 from sqlalchemy.types import TypeEngine
 
 from crawler import schema
@@ -38,7 +38,19 @@ from crawler.schema import (
 )
 from extractors.document_model import Role
 from extractors.wraps.wrap import Confidence
-from reports.typed_columns import INTEGER, MOMENT, PARSED, REAL, TEXT, TRUTH, WORD, Columns, Dtype, vocabulary
+from reports.typed_columns import (
+    INTEGER,
+    MOMENT,
+    PARSED,
+    REAL,
+    TEXT,
+    TRUTH,
+    WORD,
+    Columns,
+    Dtype,
+    frame_from,
+    vocabulary,
+)
 
 #: What a frame holds: an expression of the store, and the dtype that it gets.
 Selection: TypeAlias = Mapping[ColumnElement[Any], Dtype]
@@ -343,7 +355,12 @@ def dtypes_of(selection: Selection) -> Mapping[str, Dtype]:
     return {column.name: dtype for column, dtype in selection.items()}
 
 
-def growing(selection: Selection) -> Columns:
+def load(connection: Connection, selection: Selection, query: Select[Any]) -> pd.DataFrame:
+    """Return what a query for a selection gives, as a frame."""
+    return frame_from(connection, dtypes_of(selection), query, json_columns_of(selection))
+
+
+def empty_columns(selection: Selection) -> Columns:
     """Return columns for a selection, without rows."""
     return Columns(dtypes_of(selection), json_columns_of(selection))
 

@@ -1,7 +1,4 @@
-"""Reading one moment of a store, also beside a running audit: by SQLAlchemy, and column by column by Arrow.
-
-Nothing is written, neither to the store nor beside it.
-"""
+"""Reading one moment of a store, also while an audit writes to it. The store stays as it is, and so does its folder."""
 
 from __future__ import annotations
 
@@ -9,15 +6,12 @@ import json
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
-import pandas as pd
-import pyarrow as pa
-from sqlalchemy import Connection, Select, create_engine
+from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
@@ -25,9 +19,7 @@ from crawler.schema import APPLICATION_ID, SCHEMA_VERSION
 from crawler.storage.soundness import damage_in, distrust, is_damage, is_ours, not_a_file, require_sound
 from crawler.storage.store_errors import StoreDamaged
 from extractors.shared_errors import ArkauditError
-from reports.arrow_connection import ArrowConnection, NotInColumns
-from reports.run_queries import kept
-from reports.typed_columns import Columns, Dtype, Rows, UnknownWord, fetched, sample_of
+from reports.typed_columns import UnknownWord
 
 Found = TypeVar("Found")
 
@@ -36,78 +28,11 @@ class StoreUnreadable(ArkauditError):
     """Raised by `load_frames` and `read` for a file that is missing, no store of ours, too new, or without the run."""
 
 
-class Filled(Protocol):
-    """Something that is filled with what a query gives."""
-
-    def add(self, rows: Rows) -> None:
-        """Add rows of Python's values, as SQLite gives them."""
-
-    def add_batch(self, batch: pa.RecordBatch) -> None:
-        """Add rows as columns of Arrow. Raises ValueError for those that only `add` can make something of."""
-
-
-Some = TypeVar("Some", bound=Filled)
-
-
-@dataclass(frozen=True, slots=True)
-class StoreReader:
-    """One moment of a store."""
-
-    connection: Connection
-    """For everything that is not long."""
-    arrow: ArrowConnection | None
-    """For what is; none beside somebody who may be writing: two connections need not see the same moment then."""
-
-    def frame(
-        self,
-        dtypes: Mapping[str, Dtype],
-        query: Select[Any],
-        json_columns: frozenset[str] = frozenset(),
-        *,
-        is_ordered: bool = True,
-    ) -> pd.DataFrame:
-        """Return what a query gives as a frame; one that is ordered is so by its first column, a key."""
-        return self.filled(lambda: Columns(dtypes, json_columns), dtypes, query, is_ordered=is_ordered).frame()
-
-    def filled(
-        self, empty: Callable[[], Some], dtypes: Mapping[str, Dtype], query: Select[Any], *, is_ordered: bool = True
-    ) -> Some:
-        """Return what *empty* makes, filled by a query for columns of *dtypes*.
-
-        Whatever Arrow can't take as it stands in the store is read once more, by rows: that knows every oddity.
-        """
-        if self.arrow is not None:
-            found = empty()
-            samples = [sample_of(dtype) for dtype in dtypes.values()]
-            try:
-                for batch in self.arrow.batches(query, samples, is_ordered=is_ordered):
-                    found.add_batch(batch)
-                return found
-            except (NotInColumns, ValueError):
-                pass
-        found = empty()
-        for rows in fetched(self.connection, query):
-            found.add(rows)
-        return found
-
-    def kept(self, name: str, numbers: Select[Any]) -> Select[Any]:
-        """Return the same numbers, found once and kept in memory, for as long as the moment is read."""
-        found = kept(self.connection, name, numbers)
-        if self.arrow is not None:
-            self.arrow.keep(name, self.connection.scalars(found).all())
-        return found
-
-
 def read(store: Path, work: Callable[[Connection], Found]) -> Found:
-    """Return what *work* makes of one moment of *store*; nothing is written, neither to it nor beside it.
+    """Return what *work* makes of one moment of *store*; nothing is written to it or to its folder.
 
     Raises `StoreUnreadable`, and `crawler.storage.store_errors.StoreDamaged`.
     """
-    return read_at_length(store, lambda reader: work(reader.connection))
-
-
-def read_at_length(store: Path, work: Callable[[StoreReader], Found]) -> Found:
-    """Return what *work* makes of one moment of *store*, where it asks for millions of rows."""
     before = _stamp(store)
     if before is not None:
         try:
@@ -150,20 +75,13 @@ def _stamp(store: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _read(store: Path, work: Callable[[StoreReader], Found], *, access: str, shown_store: Path | None = None) -> Found:
+def _read(store: Path, work: Callable[[Connection], Found], *, access: str, shown_store: Path | None = None) -> Found:
     with _reading(store, access, shown_store or store) as connection:
-        if access != _AT_REST:
-            return work(StoreReader(connection, None))
-        with closing(ArrowConnection(_address(store, access))) as arrow:
-            return work(StoreReader(connection, arrow))
+        return work(connection)
 
 
-#: How a store is opened that nobody writes to.
+#: How a store is opened to which no other process writes.
 _AT_REST: Final = "mode=ro&immutable=1"
-
-
-def _address(store: Path, access: str) -> str:
-    return f"{store.resolve().as_uri()}?{access}"
 
 
 @contextmanager
@@ -175,7 +93,7 @@ def _reading(store: Path, access: str, name: Path) -> Iterator[Connection]:
     instead = not_a_file(store)
     if instead or not store.is_file():
         raise StoreUnreadable(f"{name}: {f'is {instead}, not a store' if instead else 'there is no such file'}")
-    address = _address(store, access)
+    address = f"{store.resolve().as_uri()}?{access}"
     engine = create_engine("sqlite://", creator=lambda: _connected(address), poolclass=NullPool)
     try:
         with engine.connect() as connection:

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import pandas as pd
-from sqlalchemy import ColumnElement, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, func, select, tuple_
 
 from crawler import schema
 from crawler.history.ark_status import ArkState, StatusPolicy
 from crawler.history.latest import has_followers, policy_of, rebuild_beside
 from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from reports.run_queries import looked_through
-from reports.store_reading import StoreReader
-from reports.typed_columns import MOMENT, TEXT, WORD, frame_of, vocabulary
+from reports.typed_columns import MOMENT, TEXT, WORD, frame_from, frame_of, vocabulary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,46 +78,44 @@ def no_timeline() -> Timeline:
     return Timeline(StatusPolicy(), *empty)
 
 
-def timeline(reader: StoreReader, run_id: int | None) -> Timeline:
+def timeline(connection: Connection, run_id: int | None) -> Timeline:
     """All that happened up to and with a run; later runs are as if they had not been.
 
     The status after an earlier run is made again beside the store, in tables that vanish with its connection.
     """
     if run_id is None:
         return no_timeline()
-    connection = reader.connection
     if has_followers(connection, run_id):
         rebuild_beside(connection, until=run_id)
-        reader = StoreReader(connection, None)  # these tables are its own
     run, assessment = schema.run, schema.assessment
     this = select(run.c.started_at, run.c.run_id).where(run.c.run_id == run_id).scalar_subquery()
-    runs = reader.frame(
+    runs = frame_from(
+        connection,
         RUNS,
         select(run.c.run_id, run.c.started_at, run.c.command, run.c.state, assessment.c.is_suspect, assessment.c.reason)
         .join_from(run, assessment)
         .where(tuple_(run.c.started_at, run.c.run_id) <= this)
         .order_by(run.c.started_at, run.c.run_id),
-        is_ordered=False,
     )
     place = {int(key): at for at, key in enumerate(runs["run_id"])}
     return Timeline(
         policy_of(connection),
         runs,
-        _checks(reader, place),
-        _statuses(reader),
-        _contacts(reader, place),
+        _checks(connection, place),
+        _statuses(connection),
+        _contacts(connection, place),
     )
 
 
-def _checks(reader: StoreReader, place: Mapping[int, int]) -> pd.DataFrame:
+def _checks(connection: Connection, place: Mapping[int, int]) -> pd.DataFrame:
     verdict, latest = schema.verdict, schema.latest
     together = (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url)
     query = select(latest.c.latest_id, verdict.c.run_id, verdict.c.object).join_from(verdict, latest, together)
-    checks = reader.frame(CHECKS, query.where(looked_through(verdict.c.run_id).in_(place)), is_ordered=False)
+    checks = frame_from(connection, CHECKS, query.where(looked_through(verdict.c.run_id).in_(place)))
     return _placed(checks, place).sort_values(["pair", "run"], ignore_index=True)
 
 
-def _statuses(reader: StoreReader) -> pd.DataFrame:
+def _statuses(connection: Connection) -> pd.DataFrame:
     latest, verdict, ark = schema.latest.c, schema.verdict.c, schema.ark.c
     columns: Sequence[ColumnElement[Any]] = (
         latest.latest_id,
@@ -129,13 +126,13 @@ def _statuses(reader: StoreReader) -> pd.DataFrame:
     )
     query = select(*columns).join_from(schema.latest, schema.ark)
     query = query.outerjoin(schema.verdict, verdict.verdict_id == latest.verdict_id)
-    return reader.frame(STANDINGS, query.order_by(latest.latest_id))
+    return frame_from(connection, STANDINGS, query.order_by(latest.latest_id))
 
 
-def _contacts(reader: StoreReader, place: Mapping[int, int]) -> pd.DataFrame:
+def _contacts(connection: Connection, place: Mapping[int, int]) -> pd.DataFrame:
     contact = schema.contact.c
     columns = (contact.run_id, *(contact[name] for name in CONTACTS if name != "run"))
-    contacts = reader.frame(CONTACTS, select(*columns).where(contact.run_id.in_(place)), is_ordered=False)
+    contacts = frame_from(connection, CONTACTS, select(*columns).where(contact.run_id.in_(place)))
     return _placed(contacts, place).sort_values(["host", "run"], ignore_index=True)
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 from sqlalchemy import Connection, Select
 
 from extractors.shared_errors import ArkauditError
@@ -29,8 +27,8 @@ WORD: Final = pd.CategoricalDtype()
 
 #: What stands between the parts of a list that is shown as text.
 JOINT: Final = "; "
-#: Rows that are read at once.
-_AT_ONCE: Final = 20_000
+#: Rows that are read at once: few enough that none of their values outlives the first generation of garbage.
+_AT_ONCE: Final = 1_000
 
 _ARROW: Final[Mapping[Dtype, pa.DataType]] = {
     TEXT: pa.large_string(),
@@ -64,16 +62,6 @@ def fetched(connection: Connection, query: Select[Any]) -> Iterator[Rows]:
         yield rows
 
 
-def sample_of(dtype: Dtype) -> str:
-    """Return a value in SQL that has the type of a column of *dtype*.
-
-    >>> sample_of(TEXT), sample_of(INTEGER), sample_of(REAL)
-    ("''", '0', '0.0')
-    """
-    kind = _ARROW.get(dtype, pa.large_string())
-    return "0.0" if pa.types.is_floating(kind) else "''" if pa.types.is_large_string(kind) else "0"
-
-
 class Columns:
     """A frame that grows by rows; *json_columns* come as JSON, and become text or what it holds."""
 
@@ -91,22 +79,20 @@ class Columns:
         for column, values, (is_json, is_text) in zip(self._columns.values(), columns, self._parsers, strict=True):
             column.add(_parsed(values, as_text=is_text) if is_json else values)
 
-    def add_batch(self, batch: pa.RecordBatch) -> None:
-        """More rows, as columns of Arrow. Raises ValueError for those that only `add` can make something of."""
-        self.add_arrays(batch.columns)
-
-    def add_arrays(self, arrays: Sequence[pa.Array]) -> None:
-        """The same, array by array."""
-        for column, values, (is_json, is_text) in zip(self._columns.values(), arrays, self._parsers, strict=True):
-            if is_json and not is_text:
-                column.add(_parsed(values.to_pylist(), as_text=False))
-            else:
-                column.add_array(_joined_texts(values) if is_json else values)
-
     def frame(self) -> pd.DataFrame:
         """All rows; none stays here."""
         names = list(self._columns)
         return pd.DataFrame({name: self._columns.pop(name).series() for name in names})
+
+
+def frame_from(
+    connection: Connection, dtypes: Mapping[str, Dtype], query: Select[Any], json_columns: frozenset[str] = frozenset()
+) -> pd.DataFrame:
+    """Return what a query gives as a frame."""
+    columns = Columns(dtypes, json_columns)
+    for rows in fetched(connection, query):
+        columns.add(rows)
+    return columns.frame()
 
 
 def frame_of(dtypes: Mapping[str, Dtype], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
@@ -116,16 +102,11 @@ def frame_of(dtypes: Mapping[str, Dtype], rows: Sequence[Sequence[Any]]) -> pd.D
     return columns.frame()
 
 
-class _Column(ABC):
+class _Column(Protocol):
     """A column that grows."""
 
-    @abstractmethod
     def add(self, values: Sequence[Any]) -> None: ...
 
-    @abstractmethod
-    def add_array(self, values: pa.Array) -> None: ...
-
-    @abstractmethod
     def series(self) -> pd.Series: ...
 
 
@@ -137,7 +118,7 @@ def _column(name: str, dtype: Dtype) -> _Column:
     return _Objects() if dtype == PARSED else _Plain(dtype)
 
 
-class _Plain(_Column):
+class _Plain:
     """Text, numbers, truths."""
 
     def __init__(self, dtype: Dtype) -> None:
@@ -147,10 +128,6 @@ class _Plain(_Column):
 
     def add(self, values: Sequence[Any]) -> None:
         self._chunks.append(_array(values, self._type))
-
-    def add_array(self, values: pa.Array) -> None:
-        is_number = pa.types.is_boolean(self._type) and not pa.types.is_boolean(values.type)
-        self._chunks.append(pc.not_equal(values, 0) if is_number else values.cast(self._type))
 
     def arrow(self) -> pa.Array:
         return pa.chunked_array(self._chunks, self._type).combine_chunks()
@@ -174,17 +151,14 @@ def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         return pa.array([joined(value) for value in values], kind)  # half a character, out of JSON
 
 
-class _Words(_Column):
+class _Words:
     """Text of which few different values occur many times; the categories in their order."""
 
     def __init__(self) -> None:
         self._chunks: list[pa.Array] = []
 
     def add(self, values: Sequence[Any]) -> None:
-        self.add_array(_array(values, pa.large_string()))
-
-    def add_array(self, values: pa.Array) -> None:
-        self._chunks.append(values.cast(pa.large_string()).dictionary_encode())
+        self._chunks.append(_array(values, pa.large_string()).dictionary_encode())
 
     def series(self) -> pd.Series:
         kind = pa.dictionary(pa.int32(), pa.large_string())
@@ -210,7 +184,7 @@ class _TimestampColumn(_Plain):
 _MOMENT_TYPE: Final = pa.timestamp("ms", "UTC")
 
 
-class _CategoryColumn(_Column):
+class _CategoryColumn:
     """Words of a closed vocabulary."""
 
     def __init__(self, name: str, dtype: pd.CategoricalDtype) -> None:
@@ -225,26 +199,17 @@ class _CategoryColumn(_Column):
         except KeyError as error:
             raise UnknownWord(f"{self._name} {error.args[0]!r}") from error
 
-    def add_array(self, values: pa.Array) -> None:
-        words = values.dictionary_encode()
-        self.add(words.dictionary.to_pylist())
-        places = np.append(self._codes.pop(), np.int8(-1))
-        self._codes.append(places[words.indices.fill_null(len(words.dictionary)).to_numpy()])
-
     def series(self) -> pd.Series:
         codes = np.concatenate([np.empty(0, np.int8), *self._codes])
         return pd.Series(pd.Categorical.from_codes(codes, dtype=self._dtype))
 
 
-class _Objects(_Column):
+class _Objects:
     def __init__(self) -> None:
         self._values: list[Any] = []
 
     def add(self, values: Sequence[Any]) -> None:
         self._values.extend(values)
-
-    def add_array(self, values: pa.Array) -> None:
-        self._values.extend(values.to_pylist())
 
     def series(self) -> pd.Series:
         return pd.Series(self._values, dtype="object")
@@ -266,25 +231,6 @@ def _parsed(values: Sequence[str | None], *, as_text: bool) -> list[Any]:
     contents = {value: content(value) for value in set(values)}
     known = {value: joined(found) for value, found in contents.items()} if as_text else contents
     return [known[value] for value in values]
-
-
-def _joined_texts(texts: pa.Array) -> pa.Array:
-    """Return what JSON texts hold as text, each different one parsed once."""
-    each = texts.dictionary_encode()
-    found = each.dictionary.cast(pa.large_string())
-    is_plain = pc.match_substring_regex(found, _PLAIN_LIST)
-    plain = pc.replace_substring(pc.replace_substring_regex(found, _ENDS_OF_LIST, ""), '", "', JOINT)
-    others = pc.filter(found, pc.invert(is_plain)).to_pylist()
-    contents = pc.replace_with_mask(
-        plain, pc.invert(is_plain), pa.array(_parsed(others, as_text=True), pa.large_string())
-    )
-    return contents.take(each.indices)
-
-
-#: A list of texts in JSON as Python writes it, with nothing escaped in any of them and none of them empty: what it
-#: holds are these very characters.
-_PLAIN_LIST: Final = r'\A\["[^"\\\x00-\x1f]+(?:", "[^"\\\x00-\x1f]+)*"\]\z'
-_ENDS_OF_LIST: Final = r'\A\["|"\]\z'
 
 
 def joined(value: Any) -> str | None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,10 +35,9 @@ from crawler.storage.store_errors import StoreDamaged
 from crawler.verdicts.verdict import judge
 from extractors.document_model import Finding
 from extractors.find import find_arks
-from reports import hops, store_reading
+from reports import hops
 from reports.frames import Frames, StoreUnreadable, load_frames
-from reports.hops import hop_arrays
-from reports.typed_columns import WORD, Columns
+from reports.typed_columns import WORD, Columns, content
 from tests.read_only import read_only
 from tests.report_world import (
     BPT,
@@ -139,11 +137,8 @@ def test_categories_hold_every_word_of_the_vocabulary_in_its_order(world: Frames
 @given(st.lists(st.lists(st.sampled_from(["b", "a", "", "é", None]), min_size=1, max_size=5), max_size=3))
 def test_words_are_the_categories_that_pandas_would_make(chunks: list[list[str | None]]) -> None:
     columns = Columns({"word": WORD})
-    for at, chunk in enumerate(chunks):
-        if at % 2:
-            columns.add_arrays([pa.array(chunk, pa.string())])
-        else:
-            columns.add([(word,) for word in chunk])
+    for chunk in chunks:
+        columns.add([(word,) for word in chunk])
     expected = pd.Series([word for chunk in chunks for word in chunk], dtype="str").astype("category")
     pd.testing.assert_series_equal(columns.frame()["word"], expected, check_names=False)
 
@@ -221,87 +216,69 @@ def test_a_store_that_is_written_to_while_it_is_read_is_read_again(
     path = write_world(tmp_path / "world.sqlite")
     writers: list[sqlite3.Connection] = []
 
-    def written_meanwhile(texts: pa.Array) -> tuple[Any, list[pa.Array]]:
+    def written_meanwhile(text: str) -> Any:
         if not writers:
             writers.append(in_wal_mode(path))
             writers[0].execute("DELETE FROM verdict")
-        return hop_arrays(texts)
+        return content(text)
 
-    monkeypatch.setattr(hops, "hop_arrays", written_meanwhile)
+    monkeypatch.setattr(hops, "content", written_meanwhile)
     assert load_frames(path).verdicts.empty
     writers[0].close()
 
 
-# -- by Arrow and by rows
-
-
-def by_rows(path: Path, copy: Path) -> Frames:
-    """The frames of a store, read as one that somebody may be writing."""
-    shutil.copy(path, copy)
-    writer = in_wal_mode(copy)
-    try:
-        writer.execute("BEGIN IMMEDIATE")
-        return load_frames(copy)
-    finally:
-        writer.close()
-
-
-def assert_equal_frames(one: Frames, other: Frames) -> None:
-    for field in fields(Frames):
-        first, second = getattr(one, field.name), getattr(other, field.name)
-        if isinstance(first, pd.DataFrame):
-            pd.testing.assert_frame_equal(first, second, obj=field.name, check_freq=False)
-        elif isinstance(first, Frames):
-            assert_equal_frames(first, second)
-    for name in ("runs", "checks", "standings", "contacts"):
-        pd.testing.assert_frame_equal(getattr(one.timeline, name), getattr(other.timeline, name), obj=name)
-
-
 HOPS_IN_A_STORE = {
-    "as we write them": json.dumps([hop(GUIDE, headers={"Content-Type": "text/html", "Vary": "*"}, sent=False)]),
-    "no hop": "[]",
-    "names of headers in capitals": json.dumps([hop(GUIDE, headers={"CONTENT-TYPE": "text/html"})]),
-    "a header twice": json.dumps([hop(GUIDE, headers={"Server": "a", "server": "b"})]),
-    "no headers": json.dumps([{"url": GUIDE, "headers": None}, {"url": LANDING}]),
-    "half a character": json.dumps([hop(GUIDE, location="\ud83d")]),
-    "a character of two halves, and NUL": json.dumps([hop(GUIDE, location="\U0001f600\x00")]),
-    "a number in another form": json.dumps([hop(GUIDE, elapsed_s=1) | {"status": 404.0}]),
-    "a number of many digits": json.dumps([hop(GUIDE, elapsed_s=0.1 + 0.2)]),
-    "broken into lines": json.dumps([hop(GUIDE), hop(LANDING)], indent=1),
-    "fields of a later version": json.dumps([hop(GUIDE, protocol={"name": "h3"}), hop(GUIDE, protocol="h2")]),
-    "a moment of another zone": json.dumps([hop(GUIDE, at="2026-11-20T12:00:00+02:00"), hop(GUIDE, at="soon")]),
+    "as we write them": (
+        [hop(GUIDE, headers={"Content-Type": "text/html", "Vary": "*"}, sent=False)],
+        {"content_type": "text/html", "sent": False},
+    ),
+    "names of headers in capitals": (
+        [hop(GUIDE, headers={"CONTENT-TYPE": "text/html"})],
+        {"content_type": "text/html"},
+    ),
+    "no headers": ([{"url": GUIDE, "headers": None}, {"url": LANDING}], {"url": GUIDE}),
+    "half a character": ([hop(GUIDE, location="\ud83d")], {"location": "\\ud83d"}),
+    "a character of two halves, and NUL": ([hop(GUIDE, location="\U0001f600\x00")], {"location": "\U0001f600\x00"}),
+    "a number in another form": ([hop(GUIDE, elapsed_s=1) | {"status": 404.0}], {"elapsed_s": 1.0, "status": 404}),
+    "fields of a later version": ([hop(GUIDE, protocol={"name": "h3"})], {"url": GUIDE}),
+    "a moment of another zone": (
+        [hop(GUIDE, at="2026-11-20T12:00:00+02:00"), hop(GUIDE, at="soon")],
+        {"at": pd.Timestamp("2026-11-20T10:00:00Z")},
+    ),
 }
 
 
-@pytest.mark.parametrize("texts", [*([text] for text in HOPS_IN_A_STORE.values()), HOPS_IN_A_STORE.values()],
-                         ids=[*HOPS_IN_A_STORE, "all of them"])  # fmt: skip
-def test_columns_of_arrow_and_rows_of_python_give_equal_frames(tmp_path: Path, texts: Sequence[str]) -> None:
+@pytest.mark.parametrize(("chain", "first"), HOPS_IN_A_STORE.values(), ids=HOPS_IN_A_STORE)
+def test_hops_are_read_whatever_their_form(
+    tmp_path: Path, chain: Sequence[dict[str, Any]], first: dict[str, Any]
+) -> None:
     path = write_world(tmp_path / "world.sqlite")
     with closing(sqlite3.connect(path)) as store, store:
-        for place, text in enumerate(texts, start=1):
-            store.execute("UPDATE observation SET hops = ? WHERE observation_id = ?", (text, place))
-        store.execute("""UPDATE verdict SET remarks = '["\\ud83d", null, "asked twice"]'""")
-        store.execute("UPDATE document SET title = 'ein 日本', fetched_at = 'never'")
-    assert_equal_frames(load_frames(path), by_rows(path, tmp_path / "copy.sqlite"))
+        store.execute("UPDATE observation SET hops = ? WHERE observation_id = 1", (json.dumps(chain, indent=1),))
+    hops = load_frames(path).hops
+    rows = hops[hops["observation_id"].eq(1)]
+    assert len(rows) == len(chain)
+    assert {name: rows.iloc[0][name] for name in first} == first
 
 
-def test_a_store_at_rest_is_read_by_arrow_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def not_by_rows(*_: object) -> None:
-        raise AssertionError("read by rows")
-
+def test_a_question_without_a_hop_has_no_row(tmp_path: Path) -> None:
     path = write_world(tmp_path / "world.sqlite")
-    monkeypatch.setattr(store_reading, "fetched", not_by_rows)
-    found = load_frames(path, run_id=3, since=1)
-    assert len(found.run) == 1
-    assert len(load_frames(write_store(tmp_path / "empty.sqlite", {})).verdicts) == 0
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute("UPDATE observation SET hops = '[]' WHERE observation_id = 1")
+    found = load_frames(path)
+    assert found.hops[found.hops["observation_id"].eq(1)].empty
+    assert found.observations.set_index("observation_id").loc[1, "request_count"] == 0
 
 
-def test_what_does_not_keep_to_the_type_of_its_column_is_read_by_rows(tmp_path: Path) -> None:
+def test_what_does_not_keep_to_the_type_of_its_column_becomes_that_type(tmp_path: Path) -> None:
     path = write_world(tmp_path / "world.sqlite")
     with closing(sqlite3.connect(path)) as store, store:
         store.execute("UPDATE observation SET final_url = 7, title = 7.5 WHERE observation_id = 1")
         store.execute("UPDATE document SET status = 404.0")
-    assert_equal_frames(load_frames(path), by_rows(path, tmp_path / "copy.sqlite"))
+    found = load_frames(path)
+    asked = found.observations.set_index("observation_id").loc[1]
+    assert (asked["final_url"], asked["title"]) == ("7", "7.5")
+    assert set(found.documents["status"]) == {404}
 
 
 def test_text_that_is_not_utf_8_is_damage(tmp_path: Path) -> None:
