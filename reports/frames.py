@@ -321,9 +321,7 @@ def _frames(
         verdicts=verdicts,
         latest=load(connection, LATEST, query_of(LATEST).where(status_in(counting))),
         events=load(connection, EVENTS, events),
-        history=_by_run(load(connection, HISTORY, lives)).merge(
-            load(connection, RUNS, query_of(RUNS)), on="run_id", how="left"
-        ),
+        history=_by_run(load(connection, HISTORY, lives)).merge(runs_begun, on="run_id", how="left"),
         last_good=_last_good(load(connection, LAST_GOOD, good)),
         mementos=_last_answers(load(connection, MEMENTOS, copies)),
         registered=registered,
