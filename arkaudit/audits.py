@@ -21,7 +21,6 @@ from arkaudit.progress import JUDGING, HostsLeft, RunProgress
 from arkaudit.resuming import ResumeDecision
 from crawler.asking.maptr import dns_look_up, with_resolvers
 from crawler.conversation import AskingRules
-from crawler.early_verdicts import EarlyVerdicts
 from crawler.judging import Background, judge_run
 from crawler.observations import DocumentRecord, Verdict
 from crawler.parsers import source_worker
@@ -188,8 +187,6 @@ class AuditRun:
         self._heard = heard
         self._registry = load_registry(cache_folder())
         self._probed = {(result.host, result.port) for result in store.tls_results(run_id)}
-        self._early: EarlyVerdicts | None = None
-        """What was judged while the run asked."""
         self._is_judged = False
         """Whether all verdicts of the whole run are in the store."""
         self._is_read = targets is not None
@@ -210,9 +207,6 @@ class AuditRun:
             with suppress(StoreUnwritable):
                 self._store.end_run(self._run_id, at=_now(), state="failed")
             raise
-        finally:
-            if self._early is not None:
-                self._early.close()
 
     # -- its spiders
 
@@ -280,10 +274,8 @@ class AuditRun:
             rendering=config.render.enabled,
             patience=config.patience,
         )
-        background = self._background()
-        self._early = EarlyVerdicts(self._store, self._run_id, background)
-        given = {"targets": asked, "readings": background.readings, "rules": rules, "early": self._early}
-        return {**self._of_run, **given, "rendering": config.render.options}
+        given = {"targets": asked, "readings": self._possible(), "rules": rules, "rendering": config.render.options}
+        return {**self._of_run, **given}
 
     def _mementos(self, progress: RunProgress) -> dict[str, Any]:
         """The arguments of the spider that asks for captures, once it is known which ARKs fail."""
@@ -341,7 +333,7 @@ class AuditRun:
             progress.judged()
             self._heard(verdict)
 
-        judge_run(self._store, self._run_id, asked, background, heard=judged, kept=self._early)
+        judge_run(self._store, self._run_id, asked, background, on_verdict=judged)
         self._is_judged = True
 
     def _stop(self, *, is_patient: bool) -> None:
@@ -356,15 +348,7 @@ class AuditRun:
             done = [(ark, url) for ark, url in targets if url in asked or ark.is_skipped]
             if done:
                 background = self._background()
-                judge_run(
-                    self._store,
-                    self._run_id,
-                    done,
-                    background,
-                    is_whole=False,
-                    heard=self._heard,
-                    kept=self._early,
-                )
+                judge_run(self._store, self._run_id, done, background, is_whole=False, on_verdict=self._heard)
             self._store.end_run(self._run_id, at=_now(), state="interrupted")
 
 

@@ -6,9 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Protocol
 
-from crawler.answers.facts import AnswerFacts
 from crawler.asking.paths import origin_of
 from crawler.observations import Meant, Observation, Question, TlsResult, Verdict
 from crawler.resolving import SUCCESSES
@@ -40,13 +38,6 @@ class Background:
     """Collections that are meant to be closed."""
 
 
-class KeptVerdicts(Protocol):
-    """Verdicts that were made while the run was asking, as far as they hold at its end."""
-
-    def holding(self, cases: Sequence[JudgedTarget], court: RunJudge) -> Mapping[JudgedTarget, Verdict]:
-        """Those on *cases* that *court* would make again."""
-
-
 def verdicts(
     targets: Iterable[Target],
     observations: Iterable[Observation],
@@ -67,17 +58,12 @@ def verdicts_of_run(
     run_id: int,
     targets: Iterable[Target],
     background: Background | None = None,
-    *,
-    kept: KeptVerdicts | None = None,
 ) -> Iterator[Verdict]:
-    """The same from what a store has of a run; the observations about a few hundred ARKs are in memory at a time.
-
-    Those that were *kept* from before, and hold, are not made again.
-    """
+    """The same from what a store has of a run; the observations about a few hundred ARKs are in memory at a time."""
     asked = list(targets)
     shared = AnswerSets.of(store.observations(run_id, SHARED))
-    court = RunJudge(shared, store.tls_results(run_id), background, asked, store.landings(run_id))
-    return _judged(asked, court, lambda urls: shared.with_those_about(store.observations_about(run_id, urls)), kept)
+    run_judge = RunJudge(shared, store.tls_results(run_id), background, asked, store.landings(run_id))
+    return _judged(asked, run_judge, lambda urls: shared.with_those_about(store.observations_about(run_id, urls)))
 
 
 def judge_run(
@@ -87,20 +73,18 @@ def judge_run(
     background: Background | None = None,
     *,
     is_whole: bool = True,
-    heard: Callable[[Verdict], None] = lambda verdict: None,
-    kept: KeptVerdicts | None = None,
+    on_verdict: Callable[[Verdict], None] = lambda verdict: None,
 ) -> None:
     """Judge everything that a run observed, and record it, with what only all of it together shows if it is whole.
 
-    Whoever wants to has *heard* each verdict when this returns, in the order of the *targets*. Those that were *kept*
-    from before, and hold, are not made again.
+    *on_verdict* is called with each verdict, in the order of the *targets*.
     """
     findings = RunFindings()
 
     def judged() -> Iterator[Verdict]:
-        for verdict in verdicts_of_run(store, run_id, targets, background, kept=kept):
+        for verdict in verdicts_of_run(store, run_id, targets, background):
             findings.hear(verdict)
-            heard(verdict)
+            on_verdict(verdict)
             yield verdict
 
     store.record_verdicts(run_id, judged())
@@ -110,22 +94,15 @@ def judge_run(
 
 
 def _judged(
-    asked: Sequence[Target],
-    court: RunJudge,
-    dossiers_of: Callable[[Sequence[str]], AnswerSets],
-    kept: KeptVerdicts | None = None,
+    asked: Sequence[Target], run_judge: RunJudge, answer_sets_of: Callable[[Sequence[str]], AnswerSets]
 ) -> Iterator[Verdict]:
-    """The verdicts on *asked*; *dossiers_of* gives those at some URLs, with what many share."""
+    """The verdicts on *asked*; *answer_sets_of* gives the answers at some URLs, with what many share."""
     remaining = iter(asked)
     while some := list(islice(remaining, _AT_A_TIME)):
-        cases = [court.case(ark, url) for ark, url in some]
-        holding = kept.holding(cases, court) if kept is not None else {}
-        open_cases = (case for case in cases if case not in holding)
-        answer_sets = dossiers_of(list(dict.fromkeys(url for case in open_cases for url in case.urls)))
+        cases = [run_judge.case(ark, url) for ark, url in some]
+        answer_sets = answer_sets_of(list(dict.fromkeys(url for case in cases for url in case.urls)))
         for case in cases:
-            verdict = holding.get(case)
-            if verdict is None:
-                verdict = _skipped(case.ark, case.url) if case.ark.is_skipped else court.verdict(case, answer_sets)
+            verdict = _skipped(case.ark, case.url) if case.ark.is_skipped else run_judge.verdict(case, answer_sets)
             if verdict is not None:
                 yield verdict
 
@@ -160,8 +137,8 @@ class JudgedTarget:
         return [each.url for each in (*self.readings, *self.suggested)]
 
     @property
-    def stands_alone(self) -> bool:
-        """True if it may stand for nothing but itself."""
+    def is_unambiguous(self) -> bool:
+        """True if it can mean nothing but itself."""
         return len(self.readings) + len(self.suggested) < 2
 
 
@@ -176,9 +153,9 @@ class RunJudge:
         asked: Sequence[Target],
         landed: Mapping[str, str],
     ) -> None:
-        self.shared = shared
-        self.tls = {(result.host, result.port): result for result in tls}
-        self.background = background or Background()
+        self._shared = shared
+        self._tls = {(result.host, result.port): result for result in tls}
+        self._background = background or Background()
         self._evidence = learned(asked)
         self._objects = _objects_at(asked, landed)
 
@@ -186,44 +163,40 @@ class RunJudge:
         """A target with its readings; of one that is skipped there are none."""
         if ark.is_skipped:
             return JudgedTarget(ark, url)
-        readings = readings_of(ark, url, self.background.readings.get(url, ()))
+        readings = readings_of(ark, url, self._background.readings.get(url, ()))
         return JudgedTarget(ark, url, readings, meant_by(readings[0], self._evidence))
-
-    def neighbours(self, ark: Ark, url: str) -> int:
-        """Return how many ARKs of other objects end at *url* as well, where redirects led there."""
-        return len(self._objects.get(url, frozenset()) - {ark.base})
 
     def verdict(self, case: JudgedTarget, answer_sets: AnswerSets) -> Verdict | None:
         """The verdict on one target; None where its object was never asked for."""
         answer_set = answer_sets.about.get(case.url)
-        around = self.context(case.ark, answer_set) if answer_set is not None else None
-        if answer_set is None or around is None:
+        context = self._context(case.ark, answer_set) if answer_set is not None else None
+        if answer_set is None or context is None:
             return None
-        verdict = judge(answer_set.last, context=around)
-        if case.stands_alone:  # as most do
+        verdict = judge(answer_set.last, context=context)
+        if case.is_unambiguous:  # as most do
             return verdict
         meant, others = _meant(case, answer_sets)
         return replace(verdict, did_you_mean=meant, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *others))))
 
-    def context(self, ark: Ark, answer_set: AnswerSet) -> VerdictContext | None:
+    def _context(self, ark: Ark, answer_set: AnswerSet) -> VerdictContext | None:
         """The rest of the run as it bears on *ark*, with these answers; None where its object was never asked for."""
         answer = answer_set.answer
         if answer is None:
             return None
-        asked_url, registry = answer.seen.asked_url, self.background.registry
-        written = answer_set.last[Question.OBJECT].seen.asked_url
+        asked_url, registry = answer.seen.asked_url, self._background.registry
+        written = answer_set.last[Question.OBJECT]
         return VerdictContext(
-            control=self.shared.control(ark, asked_url, Question.CONTROL),
-            control_as_written=control_as_written(self.shared, ark, written, asked_url),
-            control_info=self.shared.control(ark, asked_url, Question.CONTROL_INFO),
-            control_landing=self.shared.landing(answer.seen.final_url),
-            control_rendered=self.shared.control(ark, asked_url, Question.CONTROL_RENDERED),
-            tls=self.tls,
-            neighbours=self.neighbours(ark, answer_set.last[Question.OBJECT].seen.final_url),
+            control=self._shared.control(ark, asked_url, Question.CONTROL),
+            control_as_written=control_as_written(self._shared, ark, written.seen.asked_url, asked_url),
+            control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
+            control_landing=self._shared.landing(answer.seen.final_url),
+            control_rendered=self._shared.control(ark, asked_url, Question.CONTROL_RENDERED),
+            tls=self._tls,
+            neighbours=len(self._objects.get(written.seen.final_url, frozenset()) - {ark.base}),
             earlier=tuple(answer_set.earlier),
-            policies=self.shared.policies,
-            own_path=_own_path(answer_set, self.shared.paths),
-            closed=closed_for(ark, self.background.closed),
+            policies=self._shared.policies,
+            own_path=self._shared.paths.get(origin_of(written.seen.asked_url)) if written.is_unknown else None,
+            closed=closed_for(ark, self._background.closed),
             registered=registry.entry(ark) if registry else None,
         )
 
@@ -241,18 +214,6 @@ def _meant(case: JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, l
     }
     others = [answer.seen.asked_url for each in candidates if each.url != case.url and (answer := heard[each.url])]
     return meant_instead(case.readings, case.suggested, heard, controls), others
-
-
-def _own_path(answer_set: AnswerSet, paths: Mapping[str, AnswerFacts]) -> AnswerFacts | None:
-    """Return what the host said of its resolver's path, where that was asked because this ARK was not found."""
-    host = path_of(answer_set)
-    return paths.get(host) if host is not None else None
-
-
-def path_of(answer_set: AnswerSet) -> str | None:
-    """Return the host that may have said where its resolver is, because this ARK was not found there."""
-    asked = answer_set.last[Question.OBJECT]
-    return origin_of(asked.seen.asked_url) if asked.is_unknown else None
 
 
 def _objects_at(asked: Sequence[Target], landed: Mapping[str, str]) -> Mapping[str, frozenset[Ark]]:

@@ -37,7 +37,6 @@ LONGEST = (
     "test_datasets",
     "test_politeness",
     "test_library",
-    "test_early_verdicts",
     "test_packaging",
     "test_awkward_hosts",
     "test_cards",

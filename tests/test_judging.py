@@ -136,8 +136,8 @@ def test_judging_a_store_again_gives_the_same(tmp_path: Path) -> None:
         store.record(run, seen)
         assert list(store.observations(run)) == [seen[0]]
         first, again = list[Verdict](), list[Verdict]()
-        judge_run(store, run, targets, heard=first.append)
-        judge_run(store, run, targets, heard=again.append)
+        judge_run(store, run, targets, on_verdict=first.append)
+        judge_run(store, run, targets, on_verdict=again.append)
     assert first == again == list(verdicts(targets, seen[:1], seen[1:]))
     assert first[0].object.evidence[1] == "the page names this ARK (canonical)"
     assert first[0].remarks == ("the certificate of r.example has expired (expired)",)

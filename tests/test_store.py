@@ -138,8 +138,8 @@ def test_judging_a_run_gives_each_cited_ark_its_verdict_and_again_the_same() -> 
         run_id = begun(store)
         store.record(run_id, [document(), observation()])
         first, again = list[Verdict](), list[Verdict]()
-        judge_run(store, run_id, store.cited_arks(run_id), heard=first.append)
-        judge_run(store, run_id, store.cited_arks(run_id), heard=again.append)
+        judge_run(store, run_id, store.cited_arks(run_id), on_verdict=first.append)
+        judge_run(store, run_id, store.cited_arks(run_id), on_verdict=again.append)
     assert [verdict.object.outcome for verdict in first] == ["resolved", "skipped"]
     assert again == first
 
@@ -149,7 +149,7 @@ def test_what_was_never_asked_has_no_verdict() -> None:
         run_id = begun(store)
         store.record(run_id, [document(cited="ark:/12x45/x5 ark:/12x45/x7"), observation()])
         judged = list[Verdict]()
-        judge_run(store, run_id, store.cited_arks(run_id), heard=judged.append)
+        judge_run(store, run_id, store.cited_arks(run_id), on_verdict=judged.append)
         assert [str(verdict.ark) for verdict in judged] == ["ark:12x45/x5"]
 
 

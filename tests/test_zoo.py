@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,11 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
-from crawler.storage.frontier import Frontier
-from crawler.storage.frontier_rows import ARKS
-from crawler.storage.store import Store
 from tests.loopback import run_command
-from tests.test_early_verdicts import agree
 from tests.zoo import Animal, animals
 from tests.zoo_visit import RUNS, SERVICES, Visit, visited
 
@@ -116,17 +111,3 @@ def test_a_certificate_has_its_reason(animal: Animal, visit: Visit) -> None:
     with sqlite3.connect(visit.store) as raw:
         found = raw.execute("select reason from tls_probe where host = ?", (animal.host,)).fetchall()
     assert found == [(animal.tls,)]
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("run", range(1, len(RUNS) + 1))
-def test_its_verdicts_are_the_same_whenever_they_are_made(visit: Visit, run: int, seed: int, tmp_path: Path) -> None:
-    shutil.copy(visit.store, tmp_path / "zoo.db")
-    with Store.open(tmp_path / "zoo.db") as store:
-        entries = Frontier(store, run, ARKS).requests()
-        targets = [(each.ark, each.url) for each in entries if each.ark is not None]
-        came = [*store.observations(run), *store.tls_results(run)]
-    early = agree(tmp_path, targets, came, seed)
-    if run == 1:  # of which there are enough for both
-        assert early.held
-        assert early.again

@@ -13,7 +13,6 @@ from twisted.python.failure import Failure
 
 from crawler.conversation import Ask, AskingRules, Conversation, Finished, Outgoing, Target
 from crawler.crawl_requests import CrawlRequest
-from crawler.early_verdicts import EarlyVerdicts
 from crawler.items import CheckedArk
 from crawler.observations import Observation
 from crawler.rendering.options import RenderOptions
@@ -24,7 +23,6 @@ from crawler.spiders.own_run import ArksRun
 from crawler.spiders.replaying import Replay
 from crawler.storage.feeding import Bounds
 from crawler.storage.frontier_rows import SettledEntry
-from crawler.storage.store import Recordable
 from crawler.verdicts.readings import CandidateReading
 
 #: So many ARKs are open at a host at a time: enough that it is asked without a break while some wait for others.
@@ -42,7 +40,6 @@ class ArksSpider(AuditSpider):
         targets: Iterable[Target],
         readings: Mapping[str, Sequence[CandidateReading]] | None = None,
         rules: AskingRules | None = None,
-        early: EarlyVerdicts | None = None,
         rendering: RenderOptions | None = None,
         **kwargs: Any,
     ) -> None:
@@ -51,10 +48,8 @@ class ArksSpider(AuditSpider):
         self._conversation = Conversation(
             self.frontier.targets, rules or AskingRules(), readings, recall=self._recalled
         )
-        self._early = early
         self._rendering = rendering
         self._renderer: PageRenderer | None = None
-        self._judging: asyncio.Task[None] | None = None
 
     exported = CheckedArk
     run_type = ArksRun
@@ -69,19 +64,7 @@ class ArksSpider(AuditSpider):
         self.recorder.commit()
         return self.store.observations_at(self.run_id, url)
 
-    def recorded(self, items: Sequence[Recordable]) -> None:
-        super().recorded(items)
-        if self._early is not None:
-            self._early.recorded(items, asyncio.get_running_loop().time())
-
-    def closed(self, reason: str) -> None:
-        """Judge nothing more between answers: Scrapy calls this at the end."""
-        if self._judging is not None:
-            self._judging.cancel()
-
     async def begin(self) -> AsyncIterator[Request]:
-        if self._early is not None:
-            self._judging = asyncio.ensure_future(self._early.judge_in_pauses())
         if self._rendering is not None:
             self._renderer = PageRenderer(self.crawler, self._rendering)
             self.crawler.signals.connect(self._renderer.close, signal=signals.spider_closed)

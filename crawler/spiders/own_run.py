@@ -16,7 +16,6 @@ from crawler.addon import share_pace
 from crawler.attempts import Patience
 from crawler.conversation import AskingRules, Target
 from crawler.deciding import decide_unresolved, record_registry_findings
-from crawler.early_verdicts import EarlyVerdicts
 from crawler.items import CheckedArk, checked_ark
 from crawler.judging import Background, judge_run
 from crawler.named_arks import targets_in, words_of
@@ -125,12 +124,10 @@ class ArksRun(OwnRun):
             logger.warning("there is nothing to check: give -a arks=ARK")
         super().__init__(crawler, command="check", seeds=named)
         self._registry = load_registry(cache_folder())
-        self._early = EarlyVerdicts(self.store, self.run_id, Background(self._registry))
         self.arguments: dict[str, Any] = others | {
             "store": self.store,
             "run_id": self.run_id,
             "targets": self._targets,
-            "early": self._early,
             "rules": AskingRules(registry=self._registry, resolver=self.resolver, patience=self.patience),
         }
 
@@ -150,10 +147,8 @@ class ArksRun(OwnRun):
             targets,
             Background(self._registry),
             is_whole=is_whole,
-            heard=verdicts.append,
-            kept=self._early,
+            on_verdict=verdicts.append,
         )
-        self._early.close()
         return list(map(checked_ark, verdicts))
 
 

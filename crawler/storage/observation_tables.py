@@ -93,21 +93,6 @@ class ObservationTables(Database):
         with self.reading() as connection:
             return [observation_in(row) for row in connection.execute(query)]
 
-    def observed_at(self, run_id: int, request_urls: Sequence[str]) -> Mapping[str, int]:
-        """Return how many observations a run has made for each of these URLs of object questions."""
-        seen = schema.observation.c
-        query = (
-            select(seen.request_url, func.count())
-            .where(seen.run_id == run_id, seen.request_url.in_(bindparam("urls", expanding=True)))
-            .group_by(seen.request_url)
-        )
-        found: dict[str, int] = {}
-        for start in range(0, len(request_urls), PAGE):
-            with self.reading() as connection:
-                rows = connection.execute(query, {"urls": list(request_urls[start : start + PAGE])}).all()
-            found.update((url, count) for url, count in rows)
-        return found
-
     def landings(self, run_id: int) -> Mapping[str, str]:
         """Return where redirects have led to a success, by the URL of the object question; of several attempts the
         last.
