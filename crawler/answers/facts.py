@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import unquote, urlsplit
 
 from crawler.answers.answer import is_textual
@@ -24,7 +25,6 @@ from crawler.answers.landings import (
     refresh_target,
 )
 from crawler.answers.notices import PageWords, is_fault
-from crawler.answers.once import once
 from crawler.answers.quirks import quirks
 from crawler.answers.statements import statement_in
 from crawler.answers.statuses import (
@@ -62,12 +62,12 @@ class AnswerFacts:
         """The ARK that was asked about."""
         return self.seen.ark
 
-    @once
+    @cached_property
     def is_answered(self) -> bool:
         """True if the chain came to an answer with a status."""
         return self.seen.end is ChainEnd.ANSWERED and self.seen.status is not None
 
-    @once
+    @cached_property
     def is_success(self) -> bool:
         """True if that status is one of success."""
         return self.is_answered and self.seen.status in SUCCESSES
@@ -99,7 +99,7 @@ class AnswerFacts:
         """True if it shows that its host is not up to answering, rather than anything about the name."""
         return self.seen.end in DEAD_ENDS or (self.is_answered and 500 <= (self.seen.status or 0) < 600)
 
-    @once
+    @cached_property
     def is_resolvers_own(self) -> bool:
         """True if the host that was asked first has the last word too: what it says is said by the resolver.
 
@@ -117,7 +117,7 @@ class AnswerFacts:
         """True if a 303 is on the way: what answers is related to what was asked for."""
         return any(hop.status == 303 for hop in self.seen.hops)
 
-    @once
+    @cached_property
     def outcome(self) -> ObjectOutcome:
         """The outcome that its status alone, or its end, stands for."""
         if not self.is_answered:
@@ -129,7 +129,7 @@ class AnswerFacts:
         """The headers of the last hop."""
         return self.seen.hops[-1].headers if self.seen.hops else {}
 
-    @once
+    @cached_property
     def thump_fault(self) -> int | None:
         """The code of a THUMP-Status header (``0.6 404 Not Found``), if it is a fault behind a success (2023, 5.2)."""
         header = next((value for name, value in self.headers.items() if name.lower() == "thump-status"), "")
@@ -139,24 +139,24 @@ class AnswerFacts:
 
     # -- what stands in the object's place
 
-    @once
+    @cached_property
     def challenge(self) -> str | None:
         """The known check for programs that it is, by its headers or its page, unless that describes an object."""
         in_headers = quirks().challenge_in_headers(self.headers)
         describes = self.is_success and (self.tells_of_object or self.is_record or declares(self.own_places))
         return in_headers or (None if describes else self.seen.facts.challenge)
 
-    @once
+    @cached_property
     def challenge_in_title(self) -> str | None:
         """The check for programs that its title alone is that of."""
         return quirks().challenge_in_title(self.seen.title) if self.seen.title and self.words.is_short else None
 
-    @once
+    @cached_property
     def words(self) -> PageWords:
         """The words in which notices are found."""
         return PageWords(self.seen.title or "", self.seen.text or "", self.seen.facts.headings)
 
-    @once
+    @cached_property
     def asks_to_log_in(self) -> bool:
         """True if it is a page to sign in, by two of three: its address, its title, a field for a password.
 
@@ -177,12 +177,12 @@ class AnswerFacts:
         is_refusal = self.seen.status in ASKING_FOR_A_RIGHT or self.asks_to_log_in
         return self.seen.end is ChainEnd.ANSWERED and is_refusal and self.challenge is None
 
-    @once
+    @cached_property
     def refresh(self) -> str | None:
         """Return where it refreshes to, by a header or a meta element; browsers follow that, and we don't."""
         return refresh_target(self.headers.get("Refresh", "")) or self.seen.facts.refresh
 
-    @once
+    @cached_property
     def is_search(self) -> bool:
         """True if redirects led to a page of search results."""
         return self.is_redirected and is_search(self.seen.final_url)
@@ -194,12 +194,12 @@ class AnswerFacts:
             return False
         return is_sent_away([hop.url for hop in self.seen.hops], self.ark.name)
 
-    @once
+    @cached_property
     def absent_address(self) -> str | None:
         """The path at which redirects ended, if it says of itself that something is not there."""
         return absent_address(self.seen.final_url) if self.is_redirected else None
 
-    @once
+    @cached_property
     def signs_of_absence(self) -> tuple[str, ...]:
         """Return why it looks like a page for things that are not there, each sign in words; one alone means little."""
         signs, words = [], self.words
@@ -227,7 +227,7 @@ class AnswerFacts:
             signs.append(f"the page refreshes to {self.refresh!r}")
         return tuple(signs)
 
-    @once
+    @cached_property
     def is_page_of_host(self) -> bool:
         """True if a sign of absence shows that its host answers anything so: it is parked, out of use, or led to its
         home page or a search; or if a short page that describes nothing says that nothing was found.
@@ -279,15 +279,15 @@ class AnswerFacts:
 
     # -- whose it is
 
-    @once
+    @cached_property
     def _linked(self) -> tuple[Ark, ...]:
         return linked_arks(self.headers.get("Link", ""))
 
-    @once
+    @cached_property
     def _named(self) -> tuple[tuple[Ark, str], ...]:
         return tuple(named_arks(self._linked, self.seen.facts.arks))
 
-    @once
+    @cached_property
     def own_places(self) -> tuple[str, ...]:
         """Return where it names the ARK that was asked about, a part of it or what it is part of."""
         return self.places_of(self.ark)
@@ -296,7 +296,7 @@ class AnswerFacts:
         """Return where it names *ark*, a part of it or what it is part of."""
         return own_places(self._named, ark)
 
-    @once
+    @cached_property
     def other_ark(self) -> str | None:
         """Another ARK that it says it is about, when it names the one that was asked about nowhere."""
         return declared_other(self._named, self.ark)
@@ -306,13 +306,13 @@ class AnswerFacts:
         """True if a Link header says that it describes the ARK that was asked about (2023, 5.2)."""
         return self.ark in self._linked
 
-    @once
+    @cached_property
     def is_about_ark(self) -> bool:
         """True if it names the ARK that was asked about, or its name alone."""
         name = self.ark.name
         return bool(self.own_places) or (len(name) >= 5 and name in (self.seen.text or ""))
 
-    @once
+    @cached_property
     def subject(self) -> Subject:
         """The subject of its record; of none where it has no record."""
         return subject_of(self.seen.record, self.ark, self._linked) if self.seen.record is not None else Subject()
@@ -340,12 +340,12 @@ class AnswerFacts:
         """True if it is a record that describes something."""
         return bool(self.seen.record) and not self.is_error_record
 
-    @once
+    @cached_property
     def tells_of_object(self) -> bool:
         """True if a page answers enough of who, what and when under their labels to be an object's."""
         return len({"who", "what", "when"} & self.seen.facts.kernel_values.keys()) >= TELLING
 
-    @once
+    @cached_property
     def describes_itself(self) -> bool:
         """True if it has a record that names the ARK that was asked about, and tells who made what."""
         if not self.is_record or self.subject.names_this is None:
@@ -354,7 +354,7 @@ class AnswerFacts:
         told = {question for question, value in kernel(elements).items() if says_something(value)}
         return "who" in told and "what" in told and not is_fault(kernel(elements)["what"])
 
-    @once
+    @cached_property
     def labelled(self) -> frozenset[str]:
         """The questions that a page answers, under labels that people put before such answers."""
         questions = {KERNEL[word["label"].lower()] for word in _LABELLED.finditer(self.seen.text or "")}
@@ -364,7 +364,7 @@ class AnswerFacts:
             questions = ((questions & structured) if of_kernel else questions) | of_kernel
         return frozenset(questions)
 
-    @once
+    @cached_property
     def statement(self) -> Mapping[str, str] | None:
         """The statement of commitment in it: a story of its own, a line of a record, or words on a page."""
         return statement_in(self.seen.record, self.seen.text or "", self.seen.facts.kernel_values.get("commitment"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from crawler.answers.answer import is_textual
@@ -18,7 +19,6 @@ from crawler.answers.erc_values import missing_code, says_something
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import last_part, likeness, same_answer, same_beginning, same_page
 from crawler.answers.notices import is_fault, says_not_found
-from crawler.answers.once import once
 from crawler.answers.quirks import plain, quirks, without_marks
 from crawler.answers.records import STRUCTURED
 from crawler.answers.structured import KERNEL, kernel
@@ -60,7 +60,7 @@ class MetadataFacts:
 
     # -- the way
 
-    @once
+    @cached_property
     def lost_at(self) -> str | None:
         """The URL of the hop whose redirect forgot the inflection, if one did."""
         asked, hops = self.asked, self.answer.seen.hops
@@ -71,7 +71,7 @@ class MetadataFacts:
                 return hop.url
         return None
 
-    @once
+    @cached_property
     def leads_to_objects_address(self) -> bool:
         """True if it leads out of the web to the same address as the object's question does."""
         is_out = self.answer.seen.end is self.object.seen.end is ChainEnd.NON_WEB
@@ -84,14 +84,14 @@ class MetadataFacts:
 
     # -- the object again
 
-    @once
+    @cached_property
     def is_objects_again(self) -> bool:
         """True if it is the object's own answer, where it is no record that only an inflection gets."""
         record, seen = self.answer.seen.record, self.answer.seen
         is_markup = "html" in (seen.media_type or "") or bool(seen.title)
         return (record is None or "erc" not in record or is_markup) and is_object_again(seen, self.object.seen)
 
-    @once
+    @cached_property
     def tells_no_more(self) -> bool:
         """True if a page with the object's title answers no question that the object's page doesn't.
 
@@ -103,7 +103,7 @@ class MetadataFacts:
 
     # -- the same for anything
 
-    @once
+    @cached_property
     def is_everybodys(self) -> bool:
         """True if a name that can't exist gets the same."""
         if self.control is None:
@@ -116,7 +116,7 @@ class MetadataFacts:
 
     # -- too little to tell
 
-    @once
+    @cached_property
     def may_be_objects_again(self) -> bool:
         """True if it stands where the object's answer does, and too little came of one to tell whether both are one."""
         record, seen = self.answer.seen.record, self.answer.seen
@@ -124,7 +124,7 @@ class MetadataFacts:
         is_comparable = (record is None or "erc" not in record or is_markup) and self.object.is_success
         return is_comparable and is_at_place_of(seen, self.object.seen) and nobody_can_tell(seen, self.object.seen)
 
-    @once
+    @cached_property
     def may_be_everybodys(self) -> bool:
         """True if a name that can't exist gets a success too, of which too little came to tell it from this one."""
         if self.control is None or not self.control.is_success:
@@ -143,23 +143,23 @@ class MetadataFacts:
         """True if it has a record that is an ERC."""
         return "erc" in (self.answer.seen.record or {})
 
-    @once
+    @cached_property
     def flat(self) -> Mapping[str, str]:
         """The elements of its record, whatever form that has."""
         record = self.answer.seen.record or {}
         return {label: value for kind in STRUCTURED for label, value in record.get(kind, {}).items()}
 
-    @once
+    @cached_property
     def answers(self) -> Mapping[str, str]:
         """The record's answers to who, what, when and where."""
         return (self.answer.seen.record or {})["erc"] if self.is_erc else kernel(self.flat)
 
-    @once
+    @cached_property
     def answered(self) -> tuple[str, ...]:
         """The questions that the record answers with something."""
         return tuple(question for question in QUESTIONS if says_something(self.answers.get(question, "")))
 
-    @once
+    @cached_property
     def telling(self) -> tuple[str, ...]:
         """Those but where that it answers with more than a word for what nobody knows, or the name of the question."""
         asked = (question for question in self.answered if question != "where")
@@ -171,13 +171,13 @@ class MetadataFacts:
         is_enough = self.is_erc or len(self.answered) >= 2 or self.answer.subject.names_this is not None
         return is_enough and bool(self.telling) and not {"who", "what"}.isdisjoint(self.answered)
 
-    @once
+    @cached_property
     def fault_in_title(self) -> str | None:
         """The title of what should be a description, if it says no more than that there is none to give."""
         title = self.answers.get("what", "") if self.answer.seen.record else self.labelled_answers.get("what", "")
         return title if is_fault(title) else None
 
-    @once
+    @cached_property
     def is_anothers(self) -> bool:
         """True if its record is about something else than the object that is reached.
 
@@ -217,7 +217,7 @@ class MetadataFacts:
         is_comparable = bool(told) and is_latin("".join(told)) == is_latin(shown)
         return is_comparable and not any(word in shown for word in told)
 
-    @once
+    @cached_property
     def is_page_of_object(self) -> bool:
         """True if a page that is neither the object's nor everybody's describes the object."""
         seen, ark, labels = self.answer.seen, self.answer.ark, self.answer.labelled

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
-from crawler.answers.once import once
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, PhraseMatch, Phrases, plain, quirks
 from crawler.answers.withdrawals import Withdrawal, is_one_of_several, withdrawals_in
 
@@ -57,68 +56,68 @@ class PageWords:
     text: str = ""
     headings: tuple[str, ...] = ()
 
-    @once
+    @cached_property
     def is_short(self) -> bool:
         """True if there is so little of it that it may be a notice."""
         return len(self.text) < NOTICE_CHARS
 
-    @once
+    @cached_property
     def title_parts(self) -> tuple[str, ...]:
         """The parts of its title: the page's own, the site's."""
         return tuple(_TITLE_PARTS.split(self.title))
 
-    @once
+    @cached_property
     def body(self) -> str:
         """Its text without the title before it."""
         return self.text.removeprefix(self.title)
 
-    @once
+    @cached_property
     def opening(self) -> str:
         """The beginning of its text, and its headings."""
         opening = self.body[:OPENING_CHARS]
         return ". ".join([opening, *(each for each in self.headings if each not in opening)])
 
-    @once
+    @cached_property
     def beginning(self) -> str:
         """Its title and its opening, in plain form."""
         return plain(f"{self.title} {self.opening}")
 
-    @once
+    @cached_property
     def notice(self) -> str:
         """As much of it as a notice has, with its title, in plain form."""
         return plain(f"{self.title} {self.text[:NOTICE_CHARS]}")
 
     # -- not there
 
-    @once
+    @cached_property
     def absence(self) -> str | None:
         """The words by which its beginning says that something is not there, with those that lead to them."""
         found = _absence(self.beginning)
         return self.beginning[max(0, found.start - _LEADING_WORDS) : found.end] if found else None
 
-    @once
+    @cached_property
     def absence_in_title(self) -> str | None:
         """The words by which its title says that something is not there."""
         return says_not_found(self.title)
 
-    @once
+    @cached_property
     def absence_in_opening(self) -> str | None:
         """The words by which its opening says that something is not there."""
         return says_not_found(self.opening)
 
-    @once
+    @cached_property
     def is_titled_by_word(self) -> bool:
         """True if its title is a word of absence, and names no page: records are called "404" or "Introuvable" too."""
         title = plain(self.title_parts[0])
         return title == "404" or ((found := quirks().not_found.match(title)) is not None and found.end == len(title))
 
-    @once
+    @cached_property
     def is_absence_repeated(self) -> bool:
         """True if its opening says that something is not there besides repeating its title."""
         rest = plain(self.opening).replace(plain(self.title_parts[0]), " ")
         return says_not_found(rest) is not None
 
-    @once
+    @cached_property
     def is_titled_absent(self) -> bool:
         """True if its title says that a page or an object is not there, and nothing besides."""
         return is_notice(self.title)
@@ -135,7 +134,7 @@ class PageWords:
             return False
         return _beside_absence(rest) > _FEW_LETTERS
 
-    @once
+    @cached_property
     def is_all_absence(self) -> bool:
         """True if it says in few words that some page or object is not there, and hardly anything else."""
         plain_text = plain(self.body)
@@ -144,13 +143,13 @@ class PageWords:
             return False
         return quirks().things.search(plain_text[max(0, found.start - _LEADING_WORDS) : found.start]) is not None
 
-    @once
+    @cached_property
     def is_only_fault(self) -> bool:
         """True if all that it says is that there is nothing to give: "No record"."""
         body = self.body.strip()
         return 0 < len(body) <= _LABEL_CHARS and is_fault(body)
 
-    @once
+    @cached_property
     def is_loading(self) -> bool:
         """True if it says nothing, or that it is loading, and neither does its title say that something is wrong."""
         if self.is_titled_absent or is_fault(self.title) or says_not_found(self.title):
@@ -163,25 +162,25 @@ class PageWords:
         rest = _without(known.fillers, _without(known.loading, body, most_of_ending=0), most_of_ending=0)
         return sum(map(str.isalpha, rest)) <= 2 * _FEW_LETTERS
 
-    @once
+    @cached_property
     def idle_host(self) -> str | None:
         """The words by which its title, or its opening where it is short, says that its host has nothing to show."""
         found = next(quirks().idle.in_plain(self.beginning if self.is_short else plain(self.title)), None)
         return found.words if found else None
 
-    @once
+    @cached_property
     def withdrawn(self) -> str | None:
         """The words by which its beginning says that something was withdrawn."""
         return sure_words(quirks().withdrawn, self.beginning)
 
     # -- out of order, or closed
 
-    @once
+    @cached_property
     def passing_fault(self) -> str | None:
         """The words by which it speaks of a fault or a pause of its site, and of no absence."""
         return self._instead_of_absence(quirks().passing)
 
-    @once
+    @cached_property
     def pause_of_site(self) -> str | None:
         """The words by which it speaks of a pause of its whole site, and of no absence."""
         return self._instead_of_absence(quirks().pause)
@@ -192,18 +191,18 @@ class PageWords:
         found = next(phrases.in_plain(self.beginning), None)
         return found.words if found and not quirks().not_found.is_in_plain(self.beginning) else None
 
-    @once
+    @cached_property
     def fault_of_request(self) -> str | None:
         """The words by which it speaks of the request or of the server's set-up, and not of the name."""
         found = next(quirks().about_request.in_plain(self.notice), None)
         return found.words if found else None
 
-    @once
+    @cached_property
     def is_titled_log_in(self) -> bool:
         """True if a part of its title is that of a page to log in."""
         return any(map(_is_login_title, _TITLE_PARTS.split(plain(self.title))))
 
-    @once
+    @cached_property
     def names_this_object(self) -> bool:
         """True if it speaks of "this" object."""
         return quirks().this_object.search(plain(self.text)) is not None
@@ -235,7 +234,7 @@ class PageWords:
                 lead = lead.replace(plain(part), " ")
         return found.words if _beside_absence(lead) <= _FEW_LETTERS else None
 
-    @once
+    @cached_property
     def words_of_withdrawal(self) -> frozenset[str]:
         """The words by which its sentences speak of a withdrawal, whatever its object is called."""
         return frozenset(each.words for each in withdrawals_in(self.title, self.headings, self.text[:NOTICE_CHARS]))

@@ -9,13 +9,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from functools import cached_property
 from urllib.parse import urlsplit
 
 from crawler.answers.cut_off import nobody_can_tell
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import has_nothing_of_its_own, last_part, own_words, same_answer, same_page
 from crawler.answers.notices import PageWords, sure_words
-from crawler.answers.once import once
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, bare, plain, quirks
 from crawler.answers.subject import declares
 from crawler.answers.withdrawals import speaks_of_withdrawal
@@ -88,7 +88,7 @@ class ObjectFacts:
     def _control_words(self) -> PageWords | None:
         return self.control.words if self.control is not None else None
 
-    @once
+    @cached_property
     def reply(self) -> ControlContrast:
         """The reply to the control."""
         answer, control = self.answer, self.control
@@ -127,7 +127,7 @@ class ObjectFacts:
         """True if a name that can't exist is refused."""
         return self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.REFUSED_BEFORE)
 
-    @once
+    @cached_property
     def challenge(self) -> str | None:
         """The known check for programs that it is, by itself or because the control has the same title of one."""
         title, control = self.answer.challenge_in_title, self.control
@@ -136,7 +136,7 @@ class ObjectFacts:
 
     # -- whose page it is
 
-    @once
+    @cached_property
     def knows_itself(self) -> tuple[str, ...]:
         """Return where it names its own ARK; what a page does for a name that can't exist too is an echo."""
         places = self.answer.own_places
@@ -148,12 +148,12 @@ class ObjectFacts:
             echoed = ()
         return tuple(place for place in places if place not in echoed)
 
-    @once
+    @cached_property
     def declares_itself(self) -> bool:
         """True if it names its own ARK where a page says what it is."""
         return declares(self.knows_itself)
 
-    @once
+    @cached_property
     def is_particular(self) -> bool:
         """True if it says that it is its ARK's, or tells of an object, where the control's page does not."""
         values = self.answer.seen.facts.kernel_values
@@ -162,7 +162,7 @@ class ObjectFacts:
 
     # -- whether it is a page for what is not there
 
-    @once
+    @cached_property
     def signs(self) -> tuple[str, ...]:
         """Return why it looks like a page for what is not there."""
         signs, answer, words = self.answer.signs_of_absence, self.answer, self.answer.words
@@ -172,7 +172,7 @@ class ObjectFacts:
             return (*signs, "the page says so of what was asked for, and hardly anything else")
         return signs
 
-    @once
+    @cached_property
     def case(self) -> tuple[ControlContrast, Signs, bool]:
         """The reply to the control, the weight of the signs of absence, and whether it says that it is its ARK's."""
         return self.reply, self.weight_of_signs, self.is_particular
@@ -184,19 +184,19 @@ class ObjectFacts:
             return Signs.NONE
         return Signs.SEVERAL if len(self.signs) > 1 or self.neighbours >= MANY_NEIGHBOURS else Signs.ONE
 
-    @once
+    @cached_property
     def own_words(self) -> str:
         """Its text without what the control's page at the same host begins and ends with."""
         return own_words(self.answer.seen, self.control.seen if self.control is not None else None)
 
-    @once
+    @cached_property
     def only_absence(self) -> str | None:
         """The words by which it says at once that what was asked for is not there, if it says little else."""
         if self.answer.is_record or self.answer.tells_of_object:
             return None
         return self.answer.words.only_absence(self.own_words, self.answer.ark.name, self._control_words)
 
-    @once
+    @cached_property
     def is_called_absent(self) -> bool:
         """True if its title says that nothing is there, and nothing shows that an object is called so.
 
@@ -208,7 +208,7 @@ class ObjectFacts:
 
     # -- whether it explains the object's absence
 
-    @once
+    @cached_property
     def withdrawal(self) -> str | None:
         """Return why a success explains that its object is there no more, if it does: it says so at once, of the
         object.
@@ -253,7 +253,7 @@ class ObjectFacts:
         headings = self.answer.seen.facts.headings
         return _RECORD.search(words) is None and any(map(_STANDARD.match, (title, *headings)))
 
-    @once
+    @cached_property
     def tombstone(self) -> str | None:
         """Return by what form a success is a repository's page for what it keeps no more: its address, its title.
 
@@ -269,7 +269,7 @@ class ObjectFacts:
         is_named = titled is not None and len(parts) > 1 and bool(answer.own_places) and not self._is_retraction(titled)
         return answer.seen.title if is_named and not (answer.tells_of_object or answer.is_record) else None
 
-    @once
+    @cached_property
     def regional(self) -> str | None:
         """The words by which it says that what was asked for may not be shown where we are: that, and not all of its
         site.
@@ -285,7 +285,7 @@ class ObjectFacts:
     def _speaks_of_object(self) -> bool:
         return self.answer.is_about_ark or quirks().this_object.search(plain(self.own_words)) is not None
 
-    @once
+    @cached_property
     def claim(self) -> str | None:
         """The words by which a page for what is not found says of "this" object that it was withdrawn, if it does."""
         words = self.answer.words
@@ -305,7 +305,7 @@ class ObjectFacts:
         _, _, rest = self.answer.words.notice.partition(claim)
         return bool(_YEAR.search(claim) or _YEAR.match(rest))
 
-    @once
+    @cached_property
     def explanation(self) -> str | None:
         """The words by which a refusal explains itself, if it does, and speaks of this object (2023, 5.1)."""
         answer, words = self.answer, self.answer.words

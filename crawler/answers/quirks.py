@@ -7,11 +7,9 @@ import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
-
-from crawler.answers.once import once
 
 #: A page with fewer characters of readable text than this is a notice and not an object's page.
 NOTICE_CHARS = 1_500
@@ -56,11 +54,11 @@ class Phrases:
         """Finds any of *phrases*, at the beginning of a word in scripts that part words by spaces."""
         return cls(tuple(sorted(map(bare, phrases), key=len, reverse=True)))
 
-    @once
+    @cached_property
     def _any(self) -> re.Pattern[str]:
         return _any_of(self.phrases)
 
-    @once
+    @cached_property
     def _ascii(self) -> re.Pattern[str]:
         """Those that an ASCII text can hold: most are of other scripts, and would be tried at each place in vain."""
         return _any_of([phrase for phrase in self.phrases if phrase.isascii()])

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ObjectFacts
-from crawler.answers.once import once
 from crawler.answers.subject import declares
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome, ServiceVerdict
 from crawler.verdicts.access import judge_object
@@ -46,7 +46,7 @@ class Form:
     def __str__(self) -> str:
         return self.spelled or str(self.ark)
 
-    @once
+    @cached_property
     def verdict(self) -> ServiceVerdict[ObjectOutcome] | None:
         """The verdict on the answer, if there is one."""
         return judge_object(ObjectFacts(self.answer, self.control)) if self.answer is not None else None

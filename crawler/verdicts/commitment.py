@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from crawler.answers.erc_dates import parse_dates
 from crawler.answers.erc_values import ON_PURPOSE, missing_code
 from crawler.answers.facts import AnswerFacts
-from crawler.answers.once import once
 from crawler.answers.statements import (
     Level,
     is_placeholder,
@@ -40,12 +40,12 @@ class StatementFacts:
     at: str = ""
     """The URL that gave it: who lives at an example host may say so."""
 
-    @once
+    @cached_property
     def what(self) -> str:
         """Return what is stated."""
         return self.statement.get("what", "").strip().rstrip(":").strip()
 
-    @once
+    @cached_property
     def template(self) -> str | None:
         """The guarantor, or the place, that only a template names."""
         return template_in(self.statement, self.at)
@@ -75,12 +75,12 @@ class CommitmentFacts:
     described_by: Collection[Question] | None = None
     """The questions whose answers describe the object, where that is known of each."""
 
-    @once
+    @cached_property
     def asked(self) -> tuple[Question, ...]:
         """The inflections that were asked."""
         return tuple(question for question in (*_SHOWING, Question.SINGLE) if question in self.answers)
 
-    @once
+    @cached_property
     def genuine(self) -> tuple[Question, ...]:
         """Those that were answered with a description, or with a statement of commitment alone."""
         return tuple(question for question in self.asked if self._is_genuine(question, self.answers[question]))
@@ -95,28 +95,28 @@ class CommitmentFacts:
         is_page = self.metadata.outcome is MetadataOutcome.HTML and bool(answer.seen.text)
         return answer.seen.record is not None or is_page
 
-    @once
+    @cached_property
     def stating(self) -> Question | None:
         """The first of them whose answer states a commitment."""
         return next((each for each in self.genuine if self.answers[each].statement is not None), None)
 
-    @once
+    @cached_property
     def statement(self) -> StatementFacts:
         """Return what it states."""
         answer = self.answers[self.stating or Question.INFO]
         return StatementFacts(answer.statement or {}, INFLECTIONS[answer.seen.question], at=answer.seen.final_url)
 
-    @once
+    @cached_property
     def statement_rule(self) -> VerdictRule[StatementFacts, CommitmentOutcome]:
         """The rule that decides what that amounts to."""
         return STATEMENT_RULES.first(self.statement)
 
-    @once
+    @cached_property
     def showing(self) -> tuple[Question, ...]:
         """The genuine ones that can show that there is no commitment."""
         return tuple(question for question in self.genuine if question in _SHOWING)
 
-    @once
+    @cached_property
     def foreign(self) -> str | None:
         """Return why what is stated or left out is not this ARK's own, if the record says whose it is."""
         question = self.stating or (self.showing[-1] if self.showing else None)

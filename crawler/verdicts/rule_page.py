@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from inspect import get_annotations, getdoc, getmembers
 from pathlib import Path
 from types import FunctionType
@@ -16,7 +17,6 @@ from crawler.answers.facts import AnswerFacts
 from crawler.answers.metadata_facts import MetadataFacts
 from crawler.answers.notices import PageWords
 from crawler.answers.object_facts import ObjectFacts
-from crawler.answers.once import once
 from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from crawler.verdicts.access import OBJECT_RULES, WORTH
 from crawler.verdicts.closed import CLOSED_RULES, ClosedFacts
@@ -146,7 +146,13 @@ def _facts() -> Iterator[str]:
 def _readers(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
     """The facts of a class by name, each with the function that reads it."""
     for name, member in getmembers(kind):
-        read = member.fget if isinstance(member, property) else member.read if isinstance(member, once) else None
+        read = (
+            member.fget
+            if isinstance(member, property)
+            else member.func
+            if isinstance(member, cached_property)
+            else None
+        )
         if read is not None and not name.startswith("_"):
             yield name, read
 
