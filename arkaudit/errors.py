@@ -20,8 +20,7 @@ ArkauditError
 ├── StoreError                  a store can't be used
 │   ├── StoreUnopenable         there can be no store at that path
 │   │   ├── NotOurStore         it is no store of ours
-│   │   ├── NewerStore          a newer arkaudit has written it
-│   │   ├── OlderStore          it is too old, or can't be copied before it is brought up to date
+│   │   ├── UnknownStoreVersion another version of arkaudit has written it
 │   │   └── StoreBusy           another arkaudit is at work in it
 │   ├── StoreUnwritable         the disk is full, or the file was taken away
 │   └── StoreDamaged            what is in it can't be read
@@ -75,14 +74,13 @@ from crawler.registry_update import CacheUnwritable, RegistryRefused
 from crawler.resolving import BadLocation
 from crawler.sources.patterns import TooSlow
 from crawler.storage.store_errors import (
-    NewerStore,
     NotOurStore,
-    OlderStore,
     StoreBusy,
     StoreDamaged,
     StoreError,
     StoreUnopenable,
     StoreUnwritable,
+    UnknownStoreVersion,
 )
 from crawler.wire.endpoints import AddressRefused, NameNotRouted
 from crawler.wire.handlers import ProxyFailed
@@ -125,12 +123,10 @@ __all__ = [
     "NameServerFailed",
     "NameServerSilent",
     "NamespaceOnly",
-    "NewerStore",
     "NotARegistry",
     "NotAnArk",
     "NotAsked",
     "NotOurStore",
-    "OlderStore",
     "OutputUnwritable",
     "PartsFailed",
     "ProxyFailed",
@@ -149,6 +145,7 @@ __all__ = [
     "StoreUnwritable",
     "TomlUnreadable",
     "TooSlow",
+    "UnknownStoreVersion",
     "UnknownTable",
     "UnknownWord",
     "UserMistake",

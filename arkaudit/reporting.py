@@ -23,11 +23,11 @@ from crawler.observations import DocumentOutcome
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
 from crawler.storage.contents import unreadable_rows
-from crawler.storage.migrations import NotCopied, plain_copy
+from crawler.storage.files import plain_copy
 from crawler.storage.scratch import scratch_beside
 from crawler.storage.soundness import is_damage, is_ours
-from crawler.storage.store import Store, bring_up_to_date
-from crawler.storage.store_errors import StoreDamaged
+from crawler.storage.store import Store
+from crawler.storage.store_errors import NotCopied, StoreDamaged
 from extractors.ark import Ark
 from extractors.document_model import READ_IN_PART
 from extractors.normalize import NotAnArk
@@ -91,7 +91,6 @@ def report_on(
     elif out:
         check_out(out, formats)
     listed = listed_in(inventory)
-    bring_up_to_date(store)
     registry = load_registry(cache_folder())
     wanted = choice or Choice()
     loaded = load_frames(store, run_id=run_id, since=since, registry=registry, inventory=listed)
@@ -174,7 +173,6 @@ def _tokens(frames: Frames) -> Iterator[str]:
 def check_store(store_file: Path) -> None:
     """Tell what is wrong with a store; ends with 1 if anything is. Raises `reports.frames.StoreUnreadable`."""
     try:
-        bring_up_to_date(store_file)
         found = read(store_file, _problems)
     except StoreDamaged as failure:
         found = [str(failure)]
@@ -191,7 +189,6 @@ def export_store(store_file: Path, out: Path) -> None:
     from reports.exports import ReportUnwritable
     from reports.store_export import export
 
-    bring_up_to_date(store_file)
     if out.exists() and not out.is_dir():
         raise ReportUnwritable(f"{out}: is not a folder")
     require_readable(store_file)
@@ -213,7 +210,7 @@ def import_store(other: Path, store_file: Path) -> None:
         with scratch_beside(store_file) as folder:
             copy = folder / "other.db"
             plain_copy(other, copy)
-            Store.open(copy).close()  # brings an older one up to date, refuses a foreign or a newer one
+            Store.open(copy).close()  # refuses a foreign one
             require_readable(copy, name=other)
             with Store.open(store_file) as store:
                 done = store.bring_in(copy, at=datetime.now(UTC).isoformat(timespec="milliseconds"))
@@ -256,7 +253,6 @@ def show(asked: str, store_file: Path, form: str, console: Console) -> None:
         ark = Ark.parse(asked)
     except NotAnArk:
         raise UserMistake(f"not an ARK: {escaped(repr(asked))}") from None
-    bring_up_to_date(store_file)
     found = life(store_file, ark)
     if found is None:
         say(escaped(f"{store_file} has never seen {ark}"))

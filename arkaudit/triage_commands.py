@@ -25,7 +25,7 @@ from arkaudit.output_rows import whole, write
 from crawler.history import triaging
 from crawler.history.ark_status import ArkState
 from crawler.history.triage import TriageAction, TriageDecision, TriageKey, TriageTarget, target_of
-from crawler.storage.store import Store, bring_up_to_date
+from crawler.storage.store import Store
 from extractors.shared_errors import UserMistake
 from reports.display import counted, escaped
 
@@ -364,7 +364,6 @@ def _read(store_file: Path, work: Callable[[Connection], Found]) -> Found:
     """Return what *work* makes of a store, which it may be that nobody can write to."""
     if not store_file.is_file():
         raise UserMistake(f"there is no store at {store_file}")
-    bring_up_to_date(store_file)
     from reports.store_reading import read  # which brings pandas along
 
     return read(store_file, work)

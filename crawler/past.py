@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crawler.observations import HostTraffic
-from crawler.schema import APPLICATION_ID, SCHEMA_VERSION
-from crawler.storage.soundness import distrust, is_damage, is_ours, not_a_file, require_sound
-from crawler.storage.store_errors import NewerStore, NotOurStore, OlderStore, StoreDamaged
+from crawler.storage.soundness import distrust, is_damage, is_ours, not_a_file, require_our_schema, require_sound
+from crawler.storage.store_errors import NotOurStore, StoreDamaged
 from extractors.ark import Ark
 
 _RUNS = """
@@ -57,7 +56,7 @@ def last_run(store: Path, seeds: Sequence[str]) -> PastRun | None:
     try:
         with closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro{at_rest}", uri=True)) as connection:
             distrust(connection)
-            _check_format(connection, store)
+            require_our_schema(connection.execute, store)
             require_sound(connection.execute, store)
             for run_id, command, started_at, run_seeds in connection.execute(_RUNS):
                 if json.loads(run_seeds) == list(seeds):
@@ -69,13 +68,3 @@ def last_run(store: Path, seeds: Sequence[str]) -> PastRun | None:
             raise StoreDamaged(f"{store}: can't be read: {problem}") from problem
         raise NotOurStore(f"{store} can't be read as a store of arkaudit: {problem}") from problem
     return None
-
-
-def _check_format(connection: sqlite3.Connection, store: Path) -> None:
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if application != APPLICATION_ID:
-        raise NotOurStore(f"{store} is not a store of arkaudit")
-    if version != SCHEMA_VERSION:
-        kind = NewerStore if version > SCHEMA_VERSION else OlderStore
-        raise kind(f"{store} was written by another arkaudit (schema {version}; this one knows {SCHEMA_VERSION})")

@@ -25,7 +25,7 @@ from crawler.mention_rows import DecidedOn
 #: ``PRAGMA application_id`` of our files ("ARKA"), so that a foreign SQLite file is refused and never written to.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``: raised by every change to the tables below.
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 1
 
 tables = MetaData()
 
@@ -604,7 +604,7 @@ provenance = Table(
         Text,
         nullable=False,
         unique=True,
-        comment="key of the run, drawn when it began; of runs from before schema 5, it follows from what the run was",
+        comment="key of the run, drawn when it began",
     ),
     Column(
         "imported_at",

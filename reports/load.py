@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from crawler.registry import cache_folder
 from crawler.registry import load as load_registry
-from crawler.storage.store import bring_up_to_date
 from reports.frames import Frames, load_frames
 from reports.inventory_file import read_inventory
 
@@ -26,8 +25,7 @@ def load_report(
     """Return the frames of the audit in *store*, as `arkaudit report` reads them.
 
     That is the audit as it stands now: the newest finished run that has read a document, with what later checks have
-    found of its ARKs. A store that an older arkaudit has written is first brought up to date, as the command does it;
-    otherwise nothing is written.
+    found of its ARKs. Nothing is written.
 
     Args:
         store: the file that `arkaudit run` or `check --store` has written.
@@ -41,10 +39,9 @@ def load_report(
 
     Raises:
         reports.frames.StoreUnreadable: when there is no such store, or no such run in it.
-        crawler.storage.store_errors.StoreError: when the store is damaged, or can't be brought up to date.
+        crawler.storage.store_errors.StoreError: when the store is damaged.
         reports.inventory_file.InventoryUnreadable: when the inventory can't be read.
     """
     file = Path(store)
-    bring_up_to_date(file)
     listed: pd.DataFrame | None = None if inventory is None else read_inventory(Path(inventory))
     return load_frames(file, run_id=run, since=since, registry=load_registry(cache_folder()), inventory=listed)

@@ -125,11 +125,7 @@ def _check_format(connection: Connection, store: Path) -> None:
     if connection.exec_driver_sql("PRAGMA application_id").scalar_one() != APPLICATION_ID:
         raise StoreUnreadable(f"{store}: is not a store of arkaudit")
     version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-    if version > SCHEMA_VERSION:
+    if version != SCHEMA_VERSION:
         raise StoreUnreadable(
-            f"{store}: was written by a newer arkaudit (its schema is {version}, ours {SCHEMA_VERSION})"
-        )
-    if version < SCHEMA_VERSION:
-        raise StoreUnreadable(
-            f"{store}: was written by an older arkaudit (its schema is {version}, ours {SCHEMA_VERSION})"
+            f"{store}: was written by another version of arkaudit (schema {version}; this one reads {SCHEMA_VERSION})"
         )

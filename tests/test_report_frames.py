@@ -334,17 +334,10 @@ def test_a_foreign_database_is_refused(tmp_path: Path) -> None:
         load_frames(path)
 
 
-def test_a_newer_schema_is_refused_with_both_numbers(tmp_path: Path) -> None:
-    path = write_store(tmp_path / "store.sqlite", {}, version=schema.SCHEMA_VERSION + 1)
-    with pytest.raises(
-        StoreUnreadable, match=rf"newer arkaudit .*{schema.SCHEMA_VERSION + 1}.*{schema.SCHEMA_VERSION}"
-    ):
-        load_frames(path)
-
-
-def test_an_older_schema_is_refused_with_both_numbers(tmp_path: Path) -> None:
-    path = write_store(tmp_path / "store.sqlite", {}, version=schema.SCHEMA_VERSION - 1)
-    with pytest.raises(StoreUnreadable, match=rf"older arkaudit .*{schema.SCHEMA_VERSION - 1}"):
+@pytest.mark.parametrize("version", [schema.SCHEMA_VERSION - 1, schema.SCHEMA_VERSION + 1])
+def test_another_schema_is_refused_with_both_numbers(tmp_path: Path, version: int) -> None:
+    path = write_store(tmp_path / "store.sqlite", {}, version=version)
+    with pytest.raises(StoreUnreadable, match=rf"schema {version}; this one reads {schema.SCHEMA_VERSION}"):
         load_frames(path)
 
 

@@ -20,7 +20,13 @@ from reports.store_export import EXPORTED, export
 from tests.loopback import run_command
 from tests.report_world import write_world
 from tests.test_history import GUIDE, ONE, OTHER, audit, derived
-from tests.test_migrations import HISTORY, OLDER, rows_of
+
+HISTORY = ("contact", "assessment", "latest", "event")
+
+
+def rows_of(path: Path, *tables: str) -> list[list[tuple[object, ...]]]:
+    with closing(sqlite3.connect(path)) as raw:
+        return [raw.execute(f"select * from {table} order by 1").fetchall() for table in tables]
 
 
 def edit(path: Path, statement: str) -> None:
@@ -252,19 +258,6 @@ def test_it_does_not_matter_which_store_is_brought_into_which(kept: Path, other:
 def test_a_store_brought_into_a_new_one_is_the_same_store(kept: Path, tmp_path: Path) -> None:
     assert run_command("store", "import", kept, "--store", tmp_path / "new.db").returncode == 0
     assert rows_of(tmp_path / "new.db", *PRIMARY, *HISTORY) == rows_of(kept, *PRIMARY, *HISTORY)
-
-
-def test_an_older_store_is_brought_in_and_stays_as_it_was(kept: Path, tmp_path: Path) -> None:
-    older = tmp_path / "older.db"
-    with closing(sqlite3.connect(older)) as raw:
-        raw.executescript(OLDER[0].read_text("utf-8"))
-    before = older.read_bytes()
-    for expected in ("3 runs brought", "0 runs brought"):
-        done = run_command("store", "import", older, "--store", kept)
-        assert expected in done.stderr
-    assert older.read_bytes() == before
-    assert not older.with_name("older.db.v3.bak").exists()
-    assert run_command("store", "check", "--store", kept).returncode == 0
 
 
 def test_a_run_that_goes_on_stays_where_it_is(kept: Path, other: Path) -> None:

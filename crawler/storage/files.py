@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -12,45 +13,42 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from crawler import schema
-from crawler.storage import migrations, soundness
-from crawler.storage.store_errors import NewerStore, NotOurStore, OlderStore, StoreBusy, StoreDamaged, StoreUnopenable
+from crawler.storage import soundness
+from crawler.storage.store_errors import NotCopied, NotOurStore, StoreBusy, StoreDamaged, StoreUnopenable
 
 
-def refuse_foreign(path: Path) -> int | None:
-    """Look at a file before SQLite may write to it; returns its schema where that is an older one."""
+def refuse_foreign(path: Path) -> None:
+    """Look at a file before SQLite may write to it. Raises `StoreUnopenable`, and `StoreDamaged`."""
     instead = soundness.not_a_file(path)
     if instead:
         raise NotOurStore(f"{path} is {instead}, not a store")
     if not path.exists():
         if not path.parent.is_dir():
             raise StoreUnopenable(f"there is no folder {path.parent} to keep {path.name} in")
-        return None
+        return
     if path.stat().st_size == 0:
-        return None
+        return
     try:
         with _at_rest(path) as address, closing(sqlite3.connect(address, uri=True)) as connection:
             soundness.distrust(connection)
-            application = connection.execute("PRAGMA application_id").fetchone()[0]
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            is_begun = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
-            if application == schema.APPLICATION_ID and 0 < version <= schema.SCHEMA_VERSION:
-                soundness.require_sound(connection.execute, path, is_current=version == schema.SCHEMA_VERSION)
+            if _is_only_begun(connection):
+                return
+            soundness.require_our_schema(connection.execute, path)
+            soundness.require_sound(connection.execute, path)
     except (sqlite3.DatabaseError, UnicodeDecodeError) as problem:
         if soundness.is_ours(path):
             kind = StoreDamaged if soundness.is_damage(problem) else StoreUnopenable
             raise kind(f"{path} can't be read: {problem}") from problem
         raise NotOurStore(f"{path} is not a store of arkaudit: {problem}") from problem
-    if (application, version, is_begun) == (0, 0, False):  # as a kill in the first moment leaves it
-        return None
-    if application != schema.APPLICATION_ID:
-        raise NotOurStore(f"{path} is not a store of arkaudit; it was left as it is")
-    if version > schema.SCHEMA_VERSION:
-        raise NewerStore(
-            f"{path} was written by a newer arkaudit (schema {version}; this one knows {schema.SCHEMA_VERSION})"
-        )
-    if 0 < version < migrations.OLDEST:
-        raise OlderStore(f"{path} was written by an arkaudit that is too old (schema {version}); it was left as it is")
-    return version if 0 < version < schema.SCHEMA_VERSION else None
+
+
+def _is_only_begun(connection: sqlite3.Connection) -> bool:
+    """Return whether a database is as a kill in the first moment of a store leaves it."""
+    if connection.execute("PRAGMA user_version").fetchone()[0]:
+        return False
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    return application == schema.APPLICATION_ID or (application, tables) == (0, 0)
 
 
 @contextmanager
@@ -91,11 +89,16 @@ def _refuse_where_nothing_can_be_made(file: Path) -> None:
         raise StoreUnopenable(f"the store can't be written: {problem}") from problem
 
 
-def copy_first(path: Path, version: int) -> None:
-    """Make a copy of an older store before it is brought up to date. Raises `OlderStore` where there can be none."""
+def plain_copy(path: Path, copy: Path) -> None:
+    """Copy a database to where nothing is, what is still in its log included; durable on return. Raises `NotCopied`."""
     try:
-        migrations.copy_of(path, version)
-    except migrations.NotCopied as problem:
-        raise OlderStore(
-            f"{path} is of an older arkaudit (schema {version}), and was left as it is: {problem}"
-        ) from None
+        # Without a log nobody has it open; and SQLite would leave one, which a mere reader can't clear away.
+        access = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
+        address = f"{path.absolute().as_uri()}?{access}"
+        with closing(sqlite3.connect(address, uri=True)) as old, closing(sqlite3.connect(copy)) as new:
+            old.backup(new)
+        with copy.open("rb+") as written:
+            os.fsync(written.fileno())
+    except (OSError, sqlite3.Error) as problem:
+        copy.unlink(missing_ok=True)
+        raise NotCopied(f"no copy could be made of it: {problem}") from problem

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -19,8 +20,7 @@ from sqlalchemy.pool import NullPool
 
 from crawler import schema
 from crawler.storage.contents import unreadable_rows
-from crawler.storage.migrations import head_of
-from crawler.storage.store_errors import StoreDamaged
+from crawler.storage.store_errors import NotOurStore, StoreDamaged, UnknownStoreVersion
 
 #: Stores up to this size are looked through whole as they are opened (1 s a GiB, were it more); of larger ones, the
 #: tables of runs. What is damaged elsewhere in them comes to light where it is read, or by `store check`.
@@ -34,6 +34,8 @@ _PASSING: Final = frozenset(
         *(sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_AUTH),
     }
 )
+#: The first bytes of a database: what it is, and ``application_id`` (sqlite.org/fileformat2.html, 1.3).
+_HEAD: Final = struct.Struct(">16s52xI")
 #: How a statement is run: by `sqlite3`, or through SQLAlchemy.
 Execute = Callable[[str], Iterable[Any]]
 
@@ -50,8 +52,14 @@ def is_damage(problem: BaseException | None) -> bool:
 
 def is_ours(path: Path) -> bool:
     """Return whether a file says in its first bytes that it is a store; never waits for one that is no file."""
-    head = head_of(path)
-    return head is not None and head.application == schema.APPLICATION_ID
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            head = file.read(_HEAD.size)
+    except OSError:
+        return False
+    return len(head) == _HEAD.size and _HEAD.unpack(head) == (b"SQLite format 3\0", schema.APPLICATION_ID)
 
 
 def not_a_file(path: Path) -> str:
@@ -75,12 +83,25 @@ def distrust(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA cell_size_check=ON")
 
 
-def require_sound(execute: Execute, path: Path | None, *, is_current: bool = True) -> None:
-    """Raise `StoreDamaged` unless the open database is as we make it; one of an older schema, as far as we know that.
+def require_our_schema(execute: Execute, path: Path) -> None:
+    """Raise `NotOurStore` or `UnknownStoreVersion` unless the open database is a store of this version."""
+    [(application,)] = execute("PRAGMA application_id")
+    if application != schema.APPLICATION_ID:
+        raise NotOurStore(f"{path} is not a store of arkaudit")
+    [(version,)] = execute("PRAGMA user_version")
+    if version != schema.SCHEMA_VERSION:
+        raise UnknownStoreVersion(
+            f"{path} was written by another version of arkaudit (schema {version}; "
+            f"this one reads {schema.SCHEMA_VERSION})"
+        )
+
+
+def require_sound(execute: Execute, path: Path | None) -> None:
+    """Raise `StoreDamaged` unless the open database is as we make it.
 
     Errors of SQLite pass through.
     """
-    for fault in _faults(execute, path, is_current=is_current):
+    for fault in _faults(execute, path):
         raise StoreDamaged(f"{path}: {fault}")
     if path is not None:
         _opened[path.absolute()] = None
@@ -124,10 +145,9 @@ def _connected(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _faults(execute: Execute, path: Path | None, *, is_current: bool = True) -> Iterator[str]:
+def _faults(execute: Execute, path: Path | None) -> Iterator[str]:
     yield from _foreign_parts(execute)
-    if is_current:
-        yield from _missing_parts(execute)
+    yield from _missing_parts(execute)
     if path is not None:
         is_small = path.stat().st_size <= LOOKED_THROUGH_BYTES
         for (line,) in execute(f"PRAGMA quick_check({1 if is_small else schema.run.name})"):

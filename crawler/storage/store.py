@@ -31,10 +31,9 @@ from crawler.observations import (
     Pause,
     TlsResult,
 )
-from crawler.storage import migrations
 from crawler.storage.database import add_row
 from crawler.storage.document_tables import DocumentTables
-from crawler.storage.files import copy_first, locked, refuse_foreign
+from crawler.storage.files import locked, refuse_foreign
 from crawler.storage.frontier_rows import DOCUMENTS, SettledEntry, add_requests, settle
 from crawler.storage.memento_tables import MementoTables
 from crawler.storage.merging import Merged, merge
@@ -42,12 +41,12 @@ from crawler.storage.observation_tables import ObservationTables, adding_up
 from crawler.storage.run_tables import FINISHED, RUNNING, Run, RunTables
 from crawler.storage.scratch import clear_scratch_beside
 from crawler.storage.soundness import distrust, is_damage, is_ours
-from crawler.storage.store_errors import OlderStore, StoreDamaged, StoreUnopenable, StoreUnwritable
+from crawler.storage.store_errors import StoreDamaged, StoreUnopenable, StoreUnwritable
 from crawler.storage.verdict_tables import VerdictTables
 
 Recordable = DocumentRecord | Observation | MementoRecord | TlsResult | Pause | HostTraffic | SettledEntry
 
-__all__ = ["FINISHED", "RUNNING", "Recordable", "Run", "Store", "bring_up_to_date"]
+__all__ = ["FINISHED", "RUNNING", "Recordable", "Run", "Store"]
 
 
 class Store(RunTables, DocumentTables, ObservationTables, VerdictTables, MementoTables):
@@ -57,22 +56,14 @@ class Store(RunTables, DocumentTables, ObservationTables, VerdictTables, Memento
     def open(cls, path: Path | None) -> Store:
         """The store at *path*, created if it is not there; None is a store in memory, gone when it is closed.
 
-        It is this process's alone until it is closed or the process ends, however it ends; others may read. An older
-        store is brought up to date, after a copy. Raises `StoreUnopenable`, or one of its kinds, and `StoreDamaged`;
-        nothing has been written then.
+        It is this process's alone until it is closed or the process ends, however it ends; others may read. Raises
+        `StoreUnopenable`, or one of its kinds, and `StoreDamaged`; nothing has been written then.
         """
-        lock = older = None
+        lock = None
         if path is not None:
-            older = refuse_foreign(path)
+            refuse_foreign(path)
             lock = locked(path)
             clear_scratch_beside(path)
-            if older is not None:
-                try:
-                    copy_first(path, older)
-                except OlderStore:
-                    lock.release()
-                    Path(lock.lock_file).unlink(missing_ok=True)
-                    raise
         engine = create_engine(
             URL.create("sqlite", database=str(path.absolute()) if path else None),  # ":memory:" is a name like others
             poolclass=StaticPool,
@@ -86,9 +77,6 @@ class Store(RunTables, DocumentTables, ObservationTables, VerdictTables, Memento
                     connection.execute(text(f"PRAGMA application_id={schema.APPLICATION_ID}"))
                     schema.tables.create_all(connection)
                     connection.execute(text(f"PRAGMA user_version={schema.SCHEMA_VERSION}"))
-                elif older is not None:
-                    connection.exec_driver_sql("BEGIN IMMEDIATE")  # the driver begins none before it changes tables
-                    migrations.migrate(connection, older)
         except StoreUnwritable as problem:
             store.close()
             if path is not None and is_damage(getattr(problem.__cause__, "orig", None)) and is_ours(path):
@@ -163,15 +151,6 @@ class Store(RunTables, DocumentTables, ObservationTables, VerdictTables, Memento
         finally:
             with self._engine.connect() as connection:
                 connection.exec_driver_sql("DETACH other")
-
-
-def bring_up_to_date(path: Path) -> None:
-    """Bring a store of an older schema up to date, after a copy; any other file is not touched.
-
-    For those who only read. Raises `StoreUnopenable`.
-    """
-    if migrations.seems_older(path):
-        Store.open(path).close()
 
 
 def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:

@@ -17,12 +17,8 @@ class NotOurStore(StoreUnopenable):
     """Raised on opening a file that is no store of ours."""
 
 
-class NewerStore(StoreUnopenable):
-    """Raised on opening a store that a newer version wrote."""
-
-
-class OlderStore(StoreUnopenable):
-    """Raised on opening a store that is too old to be brought up to date, or of which no copy can be made first."""
+class UnknownStoreVersion(StoreUnopenable):
+    """Raised on opening a store that another version of arkaudit wrote, with other tables."""
 
 
 class StoreBusy(StoreUnopenable):
@@ -31,6 +27,10 @@ class StoreBusy(StoreUnopenable):
 
 class StoreUnwritable(StoreError):
     """Raised when an open store can't be written any more, as when the disk is full; what it has, it keeps."""
+
+
+class NotCopied(StoreError):
+    """Raised when there can be no copy of a store; the store is as it was."""
 
 
 class StoreDamaged(StoreError):
