@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
 from arkaudit.exits import say
-from extractors.shared_errors import UserMistake
 
 
 @click.group()
@@ -90,8 +88,4 @@ def schedule_run(config_file: Path) -> None:
     """
     from arkaudit.schedules.scheduler import Runs, planned_in, serve
 
-    if find_spec("apscheduler") is None:
-        raise UserMistake(
-            "`schedule run` needs apscheduler: pip install 'arkaudit[scheduler]'; `schedule due` does not"
-        )
     serve(planned_in(config_file), Runs(config_file))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -114,44 +114,28 @@ def run_due(audits: Iterable[Planned], runs: Runs, *, now: Callable[[], datetime
 
 
 def serve(audits: Sequence[Planned], runs: Runs) -> None:
-    """Run every audit whenever it is due, until a signal comes; first of all what was missed or did not end.
+    """Run every audit when it is due, until a signal comes; first what was missed or did not end.
 
-    Different audits run beside one another, each host at its own pace all the same.
+    Different audits run in parallel, each host at its own pace all the same.
     """
-    from apscheduler.executors.pool import ThreadPoolExecutor
-    from apscheduler.schedulers.background import BackgroundScheduler
-    from apscheduler.triggers.base import BaseTrigger
-
-    class _ScheduleTrigger(BaseTrigger):  # type: ignore[misc]
-        """The moments of a schedule, and between them those at which an unfinished run is looked after."""
-
-        def __init__(self, schedule: Schedule) -> None:
-            self._schedule = schedule
-
-        def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime:
-            return now if previous is None else min(self._schedule.next_after(now), now + _LOOK_AGAIN)
-
-    # That a run takes longer than a minute is no news: whoever looks after it just comes again.
-    logging.getLogger("apscheduler").setLevel(logging.ERROR)
-    scheduler = BackgroundScheduler(
-        timezone=UTC,
-        executors={"default": ThreadPoolExecutor(max(len(audits), 1))},
-        job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
-    )
-    for audit in audits:
-        scheduler.add_job(
-            run_due,
-            _ScheduleTrigger(audit.schedule),
-            ([audit], runs),
-            {"now": lambda: datetime.now(UTC)},
-            id=audit.name,
-        )
     ended = threading.Event()
-    with until_stopped(runs, ended):
-        scheduler.start()
-        while not ended.wait(1.0):  # in slices, so that a signal is heard at once on every system
-            pass
-        scheduler.shutdown(wait=True)
+    under_way: dict[str, Future[None]] = {}
+    with until_stopped(runs, ended), ThreadPoolExecutor(len(audits)) as pool:
+        while not ended.is_set():
+            for audit in audits:
+                if audit.name not in under_way or under_way[audit.name].done():
+                    under_way[audit.name] = pool.submit(_run_if_due, audit, runs)
+            now = datetime.now(UTC)
+            wake = min(now + _LOOK_AGAIN, *(audit.schedule.next_after(now) for audit in audits))
+            while not ended.wait(1.0) and datetime.now(UTC) < wake:  # in slices, for a signal to be handled at once
+                pass
+
+
+def _run_if_due(audit: Planned, runs: Runs) -> None:
+    try:
+        run_due([audit], runs, now=lambda: datetime.now(UTC))
+    except UserMistake as problem:  # its ledger can't be read or written: the other audits are not concerned
+        say(f"{audit.name}: {problem}")
 
 
 @contextmanager
