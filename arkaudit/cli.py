@@ -79,7 +79,7 @@ _COMMANDS = {
     "doctor": ("doctor_command", "What is installed, configured and reachable here."),
     "extract": ("extract_command", "The ARKs that documents cite, repaired, and where."),
     "history": ("report_command", "The life of one ARK: citations, checks, events, status."),
-    "notify": ("notify_command", "Tell people what a run has changed."),
+    "notify": ("notify_command", "Notify people of what a run has changed."),
     "registry": ("registry_command", "Who assigns ARKs under a NAAN, and where they resolve."),
     "report": ("report_command", "Tables and a page from a store."),
     "run": ("audit_command", "The whole audit: crawl, resolve, report."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from string import Template
 from typing import Annotated, Any, Literal, Self
 from urllib.request import getproxies
 
@@ -26,7 +27,6 @@ from arkaudit.setting_values import (
     FormFields,
     Header,
     Headers,
-    HostAndPort,
     LanguageCode,
     NamesLookedUp,
     PagesRendered,
@@ -36,6 +36,7 @@ from arkaudit.setting_values import (
     RouteTexts,
     Seconds,
     SecondsOrNone,
+    ServiceUrl,
     TimeGateUrl,
     ZoneName,
     of_own_hosts,
@@ -301,19 +302,6 @@ def _given(days: RecheckDays) -> dict[str, float]:
     return {name: value for name in RecheckDays.model_fields if (value := getattr(days, name)) is not None}
 
 
-class Email(_Section):
-    """A mail server that takes notifications, and to whom they go."""
-
-    smtp: HostAndPort
-    """``HOST:PORT``."""
-    to: list[str] = Field(min_length=1)
-    sender: str
-    security: Literal["starttls", "tls", "none"] = "starttls"
-    user: str | None = None
-    password_env: str | None = None
-    """The environment variable that holds the password; it stands in no file."""
-
-
 class Notify(_Section):
     """Options for who is notified of changes, once a run has ended."""
 
@@ -328,12 +316,18 @@ class Notify(_Section):
     """News are added to the end of this file."""
     command: list[str] = []
     """Gets the news on its standard input, and their subject in ARKAUDIT_SUBJECT."""
-    email: Email | None = None
+    urls: list[ServiceUrl] = []
+    """Addresses of services, as Apprise writes them; ``$NAME`` is a variable of the environment."""
 
     @property
     def is_wanted(self) -> bool:
-        """True if there is anybody to notify."""
-        return bool(self.file or self.command or self.email)
+        """True if there is anyone to notify."""
+        return bool(self.file or self.command or self.urls)
+
+    @property
+    def variables(self) -> list[str]:
+        """The variables of the environment that hold what is secret in the addresses."""
+        return [name for url in self.urls for name in Template(url).get_identifiers()]
 
 
 class ReportOptions(_Section):
@@ -412,13 +406,11 @@ class Config(_Section):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The words that nobody is shown: of hosts of one's own, of the proxies on the way, and of the mail server."""
+        """The words that are never shown: of the user's own hosts, of proxies, and of services for notification."""
         proxies = [secret for url in getproxies().values() for secret in of_proxy(url).secrets]
-        email = self.notify.email
-        password = os.environ.get(email.password_env, "") if email and email.password_env else ""
-        mail = (password, f"\0{email.user or ''}\0{password}") if email and password else ()
+        services = [os.environ[name] for name in self.notify.variables if os.environ.get(name)]
         fields = [secret for log_in in self.log_ins for secret in log_in.secrets]
-        return (*self.credentials.secrets, *fields, *proxies, *mail)
+        return (*self.credentials.secrets, *fields, *proxies, *services)
 
     @property
     def is_anonymous(self) -> bool:

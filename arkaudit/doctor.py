@@ -72,10 +72,10 @@ class Extra:
 EXTRAS: Final[Mapping[str, Extra]] = {
     "duckdb": Extra("duckdb", "report --dataset"),
     "dns": Extra("dns", "resolve.maptr, the historical look-up of NAANs"),
-    "scheduler": Extra("apscheduler", "schedule run"),
     "cluster": Extra("distributed", "extract --workers"),
     "render": Extra("playwright", "pages that only a browser shows"),
     "s3": Extra("s3fs", "documents and datasets on object storage"),
+    "notify": Extra("apprise", "notifications by mail, chat and webhooks"),
     "demo": Extra("arklet", "demo"),
 }
 
@@ -124,7 +124,7 @@ def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined
             yield examined_contact(audits)
             yield examined_archive(audits)
             yield examined_hosts(audits)
-            yield from examined_passwords(audits, os.environ)
+            yield from examined_notifications(audits, os.environ)
             yield from _examined_stores(audits, given=store)
             store = None
     if store is not None:
@@ -137,8 +137,8 @@ def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined
 def examined_extras(is_installed: Mapping[str, bool]) -> Examined:
     """Say which extras are installed.
 
-    >>> examined_extras({"dns": True, "scheduler": False}).words
-    "dns. Not installed: scheduler (schedule run). To install one: pip install 'arkaudit[scheduler]'"
+    >>> examined_extras({"dns": True, "demo": False}).words
+    "dns. Not installed: demo (demo). To install one: pip install 'arkaudit[demo]'"
     """
     here = ", ".join(name for name, is_here in is_installed.items() if is_here) or "none"
     missing = [name for name, is_here in is_installed.items() if not is_here]
@@ -253,14 +253,11 @@ def examined_hosts(audits: Mapping[str | None, Config]) -> Examined:
     return Examined("log-ins", State.GOOD, f"{'; '.join(told)}; the variables that hold their secrets are set")
 
 
-def examined_passwords(audits: Mapping[str | None, Config], environment: Mapping[str, str]) -> Iterator[Examined]:
-    """Say whether the environment has the passwords for mail."""
-    for config in audits.values():
-        email = config.notify.email
-        if email is not None and email.password_env and not environment.get(email.password_env):
-            words = f"there is no environment variable {email.password_env}, by which mail is to be sent"
-            yield Examined("mail", State.FAULT, words)
-            return
+def examined_notifications(audits: Mapping[str | None, Config], environment: Mapping[str, str]) -> Iterator[Examined]:
+    """Say which secrets of services for notification the environment lacks."""
+    missing = {name for config in audits.values() for name in config.notify.variables if not environment.get(name)}
+    for name in sorted(missing):
+        yield Examined("notify", State.FAULT, f"there is no environment variable {name}, which notify.urls names")
 
 
 def _examined_stores(audits: Mapping[str | None, Config], *, given: Path | None) -> Iterator[Examined]:

@@ -1,21 +1,22 @@
-"""Sends what is new, tries again what fails, and keeps what could not be sent for the next time."""
+"""Notifications of what a run has changed: the message, and its ways to a file, a command or a service.
+
+Services (mail, chat, webhooks) are those of Apprise, each an address.
+"""
 
 from __future__ import annotations
 
-import json
+import logging
 import os
-import smtplib
-import ssl
 import subprocess
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from email.message import EmailMessage
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final, Protocol
+from string import Template
+from typing import Any, Final
+from urllib.parse import quote
 
-import tenacity
-
-from arkaudit.config import Config, Email, Notify
+from arkaudit.config import Config, Notify
 from arkaudit.exits import say
 from crawler.history.news import News, NewsItem
 from crawler.observations import Family
@@ -28,10 +29,7 @@ from reports.remediation.causes import Cause
 from reports.remediation.failing import diagnosed_failures
 from reports.wording import CAUSE_NAMES
 
-# Pure: from the news of a run to the message about it, new trouble first. ARKs are counted as in the report.
-
-
-#: The kinds of news in the order of their gravity, each with its heading.
+#: The kinds of news, the most severe first, with their headings.
 HEADINGS: Final = {
     "broke": "Broken, confirmed by several checks over days",
     "failing": "Fails, not yet confirmed",
@@ -42,7 +40,7 @@ HEADINGS: Final = {
     "new": "New in the documents",
     "recovered": "Works again",
 }
-#: What somebody wants to hear of who wants to hear of failures that nothing has confirmed.
+#: The kinds that `failing` in the configuration means.
 _FAILING: Final = frozenset({"failing", "silent"})
 #: So many ARKs of a kind are listed; the report has them all.
 MOST_LISTED: Final = 50
@@ -154,153 +152,93 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-# The ways by which a message leaves: a file, a command, a mail server. Each either takes it or says why not.
-
-
-#: For one attempt: a command to end, a mail server to answer.
+#: Seconds that a command may take.
 PATIENCE_S = 60.0
+#: Further attempts where a service refuses, and the seconds before each.
+RETRIES = 2
+RETRY_WAIT_S = 2.0
 
 
 class NotSent(ArkauditError):
-    """Raised by a channel that could not deliver; another attempt may succeed."""
-
-
-class Channel(Protocol):
-    """A way by which messages leave."""
-
-    @property
-    def name(self) -> str:
-        """Return what distinguishes it, also in the outbox."""
-
-    @property
-    def target(self) -> str:
-        """Return where it leads, in words for people; no secret."""
-
-    def send(self, message: Message) -> None:
-        """Deliver, or raise `NotSent`."""
+    """Raised by a channel that could not deliver."""
 
 
 @dataclass(frozen=True, slots=True)
-class ToFile:
-    """Adds each message to the end of a file."""
+class Channel:
+    """A way of a message to people."""
 
-    path: Path
-    name = "file"
-
-    @property
-    def target(self) -> str:
-        return f"add to {self.path}"
-
-    def send(self, message: Message) -> None:
-        try:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(message.text + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as problem:
-            raise NotSent(f"{self.path} can't be written: {problem.strerror}") from None
-
-
-@dataclass(frozen=True, slots=True)
-class ToCommand:
-    """Runs a program that gets the message on its standard input; no shell reads any of it."""
-
-    command: tuple[str, ...]
-    name = "command"
-
-    @property
-    def target(self) -> str:
-        return f"run {self.command[0]}"
-
-    def send(self, message: Message) -> None:
-        try:
-            subprocess.run(
-                self.command,
-                input=message.text.encode(),
-                env=os.environ | {"ARKAUDIT_SUBJECT": message.subject},
-                check=True,
-                timeout=PATIENCE_S,
-            )
-        except subprocess.CalledProcessError as problem:
-            raise NotSent(f"{self.command[0]} ended with {problem.returncode}") from None
-        except subprocess.TimeoutExpired:
-            raise NotSent(f"{self.command[0]} did not end within {PATIENCE_S:g} s") from None
-        except OSError as problem:
-            raise NotSent(f"{self.command[0]} can't be run: {problem.strerror}") from None
-
-
-@dataclass(frozen=True, slots=True)
-class ToMail:
-    """Hands the message to a mail server."""
-
-    email: Email
-    name = "email"
-
-    @property
-    def target(self) -> str:
-        return f"mail to {', '.join(self.email.to)} through {self.email.smtp}"
-
-    def send(self, message: Message) -> None:
-        mail = EmailMessage()
-        mail["Subject"] = " ".join(message.subject.split())
-        mail["From"] = self.email.sender
-        mail["To"] = ", ".join(self.email.to)
-        mail.set_content(message.text)
-        try:
-            with self._server() as server:
-                server.send_message(mail)
-        except (OSError, smtplib.SMTPException) as problem:
-            raise NotSent(f"{self.email.smtp}: {problem}") from None
-
-    def _server(self) -> smtplib.SMTP:
-        host, _, port = self.email.smtp.rpartition(":")
-        host = host.strip("[]")
-        if self.email.security == "tls":
-            server: smtplib.SMTP = smtplib.SMTP_SSL(
-                host, int(port), timeout=PATIENCE_S, context=ssl.create_default_context()
-            )
-        else:
-            server = smtplib.SMTP(host, int(port), timeout=PATIENCE_S)
-        try:
-            if self.email.security == "starttls":
-                server.starttls(context=ssl.create_default_context())
-            if self.email.user is not None:
-                server.login(self.email.user, self._password())
-        except BaseException:
-            server.close()
-            raise
-        return server
-
-    def _password(self) -> str:
-        variable = self.email.password_env or ""
-        password = os.environ.get(variable)
-        if password is None:
-            raise NotSent(f"no password for {self.email.user} in the environment variable {variable!r}")
-        return password
+    target: str
+    """Where it leads, in words; no secret."""
+    send: Callable[[Message], None]
+    """Delivers, or raises `NotSent`."""
 
 
 def channels(notify: Notify) -> Iterator[Channel]:
     """The ways that a configuration names."""
     if notify.file is not None:
-        yield ToFile(notify.file)
+        yield Channel(f"add to {notify.file}", partial(_add_to_file, notify.file))
     if notify.command:
-        yield ToCommand(tuple(notify.command))
-    if notify.email is not None:
-        yield ToMail(notify.email)
+        yield Channel(f"run {notify.command[0]}", partial(_run_command, notify.command))
+    for url in notify.urls:
+        yield Channel(f"send to {_service(url, {}).url(privacy=True)}", partial(_send_by_apprise, url))
 
 
-#: The folder of messages that could not be sent yet, beside the store.
-OUTBOX = ".arkaudit-outbox"
-ATTEMPTS = 3
-FIRST_WAIT_S = 2.0
+def _add_to_file(path: Path, message: Message) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(message.text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as problem:
+        raise NotSent(f"{path} can't be written: {problem.strerror}") from None
 
 
-def tell(config: Config, store_file: Path, run_id: int, *, is_dry: bool = False, wait_s: float = FIRST_WAIT_S) -> bool:
-    """Tell all that the configuration names what a run has changed; returns whether everybody has heard.
+def _run_command(command: Sequence[str], message: Message) -> None:
+    """Run a program that gets the message on its standard input; no shell reads any of it."""
+    environment = os.environ | {"ARKAUDIT_SUBJECT": message.subject}
+    try:
+        subprocess.run(command, input=message.text.encode(), env=environment, check=True, timeout=PATIENCE_S)
+    except subprocess.CalledProcessError as problem:
+        raise NotSent(f"{command[0]} ended with {problem.returncode}") from None
+    except subprocess.TimeoutExpired:
+        raise NotSent(f"{command[0]} did not end within {PATIENCE_S:g} s") from None
+    except OSError as problem:
+        raise NotSent(f"{command[0]} can't be run: {problem.strerror}") from None
 
-    What could not be sent earlier goes first. With *is_dry* it only says what would be sent, and to whom.
+
+def _send_by_apprise(url: str, message: Message) -> None:
+    """Send through the service at *url*, whose secrets are variables of the environment."""
+    import apprise
+
+    missing = [name for name in Template(url).get_identifiers() if name not in os.environ]
+    if missing:
+        raise NotSent(f"there is no environment variable {', '.join(missing)}")
+    services = apprise.Apprise()
+    services.add(_service(url, os.environ))
+    with apprise.LogCapture(level=logging.WARNING, fmt="%(message)s") as log:  # type: ignore[no-untyped-call]
+        is_sent = services.notify(message.text, title=message.subject, body_format=apprise.NotifyFormat.TEXT)
+        if not is_sent:
+            raise NotSent(" ".join(log.getvalue().split()) or "the service did not take it")
+
+
+def _service(url: str, secrets: Mapping[str, str]) -> Any:
+    """The service of Apprise at *url*. Raises `UserMistake` for an address that it does not know."""
+    import apprise
+
+    quoted = {name: quote(secret, safe="") for name, secret in secrets.items()}
+    service = apprise.Apprise.instantiate(Template(url).safe_substitute(quoted))
+    if service is None:
+        raise UserMistake(f"notify.urls: Apprise knows no service {url.partition(':')[0]!r} with such an address")
+    if "retry=" not in url:
+        service.retry, service.wait = RETRIES, RETRY_WAIT_S
+    return service
+
+
+def send_news(config: Config, store_file: Path, run_id: int, *, is_dry: bool = False) -> bool:
+    """Notify all that the configuration names of what a run has changed; returns whether each channel took it.
+
+    With *is_dry* it only says what would be sent, and to whom.
     """
-    ways = list(channels(config.notify))
     with Store.open(store_file) as store:
         news = store.news(run_id)
     new = message(
@@ -310,23 +248,22 @@ def tell(config: Config, store_file: Path, run_id: int, *, is_dry: bool = False,
         report=str(config.out / "index.html") if config.out else None,
         facts=_facts(store_file, run_id) if any(item.kind in ("broke", "failing") for item in news.items) else {},
     )
-    if is_dry:
-        _tell_what_would_be(new, ways)
+    if new is None:
+        if is_dry:
+            say("nothing has changed: no one would be notified")
         return True
-    outbox = Outbox(store_file.parent / OUTBOX / store_file.name)
     all_sent = True
-    for way in ways:
-        waiting = dict(outbox.waiting(way)) | ({f"run-{run_id:09d}": new} if new else {})
-        for position, (key, text) in enumerate(waiting.items()):
-            try:
-                _sent(way, text, wait_s)
-            except NotSent as problem:
-                say(f"not told ({way.target}): {problem}; it is kept and sent the next time")
-                all_sent = False
-                for later in list(waiting.items())[position:]:  # in their order, or not at all
-                    outbox.keep(way, *later)
-                break
-            outbox.forget(way, key)
+    for channel in channels(config.notify):
+        if is_dry:
+            say(f"would {channel.target}: {new.subject}")
+            continue
+        try:
+            channel.send(new)
+        except NotSent as problem:
+            say(f"not notified ({channel.target}): {problem}; to send it again: arkaudit notify --run {run_id}")
+            all_sent = False
+    if is_dry:
+        print(new.text, end="")
     return all_sent
 
 
@@ -348,8 +285,8 @@ def _facts(store_file: Path, run_id: int) -> dict[str, ArkFacts]:
     }
 
 
-def tell_of(config: Config, store_file: Path | None, run_id: int | None, *, is_dry: bool) -> bool:
-    """Tell of a run of a store that is there, the newest by default; returns whether everybody has heard.
+def send_news_again(config: Config, store_file: Path | None, run_id: int | None, *, is_dry: bool) -> bool:
+    """Notify of a run of a store that is there, the newest by default; returns whether each channel took it.
 
     Raises `extractors.shared_errors.UserMistake` and `crawler.storage.store_errors.StoreError`.
     """
@@ -357,61 +294,9 @@ def tell_of(config: Config, store_file: Path | None, run_id: int | None, *, is_d
     if not store_file.is_file():
         raise UserMistake(f"there is no store at {store_file}")
     if not config.notify.is_wanted:
-        raise UserMistake("the configuration names nobody to tell: see [notify]")
+        raise UserMistake("the configuration names no one to notify: see [notify]")
     with Store.open(store_file) as store:
         runs = store.run_ids()
     if not runs or (run_id is not None and run_id not in runs):
         raise UserMistake(f"{store_file} has no run {run_id}" if runs else f"{store_file} has no runs")
-    return tell(config, store_file, runs[-1] if run_id is None else run_id, is_dry=is_dry)
-
-
-def _sent(way: Channel, text: Message, wait_s: float) -> None:
-    """Send, with further attempts where that fails. Raises `NotSent` after the last."""
-    tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(NotSent),
-        stop=tenacity.stop_after_attempt(ATTEMPTS),
-        wait=tenacity.wait_exponential(multiplier=wait_s),
-        reraise=True,
-    )(way.send, text)
-
-
-def _tell_what_would_be(new: Message | None, ways: Sequence[Channel]) -> None:
-    if new is None:
-        say("nothing has changed, so nobody would be told")
-        return
-    for way in ways:
-        say(f"would {way.target}: {new.subject}")
-    print(new.text, end="")
-
-
-class Outbox:
-    """Messages that could not be sent yet, each a file."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def waiting(self, way: Channel) -> list[tuple[str, Message]]:
-        """Return what waits for this way, oldest first, each with its key."""
-        found = []
-        for file in sorted(self._folder.glob(f"{way.name}-*.json")):
-            try:
-                stored = json.loads(file.read_text("utf-8"))
-                found.append((file.stem.removeprefix(f"{way.name}-"), Message(**stored)))
-            except (OSError, ValueError, TypeError) as problem:
-                say(f"{file} is no message that waits to be sent, and was left as it is: {problem}")
-        return found
-
-    def keep(self, way: Channel, key: str, text: Message) -> None:
-        """Keep a message for the next time."""
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._file(way, key).write_text(json.dumps(asdict(text)), "utf-8")
-        except OSError as problem:
-            say(f"and could not be kept in {self._folder}: {problem.strerror}")
-
-    def forget(self, way: Channel, key: str) -> None:
-        """It has been sent."""
-        self._file(way, key).unlink(missing_ok=True)
-
-    def _file(self, way: Channel, key: str) -> Path:
-        return self._folder / f"{way.name}-{key}.json"
+    return send_news(config, store_file, runs[-1] if run_id is None else run_id, is_dry=is_dry)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from importlib.util import find_spec
+from string import Template
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -71,10 +72,11 @@ def _timegate(text: str) -> str:
         raise ValueError(str(problem).replace("URL of a resolver", "URL of a TimeGate")) from None
 
 
-def _host_and_port(text: str) -> str:
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
-        raise ValueError(f"not HOST:PORT: {text!r}")
+def _service_url(text: str) -> str:
+    if not Template(text).is_valid() or "://" not in text:
+        raise ValueError(f"not the address of a service, in which $NAME is a variable of the environment: {text!r}")
+    if find_spec("apprise") is None:
+        raise ValueError("needs apprise: pip install 'arkaudit[notify]'")
     return text
 
 
@@ -214,7 +216,8 @@ TimeGateUrl = Annotated[str, AfterValidator(_timegate)]
 PageUrl = Annotated[str, AfterValidator(_http_page)]
 RouteTexts = Annotated[list[str], AfterValidator(_routes)]
 AddressTexts = Annotated[list[str], AfterValidator(_networks)]
-HostAndPort = Annotated[str, AfterValidator(_host_and_port)]
+#: The address of a service that takes notifications.
+ServiceUrl = Annotated[str, AfterValidator(_service_url)]
 #: Seconds, as a number or with a unit.
 Seconds = Annotated[float, BeforeValidator(_seconds)]
 SecondsOrNone = Annotated[float | None, BeforeValidator(_seconds)]

@@ -55,8 +55,7 @@ def test_archives_and_log_ins_are_told_and_secrets_never(tmp_path: Path) -> None
         '[hosts."https://login.example"]\n[hosts."https://login.example".login]\n'
         'url = "https://login.example/in"\nfields = { user = "me", password = { env = "PASSWORD" } }\n'
         '[hosts."https://login.example".login.success]\nstatus = 303\n'
-        '[notify]\non = ["broke"]\n[notify.email]\nsmtp = "mail.example:587"\nsender = "a@b.example"\n'
-        'to = ["a@b.example"]\nuser = "a"\npassword_env = "MAIL"\n'
+        '[notify]\non = ["broke"]\nurls = ["mailtos://a:$MAIL@mail.example:587?to=a@b.example"]\n'
     )
     secrets = {"TOKEN": "s3cr3t-token", "PASSWORD": "s3cr3t-password"}
     done = run_command("doctor", "-c", config, COLUMNS="300", **secrets)

@@ -1,4 +1,4 @@
-"""Who is told what a run has changed: by a file, a command, a real mail server; again when it fails."""
+"""Notifications of what a run has changed: by a file, a command, a real mail server; again when it fails."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from email import message_from_bytes
+from email.header import decode_header, make_header
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,13 @@ from aiosmtpd.smtp import AuthResult, LoginPassword
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.config import Config, Email, Notify
-from arkaudit.notify.delivery import HEADINGS, MOST_LISTED, OUTBOX, ArkFacts, _code, message, tell
+from arkaudit.config import Config, Notify
+from arkaudit.notification import HEADINGS, MOST_LISTED, ArkFacts, _code, message, send_news
 from crawler.history.news import News, NewsItem
 from crawler.observations import Family, MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
 from crawler.storage.store import Store
 from extractors.ark import Ark
+from extractors.shared_errors import UserMistake
 from tests.loopback import RawServer, reply, run_command
 
 URL = "https://n2t.net/ark:12148/btv1b8449691v"
@@ -150,10 +152,10 @@ def mailbox() -> Iterator[tuple[Mailbox, str]]:
         server.stop()
 
 
-def email(smtp: str, **others: Any) -> Email:
-    return Email(
-        smtp=smtp, to=["ada@example.org", "bo@example.org"], sender="arkaudit@example.org", security="none", **others
-    )
+def mail(server: str, *, user: str = "") -> Notify:
+    who = f"{user}@" if user else ""
+    to = "from=arkaudit@example.org&to=ada@example.org,bo@example.org&mode=insecure&retry=2&wait=0"
+    return Notify(urls=[f"mailto://{who}{server}?{to}"])
 
 
 @pytest.fixture
@@ -174,56 +176,59 @@ def broken(tmp_path: Path) -> tuple[Path, int]:
 
 
 def test_a_mail_says_what_broke(mailbox: tuple[Mailbox, str], broken: tuple[Path, int]) -> None:
-    box, smtp = mailbox
-    assert tell(Config(name="theses", notify=Notify(email=email(smtp))), *broken)
-    (mail,) = box.mails
-    assert mail["To"] == "ada@example.org, bo@example.org"
-    assert "1 broke" in mail["Subject"]
-    assert "ark:12148/btv1b8449691v" in mail.get_payload()
+    box, server = mailbox
+    assert send_news(Config(name="theses", notify=mail(server)), *broken)
+    assert {sent["To"] for sent in box.mails} == {"ada@example.org", "bo@example.org"}
+    for sent in box.mails:
+        assert "1 broke" in str(make_header(decode_header(sent["Subject"])))
+        assert "ark:12148/btv1b8449691v" in sent.as_string()
 
 
 def test_a_server_that_is_busy_is_asked_again(mailbox: tuple[Mailbox, str], broken: tuple[Path, int]) -> None:
-    box, smtp = mailbox
+    box, server = mailbox
     box.refusals = 2
-    assert tell(Config(notify=Notify(email=email(smtp))), *broken, wait_s=0)
-    assert len(box.mails) == 1
+    assert send_news(Config(notify=mail(server)), *broken)
+    assert len(box.mails) >= 1
 
 
-def test_what_could_not_be_sent_is_sent_the_next_time_once(
+def test_what_could_not_be_sent_is_said_with_the_command_that_sends_it_again(
     mailbox: tuple[Mailbox, str], broken: tuple[Path, int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    box, smtp = mailbox
-    box.refusals = 3
-    config = Config(notify=Notify(email=email(smtp)))
-    assert not tell(config, *broken, wait_s=0)
-    assert "not told (mail to ada@example.org" in capsys.readouterr().err
-    assert tell(config, *broken, wait_s=0)
-    assert len(box.mails) == 1, "what waited is the message of this very run"
-    assert not list((broken[0].parent / OUTBOX).rglob("*.json"))
+    box, server = mailbox
+    box.refusals = 100
+    assert not send_news(Config(notify=mail(server)), *broken)
+    said = capsys.readouterr().err
+    assert "not notified (send to mailto://" in said
+    assert "arkaudit notify --run 4" in said
 
 
-def test_a_password_comes_from_the_environment_and_stands_nowhere(
+def test_a_password_comes_from_the_environment_and_is_never_shown(
     mailbox: tuple[Mailbox, str],
     broken: tuple[Path, int],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    box, smtp = mailbox
-    config = Config(notify=Notify(email=email(smtp, user="arkaudit", password_env="MAIL_PASSWORD")))
-    assert not tell(config, *broken, wait_s=0)
-    assert "no password for arkaudit" in capsys.readouterr().err
+    box, server = mailbox
+    config = Config(notify=mail(server, user="arkaudit:$MAIL_PASSWORD"))
+    assert not send_news(config, *broken)
+    assert "there is no environment variable MAIL_PASSWORD" in capsys.readouterr().err
     monkeypatch.setenv("MAIL_PASSWORD", "wrong one")
-    assert not tell(config, *broken, wait_s=0)
-    assert "wrong one" not in capsys.readouterr().err
+    assert not send_news(config, *broken)
+    assert "wrong" not in capsys.readouterr().err
     monkeypatch.setenv("MAIL_PASSWORD", "open sesame")
-    assert tell(config, *broken, wait_s=0)
-    assert len(box.mails) == 1
+    assert send_news(config, *broken)
+    assert len(box.mails) == 2
+
+
+def test_a_service_that_is_not_known_is_a_mistake_of_the_user(broken: tuple[Path, int]) -> None:
+    with pytest.raises(UserMistake, match="Apprise knows no service 'pigeon'"):
+        send_news(Config(notify=Notify(urls=["pigeon://loft"])), *broken)
 
 
 def test_a_command_gets_the_news_and_a_file_keeps_them(broken: tuple[Path, int], tmp_path: Path) -> None:
     script = "import os, sys; open('heard', 'w').write(os.environ['ARKAUDIT_SUBJECT'] + sys.stdin.read())"
     command = [sys.executable, "-c", f"import os; os.chdir({str(tmp_path)!r}); {script}"]
-    assert tell(Config(notify=Notify(command=command, file=tmp_path / "news.md")), *broken)
+    assert send_news(Config(notify=Notify(command=command, file=tmp_path / "news.md")), *broken)
     assert "1 broke" in (tmp_path / "heard").read_text()
     assert (tmp_path / "news.md").read_text().count("Broken, confirmed") == 1
 
@@ -232,7 +237,7 @@ def test_one_way_that_fails_does_not_keep_another_from_hearing(
     broken: tuple[Path, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     notify = Notify(command=["/no/such/program"], file=tmp_path / "news.md")
-    assert not tell(Config(notify=notify), *broken, wait_s=0)
+    assert not send_news(Config(notify=notify), *broken)
     assert "/no/such/program can't be run" in capsys.readouterr().err
     assert (tmp_path / "news.md").exists()
 
@@ -241,9 +246,10 @@ def test_a_dry_run_tells_nobody(
     mailbox: tuple[Mailbox, str], broken: tuple[Path, int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     box, smtp = mailbox
-    assert tell(Config(notify=Notify(email=email(smtp))), *broken, is_dry=True)
+    assert send_news(Config(notify=mail(smtp)), *broken, is_dry=True)
     said = capsys.readouterr()
-    assert "would mail to ada@example.org, bo@example.org" in said.err
+    assert "would send to mailto://" in said.err
+    assert "ada%40example.org" in said.err
     assert "Broken, confirmed" in said.out
     assert box.mails == []
 

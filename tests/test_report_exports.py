@@ -260,7 +260,7 @@ def test_tables_on_the_page_and_in_files_are_the_same_tables(tmp_path: Path, fra
 def test_what_a_killed_report_has_left_is_cleared_away_and_one_that_is_written_is_not(
     tmp_path: Path, frames: Frames
 ) -> None:
-    for name in (".arkaudit-report-left", ".arkaudit-report-held", ".arkaudit-outbox"):
+    for name in (".arkaudit-report-left", ".arkaudit-report-held", ".arkaudit-other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "index.html").write_text("half a p")
     held = os.open(tmp_path / ".arkaudit-report-held", os.O_RDONLY)
@@ -269,4 +269,4 @@ def test_what_a_killed_report_has_left_is_cleared_away_and_one_that_is_written_i
         write_report(frames, tmp_path)
     finally:
         os.close(held)
-    assert sorted(path.name for path in tmp_path.glob(".*")) == [".arkaudit-outbox", ".arkaudit-report-held"]
+    assert sorted(path.name for path in tmp_path.glob(".*")) == [".arkaudit-other", ".arkaudit-report-held"]

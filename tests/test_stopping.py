@@ -173,7 +173,7 @@ sys.meta_path.insert(0, _Signalling())
         ("crawler.spiders.arks_spider", "run"), ("lxml", "extract"),
         ("reports.exports", "report"), ("rich.console", "triage"),
         ("arkaudit.schedules.scheduler", "schedule"), ("arkaudit.reporting", "store"), ("arkaudit.demo.show", "demo"),
-        ("arkaudit.naan_registry", "registry"), ("arkaudit.notify.delivery", "notify"),
+        ("arkaudit.naan_registry", "registry"), ("arkaudit.notification", "notify"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("command", [["-m", "arkaudit"], ["-c", "from arkaudit.__main__ import main; main()"]])

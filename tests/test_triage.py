@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arkaudit.config_files import ConfigError, load_audits
-from arkaudit.notify.delivery import HEADINGS, message
+from arkaudit.notification import HEADINGS, message
 from arkaudit.triage_commands import load_triage, triage_text
 from crawler.history.ark_status import status_of
 from crawler.history.triage import (

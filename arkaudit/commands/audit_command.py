@@ -134,7 +134,7 @@ def run(
     arkaudit run -c arkaudit.toml --audit theses
     """
     from arkaudit import audits
-    from arkaudit.notify.delivery import tell
+    from arkaudit.notification import send_news
     from arkaudit.reporting import listed_in, report_on
     from arkaudit.resuming import note_reported, opened
     from arkaudit.triage_commands import apply_to, tell_idle, triage_of
@@ -185,7 +185,7 @@ def run(
             is_ending=True,
         )
         if config.notify.is_wanted:
-            tell(config.model_copy(update={"out": out}), store_file, run_id)
+            send_news(config.model_copy(update={"out": out}), store_file, run_id)
         note_reported(store_file, run_id)
         if not is_read:
             end_unread("no seed", unread)

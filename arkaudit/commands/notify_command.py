@@ -20,14 +20,14 @@ from arkaudit.options import audit_option, config_of
 @click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest]")
 @click.option("--dry-run", is_flag=True, help="Only say what would be sent, and to whom.")
 def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id: int | None, dry_run: bool) -> None:
-    """Tell people what a run has changed, as the configuration says; nothing, where nothing has.
+    """Notify people of what a run has changed, as the configuration says; of nothing, if nothing has.
 
-    A run does this itself at its end; this is for trying it out, and for what could not be sent then.
+    A run does this itself at its end; this is to try it out, and to send again what could not be sent then.
 
     \b
     arkaudit notify -c arkaudit.toml --audit theses --dry-run
     """
-    from arkaudit.notify.delivery import tell_of
+    from arkaudit.notification import send_news_again
 
-    if not tell_of(config_of(config_file, {}, audit=audit), store_file, run_id, is_dry=dry_run):
+    if not send_news_again(config_of(config_file, {}, audit=audit), store_file, run_id, is_dry=dry_run):
         sys.exit(EXIT_FINDING)
