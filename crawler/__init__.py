@@ -1,18 +1,16 @@
 """An ARK goes in, observations and a verdict come out. The only package that touches the network.
 
-    >>> from crawler import ObjectOutcome, check
-    >>> check("ark:12345/x54").object.outcome is ObjectOutcome.SKIPPED     # examples are recorded, never asked for
-    True
+    >>> from crawler import request_url
+    >>> request_url("ark:/12148/btv1b8449691v", None, "https://n2t.net/")
+    'https://n2t.net/ark:/12148/btv1b8449691v'
 
 Each name is imported when it is first used.
 
-- `check(ark)`: the verdict on the three services of an ARK: the object, its metadata, the commitment. It blocks, also
-  where an event loop runs.
 - `Verdict`, `ServiceVerdict`: the verdict with the sentences that support it, and the requests behind it.
 - `ObjectOutcome`, `MetadataOutcome`, `CommitmentOutcome`, `DocumentOutcome`: the words of verdicts; `Family`, in which
   those on objects are counted.
 - `Observation`, `Hop`, `Question`, `ChainEnd`: a question that was asked, and what came back on each hop.
-- `request_url(ark)`: the URL that asks for an ARK.
+- `request_url(written, resolver, global_resolver)`: the URL that asks for an ARK; `arkaudit.check` asks and judges.
 - `Ark`: as in `extractors`. `ArkauditError` is the base of all errors; `StoreError` that of those about a store.
 
 The Scrapy project (spiders, pipelines, settings) is in the modules of this package: ``docs/scrapy.md``.
@@ -24,7 +22,6 @@ from typing import TYPE_CHECKING
 from extractors.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from arkaudit.check_process import check
     from crawler.observations import ChainEnd, Hop, Observation, Question, ServiceVerdict, Verdict
     from crawler.outcomes import CommitmentOutcome, DocumentOutcome, Family, MetadataOutcome, ObjectOutcome
     from crawler.resolving import request_url
@@ -47,7 +44,6 @@ __all__ = [
     "ServiceVerdict",
     "StoreError",
     "Verdict",
-    "check",
     "request_url",
 ]
 
@@ -68,7 +64,6 @@ __getattr__, __dir__ = lazy_names(
         "ServiceVerdict": "crawler.observations",
         "StoreError": "crawler.storage.store_errors",
         "Verdict": "crawler.observations",
-        "check": "arkaudit.check_process",  # in a process of its own, which is begun as the command is
         "request_url": "crawler.resolving",
     },
 )
