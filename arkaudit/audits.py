@@ -21,7 +21,7 @@ from arkaudit.progress import JUDGING, HostsLeft, RunProgress
 from arkaudit.resuming import ResumeDecision
 from crawler.asking.maptr import dns_look_up, with_resolvers
 from crawler.conversation import AskingRules
-from crawler.judging import Background, judge_run
+from crawler.judging import Background, judge_run, judge_settled
 from crawler.observations import DocumentRecord, Verdict
 from crawler.parsers import source_worker
 from crawler.politeness.pacing import host_of
@@ -300,11 +300,9 @@ class AuditRun:
         if self._targets is not None:
             return list(self._targets)
         if not self._is_read:
-            from crawler.deciding import decide_unresolved, record_registry_findings
+            from crawler.deciding import conclude_documents
 
-            self._store.note_finders(self._run_id)
-            decide_unresolved(self._store, self._run_id, resolver=self._config.resolver)
-            record_registry_findings(self._store, self._run_id, self._registry)
+            conclude_documents(self._store, self._run_id, self._registry, resolver=self._config.resolver)
             self._is_read = True
         if not self._resolve:
             return []
@@ -344,11 +342,8 @@ class AuditRun:
         is_open = is_patient and self._is_read and not self._is_judged
         targets = self._settled(as_asked=True) if is_open else []
         with suppress(StoreUnwritable):
-            asked = Frontier(self._store, self._run_id, ARKS).settled() if targets else set()
-            done = [(ark, url) for ark, url in targets if url in asked or ark.is_skipped]
-            if done:
-                background = self._background()
-                judge_run(self._store, self._run_id, done, background, is_whole=False, on_verdict=self._heard)
+            if targets:
+                judge_settled(self._store, self._run_id, targets, self._background(), on_verdict=self._heard)
             self._store.end_run(self._run_id, at=_now(), state="interrupted")
 
 

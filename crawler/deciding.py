@@ -20,6 +20,13 @@ from extractors.naan import Registry
 from extractors.wraps.evidence import Evidence
 
 
+def conclude_documents(store: Store, run_id: int, registry: Registry, *, resolver: str) -> None:
+    """Record what follows from all documents of a run together. Doing it twice changes nothing."""
+    store.note_finders(run_id)
+    decide_unresolved(store, run_id, resolver=resolver)
+    record_registry_findings(store, run_id, registry)
+
+
 def decide_unresolved(store: Store, run_id: int, *, resolver: str) -> int:
     """Decide again what was doubtful when its document was read, and keep what changed as rows of their own.
 

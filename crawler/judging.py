@@ -10,6 +10,8 @@ from itertools import islice
 from crawler.asking.paths import origin_of
 from crawler.observations import Meant, Observation, Question, TlsResult, Verdict
 from crawler.resolving import SUCCESSES
+from crawler.storage.frontier import Frontier
+from crawler.storage.frontier_rows import ARKS
 from crawler.storage.store import Store
 from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets, control_as_written
 from crawler.verdicts.closed import ClosedCollection, closed_for
@@ -91,6 +93,21 @@ def judge_run(
     if is_whole:
         for subject, found in findings.findings().items():
             store.record_findings(run_id, subject, found)
+
+
+def judge_settled(
+    store: Store,
+    run_id: int,
+    targets: Iterable[Target],
+    background: Background,
+    *,
+    on_verdict: Callable[[Verdict], None],
+) -> None:
+    """Judge those of *targets* about which a run that was interrupted has asked everything, and record it."""
+    settled = Frontier(store, run_id, ARKS).settled()
+    done = [(ark, url) for ark, url in targets if url in settled or ark.is_skipped]
+    if done:
+        judge_run(store, run_id, done, background, is_whole=False, on_verdict=on_verdict)
 
 
 def _judged(

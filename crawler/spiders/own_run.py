@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,10 +14,10 @@ from scrapy import signals
 
 from crawler.addon import share_pace
 from crawler.attempts import Patience
-from crawler.conversation import AskingRules, Target
-from crawler.deciding import decide_unresolved, record_registry_findings
+from crawler.conversation import AskingRules
+from crawler.deciding import conclude_documents
 from crawler.items import CheckedArk, checked_ark
-from crawler.judging import Background, judge_run
+from crawler.judging import Background, judge_run, judge_settled
 from crawler.named_arks import targets_in, words_of
 from crawler.observations import Verdict
 from crawler.parsers import source_worker
@@ -30,7 +30,6 @@ from crawler.sources.gate import Rules
 from crawler.sources.patterns import LinkPatterns
 from crawler.sources.plan import CrawlPlan
 from crawler.sources.source_reader import SourceWorker
-from crawler.storage.frontier import Frontier
 from crawler.storage.store import FINISHED, Store
 from crawler.storage.store_errors import StoreUnwritable
 from extractors.folders import document_name
@@ -132,23 +131,15 @@ class ArksRun(OwnRun):
         }
 
     def _concluded(self) -> list[CheckedArk]:
-        return self._judged(self._targets, is_whole=True)
+        return self._checked(judge_run)
 
     def _broken_off(self) -> list[CheckedArk]:
-        asked = Frontier(self.store, self.run_id, "arks").settled()
-        return self._judged([each for each in self._targets if each[1] in asked or each[0].is_skipped], is_whole=False)
+        return self._checked(judge_settled)
 
-    def _judged(self, targets: Sequence[Target], *, is_whole: bool) -> list[CheckedArk]:
+    def _checked(self, judge: Callable[..., None]) -> list[CheckedArk]:
         """Judge what was answered, in the order of the targets."""
         verdicts: list[Verdict] = []
-        judge_run(
-            self.store,
-            self.run_id,
-            targets,
-            Background(self._registry),
-            is_whole=is_whole,
-            on_verdict=verdicts.append,
-        )
+        judge(self.store, self.run_id, self._targets, Background(self._registry), on_verdict=verdicts.append)
         return list(map(checked_ark, verdicts))
 
 
@@ -184,9 +175,7 @@ class DocumentsRun(OwnRun):
 
     def _concluded(self) -> Iterable[Any]:
         """Settle who found what, and what was doubtful, as `arkaudit crawl` does at its end."""
-        self.store.note_finders(self.run_id)
-        decide_unresolved(self.store, self.run_id, resolver=self.resolver)
-        record_registry_findings(self.store, self.run_id, load_registry(cache_folder()))
+        conclude_documents(self.store, self.run_id, load_registry(cache_folder()), resolver=self.resolver)
         return ()
 
 
