@@ -54,8 +54,6 @@ class Block:
     """Where geometry is known: the offset at which a line of the text ends (the first character of its line break, or
     PDFium's U+FFFE), and the room that was left in that line, in widths of an average character of it; in order. In
     a text without pages, those of the column that it is."""
-    jumps: tuple[int, ...] = ()
-    """Where geometry is known: the ends of lines, in order, behind which the text goes on in another cell."""
     seams: tuple[int, ...] = ()
     """Offsets, in order, at which the gaps on a page or its base lines spoke against the text: where a blank was taken
     out, as from letterspaced words; a blank that stands though the gap is hardly one; what was parted by a blank from

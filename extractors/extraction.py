@@ -25,8 +25,7 @@ from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
 from extractors.mentions.no_label import holds_no_label
 from extractors.mentions.unresolved import UnresolvedMention, decided_again, unresolved_mentions
 from extractors.suggestions import suggestions
-from extractors.wraps.cutting import cutting_of
-from extractors.wraps.evidence import Cutting, Evidence
+from extractors.wraps.evidence import Evidence
 from extractors.wraps.wrap import Confidence
 
 Found = Mention | NamespaceMention
@@ -82,7 +81,7 @@ def extraction_of(
         nothing = extraction_without_arks(reading)
         if nothing is not None:
             return nothing
-    found, evidence, cutting = _scan_all(blocks)
+    found, evidence = _scan_all(blocks)
     no_object = "names a NAAN or shoulder, not an object"
     namespaces = {
         Finding("namespace-mention", f"{namespace.as_written!r} {no_object}: {namespace.context}")
@@ -97,7 +96,7 @@ def extraction_of(
     findings = (*findings, *malformed_findings(reading, mentions))
     if findings != reading.findings:
         reading = replace(reading, findings=findings)
-    extraction = Extraction(reading, mentions, tuple(unresolved_mentions(blocks, placed, cutting)))
+    extraction = Extraction(reading, mentions, tuple(unresolved_mentions(blocks, placed)))
     return doubted_where_cut(extraction) if is_cut(findings) else extraction
 
 
@@ -265,8 +264,8 @@ class _Progress:
             budget.note(f"searched {self.done:,} of {all_:,} characters")
 
 
-def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence, list[Cutting]]:
-    """Everything found, block by block, the evidence that it gives, and what the lines of each block do.
+def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
+    """Everything found, block by block, and the evidence that it gives.
 
     What stands whole is read first, for it is evidence: link targets and metadata, where no line breaks, and then
     those names in the text that touch no line's end. Only a text with a wrap inside an ARK is read a second time.
@@ -286,15 +285,14 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence, l
     progress.note(blocks)
     unbroken = {mention.ark for each in found for mention in _mentions(each) if mention.reason == STANDS_WHOLE}
     if not any(mention.reason != STANDS_WHOLE for each in found for mention in _mentions(each)):
-        return found, evidence, [Cutting.UNKNOWN] * len(blocks)
+        return found, evidence
     evidence = Evidence.of(whole | unbroken)
-    cutting = [cutting_of(block, _mentions(each)) for block, each in zip(blocks, found, strict=True)]
     for index, each in enumerate(found):
         if index not in targets and any(mention.reason != STANDS_WHOLE for mention in _mentions(each)):
-            again = _Progress().scanned(blocks[index], replace(evidence, cutting=cutting[index]), linked)
+            again = _Progress().scanned(blocks[index], evidence, linked)
             if len(again) >= len(each) or current() is None:  # or there was no time for it
                 found[index] = again
-    return found, evidence, cutting
+    return found, evidence
 
 
 @cache

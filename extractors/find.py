@@ -16,14 +16,12 @@ from extractors.ark import Ark
 from extractors.columns import TextColumn, columns_of, lines_between
 from extractors.document_model import Block, Role
 from extractors.frozen import quickly_made
-from extractors.gutters import masked
 from extractors.mentions.clean import clean_mention, clean_value, has_hints, is_no_label, may_hide_label
 from extractors.mentions.forward import Reader
 from extractors.mentions.labels import LabelSigns, label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
 from extractors.mentions.no_label import holds_no_label
 from extractors.repair import ODD_BLANK, UNSPACED, offset_map
-from extractors.wraps.cutting import cutting_of
 from extractors.wraps.evidence import Evidence
 
 __all__ = ["STANDS_WHOLE", "Mention", "NamespaceMention", "find_arks", "scan"]
@@ -108,28 +106,21 @@ def scan(
         return
     if holds_no_label(block.text):
         return
-    text = masked(block.text)
-    signs = LabelSigns(text)
-    columns = [] if block.page is not None or block.anchors else columns_of(text, signs)
-    seen = block if text == block.text else replace(block, text=text)
-    if not columns:
-        found = read_block(seen, evidence, linked or {}, signs)
+    signs = LabelSigns(block.text)
+    columns = [] if block.page is not None or block.anchors else columns_of(block.text, signs)
+    if columns:
+        yield from _once(sorted(_scan_columns(block, columns, evidence), key=_start))
     else:
-        found = iter(_once(sorted(_scan_columns(seen, columns, evidence), key=_start)))
-    if text == block.text:
-        yield from found
-        return
-    for each in found:
-        yield _as_written(each, block.text)
+        yield from read_block(block, evidence, linked or {}, signs)
 
 
-def _as_written(found: Mention | NamespaceMention, text: str) -> Mention | NamespaceMention:
-    """Return what was *found* in an altered form of *text*, with what stands in *text* itself."""
-    if isinstance(found, NamespaceMention):
-        return replace(found, as_written=text[slice(*found.span)])
-    written = text[found.spans[0][0] : found.spans[-1][1]]
+def _as_written(mention: Mention | NamespaceMention, text: str) -> Mention | NamespaceMention:
+    """Return a mention in an unwrapped form of *text* with what *text* itself has there."""
+    if isinstance(mention, NamespaceMention):
+        return replace(mention, as_written=text[slice(*mention.span)])
+    written = text[mention.spans[0][0] : mention.spans[-1][1]]
     escapes = {"invisible character": "percent-encoding"} if _UNSEEN not in written else {}
-    return replace(found, as_written=written, repairs=tuple(escapes.get(each, each) for each in found.repairs))
+    return replace(mention, as_written=written, repairs=tuple(escapes.get(name, name) for name in mention.repairs))
 
 
 def _unwrapped(text: str) -> str:
@@ -149,7 +140,7 @@ def columns_in(block: Block) -> list[TextColumn]:
     """Return the columns of *block* that `scan` reads by themselves."""
     if block.role is not Role.TEXT or block.page is not None or block.anchors:
         return []
-    return columns_of(masked(block.text))
+    return columns_of(block.text)
 
 
 def column_alone(block: Block, column: TextColumn) -> Block:
@@ -177,8 +168,7 @@ def _scan_columns(
             yield found
     for column in columns:
         alone = column_alone(block, column)
-        first = (found for found in read_block(alone, evidence, {}) if isinstance(found, Mention))
-        for found in read_column(alone, replace(evidence, cutting=cutting_of(alone, first))):
+        for found in read_column(alone, evidence):
             if isinstance(found, Mention):
                 yield moved(found, column.start)
             else:

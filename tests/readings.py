@@ -21,7 +21,7 @@ def assert_sound(reading: Reading) -> None:
         assert {anchor.link for anchor in block.anchors} <= numbers
         assert all(0 <= anchor.start < anchor.end <= len(block.text) for anchor in block.anchors)
         assert all(one.end <= other.start for one, other in pairwise(block.anchors))
-        for offsets in ([at for at, _ in block.line_slack], block.jumps, block.seams, block.page_breaks):
+        for offsets in ([at for at, _ in block.line_slack], block.seams, block.page_breaks):
             assert list(offsets) == sorted(offsets)
             assert all(0 <= at <= len(block.text) for at in offsets)
     for finding in reading.findings:

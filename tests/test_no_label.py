@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from extractors.document_model import Block
 from extractors.find import read_fully
-from extractors.gutters import masked
 from extractors.mentions import no_label as no_label_in_text
 from extractors.readers.markup import html
 from extractors.readers.markup.html import read_html
@@ -222,7 +221,7 @@ TEXTS = st.lists(
 @given(TEXTS)
 def test_no_text_has_an_ark_of_which_it_is_said_that_it_has_no_label(text):
     if no_label_in_text.holds_no_label(text):
-        assert not list(read_fully(Block(masked(text)), Evidence(), {}))
+        assert not list(read_fully(Block(text), Evidence(), {}))
 
 
 def test_what_stands_in_a_column_is_no_less_a_label():
@@ -234,4 +233,4 @@ def test_what_stands_in_a_column_is_no_less_a_label():
 def test_no_vector_has_an_ark_of_which_it_is_said_that_it_has_no_label():
     texts = [text for text in met() if no_label_in_text.holds_no_label(text)]
     assert texts  # there are some without an ARK
-    assert not [text for text in texts if list(read_fully(Block(masked(text)), Evidence(), {}))]
+    assert not [text for text in texts if list(read_fully(Block(text), Evidence(), {}))]

@@ -319,24 +319,6 @@ def test_letterspaced_words_go_on_over_lines():
     assert block.text.splitlines()[1].startswith("xz321 and")
 
 
-def test_the_numbers_of_lines_in_the_margin_part_no_ark():
-    words = [
-        "The first of",
-        "all lines, and",
-        "see ark:/12345/x54",
-        "xz321 which is",
-        "in the margin",
-        "of the",
-        "end.",
-    ]
-    text = [[90, 700 - 14 * row, line] for row, line in enumerate(words)]
-    numbers = [[60, 700 - 14 * row, str(row + 1)] for row in range(len(words))]
-    [read] = read_pdf(typeset([*text, *numbers])).blocks
-    assert read.text == "\r\n".join(words)
-    [kept] = read_pdf(typeset([*text, [90, 590, "1"], [90, 576, "2"], [90, 562, "7"]])).blocks
-    assert kept.text.endswith("1\r\n2\r\n7")
-
-
 def test_comments_and_forms_are_text():
     annotations = (
         b"[<</Type/Annot/Subtype/Text/Rect[0 0 9 9]/Contents(see ark:/12345/x5)>>"
@@ -612,51 +594,11 @@ def arks_of(data):
     return [str(mention.ark) for mention in extraction_of(data).mentions]
 
 
-TABLE = [
-    [72, 700, "ark:/12148/bpt6k1"],
-    [72, 688, "07371t"],
-    [200, 700, "914"],
-    [72, 676, "ark:67531/metapth175"],
-    [72, 664, "2649"],
-    [200, 676, "4"],
-    [72, 652, "ark:53355/cl02057"],
-    [72, 640, "12"],
-    [200, 652, "55 ff."],
-    [72, 628, "ark:27927/rmp466"],
-    [72, 616, "7z4"],
-    [200, 628, "b66"],
-]
-
-
-def test_a_name_ends_with_its_cell_and_goes_on_within_it():
-    expected = ["ark:12148/bpt6k107371t", "ark:67531/metapth1752649", "ark:53355/cl0205712", "ark:27927/rmp4667z4"]
-    assert arks_of(typeset(TABLE)) == expected
-    [text] = [block for block in read_pdf(typeset(TABLE)).blocks if block.role is Role.TEXT]
-    ends = [text.text[:end].rpartition("\n")[2] for end in text.jumps]
-    assert ends == ["07371t", "914", "2649", "4", "12", "55 ff.", "7z4"]
-
-
 def test_columns_of_running_text_are_no_cells():
     left = [[72, 700 - 12 * row, f"ark:/12148/x{row} stands here"] for row in range(8)]
     right = [[320, 700 - 12 * row, f"ark:/12148/y{row} stands there"] for row in range(8)]
     [text] = read_pdf(typeset([*left, *right])).blocks
-    assert text.jumps == ()
     assert len(text.line_slack) > 8
-
-
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_numbers_beside_the_lines_part_no_name(side):
-    lines = [
-        "The quick brown fox jumps over the lazy dog by the river",
-        "and the scan of it is at https://n2t.net/ark:/12148/bpt6",
-        "k107371t as the catalogue of the museum of natural histo",
-        "ry says, and so it is, of all things, in the year of 185",
-        "0 or thereabouts; see also https://n2t.net/ark:12148/btv",
-        "1b8449691v among the others that stand here in the rooms",
-    ]
-    numbered = [f"{number} {line}" if side == "left" else f"{line} {number}" for number, line in enumerate(lines, 96)]
-    placed = [[72, 700 - 12 * row, line] for row, line in enumerate(numbered)]
-    assert arks_of(typeset(placed)) == ["ark:12148/bpt6k107371t", "ark:12148/btv1b8449691v"]
 
 
 def test_years_that_begin_lines_are_no_numbers_of_lines():

@@ -15,10 +15,8 @@ from extractors.extraction import extraction_of, with_evidence
 from extractors.find import Mention, scan
 from extractors.mentions.kept import unresolved_json, unresolved_of
 from extractors.mentions.unresolved import UnresolvedMention, decided_again, unresolved_mentions
-from extractors.wraps.cutting import cutting_of
-from extractors.wraps.evidence import Cutting, Evidence
-from extractors.wraps.layout import NEAR_CHARS
-from extractors.wraps.wrap import Confidence
+from extractors.wraps.evidence import Evidence
+from extractors.wraps.wrap import NEAR_CHARS, Confidence
 
 #: Doubtful alone: what follows may be a part of the name, or a word of the sentence.
 BROKEN = "see ark:/76543/pf5\nb4x there"
@@ -42,7 +40,6 @@ BLOCKS = st.builds(
     st.lists(st.tuples(_NUMBERS, st.floats(0, 9)), max_size=2).map(tuple),
     _PLACES,
     _PLACES,
-    _PLACES,
 )
 LINKED = st.lists(st.tuples(_NUMBERS, st.sampled_from([LONG, SHORT])), max_size=2).map(tuple)
 
@@ -53,9 +50,7 @@ def mentions_in(block: Block, evidence: Evidence | None = None) -> list[Mention]
 
 def unresolved_about(block: Block) -> tuple[list[Mention], list[UnresolvedMention]]:
     mentions = mentions_in(block)
-    return mentions, list(
-        unresolved_mentions([block], [(0, mention) for mention in mentions], [cutting_of(block, mentions)])
-    )
+    return mentions, list(unresolved_mentions([block], [(0, mention) for mention in mentions]))
 
 
 def test_what_is_sure_is_no_doubt() -> None:
@@ -99,20 +94,6 @@ def test_a_shape_that_other_documents_have_decides() -> None:
     shapes = Evidence.of([Ark("76543", name) for name in ("pf1kq8x", "pf2m3zv", "pf9tt4w")])
     [mention] = with_evidence(extraction.mentions, extraction.unresolved, shapes)
     assert (str(mention.ark), mention.reason) == ("ark:76543/pf5qqqq", "the shape of its kind")
-
-
-def test_what_its_own_document_does_to_lines_still_counts() -> None:
-    whole = "".join(
-        "The plates of this volume are kept in the tower and are seen on request only,\n"
-        "which those who ask for them in the reading room find too late, see\n"
-        f"https://texashistory.unt.edu/ark:/67531/metadc{at} there, with\n"
-        for at in range(1000, 1012)
-    )
-    extraction = extraction_of((whole + "it is ark:/67531/metadc107\n8x5 there").encode(), name="a.txt")
-    [unresolved] = extraction.unresolved
-    assert unresolved.cutting is Cutting.NOWHERE
-    again = with_evidence(extraction.mentions, extraction.unresolved, Evidence())
-    assert str(again[-1].ark) == "ark:67531/metadc107"
 
 
 @pytest.mark.parametrize("before", [0, 1, 2, NEAR_CHARS - 5, NEAR_CHARS - 4, NEAR_CHARS, NEAR_CHARS + 1, 9000])
@@ -178,7 +159,7 @@ def test_its_link_stays_its_link(far: int) -> None:
     assert mentions[0].link == 2
     to_target = replace(unresolved[0], linked=((2, LONG),))
     again = decided_again(to_target, mentions[0], Evidence())
-    assert (again.link, again.ark, again.reason) == (2, LONG, "its own link goes on")
+    assert (again.link, again.ark) == (2, LONG)
     assert decided_again(unresolved[0], replace(mentions[0], citation=5), JOINS).citation == 5
 
 
@@ -212,11 +193,7 @@ def test_a_text_that_its_link_makes_whole_stays_whole() -> None:
     blocks = [target, block]
     placed = [(index, each) for index in (0, 1) for each in scan(blocks[index], Evidence(), {1: WHOLE_TARGET})]
     mentions = [each for _, each in placed if isinstance(each, Mention)]
-    unresolved = list(
-        unresolved_mentions(
-            blocks, [(at, each) for at, each in placed if isinstance(each, Mention)], [Cutting.UNKNOWN] * 2
-        )
-    )
+    unresolved = list(unresolved_mentions(blocks, [(at, each) for at, each in placed if isinstance(each, Mention)]))
     for each in unresolved:
         assert each.linked == ((1, WHOLE_TARGET),)
         kept = replace(mentions[each.index], link=None)
@@ -247,7 +224,6 @@ def test_a_column_stays_the_column_it_stands_in(evidence: Evidence) -> None:
         st.integers(0, 9),
         BLOCKS,
         st.integers(0, 9),
-        st.sampled_from(Cutting),
         LINKED,
         st.booleans(),
     )

@@ -14,7 +14,7 @@ from extractors.checkchar import Zones
 from extractors.document_model import Block, Role
 from extractors.mentions.forward import is_placeholder, shorter_names
 from extractors.mentions.mention import STANDS_WHOLE, Mention
-from extractors.wraps.by_names import ANOTHER_BEGINS
+from extractors.wraps.rules import ANOTHER_BEGINS
 from extractors.wraps.wrap import Confidence
 
 _CHAR = "[0-9A-Za-z=~+_]"

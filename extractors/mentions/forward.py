@@ -21,9 +21,8 @@ from extractors.mentions.resolver import WrittenResolver, resolver_before
 from extractors.normalize import NotAnArk
 from extractors.repair import ODD_BLANK, PARAGRAPH, UNSPACED, WRAP, OffsetMap
 from extractors.suggestions import lower_case_form
-from extractors.wraps.by_names import CHECK_CHARACTER, LINK_ENDS, SHORTEST_CHECKED, WHOLE_ELSEWHERE
-from extractors.wraps.by_words import may_be_rest
 from extractors.wraps.evidence import Evidence
+from extractors.wraps.rules import CHECK_CHARACTER, LINK_ENDS, SHORTEST_CHECKED, WHOLE_ELSEWHERE, may_be_rest
 from extractors.wraps.wrap import Confidence, WrapDecision
 
 #: A date in the place of NAAN and name, perhaps with a path behind it: ``2023/11``, ``1999/12/24/map.jpg``.
@@ -123,7 +122,7 @@ class Reader:
         self._is_subfield = _SUBFIELD.search(self._text, max(0, self._start - _SUBFIELD_CHARS), self._start) is not None
         self._link = self._link_at(offsets.source_offset(at))
         self._linked = linked.get(self._link) if self._link is not None else None
-        self._gaps = Gaps(block, offsets, evidence, self._linked, self._notes, is_encoded=self._is_encoded)
+        self._gaps = Gaps(block, offsets, evidence, self._notes, is_encoded=self._is_encoded)
         if self._written.wrapped:
             self._notes.repaired("line wrap")
 
@@ -432,7 +431,7 @@ class Reader:
         literal = _NEXT_LITERAL.match(self._block.text, end) if self._block.role is Role.TEXT else None
         if literal:
             following = literal["next"]
-        return following != "" and may_be_rest(following, self._block.text)
+        return following != "" and may_be_rest(following)
 
     def _is_seam(self, pos: int) -> bool:
         """Return whether the blank at *pos* may be none, by the gaps on the page."""

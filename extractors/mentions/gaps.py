@@ -3,51 +3,39 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import partial
 from urllib.parse import unquote
 
 import regex
 
-from extractors.ark import Ark
 from extractors.document_model import Block, Role
 from extractors.mentions.notes import Notes
 from extractors.mentions.pieces import Pieces
 from extractors.repair import ODD_BLANK, WRAP, OffsetMap
-from extractors.wraps.by_names import (
+from extractors.wraps.evidence import Evidence
+from extractors.wraps.rules import (
     NOTHING_FOLLOWS,
+    Rule,
     another_identifier,
     check_character_decides,
-    link_decides,
+    decide,
+    first_decision,
     no_name_yet,
     nothing_follows,
     shape_decides,
     whole_elsewhere,
+    word_follows,
 )
-from extractors.wraps.by_words import measure_follows, word_follows
-from extractors.wraps.decide import Rule, decide
-from extractors.wraps.evidence import Evidence
-from extractors.wraps.layout import LineEnd, line_end
-from extractors.wraps.wrap import Confidence, Wrap, WrapDecision
+from extractors.wraps.wrap import Confidence, Wrap, WrapDecision, slack_in_text
 
 _TOKEN = regex.compile(rf"[^\s{ODD_BLANK}<>\"“”‘«»|\\^`{{}}\[\]()]*")
-_AROUND_CHARS = 1000
 _BEYOND_CHARS = 12
 _LONGEST_WORD = 300
 #: Of the look-alikes of a hyphen, those that are also punctuation.
 _DASHES = "\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}"
 #: What typewriters, e-mail and TeX have for a dash.
 _TYPEWRITTEN_DASH = regex.compile(r"(?<=[\p{L}\p{Nd}])-{2,3}(?=\p{L})")
-_BLANK_RULES = (no_name_yet, link_decides, whole_elsewhere, check_character_decides)
-_DASH_RULES = (
-    another_identifier,
-    link_decides,
-    whole_elsewhere,
-    check_character_decides,
-    shape_decides,
-    measure_follows,
-    word_follows,
-)
-_FULL = LineEnd(line_slack=0)
+_BLANK_RULES = (no_name_yet, whole_elsewhere, check_character_decides)
+_DASH_RULES = (another_identifier, whole_elsewhere, check_character_decides, shape_decides, word_follows)
 #: Behind a blank that may be typography, what may be the rest of a name.
 _RESTS = regex.compile(r"(?=[^\s]*\d)[\p{L}\d/=_.-]")
 #: No typesetter breaks an identifier over more lines; a text that seems to is not one.
@@ -62,7 +50,6 @@ class Gaps:
         block: Block,
         offsets: OffsetMap,
         evidence: Evidence,
-        linked: Ark | None,
         notes: Notes,
         *,
         is_encoded: bool,
@@ -72,7 +59,6 @@ class Gaps:
         self._block = block
         self._tape = offsets
         self._evidence = evidence
-        self._linked = linked
         self._notes = notes
         self._is_encoded = is_encoded
 
@@ -104,7 +90,7 @@ class Gaps:
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
         wrap = self._wrap(label, pieces, behind - 1)
-        rules = (another_identifier, *_BLANK_RULES, shape_decides, measure_follows, word_follows)
+        rules = (another_identifier, *_BLANK_RULES, shape_decides, word_follows)
         decision = self._by(rules, wrap) or WrapDecision(is_joined, "string literals", Confidence.LIKELY)
         self._notes.is_beyond_name |= wrap.is_beyond_name
         self._notes.decided(decision, otherwise=wrap.left if decision.join else wrap.left + wrap.right)
@@ -131,7 +117,7 @@ class Gaps:
                 return at
             left = label + pieces.chars + text[start:at]
             right = _TOKEN.match(text, at + 1, at + _LONGEST_WORD)[0]
-            wrap = Wrap(left, right, hyphen=False, linked=self._linked, around=self._around(at), line=_FULL)
+            wrap = Wrap(left, right, hyphen=False, line_slack=0)
             self._notes.is_beyond_name |= wrap.is_beyond_name
             decision = self._by(_DASH_RULES, wrap) or WrapDecision(True, "a dash for a hyphen", Confidence.LIKELY)
             if not (decision.join and decision.confidence is Confidence.CERTAIN):
@@ -160,8 +146,8 @@ class Gaps:
     def _word_behind(self, left: str, behind: int) -> WrapDecision | None:
         """The decision that an ARK ends before a word of the sentence, where that is so."""
         right = _TOKEN.match(self._tape.text, behind, behind + _LONGEST_WORD)[0]
-        wrap = Wrap(left, right, hyphen=False, linked=self._linked, around=self._around(behind), line=_FULL)
-        decision = self._by((link_decides, whole_elsewhere, check_character_decides, word_follows), wrap)
+        wrap = Wrap(left, right, hyphen=False, line_slack=0)
+        decision = self._by((whole_elsewhere, check_character_decides, word_follows), wrap)
         return decision if decision is not None and not decision.join else None
 
     def _over_blank(self, wrap: Wrap, pos: int) -> WrapDecision:
@@ -170,7 +156,7 @@ class Gaps:
         ended = WrapDecision(False, "a blank", Confidence.CERTAIN if is_clear else Confidence.LIKELY)
         if is_odd:
             return self._by(_BLANK_RULES, wrap) or ended
-        decided = self._by((*_BLANK_RULES, shape_decides, measure_follows, word_follows), wrap)
+        decided = self._by((*_BLANK_RULES, shape_decides, word_follows), wrap)
         goes_on = bool(_RESTS.match(wrap.right) or wrap.hyphen)
         return decided or WrapDecision(goes_on, "a gap that is hardly one", Confidence.AMBIGUOUS)
 
@@ -178,11 +164,10 @@ class Gaps:
         if self._block.role in (Role.LINK_TARGET, Role.LINK_ANNOTATION):
             ended = self._by((nothing_follows, another_identifier), wrap)
             return ended or WrapDecision(True, "a line wrap in a link target")
-        return decide(wrap, self._evidence, line_end=partial(self._line_end, self._tape.source_offset(pos)))
+        return decide(wrap, self._evidence)
 
     def _by(self, rules: tuple[Rule, ...], wrap: Wrap) -> WrapDecision | None:
-        decided = (rule(wrap, self._evidence) for rule in rules)
-        return next((decision for decision in decided if decision is not None), None)
+        return first_decision(rules, wrap, self._evidence)
 
     def _wrap(self, label: str, pieces: Pieces, pos: int) -> Wrap:
         text = self._tape.text
@@ -194,34 +179,17 @@ class Gaps:
             left=label + (pieces.chars[:-1] if hyphen else pieces.chars),
             right=unquote(token[0]) if self._is_encoded else token[0],
             hyphen=hyphen,
-            linked=self._linked,
+            line_slack=self._line_slack(self._tape.source_offset(pos)) if text[pos] == WRAP else None,
             beyond=text[token.end() : token.end() + _BEYOND_CHARS],
-            around=self._around(pos),
-            fills_line=" " not in text[text.rfind(WRAP, 0, pos) + 1 : pos].strip(),
-            in_column=self._block.page is None and bool(self._block.line_slack),
-            in_table=bool(self._block.jumps),
-            in_another_cell=bool(self._block.jumps) and self._is_jump(self._tape.source_offset(pos)),
             is_paged=self._block.page is not None,
         )
 
-    def _is_jump(self, at: int) -> bool:
-        """Return whether the line whose break stands at *at* is the last of its cell."""
-        jumps = self._block.jumps
-        index = bisect_left(jumps, at - 1)
-        return index < len(jumps) and jumps[index] <= at + 2
-
-    def _line_end(self, at: int) -> LineEnd:
-        """Return how the line ends whose break stands at *at* of the block; where columns are no characters, by
-        geometry.
-        """
+    def _line_slack(self, at: int) -> float | None:
+        """Return how many more characters fit in the line whose break is at *at* of the block, if that is known."""
         block = self._block
         if block.page is None and not block.line_slack:
-            return line_end(block.text, at)
+            return slack_in_text(block.text, at)
         index = bisect_left(block.line_slack, (at,))
         if index < len(block.line_slack) and block.line_slack[index][0] <= at + 2:
-            return LineEnd(line_slack=block.line_slack[index][1])
-        return LineEnd()
-
-    def _around(self, pos: int) -> str:
-        at = self._tape.source_offset(pos)
-        return self._block.text[max(0, at - _AROUND_CHARS) : at + _AROUND_CHARS]
+            return block.line_slack[index][1]
+        return None

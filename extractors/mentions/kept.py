@@ -12,7 +12,6 @@ from extractors.conformance import Remark
 from extractors.document_model import Anchor, Block, Role
 from extractors.mentions.mention import Mention
 from extractors.mentions.unresolved import UnresolvedMention
-from extractors.wraps.evidence import Cutting
 from extractors.wraps.wrap import Confidence
 
 
@@ -51,13 +50,13 @@ def unresolved_json(unresolved: UnresolvedMention) -> dict[str, Any]:
     window = asdict(unresolved.window)
     window["rooms"] = window.pop("line_slack")
     linked = [[link, str(ark)] for link, ark in unresolved.linked]
-    return {**asdict(unresolved), "window": window, "cutting": unresolved.cutting.value, "linked": linked}
+    return {**asdict(unresolved), "window": window, "linked": linked}
 
 
 def unresolved_of(kept: Mapping[str, Any]) -> UnresolvedMention:
     """Return the unresolved mention that `unresolved_json` made *kept* of.
 
-    >>> mention = UnresolvedMention(3, Block("see ark:/12345/x5", page=2, line_slack=((4, 1.5),)), 40, Cutting.UNKNOWN)
+    >>> mention = UnresolvedMention(3, Block("see ark:/12345/x5", page=2, line_slack=((4, 1.5),)), 40)
     >>> unresolved_of(unresolved_json(mention)) == mention
     True
     """
@@ -70,13 +69,10 @@ def unresolved_of(kept: Mapping[str, Any]) -> UnresolvedMention:
         link=window["link"],
         anchors=tuple(Anchor(**anchor) for anchor in window["anchors"]),
         line_slack=tuple((at, slack) for at, slack in window["rooms"]),
-        jumps=tuple(window.get("jumps", ())),
         seams=tuple(window.get("seams", ())),
         page_breaks=tuple(window["page_breaks"]),
         following=window.get("following", ""),
         is_recognized=window.get("is_recognized", False),
     )
     linked = tuple((link, Ark.parse(ark)) for link, ark in kept.get("linked", ()))
-    return UnresolvedMention(
-        kept["index"], block, kept["offset"], Cutting(kept["cutting"]), linked, kept.get("in_column", False)
-    )
+    return UnresolvedMention(kept["index"], block, kept["offset"], linked, kept.get("in_column", False))

@@ -6,7 +6,7 @@ shape of a shoulder's names, its check characters. What was sure stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from extractors.ark import Ark
@@ -15,11 +15,9 @@ from extractors.document_model import Anchor, Block
 from extractors.find import column_alone, columns_in, moved, read_column, scan
 from extractors.mentions.citations import completed, linked_arks
 from extractors.mentions.mention import Mention
-from extractors.wraps.by_names import ANOTHER_BEGINS, NOTHING_FOLLOWS
-from extractors.wraps.cutting import cutting_of
-from extractors.wraps.evidence import Cutting, Evidence
-from extractors.wraps.layout import NEAR_CHARS
-from extractors.wraps.wrap import Confidence
+from extractors.wraps.evidence import Evidence
+from extractors.wraps.rules import ANOTHER_BEGINS, NOTHING_FOLLOWS
+from extractors.wraps.wrap import NEAR_CHARS, Confidence
 
 #: Rules that no evidence overrules: an ARK ends where nothing follows that could be part of it.
 _PLAIN = frozenset({ANOTHER_BEGINS, NOTHING_FOLLOWS})
@@ -35,8 +33,6 @@ class UnresolvedMention:
     """The text around it, with what is known of its links and lines."""
     offset: int
     """Where in the reader's block the window begins."""
-    cutting: Cutting
-    """What line ends do to ARKs in its block."""
     linked: tuple[tuple[int, Ark], ...] = ()
     """The links in the window, by their numbers, and the ARK in the target of each."""
     in_column: bool = False
@@ -44,19 +40,20 @@ class UnresolvedMention:
 
 
 def unresolved_mentions(
-    blocks: Sequence[Block], mentions: Sequence[tuple[int, Mention]], cutting: Sequence[Cutting]
+    blocks: Sequence[Block], mentions: Sequence[tuple[int, Mention]]
 ) -> Iterator[UnresolvedMention]:
-    """The doubts about *mentions*, each with the index of its block; *cutting* is what the lines of each block do."""
+    """Yield those of *mentions*, each with the index of its block, that more evidence may decide otherwise."""
     linked = linked_arks(mention for _, mention in mentions)
-    columns: dict[int, list[_Column]] = {}
+    columns: dict[int, list[TextColumn]] = {}
     for index, (block_index, mention) in enumerate(mentions):
         if mention.confidence is Confidence.CERTAIN or mention.reason in _PLAIN:
             continue
         if block_index not in columns:
-            in_block = (each for at, each in mentions if at == block_index)
-            columns[block_index] = [*_columns(blocks[block_index], in_block)]
-        column = next((each for each in columns[block_index] if each.column.holds(mention.spans[0][0])), None)
-        block, block_start = (blocks[block_index], 0) if column is None else (column.alone, column.column.start)
+            columns[block_index] = columns_in(blocks[block_index])
+        column = next((each for each in columns[block_index] if each.holds(mention.spans[0][0])), None)
+        block, block_start = blocks[block_index], 0
+        if column is not None:
+            block, block_start = column_alone(block, column), column.start
         start = max(0, mention.spans[0][0] - block_start - NEAR_CHARS)
         window = _window(block, start, mention.spans[-1][1] - block_start + NEAR_CHARS)
         links = dict.fromkeys(anchor.link for anchor in window.anchors)
@@ -64,37 +61,15 @@ def unresolved_mentions(
             index,
             window,
             block_start + start,
-            cutting[block_index] if column is None else column.cutting,
             tuple((link, linked[link]) for link in links if link in linked),
             in_column=column is not None,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """A column of a plain text."""
-
-    column: TextColumn
-    alone: Block
-    cutting: Cutting
-    """What its line ends do to ARKs."""
-
-
-def _columns(block: Block, mentions: Iterable[Mention]) -> Iterator[_Column]:
-    """The columns of *block*, with what their lines do to its *mentions*."""
-    columns = columns_in(block)
-    in_block = [*mentions] if columns else []
-    for column in columns:
-        alone = column_alone(block, column)
-        within = (moved(each, -column.start) for each in in_block if column.holds(each.spans[0][0]))
-        yield _Column(column, alone, cutting_of(alone, within))
 
 
 def decided_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evidence) -> Mention:
     """*mention* as more *evidence* decides it, made whole by its own link; itself where nothing changes."""
     at = mention.spans[0][0] - unresolved.offset
     linked = dict(unresolved.linked)
-    evidence = replace(evidence, cutting=unresolved.cutting)
     window = unresolved.window
     for found in read_column(window, evidence) if unresolved.in_column else scan(window, evidence, linked):
         if isinstance(found, Mention) and found.spans[0][0] == at:
@@ -117,7 +92,6 @@ def _window(block: Block, start: int, end: int) -> Block:
             if anchor.end > start and anchor.start < end
         ),
         line_slack=tuple((at - start, room) for at, room in block.line_slack if start <= at < end),
-        jumps=tuple(at - start for at in block.jumps if start <= at < end),
         seams=tuple(at - start for at in block.seams if start <= at < end),
         page_breaks=tuple(at - start for at in block.page_breaks if start < at < end),
         following=block.following if end >= len(block.text) else "",

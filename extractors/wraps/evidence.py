@@ -9,24 +9,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from operator import attrgetter
 
 from extractors.ark import Ark
 from extractors.checkchar import KNOWN, Zones
 from extractors.wraps.qualifiers import qualifier_words
 from extractors.wraps.shapes import Shapes
-
-
-class Cutting(Enum):
-    """The places where the lines of one text cut ARKs, as far as it is sure."""
-
-    UNKNOWN = "unknown"
-    NOWHERE = "nowhere"
-    """Many stand in it, and none is cut: whatever wrapped it moves them to the next line as a whole."""
-    AT_DELIMITERS = "at delimiters"
-    """Only behind or before a slash, period or the like, as typesetters break URLs."""
-    ANYWHERE = "anywhere"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +27,6 @@ class Evidence:
     """What names of each kind look like."""
     qualifiers: frozenset[str] = frozenset()
     """The words that their qualifiers are made of."""
-    cutting: Cutting = Cutting.UNKNOWN
-    """What line ends do to ARKs in the text that is read."""
     zones: Zones = KNOWN
     """Where their check characters stand."""
 

@@ -1,4 +1,4 @@
-"""One place where a line ends within or behind an ARK, and what was decided about it."""
+"""A line's end within or after an ARK, and the decision about it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ import regex
 
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
-from extractors.wraps.layout import UNKNOWN_LINE_END, LineEnd
+from extractors.repair import UNSPACED
 
-_LEAD = regex.compile(r"[\p{L}\p{Nd}/.=_~%+@$*:-]*")
+_LEAD = regex.compile(rf"[[\p{{L}}\p{{Nd}}/.=_~%+@$*:-]--{UNSPACED}]*", regex.VERSION1)
 _SENTENCE_END = regex.compile(r"[.,;:!?'\"]+\Z")
 _DELIMITED = regex.compile(r"[/.=:?&][\p{L}\p{Nd}]")
-#: Behind these a URL is broken where a name is not.
-_BREAK_BEHIND = "/.=_:~+@%&?-"
+#: After these a URL is broken where a name is not.
+_BREAK_AFTER = "/.=_:~+@%&?-"
+#: No line further away is evidence.
+NEAR_CHARS = 2500
+_NEAR_LINES = 12
+_FEWEST_LINES = 4
 
 
 class Confidence(IntEnum):
@@ -34,32 +38,20 @@ class Confidence(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wrap:
-    """One place where an ARK may go on."""
+    """A line's end at which an ARK may end or continue."""
 
     left: str
-    """What was read so far, from the label on: ``ark:/12148/bpt6k10``; without a hyphen at the wrap."""
+    """The ARK as it was read so far, from the label on, without a hyphen at the wrap: ``ark:/12148/bpt6k10``."""
     right: str
     """The next token, up to a blank or a character that no ARK has."""
     hyphen: bool
-    """Whether a hyphen, of any kind, stands directly before the wrap."""
-    line: LineEnd = UNKNOWN_LINE_END
-    """How the line ends."""
-    linked: Ark | None = None
-    """The ARK in the target of the link whose visible text this is."""
+    """Whether a hyphen, of any kind, is directly before the wrap."""
+    line_slack: float | None = None
+    """How many more characters would have fitted in the line; None if unknown."""
     beyond: str = ""
-    """What stands behind the next token."""
-    around: str = ""
-    """The text around: it tells the language."""
-    fills_line: bool = False
-    """Whether nothing stands before it in its line."""
-    in_column: bool = False
-    """Whether it stands in a column of plain text, whose width is known."""
-    in_table: bool = False
-    """Whether it stands in a table of a page: the width of its cell, and what follows there, are less sure."""
-    in_another_cell: bool = False
-    """Whether what follows stands in another cell of a table."""
+    """The text after the next token."""
     is_paged: bool = False
-    """Whether it stands on a page, where what follows in the text need not be what follows for the eye."""
+    """Whether it is on a page, where what follows in the text need not be what follows for the eye."""
 
     @property
     def next_part(self) -> str:
@@ -77,7 +69,7 @@ class Wrap:
 
     @property
     def joined(self) -> Ark | None:
-        """The ARK, if it goes on."""
+        """The ARK, if it continues."""
         return _ark_of(self.left + self.next_part)
 
     @property
@@ -88,27 +80,46 @@ class Wrap:
 
     @property
     def is_wrapped_again(self) -> bool:
-        """True if what follows ends with its line, too, so that the name may go on behind that."""
+        """True if what follows ends with its line, too, so that the name may continue in a third."""
         return self.right.endswith("-") or self.beyond.startswith("\n")
 
     @property
     def is_full(self) -> bool:
         """True if the line had no room left."""
-        return self.line.line_slack is not None and self.line.line_slack <= 1
+        return self.line_slack is not None and self.line_slack <= 1
 
     @property
     def is_at_delimiter(self) -> bool:
-        """True if the wrap is where URLs are broken: behind or before a delimiter."""
-        return self.left[-1:] in _BREAK_BEHIND or _DELIMITED.match(self.right) is not None
+        """True if the wrap is where URLs are broken: after or before a delimiter."""
+        return self.left[-1:] in _BREAK_AFTER or _DELIMITED.match(self.right) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class WrapDecision:
-    """The decision whether the ARK goes on, by which rule, and how surely."""
+    """The decision whether the ARK continues, by which rule, and how surely."""
 
     join: bool
     rule: str
     confidence: Confidence = Confidence.CERTAIN
+
+
+def slack_in_text(text: str, at: int) -> float | None:
+    """Return how many characters the line whose break is at *at* is shorter than the longest near it.
+
+    None where there are too few lines, or all are as long, as the items of a list may be. A line without a blank is no
+    evidence: it may be a word that no tool breaks.
+
+    >>> slack_in_text("The quick brown fox\\njumps over\\nthe lazy dog and the\\nfoxes that are\\n", 30)
+    10
+    """
+    before = text[max(0, at - NEAR_CHARS) : at].split("\n")
+    after = text[at : at + NEAR_CHARS].split("\n")
+    current = (before[-1] + after[0]).rstrip()
+    near = (*before[-_NEAR_LINES - 1 : -1], current, *after[1 : _NEAR_LINES + 1])
+    lengths = [len(line.rstrip()) for line in near if " " in line.strip()]
+    if len(lengths) < _FEWEST_LINES or len(set(lengths)) == 1:
+        return None
+    return max(lengths) - len(current)
 
 
 @lru_cache(maxsize=256)

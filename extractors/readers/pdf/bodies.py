@@ -18,12 +18,12 @@ from extractors.readers.pdf.geometry import LINE_END_HYPHEN
 from extractors.readers.pdf.open_ends import goes_on, is_open
 from extractors.readers.pdf.pdf_pages import PdfPage
 from extractors.readers.pdf.running_heads import running_lines
-from extractors.wraps.by_words import may_be_rest
+from extractors.wraps.rules import may_be_rest
 
 _SAME_FONT = 0.07
 _SET_APART = 1.2  # times the leading of a page
 _LAST_DIGITS = re.compile(r"[0-9]{1,12}[,;)]|[0-9]{5}")  # and no mark of a note
-_REST_CHARS, _AROUND_CHARS = 80, 1000
+_REST_CHARS = 80
 _BETWEEN_FRAGMENTS = re.compile(rf"[\s{LINE_END_HYPHEN}-]*")
 
 
@@ -72,8 +72,7 @@ def blocks_of(pages: Iterable[PdfPage]) -> Iterator[Block]:
     run: list[Part] = []
     aside: list[Part] = []
     for before, page, after in _with_neighbours(pages):
-        is_parted = bool(page.notes or page.gutter)
-        body, others = _divided(page, before, after) if run or page.may_go_on or is_parted else (_whole(page), [])
+        body, others = _divided(page, before, after) if run or page.may_go_on else (_whole(page), [])
         note = _note_going_on(run[-1], body) if run else None
         if note is not None:
             others.append(_without(body, note))
@@ -82,7 +81,7 @@ def blocks_of(pages: Iterable[PdfPage]) -> Iterator[Block]:
             yield from _blocks(run, aside, numbers)
             run, aside = [], []
         opens = page.may_go_on and is_open(body.text)
-        if not (run or opens or is_parted):
+        if not (run or opens):
             yield from _blocks([_whole(page)], [], numbers)
             continue
         run.append(body)
@@ -111,12 +110,9 @@ def _whole(page: PdfPage) -> Part:
 
 def _divided(page: PdfPage, before: PdfPage | None, after: PdfPage | None) -> tuple[Part, list[Part]]:
     """The running text of a page, and each thing in its way."""
-    running = frozenset() if page.jumps else running_lines(page, before, after)  # a row is no running head
-    notes = page.notes
-    out = running.union(page.gutter, *notes)
-    others = [_part(page, [index for index in note if index not in running]) for note in notes]
-    others += [_part(page, [index]) for index in sorted(running)]
-    return _part(page, [index for index in range(len(page.lines)) if index not in out]), others
+    running = frozenset() if page.has_cells else running_lines(page, before, after)  # a row is no running head
+    others = [_part(page, [index]) for index in sorted(running)]
+    return _part(page, [index for index in range(len(page.lines)) if index not in running]), others
 
 
 def _part(page: PdfPage, indexes: Sequence[int]) -> Part:
@@ -154,7 +150,7 @@ def _note_going_on(part: Part, body: Part) -> Part | None:
 
 def _may_begin_with_rest(text: str, start: int) -> bool:
     line = text[start : start + _REST_CHARS].split("\n")[0]
-    return _LAST_DIGITS.match(line) is not None or may_be_rest(line, text[start : start + _AROUND_CHARS])
+    return _LAST_DIGITS.match(line) is not None or may_be_rest(line)
 
 
 def _without(body: Part, note: Part) -> Part:
@@ -262,16 +258,13 @@ class _Text:
     def block(self) -> Block:
         """The text with what is known of it."""
         line_slack: list[tuple[int, float]] = []
-        jumps: list[int] = []
         seams: list[int] = []
         for part, start in self._parts.values():
             if start == 0 and part.is_whole:
                 line_slack += part.page.line_slack
-                jumps += part.page.jumps
                 seams += part.page.seams
                 continue
             seams += [start + at for at in map(part.moved, part.page.seams) if at is not None]
-            jumps += [start + at for at in map(part.moved, part.page.jumps) if at is not None]
             moved = ((part.moved(offset), room) for offset, room in part.page.line_slack)
             line_slack += [(start + offset, room) for offset, room in moved if offset is not None]
         first, *further = self._parts.items()
@@ -280,7 +273,6 @@ class _Text:
             page=first[0],
             anchors=tuple(sorted(self._anchors, key=lambda anchor: anchor.start)),
             line_slack=tuple(line_slack),
-            jumps=tuple(jumps),
             seams=tuple(seams),
             page_breaks=tuple(start for _, (_, start) in further),
             is_recognized=any(part.page.is_recognized for part, _ in self._parts.values()),

@@ -5,7 +5,7 @@ PDFium gives a table cell by cell, as it was drawn; cells of one line that stand
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -28,16 +28,12 @@ class _LineCell(NamedTuple):
     right: float
 
 
-def is_table_like(lines: Lines, gutter: Collection[int] = ()) -> bool:
+def is_table_like(lines: Lines) -> bool:
     """Return whether the text goes back to the left and down again and again: from the end of a row to the next.
 
-    Columns of running text don't; *gutter* are lines that are the numbers of others.
+    Columns of running text don't.
     """
-    corners = [
-        (left, bottom, right)
-        for index, (left, bottom, right) in enumerate(zip(lines.lefts, lines.bottoms, lines.rights, strict=True))
-        if index not in gutter
-    ]
+    corners = zip(lines.lefts, lines.bottoms, lines.rights, strict=True)
     returns = (
         right <= last_left + _SLACK and bottom < last_bottom - _SLACK
         for (last_left, last_bottom, _), (_, bottom, right) in pairwise(corners)
@@ -63,13 +59,9 @@ class CellTable:
         near = sorted({each for index in self._wanted for each in (index, index + 1) if each < len(lines)})
         self._cells = {index: self._cells_of(lines[index]) for index in near}
 
-    def jumps(self) -> tuple[int, ...]:
-        """Return the ends of the wanted lines behind which the text goes on in another cell, in order."""
-        return tuple(
-            self._lines.ends[index]
-            for index in self._wanted
-            if index + 1 in self._cells and self._is_elsewhere(index, index + 1)
-        )
+    def has_cells_beside(self) -> bool:
+        """Return whether the text continues in another cell after one of the wanted lines."""
+        return any(index + 1 in self._cells and self._is_elsewhere(index, index + 1) for index in self._wanted)
 
     def line_slack(self) -> tuple[tuple[int, float], ...]:
         """Return for the wanted lines where each ends, and how many of its characters still fit into its cell."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -13,16 +13,13 @@ import regex
 from pypdfium2 import PdfDocument, PdfTextPage
 from pypdfium2 import PdfPage as PdfiumPage
 
-from extractors.gutters import FEWEST, counts_on, without_numbers
 from extractors.readers.markup.targets import may_hold_ark
 from extractors.readers.pdf.annotations import Link, comments_of, links_of
 from extractors.readers.pdf.cells import CellTable, is_table_like
-from extractors.readers.pdf.footnotes import notes_in_the_way
 from extractors.readers.pdf.geometry import (
     NO_LINES,
     ZERO_WIDTH_SPACE,
     Glyphs,
-    Line,
     Lines,
     Rows,
     lines_of,
@@ -38,7 +35,6 @@ Part = TypeVar("Part")
 #: Where a label may end: its k, and a colon in one of its spellings.
 _LABEL = regex.compile(r"[kK\uFF2B\uFF4B](?=[^\p{L}\p{N}]{0,8}?(?:[:\uFF1A]|%3[aA]))")
 _WORD_END = regex.compile(r"(?<=[^\s\uFFFE]) +(?=\S)")  # in a line, not beside its end
-_LINE_NUMBER = regex.compile("[0-9]{1,5}")
 _SET_APART = 1.4  # times the height of a line
 _LINES_BEFORE_LABEL = 2  # of a resolver
 _LINES_FROM_LABEL = 8
@@ -66,14 +62,10 @@ class PdfPage:
     lines: Lines = NO_LINES
     """Only where they may matter: around labels, and behind a page that may go on."""
     line_slack: tuple[tuple[int, float], ...] = ()
-    jumps: tuple[int, ...] = ()
-    """The ends of lines behind which the text goes on in another cell of a table."""
+    has_cells: bool = False
+    """True if the text continues in another cell of a table somewhere near a label."""
     seams: tuple[int, ...] = ()
     """Where spaces were put right, or are doubtful."""
-    notes: tuple[range, ...] = ()
-    """The lines, by index, of footnotes that stand in the way of what goes on in the next column."""
-    gutter: frozenset[int] = frozenset()
-    """The lines, by index, that are the numbers of others."""
     font_sizes: tuple[float, ...] = ()
     """Of each line, where this page or the page before it may go on on the next."""
     may_go_on: bool = False
@@ -148,14 +140,13 @@ def _with_text(page: PdfiumPage, read: PdfPage, parts: _Parts, *, continues: boo
             glyphs = Glyphs.of(text_page, text)
             if glyphs is None:
                 return read
-            unnumbered = without_numbers(text)
-            lines = lines_of(unnumbered, glyphs)
-            if ZERO_WIDTH_SPACE in unnumbered:
-                unnumbered = without_false_breaks(unnumbered, lines)
-                lines = lines_of(unnumbered, glyphs)
+            shown, lines = text, lines_of(text, glyphs)
+            if ZERO_WIDTH_SPACE in text:
+                shown = without_false_breaks(text, lines)
+                lines = lines_of(shown, glyphs)
             may_go_on = any(_may_end(lines, after) for after in open_ends)
             sizes = tuple(map(glyphs.font_size, lines.starts)) if continues or may_go_on else ()
-            placed = replace(read, text=unnumbered, lines=lines, font_sizes=sizes, may_go_on=may_go_on)
+            placed = replace(read, text=shown, lines=lines, font_sizes=sizes, may_go_on=may_go_on)
             return _with_geometry(placed, labels, ark_links, glyphs)
 
         return parts.read("geometry", with_geometry, read)
@@ -208,38 +199,17 @@ def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], gl
         )
     if not labels:
         return replace(page, links=links)
-    notes = tuple(notes_in_the_way(text, lines, glyphs))
-    gutter = _gutter(text, lines)
     wrong = corrections(text, labels, lines, glyphs)
-    table = CellTable(text, lines, glyphs, _near(text, labels, lines)) if is_table_like(lines, gutter) else None
+    table = CellTable(text, lines, glyphs, _near(text, labels, lines)) if is_table_like(lines) else None
     if wrong:
         moved = wrong.moved
         text, lines, labels = wrong.applied(text), lines.moved(moved), [moved(label) for label in labels]
         links = tuple(link._replace(ranges=tuple((moved(a), moved(b)) for a, b in link.ranges)) for link in links)
-    placed = replace(page, text=text, links=links, lines=lines, seams=wrong.seams, notes=notes, gutter=gutter)
+    placed = replace(page, text=text, links=links, lines=lines, seams=wrong.seams)
     if table is None:
         return replace(placed, line_slack=rooms_of(lines, _near(text, labels, lines)))
     line_slack = tuple((wrong.moved(end), room) for end, room in table.line_slack())
-    return replace(placed, line_slack=line_slack, jumps=tuple(map(wrong.moved, table.jumps())))
-
-
-def _gutter(text: str, lines: Lines) -> frozenset[int]:
-    """The lines, by index, that are numbers of lines: they count on, and another line stands beside each."""
-    numbered = [
-        index for index, start in enumerate(lines.starts) if _LINE_NUMBER.fullmatch(text, start, lines.ends[index])
-    ]
-    if len(numbered) < FEWEST or not counts_on(
-        [int(text[lines.starts[index] : lines.ends[index]]) for index in numbered]
-    ):
-        return frozenset()
-    rows = sorted((lines[index].middle, index) for index in range(len(lines)) if index not in set(numbered))
-    beside = [index for index in numbered if _has_beside(lines[index], rows)]
-    return frozenset(numbered) if 2 * len(beside) > len(numbered) else frozenset()
-
-
-def _has_beside(number: Line, rows: Sequence[tuple[float, int]]) -> bool:
-    at = bisect_left(rows, (number.middle - number.height / 2, 0))
-    return at < len(rows) and rows[at][0] < number.middle + number.height / 2
+    return replace(placed, line_slack=line_slack, has_cells=table.has_cells_beside())
 
 
 def _near(text: str, labels: Iterable[int], lines: Lines) -> list[bool]:
