@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from crawler.asking.paths import origin_of
-from crawler.observations import Meant, Observation, Question, TlsResult, Verdict
-from crawler.resolving import SUCCESSES
+from crawler.observations import Meant, Question, TlsResult, Verdict
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import ARKS
 from crawler.storage.store import Store
@@ -40,32 +39,29 @@ class Background:
     """Collections that are meant to be closed."""
 
 
-def verdicts(
-    targets: Iterable[Target],
-    observations: Iterable[Observation],
-    tls: Iterable[TlsResult] = (),
-    background: Background | None = None,
-) -> Iterator[Verdict]:
-    """A verdict for each of *targets*, in their order: what was asked is judged, examples and tests are skipped.
-
-    A target that was never asked, because the run ended early, has no verdict.
-    """
-    asked, known = list(targets), AnswerSets.of(observations)
-    landed = {url: end for url, answer_set in known.about.items() if (end := _landing(answer_set)) is not None}
-    return _judged(asked, RunJudge(known, tls, background, asked, landed), lambda urls: known)
-
-
 def verdicts_of_run(
     store: Store,
     run_id: int,
     targets: Iterable[Target],
     background: Background | None = None,
 ) -> Iterator[Verdict]:
-    """The same from what a store has of a run; the observations about a few hundred ARKs are in memory at a time."""
+    """A verdict for each of *targets*, in their order: what was asked is judged, examples and tests are skipped.
+
+    A target that was never asked, because the run ended early, has no verdict. The observations about a few hundred
+    ARKs are in memory at a time.
+    """
     asked = list(targets)
     shared = AnswerSets.of(store.observations(run_id, SHARED))
     run_judge = RunJudge(shared, store.tls_results(run_id), background, asked, store.landings(run_id))
-    return _judged(asked, run_judge, lambda urls: shared.with_those_about(store.observations_about(run_id, urls)))
+    remaining = iter(asked)
+    while some := list(islice(remaining, _AT_A_TIME)):
+        cases = [run_judge.case(ark, url) for ark, url in some]
+        urls = list(dict.fromkeys(url for case in cases for url in case.urls))
+        answer_sets = shared.with_those_about(store.observations_about(run_id, urls))
+        for case in cases:
+            verdict = _skipped(case.ark, case.url) if case.ark.is_skipped else run_judge.verdict(case, answer_sets)
+            if verdict is not None:
+                yield verdict
 
 
 def judge_run(
@@ -85,7 +81,7 @@ def judge_run(
 
     def judged() -> Iterator[Verdict]:
         for verdict in verdicts_of_run(store, run_id, targets, background):
-            findings.hear(verdict)
+            findings.on_verdict(verdict)
             on_verdict(verdict)
             yield verdict
 
@@ -108,27 +104,6 @@ def judge_settled(
     done = [(ark, url) for ark, url in targets if url in settled or ark.is_skipped]
     if done:
         judge_run(store, run_id, done, background, is_whole=False, on_verdict=on_verdict)
-
-
-def _judged(
-    asked: Sequence[Target], run_judge: RunJudge, answer_sets_of: Callable[[Sequence[str]], AnswerSets]
-) -> Iterator[Verdict]:
-    """The verdicts on *asked*; *answer_sets_of* gives the answers at some URLs, with what many share."""
-    remaining = iter(asked)
-    while some := list(islice(remaining, _AT_A_TIME)):
-        cases = [run_judge.case(ark, url) for ark, url in some]
-        answer_sets = answer_sets_of(list(dict.fromkeys(url for case in cases for url in case.urls)))
-        for case in cases:
-            verdict = _skipped(case.ark, case.url) if case.ark.is_skipped else run_judge.verdict(case, answer_sets)
-            if verdict is not None:
-                yield verdict
-
-
-def _landing(answer_set: AnswerSet) -> str | None:
-    """Return where redirects have led the question for an object, if that was a success."""
-    answer = answer_set.last.get(Question.OBJECT)
-    is_led = answer is not None and answer.is_redirected and answer.seen.status in SUCCESSES
-    return answer.seen.final_url if answer is not None and is_led else None
 
 
 def _skipped(ark: Ark, url: str) -> Verdict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.history.ark_status import GRAVITY, ArkState, DatedVerdict, EventKind, StatusPolicy, status_of, step
+from crawler.history.ark_status import GRAVITY, ArkState, ArkStatus, DatedVerdict, Event, EventKind, StatusPolicy, step
 from crawler.history.changes import Seen
 from crawler.observations import FAMILY_OF, Family, ObjectOutcome
 from tests.vectors import vectors
@@ -33,6 +33,18 @@ def check(text: str) -> DatedVerdict:
         is_suspect=outcome.endswith("*"),
         seen=Seen(landing=landing or None),
     )
+
+
+def status_of(
+    checks: Iterable[DatedVerdict],
+    policy: StatusPolicy = StatusPolicy(),  # noqa: B008  (frozen)
+) -> tuple[ArkStatus | None, tuple[Event, ...]]:
+    """The status after *checks*, which are in the order of their dates, and everything that happened."""
+    ark_status, happened = None, list[Event]()
+    for check in checks:
+        ark_status, events = step(ark_status, check, policy)
+        happened += events
+    return ark_status, tuple(happened)
 
 
 @pytest.mark.parametrize("vector", vectors("standing"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.judging import judge_run, verdicts
+from crawler.judging import judge_run, verdicts_of_run
 from crawler.observations import Observation, Question, TlsResult, Verdict
 from crawler.storage.store import Store
-from crawler.verdicts.findings import run_findings
+from crawler.verdicts.findings import Findings, RunFindings
 from extractors.ark import Ark
 from extractors.find import find_arks
 from tests.test_verdict import observation
@@ -26,6 +27,25 @@ def about(ark: str, question: Question = Question.OBJECT, **told: Any) -> Observ
 
 def target(ark: str) -> tuple[Ark, str]:
     return Ark.parse(ark), R + ark
+
+
+def verdicts(targets: Iterable[tuple[Ark, str]], seen: Iterable[Observation | TlsResult]) -> list[Verdict]:
+    with Store.open(None) as store:
+        run = begun(store)
+        store.record(run, seen)
+        return list(verdicts_of_run(store, run, targets))
+
+
+def run_findings(judged: Iterable[Verdict]) -> Findings:
+    findings = RunFindings()
+    for verdict in judged:
+        findings.on_verdict(verdict)
+    return findings.findings()
+
+
+def begun(store: Store) -> int:
+    at = "2026-11-21T00:00:00.000+00:00"
+    return store.begin_run(command="x", at=at, version="", resolver="", user_agent="", seeds=[])
 
 
 def test_the_last_attempt_is_the_answer_whatever_the_order() -> None:
@@ -130,15 +150,13 @@ def test_judging_a_store_again_gives_the_same(tmp_path: Path) -> None:
     targets = [target("ark:12x45/x5")]
     seen = [about("ark:12x45/x5", type="text/html", body=body), TlsResult("r.example", 443, False, "expired", "")]
     with Store.open(tmp_path / "store.sqlite") as store:
-        run = store.begin_run(
-            command="x", at="2026-11-21T00:00:00.000+00:00", version="", resolver="", user_agent="", seeds=[]
-        )
+        run = begun(store)
         store.record(run, seen)
         assert list(store.observations(run)) == [seen[0]]
         first, again = list[Verdict](), list[Verdict]()
         judge_run(store, run, targets, on_verdict=first.append)
         judge_run(store, run, targets, on_verdict=again.append)
-    assert first == again == list(verdicts(targets, seen[:1], seen[1:]))
+    assert first == again == verdicts(targets, seen)
     assert first[0].object.evidence[1] == "the page names this ARK (canonical)"
     assert first[0].remarks == ("the certificate of r.example has expired (expired)",)
 

@@ -168,7 +168,7 @@ def test_every_case_of_answer_control_and_inflection_has_a_verdict() -> None:
         if second is not None:
             answers[Question.INFO] = facts(Question.INFO, second)
         seen = None if control is None else facts(Question.CONTROL, {"asked": URL + "zz", **control})
-        verdict = judge(answers, control=seen)
+        verdict = judge(answers, context=VerdictContext(control=seen))
         assert verdict.object.evidence
         assert verdict.metadata.evidence
         assert verdict.object.outcome in set(ObjectOutcome)

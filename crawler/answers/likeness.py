@@ -34,7 +34,7 @@ _TELLING_WORDS = 3
 SAME_SKETCH = 0.96
 
 #: By the regex module, which leaps to where one may begin. What is white space is what it is to Python.
-_ANY_ARK = regex.compile(r"(?:https?://[^\s\x1c-\x1f]{0,500}?/)?ark:/?[^\s\x1c-\x1f]+", regex.IGNORECASE)
+ANY_ARK = regex.compile(r"(?:https?://[^\s\x1c-\x1f]{0,500}?/)?ark:/?[^\s\x1c-\x1f]+", regex.IGNORECASE)
 #: A word; in scripts that part no words (from Thai to Lao, Burmese, Khmer, and those of East Asia), a character.
 _WORD = re.compile(
     "[\N{THAI CHARACTER KO KAI}-\N{LAO DIGIT NINE}\N{MYANMAR LETTER KA}-\N{MYANMAR LETTER SHWE PALAUNG SHA}"
@@ -55,7 +55,7 @@ def sketch(text: str) -> str | None:
     >>> one is not None and one == sketch("Nothing is known here of ark:/1/zzz, asked for at 11:47")
     True
     """
-    words = _words(_ANY_ARK.sub(" ", text).lower())
+    words = _words(ANY_ARK.sub(" ", text).lower())
     if not words:
         return None
     length = min(_PHRASE_WORDS, len(words))
@@ -226,4 +226,4 @@ def _without_names(text: str, names: tuple[str, ...]) -> str:
     for name in names:
         if name:
             text = text.replace(name, " ")
-    return " ".join(_ANY_ARK.sub(" ", text).split())
+    return " ".join(ANY_ARK.sub(" ", text).split())

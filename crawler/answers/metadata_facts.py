@@ -17,7 +17,7 @@ from crawler.answers.cut_off import nobody_can_tell
 from crawler.answers.erc import QUESTIONS
 from crawler.answers.erc_values import missing_code, says_something
 from crawler.answers.facts import AnswerFacts
-from crawler.answers.likeness import last_part, likeness, same_answer, same_beginning, same_page
+from crawler.answers.likeness import ANY_ARK, last_part, likeness, same_answer, same_beginning, same_page
 from crawler.answers.notices import is_fault, says_not_found
 from crawler.answers.quirks import plain, quirks, without_marks
 from crawler.answers.records import STRUCTURED
@@ -39,7 +39,6 @@ _WORD = re.compile(r"[^\W\d_\u2e80-\uffdc]{4,}|[\u2e80-\uffdc]{2}")
 #: Characters of who and what whose words are looked for.
 _MOST_TOLD = 500
 _ORIGIN = re.compile(r"https?://[\w.-]+(?::\d{1,5})?(?![^/?#\s])", re.IGNORECASE)
-_ANY_ARK = re.compile(r"(?:https?://\S*?/)?ark:/?\S+", re.IGNORECASE)
 _NO_DESCRIPTION = re.compile(r"\b(?:log ?in|sign in|password|search results)\b")
 _INDIVIDUAL = frozenset({"where", "id", "@id", "identifier", "success", "pid", "ark", "_target"})
 
@@ -323,7 +322,7 @@ def _impersonal(record: Mapping[str, Mapping[str, str]], names: tuple[str, ...])
         return value
 
     return sorted(
-        (segment, label, " ".join(re.sub(r"\d+", "", _ANY_ARK.sub("", nameless(value))).split()))
+        (segment, label, " ".join(re.sub(r"\d+", "", ANY_ARK.sub("", nameless(value))).split()))
         for segment, labels in record.items()
         for label, value in labels.items()
         if label not in _INDIVIDUAL and segment != "set"

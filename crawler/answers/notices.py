@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, PhraseMatch, Phrases, plain, quirks
-from crawler.answers.withdrawals import Withdrawal, is_one_of_several, withdrawals_in
+from crawler.answers.withdrawals import ARK_OR_URL, Withdrawal, is_one_of_several, withdrawals_in
 
 #: So many characters before words of absence tell whether two pages say them in one sentence.
 _LEADING_WORDS = 40
@@ -23,7 +23,6 @@ _FEW_WORDS_CHARS = 300
 _LABEL_CHARS = 60
 #: So many letters before words of absence name no object.
 _FEW_LETTERS = 6
-_ARK = re.compile(r"(?:https?://\S{0,500}?/)?ark:/?[^\s)\]\"'<>]+|https?://[^\s)\]\"'<>]+", re.IGNORECASE)
 _TITLE_PARTS = re.compile(
     r"\s[|:\N{EN DASH}\N{EM DASH}\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}-]\s"
 )
@@ -127,7 +126,7 @@ class PageWords:
 
         So much has a number, as the year or the shelf mark of a record that is called "Not found".
         """
-        rest = plain(_COPYRIGHT.sub(" ", _ARK.sub(" ", own)))
+        rest = plain(_COPYRIGHT.sub(" ", ARK_OR_URL.sub(" ", own)))
         for part in (self.title, *self.title_parts):
             rest = rest.replace(plain(part), " ")
         if not any(map(str.isdigit, rest)) or says_not_found(rest) is not None:
@@ -202,11 +201,6 @@ class PageWords:
         """True if a part of its title is that of a page to log in."""
         return any(map(_is_login_title, _TITLE_PARTS.split(plain(self.title))))
 
-    @cached_property
-    def names_this_object(self) -> bool:
-        """True if it speaks of "this" object."""
-        return quirks().this_object.search(plain(self.text)) is not None
-
     # -- beside another page
 
     def only_absence(self, own: str, name: str, control: PageWords | None) -> str | None:
@@ -218,7 +212,7 @@ class PageWords:
         text = own.removeprefix(self.title).strip()
         if len(text) > _FEW_WORDS_CHARS or self.says_more(own):
             return None
-        plain_text = plain(_ARK.sub(" ", text.replace(name, " ")))
+        plain_text = plain(ARK_OR_URL.sub(" ", text.replace(name, " ")))
         if self.is_titled_by_word:
             plain_text = " ".join(plain_text.replace(plain(self.title_parts[0]), " ").split())
         found = _absence(plain_text)
@@ -271,7 +265,7 @@ def is_fault(title: str) -> bool:
     >>> [is_fault(title) for title in ("Record not found", "No metadata | Harbour", "Error : a novel")]
     [True, True, False]
     """
-    parts = _SITE_PARTS.split(plain(_ARK.sub(" ", title)))
+    parts = _SITE_PARTS.split(plain(ARK_OR_URL.sub(" ", title)))
     return any(all(is_notice(each) or _is_fault(each) for each in _TITLE_PARTS.split(part)) for part in parts if part)
 
 

@@ -27,7 +27,7 @@ _NAMING = (
 _SENTENCE_END = re.compile(
     r"[.!?](?=\s|\Z)(?<!\b\d.)(?<!\b\d\d.)(?<!\b[A-Za-z].)(?<!\b[NnDMS][ro].)(?<!\bmrs.)|[\u3002\uff01\uff1f]"
 )
-_ARK = re.compile(r"(?:https?://\S{0,500}?/)?ark:/?[^\s)\]\"'<>]+|https?://[^\s)\]\"'<>]+", re.IGNORECASE)
+ARK_OR_URL = re.compile(r"(?:https?://\S{0,500}?/)?ark:/?[^\s)\]\"'<>]+|https?://[^\s)\]\"'<>]+", re.IGNORECASE)
 _TITLE_PART = re.compile(r"\s[|:\u2013\u2014\u00b7\u2022\u203a-]\s")
 #: What makes a withdrawal no fact: a condition, a negation, a wish, a rule.
 _NO_FACT = re.compile(
@@ -94,7 +94,7 @@ def withdrawals_in(
         tuple(name for name in names if name and not _words().gone.search(bare(plain(name)))),
     )
     for sentence, place in _sentences(title, headings, text):
-        found = _said_in(_ARK.sub("@@", _named(sentence, callers)))
+        found = _said_in(ARK_OR_URL.sub("@@", _named(sentence, callers)))
         if found is not None and found.words not in known:
             yield Withdrawal(found.words, found.names_object, place, found.is_bare)
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -134,21 +133,6 @@ _STATE_OF: Final = {
     ObjectOutcome.UNDETERMINED: ArkState.UNDETERMINED,
 }
 _DEFAULT: Final = StatusPolicy()
-
-
-def status_of(
-    checks: Iterable[DatedVerdict], policy: StatusPolicy = _DEFAULT
-) -> tuple[ArkStatus | None, tuple[Event, ...]]:
-    """The status after *checks*, which are in the order of their dates, and everything that happened.
-
-    No check, no status.
-    """
-    ark_status: ArkStatus | None = None
-    happened: list[Event] = []
-    for check in checks:
-        ark_status, events = step(ark_status, check, policy)
-        happened += events
-    return ark_status, tuple(happened)
 
 
 def step(

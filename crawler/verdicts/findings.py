@@ -37,7 +37,7 @@ class RunFindings:
     _of_others: list[tuple[str, Finding]] = field(default_factory=list)
     _meant: list[tuple[str, Finding]] = field(default_factory=list)
 
-    def hear(self, verdict: Verdict) -> None:
+    def on_verdict(self, verdict: Verdict) -> None:
         """Take note of one more verdict."""
         if verdict.did_you_mean is not None:
             evidence = "; ".join(verdict.did_you_mean.evidence)
@@ -62,14 +62,6 @@ class RunFindings:
         for subject, finding in (*self._of_others, *self._meant):
             found[subject].append(finding)
         return {subject: tuple(dict.fromkeys(findings)) for subject, findings in sorted(found.items())}
-
-
-def run_findings(verdicts: Iterable[Verdict]) -> Findings:
-    """The findings of a whole run: see `RunFindings`."""
-    findings = RunFindings()
-    for verdict in verdicts:
-        findings.hear(verdict)
-    return findings.findings()
 
 
 def _foreign(verdict: Verdict) -> Iterator[tuple[str, Finding]]:

@@ -16,8 +16,7 @@ from crawler.resolving import INFLECTIONS, SUCCESSES, asked_url, resolver_of
 from extractors.ark import Ark
 from extractors.normalize import LABEL
 
-#: Questions (one chain each) that one resolver and shoulder may cost, and shoulders of one resolver that are looked at.
-QUESTIONS_A_SHOULDER: Final = len(CONFORMANCE)
+#: Shoulders of one resolver that are looked at.
 SHOULDERS_A_RESOLVER: Final = 4
 #: Octets that a name with its qualifier may have, at least, before a resolver may refuse it (2023, 3.1).
 LONGEST: Final = 255

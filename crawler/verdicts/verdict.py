@@ -175,15 +175,10 @@ class VerdictContext:
 def judge(
     answers: Mapping[Question, AnswerFacts],
     *,
-    control: AnswerFacts | None = None,
-    control_info: AnswerFacts | None = None,
     context: VerdictContext | None = None,
 ) -> Verdict:
-    """The verdict on one ARK at one request URL, from the *answers* about it, of which the object's is one.
-
-    *control* and *control_info* are short for those of the *context*.
-    """
-    around = context or VerdictContext(control, control_info)
+    """The verdict on one ARK at one request URL, from the *answers* about it, of which the object's is one."""
+    around = context or VerdictContext()
     access = decide_access(answers, around)
     metadata, describing = _judge_metadata(answers, access, around)
     commitment = judge_commitment(CommitmentFacts(answers, metadata, describing))

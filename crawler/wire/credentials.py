@@ -160,15 +160,6 @@ class Credentials:
         return tuple(dict.fromkeys(secret for each in self.by_origin.values() for secret in each.secrets))
 
 
-def without_secrets(data: bytes, credential: Credential) -> bytes:
-    """*data* with each secret of *credential* replaced, in whatever form it stands there.
-
-    >>> without_secrets(b'{"X-Key": "open-sesame"}', Credential({"X-Key": "open-sesame"}))
-    b'{"X-Key": "[secret]"}'
-    """
-    return credential.redactor.bytes(data)
-
-
 def names_user(url: str) -> bool:
     """Return whether *url* names a user, and perhaps a password, before its host.
 

@@ -24,7 +24,7 @@ HIDDEN = "[secret]"
 #: Shorter words may stand in any page by chance, and are not looked for.
 LEAST_CHARS = 6
 #: Escapes within escapes are decoded so often.
-_LEVELS = 6
+_LEVELS = 3
 #: In longer bodies, which are no text, escapes are not decoded; each character is looked for in all of its spellings.
 _MOST_DECODED = 8 * 2**20
 #: Shorter pieces of what is cut off at the edge of an excerpt tell nothing.
@@ -259,7 +259,8 @@ def _patterns(words: tuple[str, ...]) -> tuple[re.Pattern[bytes], ...]:
 def _patterns_of(word: str) -> tuple[re.Pattern[bytes], ...]:
     """Return the same for one word: of a session that changes with each answer only the new value is made anew."""
     spelled = b"".join(_spellings(character) for character in word)
-    return tuple(re.compile(each) for each in dict.fromkeys((spelled, *_in_base64(word), *_in_hex(word))))
+    in_hex = b"".join(map(_hex, word.encode("utf-8", "surrogatepass")))
+    return tuple(re.compile(form) for form in dict.fromkeys((spelled, *_in_base64(word), in_hex)))
 
 
 def _spellings(character: str) -> bytes:
@@ -289,10 +290,11 @@ def _spellings(character: str) -> bytes:
     return b"(?:" + b"|".join(dict.fromkeys(forms)) + b")"
 
 
-def _in_one_byte(character: str) -> Iterator[bytes]:
+def _in_one_byte(text: str) -> Iterator[bytes]:
+    """Return *text* in the character sets that have one byte a character, where they have all of it."""
     for encoding in ("latin-1", "cp1252"):
         try:
-            yield character.encode(encoding)
+            yield text.encode(encoding)
         except UnicodeEncodeError:
             continue
 
@@ -310,7 +312,7 @@ def _in_base64(word: str) -> Iterator[bytes]:
     """Return what *word* makes certain of a base64 text that holds it, at each of three places within a group
     of four.
     """
-    for data in dict.fromkeys([word.encode("utf-8", "surrogatepass"), *_in_one_byte_each(word)]):
+    for data in dict.fromkeys([word.encode("utf-8", "surrogatepass"), *_in_one_byte(word)]):
         for before in range(3):
             encoded = base64.b64encode(bytes(before) + data + bytes(2)).decode()
             # A character has six bits: those whose bits are all of the word are certain.
@@ -325,15 +327,3 @@ def _base64_spelling(character: str) -> bytes:
         case "/":
             return rb"(?:/|_|\\/|%(?:25)*2[fF])"
     return character.encode()
-
-
-def _in_one_byte_each(word: str) -> Iterator[bytes]:
-    for encoding in ("latin-1", "cp1252"):
-        try:
-            yield word.encode(encoding)
-        except UnicodeEncodeError:
-            continue
-
-
-def _in_hex(word: str) -> Iterator[bytes]:
-    yield b"".join(map(_hex, word.encode("utf-8", "surrogatepass")))
