@@ -11,7 +11,7 @@ from typing import Final
 
 #: Libraries that read documents.
 _READERS: Final = (
-    "beautifulsoup4", "ijson", "lxml", "markdown-it-py", "pikepdf", "pymarc", "pypdf", "pypdfium2", "regex",
+    "beautifulsoup4", "ijson", "lxml", "markdown-it-py", "pikepdf", "pymarc", "pypdfium2", "regex",
 )  # fmt: skip
 _MISSING: Final = "missing"
 

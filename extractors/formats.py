@@ -289,18 +289,15 @@ def _read_text(document_format: Format, data: bytes, charset: str | None) -> Rea
             from extractors.readers.markdown import read_markdown
 
             return read_markdown(data, charset=charset)
-        case Format.RESTRUCTURED:
-            from extractors.readers.restructured import read_restructured
+        case Format.RESTRUCTURED | Format.LATEX | Format.BIBTEX:
+            from extractors.readers import escaped_text
 
-            return read_restructured(data, charset=charset)
-        case Format.LATEX:
-            from extractors.readers.latex import read_latex
-
-            return read_latex(data, charset=charset)
-        case Format.BIBTEX:
-            from extractors.readers.bibtex import read_bibtex
-
-            return read_bibtex(data, charset=charset)
+            read = {
+                Format.RESTRUCTURED: escaped_text.read_restructured,
+                Format.LATEX: escaped_text.read_latex,
+                Format.BIBTEX: escaped_text.read_bibtex,
+            }
+            return read[document_format](data, charset=charset)
         case Format.TABULAR:
             from extractors.readers.tabular import read_tabular
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from extractors.document_model import Block, Reading, Role
 from extractors.extraction import extraction_of
 from extractors.find import scan
-from extractors.readers.pdf.damaged import salvaged
 from extractors.readers.pdf.geometry import Lines, without_false_breaks
 from extractors.readers.pdf.open_ends import is_open
 from extractors.readers.pdf.pdf_reader import read_pdf
@@ -462,16 +461,6 @@ def test_damage_that_takes_a_repair(data):
     reading = read_pdf(data)
     assert texts(reading) == [(1, "see ark:/12345/x5")]
     assert kinds(reading) in ([], ["repaired"])
-
-
-def test_the_last_resort_reads_text_and_links():
-    annotations = b"[%s]" % link(b"https://n2t.net/ark:/12345/x6")
-    two = b"<</Type/Pages/Kids[3 0 R 3 0 R]/Count 2>>"
-    data = pdf(CATALOG, two, PAGE, lines("see ark:/12345/x5"), annotations)
-    found = list(salvaged(data, max_pages=1))
-    assert [(page.number, page.text.strip()) for page in found] == [(1, "see ark:/12345/x5")]
-    assert [each.uri for each in found[0].links] == ["https://n2t.net/ark:/12345/x6"]
-    assert list(salvaged(b"%PDF-1.4 endobj", max_pages=1)) == []
 
 
 def test_a_page_that_fails_costs_that_page():

@@ -1,4 +1,4 @@
-"""Damaged PDFs that PDFium refuses, repaired by qpdf or read by pypdf: slow, but neither gives up as early."""
+"""Damaged PDFs that PDFium refuses, repaired by qpdf: slow, but it does not give up as early."""
 
 from __future__ import annotations
 
@@ -6,27 +6,19 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from io import BytesIO
-from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
-
-from extractors.readers.pdf.annotations import Link
-from extractors.readers.pdf.pdf_pages import PdfPage
 
 if TYPE_CHECKING:
     import pikepdf
 
 T = TypeVar("T")
 
-# Imported where they are needed: each takes a tenth of a second, and few documents need either.
+# Imported where it is needed: it takes a tenth of a second, and few documents need it.
 
 _MOST_STREAM_BYTES = 32 * 2**20
-_MOST_PAGES = 200  # pypdf reads some twenty pages a second
-_MOST_BYTES = 64 * 2**20
-_MOST_LINKS = 1_000
 
-#: Their warnings would go to the terminal of whoever has no logging; what matters is a finding.
-for _library in ("pikepdf", "pypdf"):
-    logging.getLogger(_library).addHandler(logging.NullHandler())
+#: Its warnings would go to the terminal where no logging is set up; what matters is a finding.
+logging.getLogger("pikepdf").addHandler(logging.NullHandler())
 
 
 @contextlib.contextmanager
@@ -68,27 +60,3 @@ def _saved(document: pikepdf.Pdf) -> bytes:
     written = BytesIO()
     document.save(written, fix_metadata_version=False)  # or it would write the XMP anew
     return written.getvalue()
-
-
-def salvaged(data: bytes, *, max_pages: int) -> Iterator[PdfPage]:
-    """The pages that pypdf can read, without geometry."""
-    if b"endobj" not in data or len(data) > _MOST_BYTES:
-        return
-    import pypdf
-
-    with _as_far_as_it_goes():  # the structure: where that fails, all pages from there on are lost
-        pages = pypdf.PdfReader(BytesIO(data)).pages
-        for number, page in enumerate(islice(pages, min(max_pages, _MOST_PAGES)), start=1):
-            text, links = "", tuple[Link, ...]()
-            with _as_far_as_it_goes():
-                text = page.extract_text()
-            with _as_far_as_it_goes():
-                links = tuple(islice(_links(page), _MOST_LINKS))
-            yield PdfPage(number, text, links)
-
-
-def _links(page: Any) -> Iterator[Link]:
-    for annotation in page.get("/Annots", ()):
-        uri = annotation.get_object().get("/A", {}).get("/URI")
-        if uri is not None and str(uri).strip():
-            yield Link(str(uri), None, ())

@@ -17,7 +17,7 @@ from pypdfium2 import PdfDocument
 from extractors.budget import as_time_allows
 from extractors.document_model import Block, Finding, Reading, Role
 from extractors.readers.pdf.bodies import blocks_of
-from extractors.readers.pdf.damaged import repaired, salvaged
+from extractors.readers.pdf.damaged import repaired
 from extractors.readers.pdf.metadata import (
     AttachmentReader,
     attachments,
@@ -90,18 +90,15 @@ def _is_lost(reading: Reading) -> bool:
 
 
 def _rescued(data: bytes, max_pages: int) -> tuple[Reading, bool] | None:
-    """Return what can be had after a repair, or else from another library; None if that is nothing."""
+    """Return what can be had after a repair; None if that is nothing."""
     mended = repaired(data)
-    if mended is not None:
-        reading, attached = _read(mended, max_pages)
-        if not _is_lost(reading):
-            finding = Finding("repaired", "damaged; read after its structure was rebuilt")
-            return replace(reading, findings=(finding, *reading.findings)), attached
-    blocks = tuple(blocks_of(salvaged(data, max_pages=max_pages)))
-    if not blocks:
+    if mended is None:
         return None
-    finding = Finding("repaired", "damaged; what could be salvaged of its pages was read")
-    return Reading(MEDIA_TYPE, blocks, _web_links(blocks), findings=(finding,)), False
+    reading, attached = _read(mended, max_pages)
+    if _is_lost(reading):
+        return None
+    finding = Finding("repaired", "damaged; read after its structure was rebuilt")
+    return replace(reading, findings=(finding, *reading.findings)), attached
 
 
 def _reading(document: PdfDocument, data: bytes, max_pages: int) -> Reading:

@@ -1,0 +1,250 @@
+"""LaTeX, BibTeX and reStructuredText: text with escapes, and links as pairs of a target and a shown text.
+
+One pattern for each format undoes what hides characters of an ARK and finds the links; nothing is executed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from extractors.document_model import Finding, Reading, Role
+from extractors.readers.plain import decode
+from extractors.readers.running_text import RunningText
+from extractors.readers.values import labelled, may_name_ark
+
+LATEX_TYPE = "application/x-tex"
+BIBTEX_TYPE = "application/x-bibtex"
+RESTRUCTURED_TYPE = "text/x-rst"
+MOST_BYTES = 16 * 2**20
+
+_GROUP = r"(?: [^{}\\\n] | \\. | \n (?!\s*\n) | \{ (?: [^{}\\] | \\. ){0,500}+ \} ){0,2000}+"
+_LATEX = re.compile(
+    rf"""
+      (?P<text> [^\\%{{}}~$]++ )
+    | (?P<comment> % [^\n]*+ (?: \n [ \t]*+ (?!\n) )? )
+    | \\ (?: (?P<is_link> b?url ) | nolinkurl | path ) [ ]? \{{ (?P<url> {_GROUP} ) \}}
+    | \\href \s* (?: \[ [^\]\n]{{0,200}} \] )? \{{ (?P<href> {_GROUP} ) \}} \s* %?\s* (?P<shown> \{{ )?
+    | \\ (?: verb | lstinline | path ) \*? (?P<delimiter> [^\w\s*{{] ) (?P<verbatim> [^\n]{{0,2000}}? ) (?P=delimiter)
+    | \\begin \{{ (?P<raw> (?i:verbatim) \*? | lstlisting | minted | comment ) \}}
+         (?P<listing> .{{0,5000}}? ) \\end \{{ (?P=raw) \}}
+    | \\discretionary \{{ [^{{}}\n]{{0,20}} \}} \{{ [^{{}}\n]{{0,20}} \}} \{{ (?P<unbroken> [^{{}}\n]{{0,20}} ) \}}
+    | \\ (?: hspace \*? \{{ 0 [a-z]{{2}} \}} | (?: penalty | hskip ) \s? -? [0-9.]++ (?: [a-z]{{2}} )? [ ]? )
+    | \\ (?P<named> textunderscore | textasciitilde | textendash | textemdash | textbackslash | slash | colon | hyp ) \b
+         (?: \{{\}} | [ \t]++ )?
+    | \\ (?P<structure> begin | end | label ) \s? \{{ [^{{}}\n]{{0,200}} \}}
+    | \\ (?P<word> [A-Za-z@]++ ) \*? [ \t]*+ (?: \n [ \t]*+ (?!\n) )? (?: \[ [^\]{{}}\n]{{0,200}} \] )?
+         (?P<argument> \{{ )?
+    | \\ (?P<symbol> . )
+    | \$ (?P<in_math> [-_/] | \\sim[ ]? | \\_ ) \$
+    | (?P<open> \{{ ) | (?P<close> \}} )
+    | (?P<other> . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_NAMED = {
+    "textunderscore": "_", "textasciitilde": "~", "textendash": "\N{EN DASH}", "textemdash": "\N{EM DASH}",
+    "textbackslash": "\\", "slash": "/", "colon": ":", "hyp": "-",
+}  # fmt: skip
+#: Commands that leave a line as it is; what is in their braces is part of it.
+_INLINE = re.compile(
+    r"text(?!super|sub)\w+|emph|uline|underline|[mh]box|allowbreak|nobreak|nolinebreak|relax|protect|string|leavevmode|noindent"
+    r"|bf\w*|it\w*|rm\w*|tt\w*|normalfont|tiny|\w*size|small|large|detokenize"
+)
+_TITLE = re.compile(rf"\\title \s* \{{ ( {_GROUP} ) \}}", re.VERBOSE)
+_MARKUP = re.compile(r"\\[A-Za-z]+\s*|[{}]")
+_SYMBOLS = {"\\": "\n", ",": "\N{NARROW NO-BREAK SPACE}", **dict.fromkeys("-/@'`^\"=.", "")}
+
+_ESCAPE = re.compile(r"\\(?:\s|(.)|\Z)", re.DOTALL)
+_RESTRUCTURED = re.compile(
+    r"""
+      (?P<text> [^\\`._]++ )
+    | (?m:^) [ \t]*+ (?: \.\. [ ] _ [^:\n]{1,200} : | __ ) [ \t]++
+         (?P<target> \S [^\n]*+ (?: \n [ \t]++ \S [^\n]*+ )*+ )
+    | `` (?P<literal> [^`\n]++ ) ``
+    | ` (?P<shown> [^`<>]{0,2000}? ) \s* < (?P<url> [^`<>]{1,2000} ) > ` __?
+    | ` (?P<phrase> [^`]{1,2000}? ) ` __?(?!\w)
+    | \\ (?P<symbol> . )
+    | (?P<other> . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+_ENTRY = re.compile(r"@[ \t]*+[A-Za-z]++\s*+[{(]\s*+(?P<key>[^\s,{}()=\"]{0,200}+)\s*+,?")
+_FIELD = re.compile(
+    rf"""(?P<name> [A-Za-z][\w-]{{0,99}} ) \s*+ = \s*+
+    (?: \{{ (?P<braced> {_GROUP} ) \}} | " (?P<quoted> [^"]{{0,5000}}+ ) " | (?P<bare> [^\s,{{}}"]++ ) )""",
+    re.VERBOSE,
+)
+_LINK_FIELD = re.compile(r"ee|link|pdf|url|bdsk-url.*")
+_IDENTIFIER_FIELDS = frozenset({"ark", "doi", "eid", "eprint", "file", "identifier", "pid", "urn"})
+_IS_ARK = re.compile(r"(?:archiveprefix|eprinttype)\s*=\s*[{\"]+\s*ark\s*[}\"]", re.IGNORECASE)
+
+
+def read_latex(data: bytes, *, charset: str | None = None) -> Reading:
+    r"""Return the text of a LaTeX source as one block, and its links; *charset* is what the sender declared, if any.
+
+    >>> source = rb"See \href{https://n2t.net/ark:/12345/x\_5}{\texttt{ark:/12345/x\_%" + b"\n  5}}."
+    >>> [(block.role.value, block.place, block.text) for block in read_latex(source).blocks]
+    [('link-target', '\\href', 'https://n2t.net/ark:/12345/x_5'), ('text', '', 'See ark:/12345/x_5.')]
+    """
+    source, findings = _source(data, charset)
+    out = RunningText()
+    _write_latex(source, out, "")
+    title = _TITLE.search(source)
+    return _reading(LATEX_TYPE, out, findings, title=" ".join(_MARKUP.sub("", title[1]).split()) if title else "")
+
+
+def read_restructured(data: bytes, *, charset: str | None = None) -> Reading:
+    r"""Return the text as one block, and its links; *charset* is what the sender declared, if any.
+
+    >>> reading = read_restructured(b"See `the map <https://n2t.net/ark:/12345/x5>`_,\nor ark:/12345/x\\_6.")
+    >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
+    [('link-target', '`<>`_', 'https://n2t.net/ark:/12345/x5'), ('text', '', 'See the map,\nor ark:/12345/x_6.')]
+    """
+    source, findings = _source(data, charset)
+    out = RunningText()
+    out.begin("")
+    for token in _RESTRUCTURED.finditer(source):
+        if token["target"]:
+            out.add_link("".join(_bare(token["target"]).split()), ".. _:")
+        elif token["url"]:
+            target = "".join(_bare(token["url"]).split())
+            out.open_link(link := out.add_link(target, "`<>`_"))
+            out.write(_bare(token["shown"]) or target)
+            out.close_link(link)
+        else:
+            out.write(token["symbol"].strip() if token["symbol"] else token["literal"] or token["phrase"] or token[0])
+    out.end()
+    return _reading(RESTRUCTURED_TYPE, out, findings)
+
+
+def read_bibtex(data: bytes, *, charset: str | None = None) -> Reading:
+    r"""Return what each field says about ARKs, under key and field; *charset* is what the sender declared, if any.
+
+    >>> reading = read_bibtex(b"@misc{map, eprint = {12148/btv1b8449691v}, eprinttype = {ark}}")
+    >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
+    [('metadata', 'map/eprint', 'ark:12148/btv1b8449691v')]
+    """
+    source, findings = _source(data, charset)
+    out = RunningText()
+    entries = [*_ENTRY.finditer(source)]
+    ends = [*(entry.start() for entry in entries), len(source)]
+    _write_prose(source[: ends[0]], "", out)
+    for entry, end in zip(entries, ends[1:], strict=True):
+        _write_fields(source[entry.end() : end], entry["key"], out)
+    return _reading(BIBTEX_TYPE, out, findings)
+
+
+def _source(data: bytes, charset: str | None) -> tuple[str, tuple[Finding, ...]]:
+    """Return the characters of *data*, up to a limit, with plain line ends, and what its reader must know of them."""
+    decoded = decode(data[:MOST_BYTES], charset)
+    cut = Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read")
+    findings = (cut, *decoded.findings) if len(data) > MOST_BYTES else decoded.findings
+    return decoded.text.replace("\r\n", "\n").replace("\r", "\n"), findings
+
+
+def _reading(media_type: str, out: RunningText, findings: tuple[Finding, ...], *, title: str = "") -> Reading:
+    out.close()
+    return Reading(media_type, tuple(out.blocks), out.targets, title=title, findings=(*findings, *out.findings))
+
+
+def _bare(written: str) -> str:
+    r"""Return *written* without its escapes.
+
+    >>> _bare(r"x\_5"), _bare("x\\ 5")
+    ('x_5', 'x5')
+    """
+    return _ESCAPE.sub(r"\1", written)
+
+
+def _target(written: str, line_end: str = "") -> str:
+    r"""Return a URL without escapes and braces; *line_end* is what to make of a line's end and the indent after it.
+
+    >>> _target("https://n2t.net/ark\\%3A/12345/%\n  x{\\_}5")
+    'https://n2t.net/ark%3A/12345/x_5'
+    """
+    joined = re.sub(r"%?[ \t]*\n[ \t]*", line_end, re.sub(r"\\(?:url|allowbreak|slash)\b\s*", "", written))
+    return re.sub(r"[{}]", "", _bare(joined)).strip()
+
+
+def _write_latex(source: str, out: RunningText, place: str) -> None:
+    """Write what *source* shows as a paragraph of *out*, and its links."""
+    closings: list[tuple[str, int | None]] = []
+    out.begin(place)
+
+    def close() -> None:
+        closing, link = closings.pop()
+        if link is not None:
+            out.close_link(link)
+        out.write(closing)
+
+    for token in _LATEX.finditer(source):
+        if token["url"] is not None:
+            target = _target(token["url"])
+            link = out.add_link(target, f"{place}\\url") if target and token["is_link"] else None
+            closings.append(("", link))
+            if link is not None:
+                out.open_link(link)
+            out.write(target)
+            close()
+        elif token["href"] is not None:
+            link = out.add_link(_target(token["href"]), f"{place}\\href")
+            if token["shown"]:
+                closings.append(("", link))
+                out.open_link(link)
+        elif token["open"]:
+            closings.append(("", None))
+        elif token["close"]:
+            if closings:
+                close()
+        elif token["word"]:
+            apart = "" if _INLINE.fullmatch(token["word"]) else " "
+            out.write(apart)
+            if token["argument"]:
+                closings.append((apart, None))
+        elif token["structure"]:
+            out.write("\n\n")
+        elif symbol := token["symbol"]:
+            out.write(_SYMBOLS.get(symbol, symbol))
+        else:
+            out.write(_plain(token))
+    while closings:
+        close()
+    out.end()
+
+
+def _plain(token: re.Match[str]) -> str:
+    """Return the characters that *token* stands for."""
+    if token["comment"] or token["raw"] == "comment":
+        return ""
+    if token["named"]:
+        return _NAMED[token["named"]]
+    if token["in_math"]:
+        return "~" if "sim" in token["in_math"] else token["in_math"][-1]
+    shown = (token[name] for name in ("text", "verbatim", "listing", "unbroken") if token[name] is not None)
+    return next(shown, "\N{NO-BREAK SPACE}" if token[0] == "~" else token["other"] or "")
+
+
+def _write_fields(entry: str, key: str, out: RunningText) -> None:
+    """Write what the fields of an *entry* say about ARKs, and what else is in it."""
+    is_ark = _IS_ARK.search(entry) is not None
+    for field in _FIELD.finditer(entry):
+        name, place = field["name"].lower(), f"{key}/{field['name'].lower()}"
+        value = field["braced"] or field["quoted"] or field["bare"] or ""
+        if _LINK_FIELD.fullmatch(name):
+            if target := _target(value, "\n"):
+                out.add_link(target, place)
+        elif name in _IDENTIFIER_FIELDS:
+            identifier = _target(value)
+            if name == "ark" or (name == "eprint" and is_ark):
+                identifier = labelled(identifier) or identifier
+            if may_name_ark(identifier):
+                out.add_value(identifier, place, Role.METADATA)
+        else:
+            _write_prose(value, place, out)
+    _write_prose(_FIELD.sub("\n", entry), key, out)
+
+
+def _write_prose(value: str, place: str, out: RunningText) -> None:
+    if may_name_ark(value) or "\\url" in value or "\\href" in value:
+        _write_latex(re.sub(r"(?<!\\)%", r"\\%", value), out, place)
