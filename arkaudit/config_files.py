@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, get_args
@@ -32,21 +31,17 @@ class TomlUnreadable(UserMistake):
     """Raised for a file that is no TOML, or can't be read; its words name the file."""
 
 
-def read_toml(path: Path, *, what: str) -> tuple[str, dict[str, Any]]:
-    """The text of the file at *path* and its values; *what* it is stands in the message when there is none.
-
-    Raises `TomlUnreadable`.
-    """
+def read_toml(path: Path, *, what: str) -> dict[str, Any]:
+    """The values in the file at *path*; the message says *what* there is none of. Raises `TomlUnreadable`."""
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
             raise TomlUnreadable(f"{path} can't be read: it is longer than {MOST_BYTES:,} bytes")
-        text = data.decode("utf-8-sig").replace("\r\n", "\n")
-        values = tomllib.loads(text)
+        values = tomllib.loads(data.decode("utf-8-sig").replace("\r\n", "\n"))
         if is_deep(values):
             raise TomlUnreadable(f"{path} can't be read: its values are nested too deeply")
-        return text, values
+        return values
     except FileNotFoundError:
         raise TomlUnreadable(f"there is no {what} at {path}") from None
     except tomllib.TOMLDecodeError as problem:
@@ -76,57 +71,6 @@ def is_deep(values: object) -> bool:
     return bool(level)
 
 
-# On which line of a TOML file a value stands; `tomllib` gives it for no value.
-
-
-#: The time grows with the square of this; in longer files no line is given.
-_MOST_LINES = 3000
-
-
-def line_of(text: str, keys: Sequence[str]) -> int | None:
-    """The line, from 1, on which the value at *keys* begins, or the nearest table around it; None if there is none.
-
-    The file is read again and again up to each of its lines, which says when the value is first there: slow, and right
-    for every way to write TOML.
-
-    >>> text = "a = 1\\n[b]\\nlist = [\\n  1,\\n]\\n"
-    >>> line_of(text, ["b", "list"]), line_of(text, ["b", "unknown"]), line_of(text, ["c"])
-    (3, 2, None)
-    """
-    for depth in range(len(keys), 0, -1):
-        line = _line_of(text, keys[:depth])
-        if line is not None:
-            return line
-    return None
-
-
-def _line_of(text: str, keys: Sequence[str]) -> int | None:
-    lines = text.splitlines()
-    if len(lines) > _MOST_LINES:
-        return None
-    begun = 1
-    for number in range(1, len(lines) + 1):
-        try:
-            values = tomllib.loads("\n".join(lines[:number]) + "\n")
-        except tomllib.TOMLDecodeError:  # in the midst of a value, which began behind the last line that could be read
-            continue
-        if _holds(values, keys):
-            return begun
-        begun = number + 1
-    return None
-
-
-def _holds(values: object, keys: Sequence[str]) -> bool:
-    for key in keys:
-        if isinstance(values, list) and key.isdecimal() and int(key) < len(values):
-            values = values[int(key)]
-        elif isinstance(values, dict) and key in values:
-            values = values[key]
-        else:
-            return False
-    return True
-
-
 #: Named audits have files of their names.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
@@ -149,7 +93,7 @@ def load(path: Path | None, overrides: dict[str, Any], *, audit: str | None = No
     """
     audits = load_audits(path, overrides) if path else {}
     if audit is None:
-        return audits[None] if path else _validated({}, overrides, "", None)
+        return audits[None] if path else _validated({}, overrides, None)
     if audit not in audits:
         known = ", ".join(name for name in audits if name) or "none"
         raise ConfigError(f"{path or 'without a configuration'}: no audit is named {audit!r}; there are: {known}")
@@ -161,19 +105,17 @@ def load_audits(path: Path, overrides: dict[str, Any] | None = None) -> dict[str
 
     A named audit has the values of the file's top, and its own over them.
     """
-    text, values = _file_values(path)
+    values = _file_values(path)
     named = values.pop("audits", {})
-    found: dict[str | None, Config] = {None: _validated(values, overrides or {}, text, path)}
+    found: dict[str | None, Config] = {None: _validated(values, overrides or {}, path)}
     if not isinstance(named, dict) or not all(isinstance(each, dict) for each in named.values()):
-        raise ConfigError(f"{_at(text, path, ('audits',))}audits: must be tables, one for each named audit")
+        raise ConfigError(f"{_at(path)}audits: must be tables, one for each named audit")
     for name, own in named.items():
         if not _NAME.fullmatch(name):
-            raise ConfigError(
-                f"{_at(text, path, ('audits', name))}audits: a name is of letters, digits, - and _: {name!r}"
-            )
+            raise ConfigError(f"{_at(path)}audits: a name is of letters, digits, - and _: {name!r}")
         inner = {"store": path.parent / f"{name}.db", **_merged(values, own), "name": name}
-        found[name] = _validated(inner, overrides or {}, text, path, within=("audits", name))
-    _refuse_shared_stores(found, text, path)
+        found[name] = _validated(inner, overrides or {}, path, within=("audits", name))
+    _refuse_shared_stores(found, path)
     return found
 
 
@@ -189,7 +131,6 @@ def _merged(general: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
 def _validated(
     values: dict[str, Any],
     overrides: dict[str, Any],
-    text: str,
     path: Path | None,
     *,
     within: tuple[str, ...] = (),
@@ -201,7 +142,7 @@ def _validated(
         for section in sections:
             inner = inner.setdefault(section, {})
             if not isinstance(inner, dict):
-                raise ConfigError(f"{_at(text, path, (*within, section))}{section}: must be a table")
+                raise ConfigError(f"{_at(path)}{section}: must be a table")
         inner[key] = value
     try:
         config = Config.model_validate(values)
@@ -211,7 +152,7 @@ def _validated(
         words = first["msg"].removeprefix("Value error, ")
         if first["type"] == "extra_forbidden":
             words = f"there is no such setting{question_for_nearest(place[-1], _settings_of(place[:-1]))}"
-        at = _at(text, path, (*within, *place)) if ".".join(place) not in overrides else ""
+        at = _at(path) if ".".join(place) not in overrides else ""
         more = f" (and {len(others)} more)" if others else ""
         raise ConfigError(f"{at}{'.'.join((*within, *place))}{': ' if place or within else ''}{words}{more}") from None
     if config.network.ca_file and not config.network.ca_file.is_file():
@@ -230,33 +171,30 @@ def _settings_of(place: tuple[str, ...]) -> list[str]:
     return [each.alias or name for name, each in section.model_fields.items()]
 
 
-def _refuse_shared_stores(audits: dict[str | None, Config], text: str, path: Path) -> None:
+def _refuse_shared_stores(audits: dict[str | None, Config], path: Path) -> None:
     """Two audits in one store would each take the other's documents for gone."""
     owners: dict[Path | None, str] = {}
     for name, config in audits.items():
         if name is not None and (other := owners.setdefault(config.store, name)) != name:
-            at = _at(text, path, ("audits", name, "store"))
+            at = _at(path)
             raise ConfigError(f"{at}audits.{name}: has the same store as {other}; give each its own")
 
 
-def _at(text: str, path: Path | None, keys: tuple[str, ...]) -> str:
-    """The place of a value in the file, as the beginning of a message."""
-    if path is None:
-        return ""
-    line = line_of(text, keys)
-    return f"{path}:{line}: " if line else f"{path}: "
+def _at(path: Path | None) -> str:
+    """The file, as the beginning of a message."""
+    return f"{path}: " if path else ""
 
 
-def _file_values(path: Path) -> tuple[str, dict[str, Any]]:
+def _file_values(path: Path) -> dict[str, Any]:
     try:
-        text, values = read_toml(path, what="configuration")
+        values = read_toml(path, what="configuration")
     except TomlUnreadable as problem:
         raise ConfigError(str(problem)) from None
     audits = values.get("audits", {})
     named = [each for each in audits.values() if isinstance(each, dict)] if isinstance(audits, dict) else []
     for tables in (values, *named):
         _relative_to(path.parent, tables)
-    return text, values
+    return values
 
 
 #: The values that are paths: their tables, and their keys.

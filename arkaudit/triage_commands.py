@@ -19,7 +19,7 @@ from rich.text import Text
 from sqlalchemy import Connection
 
 from arkaudit.config import Config
-from arkaudit.config_files import ConfigError, TomlUnreadable, line_of, read_toml
+from arkaudit.config_files import ConfigError, TomlUnreadable, read_toml
 from arkaudit.exits import command, say
 from arkaudit.output_rows import whole, write
 from crawler.history import triaging
@@ -82,13 +82,13 @@ class TriageFile:
     decisions: tuple[TriageDecision, ...]
     at: datetime
     places: Mapping[TriageKey, str] = field(default_factory=dict)
-    """The file and line of each decision."""
+    """The file and entry of each decision."""
 
 
 def load_triage(path: Path, *, now: datetime) -> TriageFile:
     """The decisions in the file at *path*; those without a moment of their own are of *now*. Raises `ConfigError`."""
     try:
-        text, values = read_toml(path, what="file of decisions")
+        values = read_toml(path, what="file of decisions")
     except TomlUnreadable as problem:
         raise ConfigError(str(problem)) from None
     try:
@@ -99,48 +99,39 @@ def load_triage(path: Path, *, now: datetime) -> TriageFile:
         more = f" (and {len(others)} more)" if others else ""
         is_blank = first["type"] == "string_pattern_mismatch"
         words = "is empty" if is_blank else first["msg"].removeprefix("Value error, ")
-        raise ConfigError(f"{_at(text, path, place)}{'.'.join(place)}: {words}{more}") from None
-    decisions = dict(_decisions(given, text, path, now))
+        raise ConfigError(f"{path}: {'.'.join(place)}: {words}{more}") from None
+    decisions = dict(_decisions(given, path, now))
     return TriageFile(tuple(decisions), now, {each.key: place for each, place in decisions.items()})
 
 
-def _decisions(file: _TriageFile, text: str, path: Path, now: datetime) -> Iterator[tuple[TriageDecision, str]]:
-    seen: dict[Any, tuple[str, ...]] = {}
+def _decisions(file: _TriageFile, path: Path, now: datetime) -> Iterator[tuple[TriageDecision, str]]:
+    places: dict[Any, str] = {}
     for action in TriageAction:
         entries: list[_Entry] = getattr(file, action.value)
         for number, entry in enumerate(entries):
-            place = (action.value, str(number))
+            place = f"{path}: {action}.{number}"
             given = [(kind, targets) for kind in TriageTarget if (targets := getattr(entry, kind.value)) is not None]
             if len(given) != 1:
-                raise ConfigError(f"{_at(text, path, place)}{action}: names one of {', '.join(TriageTarget)}")
+                raise ConfigError(f"{place}: names one of {', '.join(TriageTarget)}")
             if entry.at is not None and entry.at > now + timedelta(days=1):
-                raise ConfigError(f"{_at(text, path, (*place, 'at'))}{action}.at: lies in the future")
+                raise ConfigError(f"{place}.at: lies in the future")
             [(kind, targets)] = given
             for target in targets:
-                decision = _decision(action, kind, target, entry, text, path, (*place, kind.value), now)
-                if decision.key in seen:
-                    earlier = line_of(text, seen[decision.key])
-                    at = _at(text, path, place)
-                    raise ConfigError(f"{at}{action}: {target!r} stands on line {earlier} already")
-                seen[decision.key] = place
-                yield decision, _at(text, path, (*place, kind.value)).removesuffix(": ")
+                decision = _decision(action, kind, target, entry, place, now)
+                earlier = places.setdefault(decision.key, place)
+                if earlier is not place:
+                    raise ConfigError(f"{place}: {target!r} is in {earlier.removeprefix(f'{path}: ')} already")
+                yield decision, place
 
 
 def _decision(
-    action: TriageAction,
-    kind: TriageTarget,
-    target: str,
-    entry: _Entry,
-    text: str,
-    path: Path,
-    place: tuple[str, ...],
-    now: datetime,
+    action: TriageAction, kind: TriageTarget, target: str, entry: _Entry, place: str, now: datetime
 ) -> TriageDecision:
     try:
         meant = target_of(kind, target)
     except ValueError as problem:
         words = f"not an ARK: {target!r}" if kind is TriageTarget.ARK else str(problem)
-        raise ConfigError(f"{_at(text, path, place)}{action}.{kind}: {words}") from None
+        raise ConfigError(f"{place}.{kind}: {words}") from None
     return TriageDecision(
         action,
         kind,
@@ -151,11 +142,6 @@ def _decision(
         entry.to if isinstance(entry, _Assigned) else None,
         from_file=True,
     )
-
-
-def _at(text: str, path: Path, keys: tuple[str, ...]) -> str:
-    line = line_of(text, keys)
-    return f"{path}:{line}: " if line else f"{path}: "
 
 
 #: What the entries of a file are called, in their order, and where a decision has them.

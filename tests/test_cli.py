@@ -843,7 +843,7 @@ def test_a_command_that_is_interrupted_while_it_is_being_read_ends_with_one_line
         (["crawl", "htp://example.org/a"], "", "did you mean http://example.org/a?"),
         (["crawl", "https:/example.org"], "", "did you mean https://example.org?"),
         (["extract", "thesis.pdf"], "", "neither an http(s) URL nor an existing file or folder: 'thesis.pdf'\n"),
-        (["check", "ark:12345/x"], "[politeness]\ndealy = 2", ":2: politeness.dealy: there is no such setting; did"),
+        (["check", "ark:12345/x"], "[politeness]\ndealy = 2", ": politeness.dealy: there is no such setting; did"),
         (["check", "ark:12345/x"], '[hosts."a.example"]\nintervall = 2', "did you mean 'interval'?"),
         (["check", "ark:12345/x"], '[crawl.oai]\nform = "2020"', "did you mean 'from'?"),
         (["check", "ark:12345/x"], "[recheck.naan.12148]\nhealty = 2", "did you mean 'healthy'?"),

@@ -149,8 +149,8 @@ def test_a_decision_that_fits_no_ark_is_named_with_its_place(site: Site, tmp_pat
     (tmp_path / "arkaudit.toml").write_text('triage = "triage.toml"\n')
     config = ("-c", tmp_path / "arkaudit.toml")
     words = [
-        f"{triage}:2: acknowledge ark ark:12x45/nobody fits no ARK of {store}",
-        f"{triage}:6: ignore host old.example.org fits no ARK of {store}",
+        f"{triage}: acknowledge.0: acknowledge ark ark:12x45/nobody fits no ARK of {store}",
+        f"{triage}: ignore.0: ignore host old.example.org fits no ARK of {store}",
     ]
     run = run_command("run", *ON_LOOPBACK, *ONCE, *config, f"{site.url}/", "--store", store)
     assert [line for line in ending(run) if "fits no ARK" in line] == words

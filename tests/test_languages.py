@@ -330,7 +330,7 @@ def test_a_mistyped_language_is_answered_with_the_nearest(tmp_path: Path) -> Non
     assert done.stderr == "arkaudit: Invalid value for '--lang': there is no 'deu'; did you mean 'de'?\n"
     config = tmp_path / "arkaudit.toml"
     config.write_text('[report]\nlang = "fra"\n', "utf-8")
-    words = r"arkaudit\.toml:2: report\.lang: there is no language 'fra'; did you mean 'fr'"
+    words = r"arkaudit\.toml: report\.lang: there is no language 'fra'; did you mean 'fr'"
     with pytest.raises(ConfigError, match=words):
         load(config, {})
 
