@@ -9,15 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import scrapy.core.downloader.contextfactory  # noqa: F401  (first, while there are few frames: it looks at each)
-from rich.console import Console
 from scrapy import signals
 from scrapy.crawler import Crawler
 
 from arkaudit import __version__
 from arkaudit.config import Config
-from arkaudit.exits import errors, say
+from arkaudit.exits import say
 from arkaudit.options import cores
-from arkaudit.progress import JUDGING, HostsLeft, RunProgress
+from arkaudit.progress import JUDGING, RunProgress
 from arkaudit.resuming import ResumeDecision
 from crawler.asking.maptr import dns_look_up, with_resolvers
 from crawler.conversation import AskingRules
@@ -133,7 +132,6 @@ def audit(
     decision: ResumeDecision | None = None,
     on_start: Callable[[Crawler], None] | None = None,
     heard: Callable[[Verdict], None] = lambda verdict: None,
-    console: Console,
 ) -> int:
     """One run: the documents of *seeds* or of a *dataset*, then (with *resolve*) the ARKs they cite; or *targets*.
 
@@ -156,7 +154,7 @@ def audit(
         store.record_findings(run_id, document_name(folder), [finding])
         say(f"{document_name(folder)}: {finding.kind}: {finding.detail}")
     run = AuditRun(config, store, run_id, seeds, targets, readings or {}, resolve=resolve, heard=heard, dataset=dataset)
-    run.live(console, on_start=on_start)
+    run.live(on_start=on_start)
     return run_id
 
 
@@ -192,11 +190,11 @@ class AuditRun:
         self._is_read = targets is not None
         """Whether all documents are there, so that it is settled which ARKs are asked about."""
 
-    def live(self, console: Console, *, on_start: Callable[[Crawler], None] | None = None) -> None:
+    def live(self, *, on_start: Callable[[Crawler], None] | None = None) -> None:
         """Crawl and judge; the run has ended then, well or badly. Raises as `audit` does."""
         try:
             with ExitStack() as stack:
-                progress = stack.enter_context(RunProgress(console))
+                progress = stack.enter_context(RunProgress())
                 self._crawl(stack, progress, on_start)
                 self._judge(progress)
             self._store.end_run(self._run_id, at=_now(), state=FINISHED)
@@ -233,18 +231,18 @@ class AuditRun:
 
     def _take(self, dataset: DatasetDocuments, progress: RunProgress) -> None:
         """Record the documents of a dataset, some at a time; those of a run that is gone on with are there already."""
-        progress.stage("documents", None)
+        progress.stage("documents")
         records = dataset.records(self._config.resolver)
         for some in batches(records, lambda record: _MENTION_BYTES * len(record.mentions)):
             self._store.record(self._run_id, some)
             for record in some:
-                progress.seen(record)
+                progress.count(record)
         for subject, finding in dataset.notes:
             self._store.record_findings(self._run_id, subject, [finding])
 
     def _documents(self, progress: RunProgress) -> dict[str, Any]:
         """The arguments of the documents spider that are those of any spider of the run."""
-        progress.stage("documents", None, done=self._store.counts(self._run_id)["documents"])
+        progress.stage("documents", done=self._store.counts(self._run_id)["documents"])
         return self._of_run
 
     def _arks(self, progress: RunProgress) -> dict[str, Any]:
@@ -256,13 +254,7 @@ class AuditRun:
         settled = frontier.settled() if done else set()
         urls = {url for ark, url in asked if not ark.is_skipped}
         left = urls - settled
-        progress.stage(
-            "URLs of ARKs",
-            len(urls),
-            done=len(urls) - len(left),
-            urls=left,
-            waiting=lambda: HostsLeft(left, lambda host: config.politeness.delay),
-        )
+        progress.stage("URLs of ARKs", len(urls), done=len(urls) - len(left), urls=left)
         rules = AskingRules(
             registry=_with_dns(self._registry, asked) if config.resolve.maptr else self._registry,
             resolver=config.resolver,
@@ -328,7 +320,7 @@ class AuditRun:
         progress.stage(JUDGING, len(asked))
 
         def judged(verdict: Verdict) -> None:
-            progress.judged()
+            progress.count_verdict()
             self._heard(verdict)
 
         judge_run(self._store, self._run_id, asked, background, on_verdict=judged)
@@ -415,7 +407,6 @@ def fetched_documents(seeds: Seeds, config: Config) -> Iterator[Document]:
             seeds=seeds,
             resolve=False,
             on_start=collect,
-            console=errors(),
         )
     order = {url: number for number, url in enumerate(seeds.urls)}
     last = len(order)

@@ -115,6 +115,7 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
 
     from arkaudit.checking import judged_lines
     from arkaudit.config_files import load
+    from arkaudit.exits import quiet
     from arkaudit.logs import start
     from crawler.named_arks import mention_in
     from crawler.observations import Verdict
@@ -130,9 +131,9 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     path, store = request["config"], request["store"]
     try:
         config = load(path and Path(path), request["settings"])
-        console = Console(stderr=True, quiet=not request["progress"])
+        quiet.is_on = not request["progress"]
         start(config, lambda: Console(stderr=True))
-        judged = judged_lines(asked, found, config, store and Path(store), console=console)
+        judged = judged_lines(asked, found, config, store and Path(store))
     except (StoreError, UserMistake) as problem:
         return type(problem)(str(problem))
     if judged.was_interrupted:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 from arkaudit import audits
 from arkaudit import output_rows as rows
 from arkaudit.audits import Target
@@ -77,7 +75,6 @@ def checked(
     lines: Mapping[str, Sequence[str]] | None = None,
     explain: bool,
     resume: bool | None = None,
-    console: Console,
 ) -> CheckResult:
     """Resolve the ARKs in the lines *asked*; with *explain* each row explains its verdict.
 
@@ -87,9 +84,7 @@ def checked(
     `extractors.shared_errors.UserMistake` for a command that contradicts the check that it is to go on with, or that
     names no ARK at all.
     """
-    judged = judged_lines(
-        asked, _mentions_of(asked), config, store_file, explain=explain, resume=resume, console=console
-    )
+    judged = judged_lines(asked, _mentions_of(asked), config, store_file, explain=explain, resume=resume)
     printed: list[dict[str, Any]] = []
     raised: list[str] = []
     for text, verdict in zip(asked, judged.verdicts, strict=True):
@@ -172,7 +167,6 @@ def judged_lines(
     *,
     explain: bool = False,
     resume: bool | None = None,
-    console: Console,
 ) -> JudgedLines:
     """Resolve the ARKs that were *found* in the lines *asked*, and judge them; raises as `checked` does."""
     verdicts = _Verdicts()
@@ -181,7 +175,7 @@ def judged_lines(
         targets = _targets(found, begun.config)
         try:
             readings = readings_of_mentions((mention, url) for mention, (_, url) in targets.items())
-            run_id = _judged(begun, list(dict.fromkeys(targets.values())), verdicts, console, readings)
+            run_id = _judged(begun, list(dict.fromkeys(targets.values())), verdicts, readings)
         except audits.AuditInterrupted as stopped:
             run_id, was_interrupted = stopped.run_id, True
         observed = Observed(begun.store.observations(run_id)) if explain else None
@@ -210,7 +204,6 @@ def _judged(
     begun: Begun,
     targets: Sequence[Target],
     verdicts: _Verdicts,
-    console: Console,
     readings: Mapping[str, Sequence[CandidateReading]] | None = None,
 ) -> int:
     """The run, whose *verdicts* are heard; of one that is finished, once more from what it observed."""
@@ -224,7 +217,6 @@ def _judged(
             readings=readings,
             decision=begun.decision,
             heard=verdicts.hear,
-            console=console,
         )
     background = Background(load_registry(cache_folder()), readings or {}, closed=begun.config.closed_collections)
     for verdict in verdicts_of_run(store, run_id, targets, background):
@@ -245,9 +237,7 @@ def _targets(found: Iterable[Mention | str], config: Config) -> dict[Mention, tu
     }
 
 
-def checked_again(
-    again: Sequence[KnownArk], config: Config, store_file: Path, *, explain: bool, console: Console
-) -> CheckResult:
+def checked_again(again: Sequence[KnownArk], config: Config, store_file: Path, *, explain: bool) -> CheckResult:
     """Resolve ARKs of a store once more, where they were asked for before. Raises
     `crawler.storage.store_errors.StoreError`.
 
@@ -259,7 +249,7 @@ def checked_again(
     was_interrupted = False
     with opened("check", seeds, config, store_file, resume=None) as begun:
         try:
-            run_id = _judged(begun, targets, verdicts, console)
+            run_id = _judged(begun, targets, verdicts)
         except audits.AuditInterrupted as stopped:
             run_id, was_interrupted = stopped.run_id, True
         return _result_of_run(begun.store, run_id, verdicts, was_interrupted=was_interrupted, explain=explain)
@@ -272,7 +262,6 @@ def checked_dataset(
     *,
     explain: bool,
     resume: bool | None = None,
-    console: Console,
 ) -> CheckResult:
     """Take the documents of a *dataset*, and resolve each ARK that they cite at each URL that asks for it, once.
 
@@ -284,7 +273,7 @@ def checked_dataset(
     was_interrupted = False
     with opened("check", [dataset.place, dataset.digest], config, store_file, resume=resume) as begun:
         try:
-            run_id = _judged_dataset(begun, dataset, verdicts, console)
+            run_id = _judged_dataset(begun, dataset, verdicts)
         except audits.AuditInterrupted as stopped:
             run_id, was_interrupted = stopped.run_id, True
         most = None if dataset.is_whole else MOST_PLACES  # nobody knows then how many more there are
@@ -293,7 +282,7 @@ def checked_dataset(
         )
 
 
-def _judged_dataset(begun: Begun, dataset: DatasetDocuments, verdicts: _Verdicts, console: Console) -> int:
+def _judged_dataset(begun: Begun, dataset: DatasetDocuments, verdicts: _Verdicts) -> int:
     """The run, whose *verdicts* are heard; of one that is finished, once more from what it observed."""
     store, run_id = begun.store, begun.finished
     if run_id is None:
@@ -304,7 +293,6 @@ def _judged_dataset(begun: Begun, dataset: DatasetDocuments, verdicts: _Verdicts
             dataset=dataset,
             decision=begun.decision,
             heard=verdicts.hear,
-            console=console,
         )
     registry = load_registry(cache_folder())
     targets = sorted((ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark))

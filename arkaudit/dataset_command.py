@@ -11,13 +11,15 @@ from filelock import FileLock, Timeout
 
 from arkaudit import __version__
 from arkaudit.dataset_inputs import Inputs, estimate, inputs_of
-from arkaudit.dataset_progress import DatasetProgress
 from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, after_dataset, end, say
-from extractors.dataset.making import OUR_NAMES, Engine, Made, Making, OneProcess
+from arkaudit.progress import Progress
+from extractors.dataset.deciding import DecidedRecord
+from extractors.dataset.making import OUR_NAMES, Engine, Listener, Made, Making, OneProcess
 from extractors.dataset.manifest import damage_in, manifest_in
 from extractors.dataset.object_storage import is_object
 from extractors.dataset.part_worker import PartWorker
-from extractors.dataset.plan import PART_BYTES, parts_of, planned
+from extractors.dataset.plan import PART_BYTES, Part, parts_of, planned
+from extractors.dataset.reading import ReadRecord
 from extractors.dataset.storage import SCRATCH, Storage, open_storage
 from extractors.fingerprint import fingerprint
 from extractors.folders import unwritable
@@ -147,3 +149,42 @@ def _alone_in(out: str) -> Iterator[None]:
             yield
     except Timeout:
         raise UserMistake(f"{out} is being made by another command") from None
+
+
+class DatasetProgress(Progress, Listener):
+    """The progress of a dataset: the parts that were read and decided, and what could not be read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parts_done = self._bytes_done = self._mentions = self._unreadable = 0
+
+    def planned(self, parts: Sequence[Part], done: Sequence[Part]) -> None:
+        """All *parts* are known, and those that were *done* before."""
+        self.stage("parts read", len(parts), done=len(done))
+        self._parts_done, self._bytes_done = len(done), sum(part.size for part in done)
+        if done:
+            say(f"resuming: {len(done):,} of {counted(len(parts), 'part')} had been read")
+
+    def read(self, part: Part, record: ReadRecord) -> None:
+        """One more part was read."""
+        self._parts_done += 1
+        self._bytes_done += part.size
+        self._mentions += record.mentions
+        self._unreadable += record.unreadable
+        mentions = counted(self._mentions, "mention of an ARK", "mentions of ARKs")
+        unread = f", {counted(self._unreadable, 'document')} could not be read" if self._unreadable else ""
+        self.show(self._parts_done, f", {self._bytes_done / 1e6:,.1f} MB, {mentions}{unread}")
+
+    def set_back(self, part: Part, reason: str) -> None:
+        """A part was lost or has failed."""
+        say(f"part {part.key}: {reason}")
+
+    def deciding(self, parts: int, done: int) -> None:
+        """All were read; so many are decided now."""
+        self.stage("parts decided", parts, done=done)
+        self._parts_done = done
+
+    def decided(self, record: DecidedRecord) -> None:
+        """One more part was decided."""
+        self._parts_done += 1
+        self.show(self._parts_done)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
 from arkaudit.exits import say
-from arkaudit.logs import StatusLine
+from arkaudit.progress import Progress
 from crawler.seeds import Seeds
 from extractors.archives.members import ArchiveMember
 from extractors.checkchar import CheckCharacter
@@ -22,31 +22,12 @@ from extractors.document_model import ABOUT_CITATIONS, Finding
 from extractors.documents import Document, LocalDocuments
 from extractors.folders import document_name
 from extractors.shared_errors import RunInterrupted
-from extractors.two_passes import Rendered, TwoPasses
+from extractors.two_passes import DocumentSummary, Rendered, TwoPasses
 from reports.display import counted
 from reports.ending import MOST_FAULTS, Fault, place_words
 
 if TYPE_CHECKING:
     from arkaudit.config import Config
-
-
-# The progress of reading local documents.
-
-
-class ReadingProgress(StatusLine):
-    """The number of documents read, and of mentions of ARKs in them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.documents = 0
-        self._mentions = 0
-
-    def read(self, mentions: int) -> None:
-        """Note that one more document was read, with so many *mentions*."""
-        self.documents += 1
-        self._mentions += mentions
-        found = counted(self._mentions, "mention of an ARK", "mentions of ARKs")
-        self.tell(f"{counted(self.documents, 'document')} read, {found}")
 
 
 R = TypeVar("R")
@@ -69,11 +50,18 @@ def documents(
     doubtful in one is decided on what stands whole in any of them, so that their order changes nothing. An interrupt
     ends the reading: what was read until then is given, and then the interrupt. URLs need a *config*.
     """
-    with TwoPasses(render, jobs=jobs) as passes, ReadingProgress() as progress:
+    documents = mentions = 0
+
+    def count(read: DocumentSummary) -> None:
+        nonlocal documents, mentions
+        documents += 1
+        mentions += read.mentions
+        progress.show(documents, f", {counted(mentions, 'mention of an ARK', 'mentions of ARKs')}")
+
+    with TwoPasses(render, jobs=jobs) as passes, Progress() as progress:
+        progress.stage("documents read")
         parts = _parts(seeds, standard_input=standard_input, config=config)
-        yield from passes.of(
-            parts, ends_at=(KeyboardInterrupt, RunInterrupted), on_read=lambda read: progress.read(read.mentions)
-        )
+        yield from passes.of(parts, ends_at=(KeyboardInterrupt, RunInterrupted), on_read=count)
 
 
 def _parts(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iterator[ArchiveMember | Document]:

@@ -17,7 +17,7 @@ from crawler.observations import HostTraffic
 from crawler.past import PastRun
 from crawler.politeness.pacing import Allowance, host_of
 from extractors.ark import Ark
-from reports.display import escaped
+from reports.display import duration, escaped
 
 #: Questions that an ARK takes where it describes itself, and where it doesn't; `tests/test_asking.py` holds us to it.
 LEAST_AN_ARK, MOST_AN_ARK = 2.2, 4.2
@@ -177,15 +177,3 @@ def span(least: str, most: str) -> str:
     words = [(one, other) for one, other in zip_longest(least.split(), most.split())]
     same_unit = len(words) == 2 and words[1][0] == words[1][1]
     return f"{words[0][0] if same_unit else least} to {most}"
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say it.
-
-    >>> [duration(each) for each in (0, 0.5, 90, 5400, 200_000)]
-    ['0 s', '0.5 s', '90 s', '90 min', '56 h']
-    """
-    for unit, size, most in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 259_200)):
-        if seconds < most:
-            return f"{seconds / size:.{0 if seconds >= 10 or seconds == int(seconds) else 1}f} {unit}"
-    return f"{seconds / 86_400:.0f} days"

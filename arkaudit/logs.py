@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any
 
 from pythonjsonlogger.core import RESERVED_ATTRS
 from pythonjsonlogger.json import JsonFormatter
@@ -25,7 +25,6 @@ from reports.display import escaped, escaped_json
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.status import Status
 
     from arkaudit.config import Config, Log
 
@@ -81,7 +80,7 @@ def start(config: Config | None, console: Callable[[], Console]) -> None:
         handlers.append(_file(file))
         handlers[-1].setLevel(level)
     for handler in handlers:
-        handler.setFormatter(_json_line(quiet) if log is not None and log.format == "json" else _TextLine(quiet))
+        handler.setFormatter(JsonLine(quiet) if log is not None and log.format == "json" else _TextLine(quiet))
     logging.basicConfig(handlers=handlers, level=logging.WARNING, force=True)
     for name in _OURS:
         logging.getLogger(name).setLevel(level)
@@ -177,41 +176,3 @@ class _TextLine(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return self._quiet(escaped(super().format(record).replace("\n", " | ")))
-
-
-def _json_line(quiet: _RedactingFilter) -> logging.Formatter:
-
-    return JsonLine(quiet)
-
-
-# One line on standard error about work that goes on: live on a terminal, and a plain one now and then in a log.
-
-#: Seconds between two lines where there is no terminal.
-LINE_EVERY_S: Final = 60.0
-
-
-class StatusLine:
-    """Shows what it was told last."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._status: Status | None = None
-        self._last_line = clock()
-
-    def __enter__(self) -> Self:
-        if sys.stderr.isatty() and exits.errors().is_interactive and not exits.quiet.is_on:
-            self._status = exits.errors().status("reading")
-            self._status.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._status is not None:
-            self._status.stop()
-
-    def tell(self, line: str) -> None:
-        """Show *line*, when it is time for one."""
-        if self._status is not None:
-            self._status.update(line)
-        elif not exits.quiet.is_on and self._clock() - self._last_line >= LINE_EVERY_S:
-            self._last_line = self._clock()
-            sys.stderr.write(f"{line}\n")

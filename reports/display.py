@@ -102,3 +102,15 @@ def counted(number: int, singular: str, plural: str | None = None) -> str:
     ('1 ARK', '2 ARKs', '0 replies', '12,345 ARKs')
     """
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say it.
+
+    >>> [duration(each) for each in (0, 0.5, 90, 5400, 200_000)]
+    ['0 s', '0.5 s', '90 s', '90 min', '56 h']
+    """
+    for unit, size, most in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 259_200)):
+        if seconds < most:
+            return f"{seconds / size:.{0 if seconds >= 10 or seconds == int(seconds) else 1}f} {unit}"
+    return f"{seconds / 86_400:.0f} days"

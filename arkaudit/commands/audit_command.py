@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.exits import end_unread, errors, exit_on
+from arkaudit.exits import end_unread, exit_on
 from arkaudit.options import (
     GroupedCommand,
     audit_option,
@@ -72,7 +72,6 @@ def crawl(
                 resolve=False,
                 decision=begun.decision,
                 on_start=_watch_findings,
-                console=errors(),
             )
         counts = begun.store.counts(run_id)
         unread = begun.store.unread_documents(run_id)
@@ -169,7 +168,6 @@ def run(
                     seeds=begun.seeds(named),
                     decision=begun.decision,
                     on_start=_watch_findings,
-                    console=errors(),
                 )
             tell_idle(begun.store.idle_decisions(), decided, store_file)
             is_read = begun.store.has_read_seed(run_id)

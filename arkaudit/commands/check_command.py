@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.exits import end_interrupted, errors, exit_on
+from arkaudit.exits import end_interrupted, exit_on
 from arkaudit.options import (
     GroupedCommand,
     config_of,
@@ -139,9 +139,9 @@ def check(
     done: CheckResult
     if of_store:
         assert store_file is not None
-        done = checked_again(again, config, store_file, explain=explain, console=errors())
+        done = checked_again(again, config, store_file, explain=explain)
     elif dataset is not None:
-        done = checked_dataset(dataset, config, store_file, explain=explain, resume=resume, console=errors())
+        done = checked_dataset(dataset, config, store_file, explain=explain, resume=resume)
     else:
         lines: defaultdict[str, list[str]] = defaultdict(list)
         for number, line in from_lines.items():
@@ -149,7 +149,7 @@ def check(
                 lines[text].append(f"{from_file}:{number}")
         for text in listed:
             lines[text].append(str(inventory))
-        done = checked(asked, config, store_file, lines=lines, explain=explain, resume=resume, console=errors())
+        done = checked(asked, config, store_file, lines=lines, explain=explain, resume=resume)
     if form == "table":
         print_verdicts(done.rows, Console())
     elif explain and form is None:
