@@ -210,17 +210,6 @@ class Rendering:
         """True if the page shows what it would show in a browser."""
         return self.fault is None and not self.lacking
 
-    @property
-    def json(self) -> dict[str, Any]:
-        """The same as it stands in JSON."""
-        return {
-            "browser": self.browser,
-            "requests": [hop.json for hop in self.requests],
-            "lacking": list(self.lacking),
-            "left_out": self.left_out,
-            "fault": self.fault,
-        }
-
 
 #: ARKs of one page that are kept; a list of a thousand parts is about none of them.
 MOST_ARKS = 60

@@ -30,7 +30,7 @@ from crawler.observations import (
 from crawler.schema import SCHEMA_VERSION
 from crawler.storage.store import Store
 from crawler.storage.store_errors import NotOurStore, StoreUnopenable, StoreUnwritable, UnknownStoreVersion
-from crawler.storage.stored_rows import observation_values
+from crawler.storage.stored_rows import observation_row
 from extractors.ark import Ark
 from extractors.document_model import Finding
 from extractors.find import find_arks
@@ -254,6 +254,5 @@ def test_all_facts_of_a_page_are_stored_as_they_are() -> None:
         ChainEnd.ANSWERED,
         facts=facts,
     )
-    stored = observation_values(1, 1, seen)["facts"]
-    expected = {"told" if name == "kernel_values" else name: value for name, value in asdict(facts).items()}
-    assert json.dumps(stored) == json.dumps(expected)
+    stored = observation_row(seen, 1, 1)["facts"]
+    assert json.dumps(stored) == json.dumps(asdict(facts))

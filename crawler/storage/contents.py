@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import date, datetime
+from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, LargeBinary, Select, Table, select
@@ -15,9 +16,8 @@ from crawler import schema
 from crawler.crawl_requests import KEY_BYTES
 from crawler.history import triaging
 from crawler.history.latest import status_in
-from crawler.mention_rows import mention_of
-from crawler.observations import Hop
-from crawler.storage.stored_rows import observation_in, tls_result_in
+from crawler.observations import Hop, TlsResult
+from crawler.storage.stored_rows import mention_of, observation_of, record_of
 from extractors.mentions.kept import unresolved_of
 
 #: So many rows of each table are reported; the first show enough.
@@ -143,7 +143,7 @@ _READERS: Final[tuple[tuple[str, Select[Any], Callable[[Any], object]], ...]] = 
         select(schema.observation, schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier).join(
             schema.ark, schema.ark.c.ark_id == schema.observation.c.ark_id
         ),
-        observation_in,
+        observation_of,
     ),
     (
         "mention",
@@ -160,6 +160,6 @@ _READERS: Final[tuple[tuple[str, Select[Any], Callable[[Any], object]], ...]] = 
         ),
         status_in,
     ),
-    ("tls_probe", select(schema.tls_probe), tls_result_in),
+    ("tls_probe", select(schema.tls_probe), partial(record_of, TlsResult)),
     ("triage", select(schema.triage), triaging.decision_of),
 )

@@ -21,7 +21,7 @@ from sqlalchemy.exc import DatabaseError
 
 from crawler import schema
 from crawler.storage.store_errors import StoreUnwritable
-from crawler.storage.stored_rows import ark_values
+from crawler.storage.stored_rows import row_of
 from extractors.ark import Ark
 
 #: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
@@ -88,7 +88,7 @@ class Database:
         if len(self._ark_ids) >= _ARKS_KNOWN:
             self._ark_ids.clear()
             unknown = list(arks)
-        connection.execute(adding(schema.ark), [ark_values(ark) for ark in unknown])
+        connection.execute(adding(schema.ark), [_row_of_ark(ark) for ark in unknown])
         for start in range(0, len(unknown), PAGE):
             by_text = {str(ark): ark for ark in unknown[start : start + PAGE]}
             for row in connection.execute(_ARK_IDS, {"arks": list(by_text)}):
@@ -98,13 +98,17 @@ class Database:
         known = self._ark_ids.get(ark)
         if known is not None:
             return known
-        add_row(connection, schema.ark, ark_values(ark))
+        add_row(connection, schema.ark, _row_of_ark(ark))
         found = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
         assert found is not None
         if len(self._ark_ids) >= _ARKS_KNOWN:
             self._ark_ids.clear()
         self._ark_ids[ark] = found
         return int(found)
+
+
+def _row_of_ark(ark: Ark) -> dict[str, Any]:
+    return row_of(ark, schema.ark, ark=str(ark))
 
 
 def add_row(connection: Connection, table: Table, values: Mapping[str, Any]) -> int | None:

@@ -23,7 +23,6 @@ from crawler.mention_rows import (
     DecidedOn,
     KeptMention,
     KeptUnresolvedMention,
-    mention_of,
 )
 from crawler.observations import (
     CitedMention,
@@ -32,7 +31,7 @@ from crawler.observations import (
 )
 from crawler.storage.database import ARK_PARTS, PAGE, Database, add_row, adding
 from crawler.storage.outlinks import add_outlinks, dead_sources
-from crawler.storage.stored_rows import document_values
+from crawler.storage.stored_rows import ark_of, mention_of, row_of
 from extractors.ark import Ark
 from extractors.document_model import Finding
 from extractors.mentions.kept import unresolved_json, unresolved_of
@@ -58,7 +57,9 @@ class DocumentTables(Database):
     def _record_documents(self, connection: Connection, run_id: int, documents: Sequence[DocumentRecord]) -> None:
         """Record those that are not there yet, with what belongs to them: a statement a table, not a row."""
         newest = connection.scalar(_NEWEST_DOCUMENT) or 0
-        connection.execute(adding(schema.document), [document_values(run_id, document) for document in documents])
+        connection.execute(
+            adding(schema.document), [row_of(document, schema.document, run_id=run_id) for document in documents]
+        )
         added = {row.url: row.document_id for row in connection.execute(_LATER_DOCUMENTS, {"newest": newest})}
         cited = (each.mention.ark for document in documents for each in document.mentions)
         self._learn_ark_ids(connection, list(dict.fromkeys(cited)))
@@ -86,30 +87,17 @@ class DocumentTables(Database):
         self, connection: Connection, document_id: int, ordinal: int, decided: DecidedOn, cited: CitedMention
     ) -> dict[str, Any]:
         mention = cited.mention
-        return {
-            "document_id": document_id,
-            "ordinal": ordinal,
-            "decided": decided.value,
-            "citation": mention.citation,
-            "ark_id": self._ark_id(connection, mention.ark),
-            "as_written": mention.as_written,
-            "repaired": mention.repaired,
-            "request_url": cited.request_url,
-            "resolver": mention.resolver,
-            "inflection": mention.inflection,
-            "fragment": mention.fragment,
-            "role": mention.role.value,
-            "page": mention.page,
-            "place": mention.place,
-            "spans": [list(span) for span in mention.spans],
-            "context": mention.context,
-            "repairs": list(mention.repairs),
-            "confidence": mention.confidence.token,
-            "reason": mention.reason,
-            "alternatives": list(mention.alternatives),
-            "remarks": [remark.value for remark in mention.remarks],
-            "doubt": unresolved_json(cited.unresolved) if cited.unresolved is not None else None,
-        }
+        return row_of(
+            mention,
+            schema.mention,
+            document_id=document_id,
+            ordinal=ordinal,
+            decided=decided.value,
+            ark_id=self._ark_id(connection, mention.ark),
+            request_url=cited.request_url,
+            confidence=mention.confidence.token,
+            doubt=unresolved_json(cited.unresolved) if cited.unresolved is not None else None,
+        )
 
     def document_url(self, document_id: int) -> str:
         """Return the URL, or the path, of a document."""
@@ -155,7 +143,7 @@ class DocumentTables(Database):
             .order_by(first)
         )
         with self._engine.connect() as connection:
-            return [(Ark(row.naan, row.name, row.qualifier), row.request_url) for row in connection.execute(query)]
+            return [(ark_of(row), row.request_url) for row in connection.execute(query)]
 
     def arks_cited(self, run_id: int) -> Iterator[Ark]:
         """The ARKs that the documents of a run cite, before answers settle anything, each once; to be taken whole."""
@@ -169,7 +157,7 @@ class DocumentTables(Database):
         )
         with self.reading() as connection:
             for row in connection.execution_options(yield_per=PAGE).execute(query):
-                yield Ark(row.naan, row.name, row.qualifier)
+                yield ark_of(row)
 
     def whole_arks(self, run_id: int) -> list[Ark]:
         """The ARKs that stand whole somewhere in the documents of a run, in order."""
@@ -182,7 +170,7 @@ class DocumentTables(Database):
             .order_by(schema.ark.c.ark)
         )
         with self._engine.connect() as connection:
-            return [Ark(row.naan, row.name, row.qualifier) for row in connection.execute(query)]
+            return [ark_of(row) for row in connection.execute(query)]
 
     def unresolved_mentions(self, run_id: int) -> Iterator[KeptUnresolvedMention]:
         """The mentions of a run that were not certain when their document was read, in the order of the documents."""

@@ -12,8 +12,9 @@ from sqlalchemy.dialects.sqlite import insert
 from crawler import schema
 from crawler.history.ark_status import ArkState
 from crawler.mementos import CaptureWish, MementoOutcome, MementoRecord, capture_wish, is_due
-from crawler.observations import FAMILY_OF, Family, Hop, ObjectOutcome
+from crawler.observations import FAMILY_OF, Family, ObjectOutcome
 from crawler.storage.database import ARK_PARTS, Database
+from crawler.storage.stored_rows import ark_of, record_of, row_of
 from extractors.ark import Ark
 
 _FAILING: Final = [outcome.value for outcome, family in FAMILY_OF.items() if family is Family.FAILS]
@@ -29,21 +30,7 @@ class MementoTables(Database):
     def _record_memento(self, connection: Connection, run_id: int, record: MementoRecord) -> None:
         """Record what an archive answered; asked once more in the same run, it is that in place of the other."""
         self._learn_ark_ids(connection, [record.ark])
-        values = {
-            "run_id": run_id,
-            "ark_id": self._ark_id(connection, record.ark),
-            "request_url": record.request_url,
-            "timegate": record.timegate,
-            "at": record.at,
-            "wanted_at": record.wanted_at,
-            "outcome": record.outcome.value,
-            "reason": record.reason,
-            "original_url": record.original_url,
-            "memento_url": record.memento_url,
-            "memento_at": record.memento_at,
-            "evidence": list(record.evidence),
-            "hops": [hop.json for hop in record.hops],
-        }
+        values = row_of(record, schema.memento, run_id=run_id, ark_id=self._ark_id(connection, record.ark))
         statement = insert(schema.memento).values(values)
         connection.execute(statement.on_conflict_do_update(index_elements=["run_id", "request_url"], set_=values))
 
@@ -58,7 +45,7 @@ class MementoTables(Database):
         with self.reading() as connection:
             failing = connection.execute(self._failing(run_id)).all()
         for row in failing:
-            ark = Ark(row.naan, row.name, row.qualifier)
+            ark = ark_of(row)
             if ark.is_skipped:
                 continue
             with self.reading() as connection:
@@ -79,7 +66,7 @@ class MementoTables(Database):
             row = connection.execute(self._failing(run_id, request_url)).one()
             worked = self._last_good(connection, row)
         return capture_wish(
-            Ark(row.naan, row.name, row.qualifier),
+            ark_of(row),
             request_url,
             led_to=row.final_url,
             good_url=None if worked is None else worked.final_url,
@@ -98,7 +85,8 @@ class MementoTables(Database):
         )
         with self.reading() as connection:
             last = {row.request_url: row for row in connection.execute(query)}
-        yield from map(_memento_in, last.values())
+        for row in last.values():
+            yield record_of(MementoRecord, row, ark=ark_of(row))
 
     @staticmethod
     def _failing(run_id: int, request_url: str | None = None) -> Any:
@@ -138,20 +126,4 @@ def _last_answer(request_url: str, timegate: str) -> Any:
         .where(memento.request_url == request_url, memento.timegate == timegate)
         .order_by(memento.at.desc())
         .limit(1)
-    )
-
-
-def _memento_in(row: Row[Any]) -> MementoRecord:
-    return MementoRecord(
-        ark=Ark(row.naan, row.name, row.qualifier),
-        request_url=row.request_url,
-        timegate=row.timegate,
-        outcome=MementoOutcome(row.outcome),
-        reason=row.reason,
-        wanted_at=row.wanted_at,
-        original_url=row.original_url,
-        memento_url=row.memento_url,
-        memento_at=row.memento_at,
-        evidence=tuple(row.evidence),
-        hops=tuple(Hop(**hop) for hop in row.hops),
     )

@@ -21,7 +21,7 @@ from crawler.observations import (
 )
 from crawler.resolving import SUCCESSES
 from crawler.storage.database import ARK_PARTS, PAGE, Database, adding
-from crawler.storage.stored_rows import observation_in, observation_values, tls_result_in
+from crawler.storage.stored_rows import observation_of, observation_row, record_of
 
 
 class ObservationTables(Database):
@@ -30,7 +30,7 @@ class ObservationTables(Database):
     def _record_observations(self, connection: Connection, run_id: int, observations: Sequence[Observation]) -> None:
         """Record those that are not there yet: a statement for all."""
         self._learn_ark_ids(connection, list(dict.fromkeys(seen.ark for seen in observations)))
-        rows = [observation_values(run_id, self._ark_id(connection, seen.ark), seen) for seen in observations]
+        rows = [observation_row(seen, run_id, self._ark_id(connection, seen.ark)) for seen in observations]
         connection.execute(adding(schema.observation), rows)
 
     def observations(self, run_id: int, questions: Collection[Question] = ()) -> Iterator[Observation]:
@@ -57,7 +57,7 @@ class ObservationTables(Database):
             if not rows:
                 return
             last = rows[-1].observation_id
-            yield from map(observation_in, rows)
+            yield from map(observation_of, rows)
 
     def observations_about(self, run_id: int, request_urls: Sequence[str]) -> Iterator[Observation]:
         """Return what a run observed for these URLs of object questions; in the order in which they were made
@@ -73,7 +73,7 @@ class ObservationTables(Database):
         for start in range(0, len(request_urls), PAGE):
             with self.reading() as connection:
                 rows = connection.execute(query, {"urls": list(request_urls[start : start + PAGE])}).all()
-            yield from map(observation_in, rows)
+            yield from map(observation_of, rows)
 
     def observations_at(
         self, run_id: int, request_url: str, question: Question | None = None, attempt: int | None = None
@@ -91,7 +91,7 @@ class ObservationTables(Database):
         if question is not None:
             query = query.where(seen.c.question == question.value, seen.c.attempt == attempt)
         with self.reading() as connection:
-            return [observation_in(row) for row in connection.execute(query)]
+            return [observation_of(row) for row in connection.execute(query)]
 
     def landings(self, run_id: int) -> Mapping[str, str]:
         """Return where redirects have led to a success, by the URL of the object question; of several attempts the
@@ -116,7 +116,7 @@ class ObservationTables(Database):
         query = select(schema.tls_probe).where(schema.tls_probe.c.run_id == run_id)
         with self._engine.connect() as connection:
             for row in connection.execute(query):
-                yield tls_result_in(row)
+                yield record_of(TlsResult, row)
 
     def tls_result_of_day(self, host: str, port: int, *, day: str, means: str) -> TlsResult | None:
         """Return the result of a handshake with a host on a *day* (ISO 8601, UTC) in any run, by these *means*, if
@@ -132,7 +132,7 @@ class ObservationTables(Database):
         )
         with self._engine.connect() as connection:
             row = connection.execute(query).first()
-            return None if row is None else tls_result_in(row)
+            return None if row is None else record_of(TlsResult, row)
 
 
 @cache

@@ -1,121 +1,79 @@
-"""Observations and documents as rows of the store, and observations out of them."""
+"""Records as rows of the store, and records out of them: a column has the name of the field whose value it holds."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar, get_type_hints
 
-from sqlalchemy import Row
+from cattrs import Converter
+from sqlalchemy import Table
 
-from crawler.observations import ChainEnd, DocumentRecord, Hop, Observation, PageFacts, Question, Rendering, TlsResult
+from crawler import schema
+from crawler.observations import Observation
 from extractors.ark import Ark
+from extractors.mentions.mention import Mention
+from extractors.wraps.wrap import Confidence
 
-_FACTS_FIELDS = tuple(each.name for each in fields(PageFacts))
-
-
-def document_values(run_id: int, document: DocumentRecord) -> dict[str, Any]:
-    """The row of a document."""
-    return {
-        "run_id": run_id,
-        "url": document.url,
-        "found_on": document.found_on,
-        "fetched_at": document.fetched_at,
-        "outcome": document.outcome.value,
-        "status": document.status,
-        "final_url": document.final_url,
-        "media_type": document.media_type,
-        "title": document.title,
-        "body_bytes": document.body_bytes,
-        "body_sha256": document.body_sha256,
-        "hops": [hop.json for hop in document.hops],
-    }
+T = TypeVar("T")
 
 
-def ark_values(ark: Ark) -> dict[str, Any]:
-    """The row of an ARK."""
-    return {
-        "ark": str(ark),
-        "naan": ark.naan,
-        "shoulder": ark.shoulder,
-        "name": ark.name,
-        "qualifier": ark.qualifier,
-    }
+def row_of(record: Any, table: Table, **others: Any) -> dict[str, Any]:
+    """The row of *record* in *table*; *others* are the columns that are not fields of it, or not as they are there."""
+    kind: Any = type(record)
+    writers = _writers(kind, table)
+    return {name: write(getattr(record, name)) for name, write in writers.items() if name not in others} | others
 
 
-def observation_values(run_id: int, ark_id: int, seen: Observation) -> dict[str, Any]:
-    """The row of an observation."""
-    return {
-        "run_id": run_id,
-        "ark_id": ark_id,
-        "request_url": seen.request_url,
-        "question": seen.question.value,
-        "attempt": seen.attempt,
-        "asked_url": seen.asked_url,
-        "at": seen.at,
-        "chain_end": seen.end.value,
-        "detail": seen.detail,
-        "status": seen.status,
-        "final_url": seen.final_url,
-        "hop_count": max(len(seen.hops) - 1, 0),
-        "hops": [hop.json for hop in seen.hops],
-        "media_type": seen.media_type,
-        "title": seen.title,
-        "text": seen.text,
-        "body_bytes": seen.body_bytes,
-        "body_sha256": seen.body_sha256,
-        "body_complete": seen.body_complete,
-        "record": seen.record,
-        "similarity": seen.similarity,
-        "facts": _facts_json(seen.facts),
-        "remarks": list(seen.remarks),
-        "rendering": None if seen.rendering is None else seen.rendering.json,
-    }
+def record_of(kind: type[T], row: Any, **others: Any) -> T:
+    """The record of a *kind* that is in a row; *others* are fields that are no columns, or not as they are there."""
+    names: tuple[str, ...] = _fields(kind)  # type: ignore[arg-type]
+    values = {name: getattr(row, name) for name in names if name in row._fields}
+    record: T = _converter().structure(values | others, kind)
+    return record
 
 
-def _facts_json(facts: PageFacts) -> dict[str, Any]:
-    # `dataclasses.asdict` copies all of it deeply; the kernel's values stand under the name that they have had always.
-    fields = {name: getattr(facts, name) for name in _FACTS_FIELDS}
-    values = dict(fields.pop("kernel_values"))
-    return {**fields, "arks": [list(named) for named in facts.arks], "told": values}
+def ark_of(row: Any) -> Ark:
+    """The ARK of a row that has its parts."""
+    return Ark(row.naan, row.name, row.qualifier)
 
 
-def _facts(fields: dict[str, Any]) -> PageFacts:
-    kept = {name: value for name, value in fields.items() if name != "told"}
-    arks = tuple((ark, place) for ark, place in fields.get("arks", ()))
-    headings = tuple(fields.get("headings", ()))
-    return PageFacts(**{**kept, "arks": arks, "headings": headings, "kernel_values": fields.get("told", {})})
-
-
-def tls_result_in(row: Row[Any]) -> TlsResult:
-    """Return what a row tells of a certificate."""
-    return TlsResult(row.host, row.port, row.trusted, row.reason, row.at, row.means)
-
-
-def observation_in(row: Row[Any]) -> Observation:
+def observation_of(row: Any) -> Observation:
     """The observation that is in a row, with its ARK."""
-    return Observation(
-        ark=Ark(row.naan, row.name, row.qualifier),
-        request_url=row.request_url,
-        question=Question(row.question),
-        asked_url=row.asked_url,
-        hops=tuple(Hop(**hop) for hop in row.hops),
-        end=ChainEnd(row.chain_end),
-        detail=row.detail,
-        attempt=row.attempt,
-        media_type=row.media_type,
-        title=row.title,
-        text=row.text,
-        body_bytes=row.body_bytes,
-        body_sha256=row.body_sha256,
-        body_complete=row.body_complete,
-        record=row.record,
-        similarity=row.similarity,
-        facts=_facts(row.facts),
-        remarks=tuple(row.remarks),
-        rendering=None if row.rendering is None else _rendering(row.rendering),
-    )
+    return record_of(Observation, row, ark=ark_of(row), end=row.chain_end)
 
 
-def _rendering(fields: dict[str, Any]) -> Rendering:
-    requests, lacking = tuple(Hop(**hop) for hop in fields["requests"]), tuple(fields["lacking"])
-    return Rendering(**{**fields, "requests": requests, "lacking": lacking})
+def mention_of(row: Any) -> Mention:
+    """The mention that is in a row, with its ARK."""
+    return record_of(Mention, row, ark=ark_of(row), confidence=Confidence[row.confidence.upper()])
+
+
+def observation_row(observation: Observation, run_id: int, ark_id: int) -> dict[str, Any]:
+    """The row of an observation."""
+    hop_count = max(len(observation.hops) - 1, 0)
+    others = {"run_id": run_id, "ark_id": ark_id, "chain_end": observation.end.value, "hop_count": hop_count}
+    return row_of(observation, schema.observation, **others)
+
+
+@cache
+def _writers(kind: Any, table: Table) -> dict[str, Callable[[Any], Any]]:
+    """What makes the value of a column of a field, or a property, of the same name."""
+    hints = get_type_hints(kind)
+    return {
+        column.name: _converter().get_unstructure_hook(hints.get(column.name, Any))
+        for column in table.columns
+        if column.name in hints or hasattr(kind, column.name)
+    }
+
+
+@cache
+def _fields(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+@cache
+def _converter() -> Converter:
+    converter = Converter(detailed_validation=False, forbid_extra_keys=True)
+    converter.register_structure_hook(Ark, lambda ark, _: ark)  # it has columns of its own
+    return converter

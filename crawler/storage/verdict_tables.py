@@ -21,10 +21,9 @@ from crawler.history.ark_status import ArkState, StatusPolicy
 from crawler.history.rechecking import KnownArk
 from crawler.history.triage import TriageDecision
 from crawler.history.triaging import Treated
-from crawler.observations import (
-    Verdict,
-)
+from crawler.observations import ServiceVerdict, Verdict
 from crawler.storage.database import PAGE, Database
+from crawler.storage.stored_rows import row_of
 
 
 class VerdictTables(Database):
@@ -46,26 +45,24 @@ class VerdictTables(Database):
             latest.note_verdicts(connection, run_id)
 
     def _verdict_values(self, connection: Connection, run_id: int, verdict: Verdict) -> dict[str, Any]:
-        return {
-            "run_id": run_id,
-            "ark_id": self._ark_id(connection, verdict.ark),
-            "request_url": verdict.request_url,
-            "object": verdict.object.outcome.value,
-            "object_evidence": list(verdict.object.evidence),
-            "metadata": verdict.metadata.outcome.value,
-            "metadata_evidence": list(verdict.metadata.evidence),
-            "metadata_parsed": dict(verdict.metadata.parsed),
-            "commitment": verdict.commitment.outcome.value,
-            "commitment_evidence": list(verdict.commitment.evidence),
-            "commitment_parsed": dict(verdict.commitment.parsed),
-            "final_url": verdict.final_url,
-            "hop_count": max(len(verdict.hops) - 1, 0),
-            "request_count": verdict.requests,
-            "remarks": list(verdict.remarks),
-            "rests_on": list(verdict.rests_on),
-            "did_you_mean": verdict.did_you_mean.json if verdict.did_you_mean else None,
-            "naan_policy": dict(verdict.naan_policy),
+        services: dict[str, ServiceVerdict[Any]] = {
+            "object": verdict.object,
+            "metadata": verdict.metadata,
+            "commitment": verdict.commitment,
         }
+        return row_of(
+            verdict,
+            schema.verdict,
+            run_id=run_id,
+            ark_id=self._ark_id(connection, verdict.ark),
+            hop_count=max(len(verdict.hops) - 1, 0),
+            request_count=verdict.requests,
+            did_you_mean=verdict.did_you_mean.json if verdict.did_you_mean else None,
+            **{name: service.outcome.value for name, service in services.items()},
+            **{f"{name}_evidence": service.evidence for name, service in services.items()},
+            metadata_parsed=dict(verdict.metadata.parsed),
+            commitment_parsed=dict(verdict.commitment.parsed),
+        )
 
     def set_status_policy(self, policy: StatusPolicy) -> None:
         """Keep the status of ARKs by *policy* from now on; if it was another, all history is read again by it."""
