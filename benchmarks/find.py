@@ -26,8 +26,8 @@ from extractors.mentions.labels import label_signs
 CHARS = 8_000_000
 EVERY = 2_000
 ROUNDS = 5
-FLOOR_MB_S = 80.0
-FLOOR_OF_NAIVE = 2.0
+FLOOR_MB_S = 50.0
+FLOOR_OF_NAIVE = 1.8
 DENSE = 100_000
 MOST_SECONDS = 8.0
 _NAIVE = re.compile(r"(?:https?://\S*?/)?ark:/?\d{5}/\S+", re.IGNORECASE)

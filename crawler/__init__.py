@@ -17,53 +17,6 @@ The Scrapy project (spiders, pipelines, settings) is in the modules of this pack
 What is not in `__all__` is private, and may change.
 """
 
-from typing import TYPE_CHECKING
-
 from extractors.lazy import lazy_names
 
-if TYPE_CHECKING:
-    from crawler.observations import ChainEnd, Hop, Observation, Question, ServiceVerdict, Verdict
-    from crawler.outcomes import CommitmentOutcome, DocumentOutcome, Family, MetadataOutcome, ObjectOutcome
-    from crawler.resolving import request_url
-    from crawler.storage.store_errors import StoreError
-    from extractors.ark import Ark
-    from extractors.shared_errors import ArkauditError
-
-__all__ = [
-    "Ark",
-    "ArkauditError",
-    "ChainEnd",
-    "CommitmentOutcome",
-    "DocumentOutcome",
-    "Family",
-    "Hop",
-    "MetadataOutcome",
-    "ObjectOutcome",
-    "Observation",
-    "Question",
-    "ServiceVerdict",
-    "StoreError",
-    "Verdict",
-    "request_url",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "Ark": "extractors.ark",
-        "ArkauditError": "extractors.shared_errors",
-        "ChainEnd": "crawler.observations",
-        "CommitmentOutcome": "crawler.outcomes",
-        "DocumentOutcome": "crawler.outcomes",
-        "Family": "crawler.outcomes",
-        "Hop": "crawler.observations",
-        "MetadataOutcome": "crawler.outcomes",
-        "ObjectOutcome": "crawler.outcomes",
-        "Observation": "crawler.observations",
-        "Question": "crawler.observations",
-        "ServiceVerdict": "crawler.observations",
-        "StoreError": "crawler.storage.store_errors",
-        "Verdict": "crawler.observations",
-        "request_url": "crawler.resolving",
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

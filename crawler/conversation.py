@@ -42,7 +42,6 @@ from crawler.verdicts.rendered import is_app_shell
 from crawler.verdicts.spellings import SHOULDERS_A_RESOLVER, forms
 from crawler.verdicts.verdict import Description, described_by, facts_beside
 from extractors.ark import Ark
-from extractors.frozen import quickly_made
 from extractors.naan import Registry
 from extractors.normalize import LABEL
 
@@ -68,7 +67,6 @@ _SHARED = frozenset(
 )
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A question to put."""

@@ -18,7 +18,6 @@ from crawler.verdicts.findings import RunFindings
 from crawler.verdicts.readings import CandidateReading, learned, meant_by, meant_instead, readings_of
 from crawler.verdicts.verdict import VerdictContext, judge, skipped
 from extractors.ark import Ark
-from extractors.frozen import quickly_made
 from extractors.naan import SHARED_NAANS, Registry
 
 Target = tuple[Ark, str]
@@ -111,7 +110,6 @@ def _skipped(ark: Ark, url: str) -> Verdict:
     return skipped(ark, url, f"NAAN {ark.naan} is for {purpose}; recorded, not requested")
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class JudgedTarget:
     """A target, and what else its mention may stand for."""

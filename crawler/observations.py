@@ -25,7 +25,6 @@ from crawler.outcomes import (
 )
 from extractors.ark import Ark
 from extractors.document_model import Finding
-from extractors.frozen import quickly_made
 from extractors.mentions.mention import Mention
 from extractors.mentions.unresolved import UnresolvedMention
 
@@ -155,7 +154,6 @@ class ChainEnd(StrEnum):
     """A failure of a kind that nobody has named yet; its text is kept."""
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Hop:
     """One request and what came back for it.
@@ -215,7 +213,6 @@ class Rendering:
 MOST_ARKS = 60
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class PageFacts:
     """The facts that a body states, read when it came, so that no body need be kept."""
@@ -243,7 +240,6 @@ class PageFacts:
         return tuple(place for found, place in self.arks if found == ark)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Observation:
     """One question asked of the world and its answer; unique by run, request URL, question and attempt."""
@@ -420,7 +416,6 @@ class Meant:
         return {"ark": str(self.ark), "url": self.url, "evidence": list(self.evidence)}
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The three ARK services of one ARK at one request URL (draft-kunze-ark-38, 5.1)."""

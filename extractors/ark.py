@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from extractors.frozen import quickly_made
 from extractors.normalize import CLEAN, NotAnArk, Profile, normalize
 
 BETANUMERIC = "0123456789bcdfghjkmnpqrstvwxz"
@@ -32,7 +31,6 @@ def shoulder_of(name: str) -> str | None:
     return found[0] if found else None
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True, order=True)
 class Ark:
     """One ARK in normal form. Equal ARKs name the same thing (draft-kunze-ark-38, 2 and 3.2).

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from extractors.frozen import quickly_made
-
 
 class Role(StrEnum):
     """In which part a mention plays in its document."""
@@ -18,7 +16,6 @@ class Role(StrEnum):
     STRUCTURED_DATA = "structured-data"
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Anchor:
     """A stretch of a block's text that its readers see as a link."""
@@ -30,7 +27,6 @@ class Anchor:
     """Which link of the document this is: the `Block.link` of its target."""
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Block:
     """A run of text that a human or a program reads as one piece.

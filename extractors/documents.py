@@ -24,7 +24,6 @@ from extractors.budget import DECIDING_CPU_S, TimeBudget, spending
 from extractors.document_model import NOTHING_READ, READ_IN_PART, Finding
 from extractors.extraction import Extraction, with_evidence
 from extractors.folders import document_name, files_in, hidden_finding
-from extractors.frozen import quickly_made
 from extractors.isolated import document_worker, read_member
 from extractors.mentions.mention import STANDS_WHOLE, Mention
 from extractors.mentions.unresolved import UnresolvedMention
@@ -39,7 +38,6 @@ _UNREADABLE = NOTHING_READ - {"empty"} | {"not-fetched"}
 Source = str | os.PathLike[str] | bytes | BinaryIO
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Document:
     """One document and what is cited in it; an archive or a folder as such has only findings."""

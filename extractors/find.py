@@ -15,7 +15,6 @@ import regex
 from extractors.ark import Ark
 from extractors.columns import TextColumn, columns_of, lines_between
 from extractors.document_model import Block, Role
-from extractors.frozen import quickly_made
 from extractors.mentions.clean import clean_mention, clean_value, has_hints, is_no_label, may_hide_label
 from extractors.mentions.forward import Reader
 from extractors.mentions.labels import LabelSigns, label_signs
@@ -300,7 +299,6 @@ def _labels(text: str) -> Iterator[regex.Match[str]]:
                 yield label
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class _Region:
     """A stretch of the text around signs of labels, with room for what belongs to them."""

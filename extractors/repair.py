@@ -14,8 +14,6 @@ from urllib.parse import unquote_to_bytes
 
 import regex
 
-from extractors.frozen import quickly_made
-
 #: On a tape: one line wrap, with the blanks around it.
 WRAP = "\n"
 #: On a tape: more than one line wrap, or a page break; nothing is ever joined over it.
@@ -73,7 +71,6 @@ class Change:
     repair: str | None
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class OffsetMap:
     """A piece of *source* with its characters repaired; offsets on the tape map back to code points of the source."""

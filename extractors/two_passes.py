@@ -21,7 +21,6 @@ from extractors.batches import AHEAD, BATCH_BYTES, BATCH_DOCUMENTS, BatchReading
 from extractors.codec import decoded, encoded, result_type
 from extractors.document_model import Finding
 from extractors.documents import Document, whole_arks
-from extractors.frozen import quickly_made
 from extractors.isolated import (
     document_executor,
     extraction_in_time,
@@ -42,7 +41,6 @@ Part = ArchiveMember | Document
 Decided = tuple[R, tuple[Finding, ...]]
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class DocumentSummary:
     """A document that was read, without its mentions: those are in *encoded*."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from extractors.frozen import quickly_made
 from extractors.normalization_steps import LABEL, without_resolver
 
 #: The queries that ask about an object instead of for it; an inflection is the whole query (2020 scheme, 3.4).
 _INFLECTIONS = frozenset({"", "?", "info"})
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Written:
     """An ARK's parts, character for character: together they are the text again (draft-kunze-ark-38, 2).

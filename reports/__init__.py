@@ -17,42 +17,6 @@ Each name is imported when it is first used.
 What is not in `__all__` is private, and may change.
 """
 
-from typing import TYPE_CHECKING
-
 from extractors.lazy import lazy_names
 
-if TYPE_CHECKING:
-    from extractors.shared_errors import ArkauditError
-    from reports.exports import ReportUnwritable, write_report
-    from reports.formats.report import Report
-    from reports.frames import Frames, StoreUnreadable
-    from reports.inventory_file import InventoryUnreadable
-    from reports.load import load_report
-    from reports.tables import TABLES
-
-__all__ = [
-    "TABLES",
-    "ArkauditError",
-    "Frames",
-    "InventoryUnreadable",
-    "Report",
-    "ReportUnwritable",
-    "StoreUnreadable",
-    "load_report",
-    "write_report",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "TABLES": "reports.tables",
-        "ArkauditError": "extractors.shared_errors",
-        "Frames": "reports.frames",
-        "InventoryUnreadable": "reports.inventory_file",
-        "Report": "reports.formats.report",
-        "ReportUnwritable": "reports.exports",
-        "StoreUnreadable": "reports.frames",
-        "load_report": "reports.load",
-        "write_report": "reports.exports",
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -6,7 +6,7 @@ import json
 import pickle
 import re
 from collections.abc import Iterator
-from dataclasses import FrozenInstanceError, dataclass, field, replace
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import pytest
@@ -18,7 +18,6 @@ from extractors.ark import Ark
 from extractors.conformance import remarks
 from extractors.document_model import Anchor, Block, Role
 from extractors.find import find_arks, read_block, read_fully, scan
-from extractors.frozen import quickly_made
 from extractors.mentions import forward
 from extractors.naan import Registry
 from extractors.normalize import NotAnArk, Profile
@@ -203,33 +202,6 @@ def test_values_are_frozen_and_survive_pickling(value: Any) -> None:
     assert type(again) is type(value)
     with pytest.raises(FrozenInstanceError):
         setattr(again, name, None)
-
-
-def test_a_default_that_is_made_anew_is_made_for_each() -> None:
-    @quickly_made
-    @dataclass(frozen=True, slots=True)
-    class Noted:
-        first: int
-        notes: dict[str, int] = field(default_factory=dict)
-        last: str = "x"
-
-    given = {"a": 1}
-    assert Noted(1) == Noted(1, {}) == Noted(1, last="x")
-    assert Noted(1).notes is not Noted(1).notes
-    assert Noted(1, given, "y").notes is given
-
-
-def test_only_plain_dataclasses_are_quickly_made() -> None:
-    @dataclass(frozen=True, slots=True)
-    class Checked:
-        first: int
-        second: int
-
-        def __post_init__(self) -> None:
-            raise ValueError(self.first)
-
-    with pytest.raises(TypeError, match="Checked has more to it"):
-        quickly_made(Checked)
 
 
 # -- remarks

@@ -14,7 +14,6 @@ from crawler.observations import MOST_ARKS, PageFacts
 from extractors.ark import Ark
 from extractors.find import find_arks
 from extractors.formats import parse_content_type
-from extractors.frozen import quickly_made
 
 #: Bytes of an answer beyond which nothing is read; nobody describes an object in more.
 MOST_READ = 2**19
@@ -31,7 +30,6 @@ _WESTERN = frozenset({"iso8859-1", "ascii"})
 _XML = re.compile(rb"\s*<\?xml|\s*<(?:rdf:RDF|oai_dc:dc|metadata|resource)\b")
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The facts read in a body."""

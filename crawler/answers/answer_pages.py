@@ -19,7 +19,6 @@ from crawler.answers.quirks import plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.observations import MOST_ARKS, PageFacts
 from extractors.find import find_arks
-from extractors.frozen import quickly_made
 
 #: Bytes of markup that are parsed: a page made to be slow costs the square of its length.
 MARKUP_LIMIT = 2**17
@@ -43,7 +42,6 @@ _MOST_NODES = 1_000
 _LABEL_ELEMENTS = ["div", "span", "p", "b", "strong", "label", "h1", "h2", "h3", "h4", "h5", "h6"]
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class AnswerPage:
     """The facts read in a page."""

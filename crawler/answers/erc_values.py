@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from crawler.answers.quirks import without_marks
-from extractors.frozen import quickly_made
 
 #: Codes for a value that is missing, and what they say; ``etal`` stands in for names and is none of them.
 MISSING: Mapping[str, str] = {
@@ -41,7 +40,6 @@ _ENCODED = re.compile(r"%[!%._{}]|\s+|[^%\s]+|%")
 _DECODED = {"%!": "|", "%%": "%", "%.": ",", "%_": ""}
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Value:
     """One value of an element, as people read it."""

@@ -10,7 +10,6 @@ from functools import lru_cache
 from crawler.answers.structured import kernel
 from extractors.ark import Ark
 from extractors.find import find_arks
-from extractors.frozen import quickly_made
 from extractors.normalize import NotAnArk
 
 #: Places by which a page says what it is, in contrast to what it merely mentions.
@@ -30,7 +29,6 @@ _NAMES_IT = ("where", "what", "success", "identifier", "id", "@id", "ark", "erc.
 Named = Sequence[tuple[Ark, str]]
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Subject:
     """The ARK or namespace that a record is about, as far as it tells."""

@@ -12,7 +12,6 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from crawler.resolving import resolver_of
 from extractors.ark import BETANUMERIC, Ark, shoulder_of
 from extractors.checkchar import CheckCharacter, check
-from extractors.frozen import quickly_made
 from extractors.naan import Registry
 from extractors.normalize import LABEL
 
@@ -30,7 +29,6 @@ _NUMBERED = re.compile(r"(?:\D*\d){3}")
 _EXTENSION = re.compile(r"\.[A-Za-z]\w{0,4}\Z")
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
     """The names that one control speaks for: those of one resolver, NAAN and shoulder."""

@@ -16,7 +16,6 @@ from crawler.attempts import PASSING_STATUSES
 from crawler.observations import ACCESS, Question
 from crawler.resolving import INFLECTIONS, asked_url, request_url, resolver_of, same_host
 from extractors.ark import Ark
-from extractors.frozen import quickly_made
 from extractors.naan import Registry
 from extractors.normalize import LABEL
 
@@ -54,7 +53,6 @@ class Places:
         )
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class AskingContext:
     """The context of the next question: the answers so far, and those about other ARKs of the same resolver."""

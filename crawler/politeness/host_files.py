@@ -25,7 +25,6 @@ from typing import Any
 from filelock import lock_descriptor
 
 from crawler.politeness.pacing import Shared
-from extractors.frozen import quickly_made
 
 #: Seconds after which it is looked again whether another audit has done with a host: the longer it takes, the more.
 POLL_S, LONGEST_POLL_S = 0.05, 0.5
@@ -49,7 +48,6 @@ class HostWait:
     """Whether the host wants to be left alone; otherwise another audit is just asking it, or has just asked."""
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Wish:
     """An audit wants to ask a host, and looks at a certain moment whether it may."""

@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 from crawler.addresses import AddressGuard, Routes, is_literal
 from crawler.attempts import Patience
 from crawler.observations import ChainEnd
-from extractors.frozen import quickly_made
 
 #: Seconds between two requests to a host that nobody has said to be one's own.
 LEAST_INTERVAL_S = 1.0
@@ -115,7 +114,6 @@ def is_own(host: str, routes: Routes, guard: AddressGuard) -> bool:
 # -- what other audits on this machine know of a host
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Shared:
     """The state of a host that audits share: moments of the machine's clock, which may be set while they run."""
@@ -163,7 +161,6 @@ class Reason:
     words: str
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Pace:
     """The pace of requests to one host."""

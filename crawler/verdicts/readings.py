@@ -12,7 +12,6 @@ from crawler.resolving import sendable
 from crawler.verdicts.arbitration import Form, FormState, arbitrate, did_you_mean, next_form
 from crawler.verdicts.hyphenation import other_hyphenation
 from extractors.ark import Ark
-from extractors.frozen import quickly_made
 from extractors.mentions.mention import Mention
 from extractors.normalize import LABEL
 from extractors.suggestions import suggestions
@@ -24,7 +23,6 @@ MEANT = 2
 Answers = Mapping[str, AnswerFacts | None]
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class CandidateReading:
     """One ARK that a mention may stand for, and where it is asked for."""

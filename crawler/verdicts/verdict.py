@@ -48,7 +48,6 @@ from crawler.verdicts.remarks import (
 from crawler.verdicts.rendered import RenderedFacts, by_what_is_shown, is_app_shell
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 from extractors.ark import Ark
-from extractors.frozen import quickly_made
 from extractors.naan import RegistryEntry
 
 #: What the success of another way to ask means for the object, when the first way fails, and the words for it.
@@ -86,7 +85,6 @@ _UNASKED_METADATA: Mapping[Family, str] = {
 }
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class ObjectAccess:
     """The answer that stands for the object, the way by which it came, and the verdict on it."""
@@ -141,7 +139,6 @@ def unasked(ark: Ark, request_url: str) -> Verdict:
     return replace(skipped(ark, request_url, ""), object=why)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class VerdictContext:
     """The rest of a run that bears on the verdict about one ARK."""

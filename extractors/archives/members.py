@@ -7,7 +7,6 @@ from pathlib import PurePosixPath
 
 from extractors.archives.streams import SizeBudget
 from extractors.document_model import Finding
-from extractors.frozen import quickly_made
 
 #: Between the name of an archive and the name of a file in it. No URL that anybody means holds it.
 INSIDE = "!/"
@@ -90,7 +89,6 @@ class Limits:
         return SizeBudget(max(self.total_bytes, self.ratio * size), max(self.members, size // 2**10))
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class ArchiveMember:
     """A document that was in an archive; `findings` are about it alone."""

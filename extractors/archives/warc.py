@@ -14,7 +14,6 @@ from functools import lru_cache
 from extractors.archives.compression import SIGNATURES, Compression
 from extractors.archives.streams import Lookahead, SizeBudget
 from extractors.formats import parse_content_type
-from extractors.frozen import quickly_made
 
 #: A header, of a record or of HTTP, that is longer is none.
 _HEADER_BYTES = 2**15
@@ -47,7 +46,6 @@ _content_type = lru_cache(maxsize=1000)(parse_content_type)
 Fields = Mapping[str, str]
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class WarcRecord:
     """A record, as far as it is kept."""
@@ -70,7 +68,6 @@ class WarcRecord:
         return self.fields.get("warc-target-uri", "").removeprefix("<").removesuffix(">").strip()
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Payload:
     """The document in a record."""

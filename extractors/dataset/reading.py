@@ -20,7 +20,6 @@ from extractors.document_model import Finding
 from extractors.documents import Document, documents_in, documents_in_file, whole_arks
 from extractors.extraction import Extraction
 from extractors.folders import document_name
-from extractors.frozen import quickly_made
 from extractors.isolated import (
     KILLED,
     extraction_in_time,
@@ -109,7 +108,6 @@ def name_of(file: InputFile) -> str:
     return file.name if is_object(file.name) else document_name(Path(file.name))
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class _Sourced:
     """A document that is to be read, or what else is said of a file, and the name of that file."""
@@ -118,7 +116,6 @@ class _Sourced:
     part: ArchiveMember | Document
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class _ReadDocument:
     """A document that was read, as a line, and what is counted of it."""

@@ -8,14 +8,12 @@ from extractors.ark import Ark
 from extractors.checkchar import CheckCharacter
 from extractors.conformance import Remark
 from extractors.document_model import Role
-from extractors.frozen import quickly_made
 from extractors.wraps.wrap import Confidence
 
 #: The reason of a mention about which nothing had to be decided.
 STANDS_WHOLE = "stands whole"
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Mention:
     """An ARK found in a document; what was written, what we made of it, and how sure we are stand side by side."""

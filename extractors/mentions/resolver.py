@@ -7,7 +7,6 @@ from urllib.parse import unquote
 
 import regex
 
-from extractors.frozen import quickly_made
 from extractors.repair import ODD_BLANK, WRAP
 
 #: What a resolver ends with: its last slash, which may be an escape.
@@ -28,7 +27,6 @@ _HOST_ONLY = regex.compile(
 )
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class WrittenResolver:
     """The resolver before a label; none for a compact ARK."""

@@ -10,7 +10,6 @@ from functools import lru_cache
 from w3lib.encoding import read_bom, resolve_encoding
 
 from extractors.document_model import Block, Finding, Reading
-from extractors.frozen import quickly_made
 
 MEDIA_TYPE = "text/plain"
 MOST_BYTES = 256 * 2**20
@@ -33,7 +32,6 @@ BEGINNING_BYTES = 16 * 2**10
 _PARTED_LABEL = re.compile(r"""(?:"[ \r\n+.&\\_]{1,40}"|'[ \r\n+.&\\_]{1,40}')(?=(?P<rest>r?k?):/?[0-9]{5}/)""")
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """The characters of a document, and how sure we are of them."""

@@ -1,0 +1,12 @@
+from arkaudit.check_process import check as check
+from crawler.observations import Verdict as Verdict
+from extractors.ark import Ark as Ark
+from extractors.documents import Document as Document
+from extractors.documents import extract as extract
+from extractors.find import find_arks as find_arks
+from extractors.mentions.mention import Mention as Mention
+from extractors.shared_errors import ArkauditError as ArkauditError
+from reports.frames import Frames as Frames
+from reports.load import load_report as load_report
+
+__version__: str

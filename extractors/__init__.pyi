@@ -1,0 +1,16 @@
+from extractors.ark import Ark as Ark
+from extractors.checkchar import CheckCharacter as CheckCharacter
+from extractors.conformance import Remark as Remark
+from extractors.document_model import Finding as Finding
+from extractors.document_model import Role as Role
+from extractors.documents import Document as Document
+from extractors.documents import extract as extract
+from extractors.find import find_arks as find_arks
+from extractors.mentions.mention import Mention as Mention
+from extractors.mentions.mention import NamespaceMention as NamespaceMention
+from extractors.naan import Registry as Registry
+from extractors.normalize import NamespaceOnly as NamespaceOnly
+from extractors.normalize import NotAnArk as NotAnArk
+from extractors.shared_errors import ArkauditError as ArkauditError
+from extractors.shared_errors import SourceUnreadable as SourceUnreadable
+from extractors.wraps.wrap import Confidence as Confidence
