@@ -290,7 +290,7 @@ observation = Table(
         JSON,
         nullable=False,
         comment="what the page says of itself: arks and their places, canonical, refresh, challenge, asks_password, "
-        "runs_scripts, signs_on, headings, told",
+        "runs_scripts, signs_on, headings, kernel_values",
         info=unit("mapping"),
     ),
     Column("remarks", JSON, nullable=False, comment="what else was noticed", info=unit("list of text")),

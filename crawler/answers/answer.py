@@ -66,7 +66,13 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
         return Answer(media_type)
     is_html = "html" in (media_type or "") and "xml" not in (media_type or "").replace("xhtml+xml", "")
     if _TAG.match(body[:4_096]):
-        described = None if is_html else from_xml(body) if _is_xml(media_type, body) else None
+        described = (
+            None
+            if is_html
+            else from_xml(body)
+            if ("xml" in (media_type or "") or bool(_XML.match(body[:4_096])))
+            else None
+        )
         from crawler.answers.answer_pages import (
             read_page,  # beautifulsoup4 comes with it, and a crawl may have no answer to read
         )
@@ -86,10 +92,6 @@ def _is_binary(media_type: str | None, body: bytes) -> bool:
     """Return whether a body of which its type says nothing is no text."""
     is_untold = media_type is None or media_type.endswith("octet-stream")
     return is_untold and not body.startswith(_WIDE) and bool(_BINARY.search(body[:4_096]))
-
-
-def _is_xml(media_type: str | None, body: bytes) -> bool:
-    return "xml" in (media_type or "") or bool(_XML.match(body[:4_096]))
 
 
 def _decoded(body: bytes, charset: str | None) -> str:

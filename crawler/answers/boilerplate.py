@@ -81,7 +81,7 @@ def own_part(page: Element) -> Own:
         place = id(node.parent)
         if place in left_out:
             left_out.add(id(node))
-        elif place in within or (main is not None and _is_outer_heading(node, main, weights)):
+        elif place in within or (main is not None and bool(node.name == "h1" and not weights[id(main)].has_heading)):
             within.add(id(node))
             if isinstance(node, Text):
                 if node.is_shown:
@@ -90,7 +90,11 @@ def own_part(page: Element) -> Own:
                 headings.append(node)
     text = _folded(own)
     if not _LETTER.search(text):
-        return Own(_folded([node for node in nodes if isinstance(node, Text) and _is_shown(node)]))
+        return Own(
+            _folded(
+                [node for node in nodes if isinstance(node, Text) and (node.is_shown and node.parent.name != "title")]
+            )
+        )
     return Own(text, tuple(heading for each in headings if (heading := _folded(each.texts)[:HEADING_CHARS])))
 
 
@@ -136,17 +140,8 @@ def letters_in(text: str) -> int:
     return len(_NO_LETTERS.sub("", text))
 
 
-def _is_shown(text: Text) -> bool:
-    return text.is_shown and text.parent.name != "title"
-
-
 def _is_main(node: Any) -> bool:
     return isinstance(node, Element) and (node.name == "main" or node.get("role") == "main")
-
-
-def _is_outer_heading(node: Any, main: Any, weights: dict[int, _Weight]) -> bool:
-    """Return whether this is the heading of a page whose main part has none."""
-    return bool(node.name == "h1" and not weights[id(main)].has_heading)
 
 
 def _is_sites(tag: Element, *, in_article: bool, has_heading: bool) -> bool:

@@ -166,7 +166,9 @@ def same_answer(one: Observation, other: Observation) -> bool:
         return False
     if one.body_sha256 is not None and one.body_sha256 == other.body_sha256:
         return True
-    if _both_empty(one, other) or same_place(one, other):
+    if (one.body_bytes == other.body_bytes == 0 and one.body_complete and other.body_complete) or same_place(
+        one, other
+    ):
         return True
     if one.text is None or other.text is None:
         return _same_unread(one, other)
@@ -206,11 +208,6 @@ def last_part(url: str) -> str:
     'btv1b84'
     """
     return urlsplit(url).path.rpartition("/")[2]
-
-
-def _both_empty(one: Observation, other: Observation) -> bool:
-    """Return whether both bodies are known to be empty; what was cut off or could not be decoded is not."""
-    return one.body_bytes == other.body_bytes == 0 and one.body_complete and other.body_complete
 
 
 def _same_unread(one: Observation, other: Observation) -> bool:

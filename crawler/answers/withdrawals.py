@@ -136,7 +136,11 @@ def _said_in(sentence: str) -> _Said | None:
         subject = words.subject.search(lead[-_BETWEEN_CHARS - 240 :])
         if subject is None and (lead.strip(" -|:,") == "" or _STATUS.match(lead)):
             if words.goes_on.match(rest) or words.noun_at_once.match(rest):
-                return _Said(shown[found.start() : found.end()], names_object=False, is_bare=not _names_noun(rest))
+                return _Said(
+                    shown[found.start() : found.end()],
+                    names_object=False,
+                    is_bare=not (_words().noun_at_once.match(rest) is not None),
+                )
             continue
         if subject is None:
             continue
@@ -153,11 +157,6 @@ def _said_in(sentence: str) -> _Said | None:
 def speaks_of_withdrawal(part: str) -> bool:
     """Return whether a part of a sentence has a word for what becomes of what is withdrawn: "the PDF was deleted"."""
     return _words().gone.search(bare(plain(part))) is not None
-
-
-def _names_noun(rest: str) -> bool:
-    """Return whether a noun for the object stands right behind a word of withdrawal: "Withdrawn item"."""
-    return _words().noun_at_once.match(rest) is not None
 
 
 def is_one_of_several(rest: str) -> bool:

@@ -108,8 +108,4 @@ def _misses(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[s
     for host, answered in connection.execute(query.order_by(earlier.c.host, earlier.c.back)):
         if host in wanted:
             last.setdefault(host, []).append(answered)
-    return {host: _leading_zeros(counts) for host, counts in last.items()}
-
-
-def _leading_zeros(counts: Sequence[int]) -> int:
-    return next((at for at, count in enumerate(counts) if count), len(counts))
+    return {host: next((at for at, count in enumerate(counts) if count), len(counts)) for host, counts in last.items()}

@@ -288,7 +288,9 @@ class HostThrottle:
     def _heed(self, host: _Host, url: str, wish_s: float) -> None:
         """Keep on record that a host has asked for a pause, and whether it gets it."""
         is_kept = wish_s <= self._patience.longest_wait_s
-        self._pauses.append(Pause(host.name, url, _now(), wish_s, is_kept=is_kept))
+        self._pauses.append(
+            Pause(host.name, url, datetime.now(UTC).isoformat(timespec="milliseconds"), wish_s, is_kept=is_kept)
+        )
         self.on_pause()
 
     # -- when there is nothing else to do
@@ -396,7 +398,3 @@ def throttle_of(crawler: Crawler) -> HostThrottle:
     if crawler not in _GOVERNORS:
         install_throttle(crawler, HostThrottle.of(crawler.settings))
     return _GOVERNORS[crawler]
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

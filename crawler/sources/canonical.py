@@ -49,7 +49,15 @@ def same_document(url: str) -> str:
     """
     scheme, authority, path, query, _ = urlsplit(url)
     path = _SESSION_IN_PATH.sub("", path)
-    kept = [each for each in query.split("&") if not _is_passing(each)] if query else []
+    kept = (
+        [
+            each
+            for each in query.split("&")
+            if not bool(_SESSION_PARAMETER.fullmatch(each) or _CAMPAIGN_PARAMETER.fullmatch(each))
+        ]
+        if query
+        else []
+    )
     compared = canonicalize_url(f"{scheme}://{_authority(scheme, authority)}{path or '/'}?{'&'.join(kept)}")
     is_bare = not query and url.partition("#")[0].endswith("?")
     return f"{compared}?" if is_bare else compared
@@ -78,10 +86,6 @@ def is_for_once(url: str) -> bool:
     (False, False)
     """
     return any(_PERMIT.fullmatch(each) for each in urlsplit(url).query.split("&"))
-
-
-def _is_passing(parameter: str) -> bool:
-    return bool(_SESSION_PARAMETER.fullmatch(parameter) or _CAMPAIGN_PARAMETER.fullmatch(parameter))
 
 
 def _authority(scheme: str, authority: str) -> str:

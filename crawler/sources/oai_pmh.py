@@ -91,7 +91,9 @@ def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
             found.token = text_of(element)
         else:
             found.add(element, url)
-    if _breaks_off(data) or (found.token is None and _TOKEN_TAG.search(data)):
+    if (b"\0" not in data[:100] and not _END.search(data, max(0, len(data) - _END_BYTES))) or (
+        found.token is None and _TOKEN_TAG.search(data)
+    ):
         found.faults.append(Finding("oai-error", "it breaks off, or is malformed: what follows is missing"))
     elif not found.listed and not found.faults:
         found.faults.append(Finding("oai-error", "it is an answer without records and without an error"))
@@ -105,11 +107,6 @@ def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
         is_faulty=any(fault.detail.partition(":")[0] not in _NO_FAULT for fault in found.faults),
         is_document=False,
     )
-
-
-def _breaks_off(data: bytes) -> bool:
-    """Return whether the end of the root is missing; of UTF-16, which nobody sends, nothing is said."""
-    return b"\0" not in data[:100] and not _END.search(data, max(0, len(data) - _END_BYTES))
 
 
 @dataclass(slots=True)

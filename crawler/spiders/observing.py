@@ -11,7 +11,7 @@ from scrapy import Request
 from crawler.answers.answer import read_answer
 from crawler.conversation import Ask
 from crawler.named_arks import targets_in
-from crawler.observations import ACCESS, CONFORMANCE, Hop, Observation, Question
+from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
 from crawler.resolving import sendable
 from crawler.wire.flags import INCOMPLETE, STOPPED, incomplete
 from crawler.wire.middlewares import chain_of
@@ -43,7 +43,7 @@ def observe(ask: Ask, request: Request, response: Response | None) -> Observatio
     """Return the observation of an *ask*: the chain that *request* ended, and what its last answer says."""
     hops, end, detail = chain_of(request)
     body = b"" if response is None else response.body
-    answer = read_answer(body, _content_type(hops), _asked_about(ask.ark, ask.url))
+    answer = read_answer(body, (hops[-1].headers.get("Content-Type") if hops else None), _asked_about(ask.ark, ask.url))
     return Observation(
         ark=ask.ark,
         request_url=ask.request_url,
@@ -74,10 +74,6 @@ def observations_of(response: Response) -> Iterator[Observation]:
     url = hops[0].url if hops else request.url
     for ark, asked in targets_in([url], resolver=url)[0]:
         yield observe(Ask(ark, asked, Question.OBJECT, url), request, response)
-
-
-def _content_type(hops: Sequence[Hop]) -> str | None:
-    return hops[-1].headers.get("Content-Type") if hops else None
 
 
 def _asked_about(ark: Ark, asked: str) -> Ark:

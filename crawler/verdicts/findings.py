@@ -47,7 +47,7 @@ class RunFindings:
         self._of_others += _foreign(verdict)
         if verdict.final_url is not None and len(verdict.hops) > 1:
             self._landed[verdict.final_url].add(verdict.ark.base)
-            self._ends[str(verdict.ark)].add(_without_scheme(verdict.final_url))
+            self._ends[str(verdict.ark)].add(verdict.final_url.partition("://")[2].removeprefix("www."))
 
     def findings(self) -> Findings:
         """The findings by what they are about: a URL or an ARK."""
@@ -76,10 +76,6 @@ def _foreign(verdict: Verdict) -> Iterator[tuple[str, Finding]]:
     if "about" in verdict.object.parsed:
         about = verdict.object.parsed["about"]
         yield str(verdict.ark), Finding("page-of-another", f"its landing page says that it is about {about}")
-
-
-def _without_scheme(url: str) -> str:
-    return url.partition("://")[2].removeprefix("www.")
 
 
 def _named(names: Iterable[str]) -> str:
