@@ -135,15 +135,15 @@ def audit(
 ) -> int:
     """One run: the documents of *seeds* or of a *dataset*, then (with *resolve*) the ARKs they cite; or *targets*.
 
-    *readings* are what else targets may stand for, by the URLs that ask for them.
+    *readings* are what else targets may mean, by the URLs that ask for them.
 
-    It is a new one, or goes on with the one that *decision* names. Returns the run's number; its verdicts are in the
-    store, and whoever wants to has *heard* each, in the order of the targets. Raises `AuditInterrupted`, or
+    It is a new one, or resumes the one that *decision* names. Returns the run's number; its verdicts are in the
+    store, and *heard* gets each, in the order of the targets. Raises `AuditInterrupted`, or
     `crawler.storage.store_errors.StoreUnwritable`, when it could not finish; what was observed until then has been
-    recorded, and judged unless time was short, and the run can be gone on with.
+    recorded, and judged unless time was short, and the run can be resumed.
     """
     if config.is_anonymous and _asks_strangers(config, seeds, targets, resolve=resolve, dataset=dataset):
-        say("hosts can't tell who asks: give --contact, so that an operator can write to you")
+        say("hosts don't learn who asks: give --contact, so that an operator can write to you")
     if config.log_ins or config.credentials:
         store.keep_private()  # it will have pages that not everybody may read
     store.set_status_policy(config.recheck.status_policy)
@@ -230,7 +230,7 @@ class AuditRun:
         run_stages(stages, self._config.settings() | window, on_start=started)
 
     def _take(self, dataset: DatasetDocuments, progress: RunProgress) -> None:
-        """Record the documents of a dataset, some at a time; those of a run that is gone on with are there already."""
+        """Record the documents of a dataset, some at a time; those of a resumed run are there already."""
         progress.stage("documents")
         records = dataset.records(self._config.resolver)
         for some in batches(records, lambda record: _MENTION_BYTES * len(record.mentions)):
@@ -327,7 +327,7 @@ class AuditRun:
         self._is_judged = True
 
     def _stop(self, *, is_patient: bool) -> None:
-        """Judge those targets of which all is asked, for whoever interrupted; note that the run can be gone on with.
+        """Judge those targets of which all is asked, at once; note that the run can be resumed.
 
         What only a whole run shows is left for its end; and what was to be asked once more has not failed.
         """
@@ -340,13 +340,13 @@ class AuditRun:
 
 
 def _begun(config: Config, store: Store, command: str, named: Sequence[str], decision: ResumeDecision | None) -> int:
-    """The number of the run, a new one or one that is gone on with; *named* is what it begins with."""
+    """The number of the run, a new one or a resumed one; *named* is what it begins with."""
     if decision is not None and decision.run is not None:
         store.go_on_with_run(decision.run.run_id)
         return decision.run.run_id
     plan = None if decision is None else decision.plan.json
     if plan is not None and command == "run":
-        plan["told"] = False  # until `resuming.note_reported`: a kill after its end must cost neither report nor news
+        plan["reported"] = False  # until `resuming.note_reported`: a kill must cost neither report nor news
     return store.begin_run(
         command=command,
         at=_now(),
@@ -371,7 +371,7 @@ def _asks_strangers(
         return False
     archive = [config.memento.timegate] if config.memento.timegate and resolve else []
     urls = [*archive, *(seeds.urls if seeds else ()), *(url for ark, url in targets or () if not ark.is_skipped)]
-    is_open = (seeds is not None or dataset is not None) and resolve  # nobody knows yet which hosts are cited
+    is_open = (seeds is not None or dataset is not None) and resolve  # it is not known yet which hosts are cited
     return is_open or any(not config.owns(host) for host in set(map(host_of, urls)))
 
 
@@ -410,6 +410,6 @@ def fetched_documents(seeds: Seeds, config: Config) -> Iterator[Document]:
         )
     order = {url: number for number, url in enumerate(seeds.urls)}
     last = len(order)
-    for record in sorted(records, key=lambda each: order.get(each.url, order.get(each.found_on or "", last))):
+    for record in sorted(records, key=lambda fetched: order.get(fetched.url, order.get(fetched.found_on or "", last))):
         unresolved = [cited.unresolved for cited in record.mentions if cited.unresolved is not None]
         yield Document(record.url, [cited.mention for cited in record.mentions], record.findings, unresolved)

@@ -1,6 +1,6 @@
 """`arkaudit.check`: resolve and judge ARKs from a script or a notebook, in a process of their own.
 
-Twisted's reactor starts once in a process, and never beside another event loop; a child process has its own, so that
+Twisted's reactor starts once in a process, and never with another event loop; a child process has its own, so that
 a check can be made again and again, also where a loop is running already.
 """
 
@@ -76,7 +76,7 @@ def check(
         ArkauditError: `ConfigError` for a setting, `StoreError` for the store, `CheckFailed` for the process.
         KeyboardInterrupt: when it was interrupted; what was observed is in the *store*.
     """
-    asked = [str(arks)] if isinstance(arks, str | Ark) else [str(each) for each in arks]
+    asked = [str(arks)] if isinstance(arks, str | Ark) else [str(ark) for ark in arks]
     if not asked:
         return []
     verdicts = _judged_apart(
@@ -124,16 +124,16 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     from extractors.shared_errors import UserMistake
 
     asked: Sequence[str] = request["asked"]
-    found = [mention_in(text) for text in asked]
-    for text, each in zip(asked, found, strict=True):
-        if not isinstance(each, Mention):
-            return NotAnArk(f"{text[:_MOST_SAID]!r} {each}")
+    mentions = [mention_in(text) for text in asked]
+    for text, mention in zip(asked, mentions, strict=True):
+        if not isinstance(mention, Mention):
+            return NotAnArk(f"{text[:_MOST_SAID]!r} {mention}")
     path, store = request["config"], request["store"]
     try:
         config = load(path and Path(path), request["settings"])
         quiet.is_on = not request["progress"]
         start(config, lambda: Console(stderr=True))
-        judged = judged_lines(asked, found, config, store and Path(store))
+        judged = judged_lines(asked, mentions, config, store and Path(store))
     except (StoreError, UserMistake) as problem:
         return type(problem)(str(problem))
     if judged.was_interrupted:
@@ -146,7 +146,7 @@ def _main() -> None:
     request = pickle.load(sys.stdin.buffer)
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is no answer
-    with suppress(BrokenPipeError), out:  # where nobody waits for it any more
+    with suppress(BrokenPipeError), out:  # where no one waits for it any more
         pickle.dump(_answer(request), out)
 
 

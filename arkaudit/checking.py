@@ -36,7 +36,7 @@ from reports.ending import MOST_FAULTS, MOST_PLACES, Fault, failing_words, place
 if TYPE_CHECKING:
     from arkaudit.dataset_documents import DatasetDocuments
 
-#: What is told of at the end, the gravest first.
+#: What is said at the end, the most severe first.
 _AMISS = (Family.FAILS, Family.UNREACHABLE)
 #: Of how many lines without an ARK it is said one by one, and how much of each is repeated.
 _MOST_FAULTS, _MOST_SAID = 10, 100
@@ -50,7 +50,7 @@ class CheckResult:
     """One a line, in their order; of an interrupted check, those that have a verdict."""
     was_interrupted: bool
     raised: tuple[str, ...] = ()
-    """The outcomes that somebody should hear of, with how often they occur: those of known problems are left out."""
+    """The outcomes that people should know of, with how often they occur: those of known problems are left out."""
     known: str = ""
     """How many problems are known, in words."""
     faults: tuple[Fault, ...] = ()
@@ -78,10 +78,10 @@ def checked(
 ) -> CheckResult:
     """Resolve the ARKs in the lines *asked*; with *explain* each row explains its verdict.
 
-    Of *lines*, where some stand in files, it is known which those are.
+    Of *lines* that are in files, it is known which those are.
 
-    A check of the same lines that did not finish is gone on with. Raises `crawler.storage.store_errors.StoreError`, and
-    `extractors.shared_errors.UserMistake` for a command that contradicts the check that it is to go on with, or that
+    A check of the same lines that did not finish is resumed. Raises `crawler.storage.store_errors.StoreError`, and
+    `extractors.shared_errors.UserMistake` for a command that contradicts the check that it is to resume, or that
     names no ARK at all.
     """
     judged = judged_lines(asked, _mentions_of(asked), config, store_file, explain=explain, resume=resume)
@@ -94,8 +94,8 @@ def checked(
         elif verdict is not None:
             printed.append(rows.invalid_row(text, verdict))
             raised.append(printed[-1]["object"]["outcome"])
-    each = [(text, one) for text, one in zip(asked, judged.verdicts, strict=True) if isinstance(one, Verdict)]
-    return _result(printed, judged, raised, each, lines or {})
+    pairs = [(text, one) for text, one in zip(asked, judged.verdicts, strict=True) if isinstance(one, Verdict)]
+    return _result(printed, judged, raised, pairs, lines or {})
 
 
 def _result(
@@ -105,7 +105,7 @@ def _result(
     verdicts: Iterable[tuple[str, Verdict]],
     lines: Mapping[str, Sequence[str]],
 ) -> CheckResult:
-    """The result of a check, of which each of *verdicts* stands beside what was asked."""
+    """The result of a check, with each of *verdicts* next to what was asked."""
     texts: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     distinct: dict[tuple[str, str], Verdict] = {}
     for text, verdict in verdicts:
@@ -117,8 +117,10 @@ def _result(
     def fault(verdict: Verdict) -> Fault:
         pair, outcome = _pair(verdict), verdict.object.outcome
         words = failing_words(str(verdict.ark), outcome.value, is_silent=FAMILY_OF[outcome] is Family.UNREACHABLE)
-        here = (place for text in texts[pair] for place in lines.get(text, ()))
-        return Fault(words, (*here, *(place_words(*place) for place in judged.places.get(pair, ()))))
+        here = (place_of_citation for text in texts[pair] for place_of_citation in lines.get(text, ()))
+        return Fault(
+            words, (*here, *(place_words(*place_of_citation) for place_of_citation in judged.places.get(pair, ())))
+        )
 
     return CheckResult(
         printed,
@@ -127,7 +129,7 @@ def _result(
         count_words(judged.decided),
         faults=tuple(map(fault, amiss[:MOST_FAULTS])),
         fault_count=len(amiss),
-        families=tuple(FAMILY_OF[each.object.outcome] for each in distinct.values()),
+        families=tuple(FAMILY_OF[judged_verdict.object.outcome] for judged_verdict in distinct.values()),
         first_failing=texts[_pair(amiss[0])][0] if amiss else None,
     )
 
@@ -138,9 +140,9 @@ def _pair(verdict: Verdict) -> tuple[str, str]:
 
 def _amiss(verdicts: Iterable[Verdict], decided: Mapping[tuple[str, str], Treated]) -> list[Verdict]:
     """Those that fail, then those whose hosts are silent, but for known problems."""
-    raised = [each for each in verdicts if (one := decided.get(_pair(each))) is None or not one.is_known]
-    by_family = {family: [each for each in raised if FAMILY_OF[each.object.outcome] is family] for family in _AMISS}
-    return [each for family in _AMISS for each in by_family[family]]
+    raised = [pair for pair in verdicts if (one := decided.get(_pair(pair))) is None or not one.is_known]
+    by_family = {family: [pair for pair in raised if FAMILY_OF[pair.object.outcome] is family] for family in _AMISS}
+    return [pair for family in _AMISS for pair in by_family[family]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,18 +163,18 @@ class JudgedLines:
 
 def judged_lines(
     asked: Sequence[str],
-    found: Sequence[Mention | str],
+    mentions: Sequence[Mention | str],
     config: Config,
     store_file: Path | None,
     *,
     explain: bool = False,
     resume: bool | None = None,
 ) -> JudgedLines:
-    """Resolve the ARKs that were *found* in the lines *asked*, and judge them; raises as `checked` does."""
+    """Resolve the ARKs that were *mentions* in the lines *asked*, and judge them; raises as `checked` does."""
     verdicts = _Verdicts()
     was_interrupted = False
     with opened("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
-        targets = _targets(found, begun.config)
+        targets = _targets(mentions, begun.config)
         try:
             readings = readings_of_mentions((mention, url) for mention, (_, url) in targets.items())
             run_id = _judged(begun, list(dict.fromkeys(targets.values())), verdicts, readings)
@@ -188,8 +190,8 @@ def judged_lines(
         verdict = verdicts.get((str(ark), url))
         return verdict if verdict is not None or was_interrupted else unasked(ark, url)
 
-    each = [verdict_on(mention) if isinstance(mention, Mention) else mention for mention in found]
-    return JudgedLines(each, was_interrupted, decided, observed, mementos, places)
+    results = [verdict_on(mention) if isinstance(mention, Mention) else mention for mention in mentions]
+    return JudgedLines(results, was_interrupted, decided, observed, mementos, places)
 
 
 class _Verdicts(dict[tuple[str, str], Verdict]):
@@ -229,10 +231,10 @@ def targets(asked: Sequence[str], config: Config) -> list[tuple[Ark, str]]:
     return list(dict.fromkeys(_targets(_mentions_of(asked), config).values()))
 
 
-def _targets(found: Iterable[Mention | str], config: Config) -> dict[Mention, tuple[Ark, str]]:
+def _targets(mentions: Iterable[Mention | str], config: Config) -> dict[Mention, tuple[Ark, str]]:
     return {
         mention: (mention.ark, request_url(mention.repaired, mention.resolver, config.resolver))
-        for mention in found
+        for mention in mentions
         if isinstance(mention, Mention)
     }
 
@@ -241,10 +243,10 @@ def checked_again(again: Sequence[KnownArk], config: Config, store_file: Path, *
     """Resolve ARKs of a store once more, where they were asked for before. Raises
     `crawler.storage.store_errors.StoreError`.
 
-    What was begun for the same ARKs, and killed before anything was judged, is gone on with.
+    What was begun for the same ARKs, and killed before anything was judged, is resumed.
     """
-    targets = [(Ark.parse(each.ark), each.request_url) for each in again]
-    seeds = ["due", fingerprint([f"{each.ark} {each.request_url}" for each in again])]
+    targets = [(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again]
+    seeds = ["due", fingerprint([f"{due_ark.ark} {due_ark.request_url}" for due_ark in again])]
     verdicts = _Verdicts()
     was_interrupted = False
     with opened("check", seeds, config, store_file, resume=None) as begun:
@@ -265,8 +267,8 @@ def checked_dataset(
 ) -> CheckResult:
     """Take the documents of a *dataset*, and resolve each ARK that they cite at each URL that asks for it, once.
 
-    A check of the same dataset that did not finish is gone on with. Raises `crawler.storage.store_errors.StoreError`,
-    and `extractors.shared_errors.UserMistake` for a command that contradicts the check that it is to go on with, or
+    A check of the same dataset that did not finish is resumed. Raises `crawler.storage.store_errors.StoreError`,
+    and `extractors.shared_errors.UserMistake` for a command that contradicts the check that it is to resume, or
     for a dataset that can't be read.
     """
     verdicts = _Verdicts()
@@ -276,7 +278,7 @@ def checked_dataset(
             run_id = _judged_dataset(begun, dataset, verdicts)
         except audits.AuditInterrupted as stopped:
             run_id, was_interrupted = stopped.run_id, True
-        most = None if dataset.is_whole else MOST_PLACES  # nobody knows then how many more there are
+        most = None if dataset.is_whole else MOST_PLACES  # then it is not known how many more there are
         return _result_of_run(
             begun.store, run_id, verdicts, was_interrupted=was_interrupted, explain=explain, most_places=most
         )
@@ -312,16 +314,16 @@ def _result_of_run(
     explain: bool,
     most_places: int | None = None,
 ) -> CheckResult:
-    """The result of a check for which no line of input stands: each ARK is told by the URL that asks for it."""
+    """The result of a check without lines of input: each ARK is named by the URL that asks for it."""
     observed = Observed(store.observations(run_id)) if explain else None
     decided = store.treated(run_id)
     mementos = _mementos(store, run_id)
     places = {pair: some[:most_places] for pair, some in _places(store, verdicts, decided).items()}
-    each = [*verdicts.values()]
-    judged = JudgedLines(each, was_interrupted, decided, observed, mementos, places)
-    printed = [_row(verdict.request_url, verdict, observed, mementos) for verdict in each]
-    texts = [(verdict.request_url, verdict) for verdict in each]
-    return _result(printed, judged, _raised(each, decided), texts, {})
+    results = [*verdicts.values()]
+    judged = JudgedLines(results, was_interrupted, decided, observed, mementos, places)
+    printed = [_row(verdict.request_url, verdict, observed, mementos) for verdict in results]
+    texts = [(verdict.request_url, verdict) for verdict in results]
+    return _result(printed, judged, _raised(results, decided), texts, {})
 
 
 def _raised(verdicts: Iterable[Verdict], decided: Mapping[tuple[str, str], Treated]) -> Iterator[str]:
@@ -336,7 +338,7 @@ def _places(
     store: Store, verdicts: Mapping[tuple[str, str], Verdict], decided: Mapping[tuple[str, str], Treated]
 ) -> Mapping[tuple[str, str], Sequence[tuple[str, int | None]]]:
     """Where the store knows that the first of those are cited that fail."""
-    return store.places_of([_pair(each) for each in _amiss(verdicts.values(), decided)[:MOST_FAULTS]])
+    return store.places_of([_pair(pair) for pair in _amiss(verdicts.values(), decided)[:MOST_FAULTS]])
 
 
 def _mementos(store: Store, run_id: int) -> dict[str, MementoRecord]:
@@ -350,20 +352,20 @@ def _row(
     memento = None if works else mementos.get(verdict.request_url)
     row = rows.verdict_row(text, verdict, memento)
     if observed is not None:
-        row["explanation"] = explanation(verdict, observed.behind(verdict), memento).row
+        row["explanation"] = explanation(verdict, observed.reasons_of(verdict), memento).row
     return row
 
 
 def _mentions_of(asked: Sequence[str]) -> list[Mention | str]:
     """The ARK of each line of input, or why it holds none, which is said. Raises `UserMistake` if all hold none."""
-    found = [mention_in(text) for text in asked]
-    faults = [(text, why) for text, why in zip(asked, found, strict=True) if not isinstance(why, Mention)]
+    mentions = [mention_in(text) for text in asked]
+    faults = [(text, why) for text, why in zip(asked, mentions, strict=True) if not isinstance(why, Mention)]
     words = [f"{text[:_MOST_SAID]!r} {why}" for text, why in faults[:_MOST_FAULTS]]
-    if faults and len(faults) == len(found):
+    if faults and len(faults) == len(mentions):
         more = f"; {len(faults) - 1} more lines likewise" if len(faults) > 1 else ""
         raise UserMistake(f"nothing to check: {words[0]}{more}")
-    for each in words:
-        say(each)
+    for word in words:
+        say(word)
     if len(faults) > len(words):
         say(f"{len(faults) - len(words)} more lines hold no ARK; each has a row")
-    return found
+    return mentions

@@ -22,8 +22,8 @@ def with_output_options(command: click.Command) -> click.Command:
     from arkaudit.options import WordChoice
 
     if isinstance(command, click.Group):
-        for each in command.commands.values():
-            with_output_options(each)
+        for subcommand in command.commands.values():
+            with_output_options(subcommand)
     elif not any(option.name == "color" for option in command.params):
         command.params += [
             click.Option(
@@ -66,7 +66,7 @@ def _choose_color(_: click.Context, __: click.Parameter, when: str) -> None:
     os.environ.update(_VARIABLES[when])
 
 
-#: How many more objects than before make Python look for those that nobody can reach. Its own first threshold, 700, is
+#: How many more objects than before make Python look for those that are unreachable. Its own first threshold, 700, is
 #: passed several times in each document, and so takes a tenth of a crawl's time; this many take some megabytes.
 _COLLECTIONS = (20_000, 10, 10)
 

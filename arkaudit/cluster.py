@@ -1,6 +1,6 @@
 """The engine that works on the parts of a dataset in many processes, of this machine or of many: Dask.
 
-Only `submit` and `gather` are used of it, so that another engine is another module like this one. Whoever reaches
+Only `submit` and `gather` are used of it, so that another engine is another module like this one. Whatever reaches
 a scheduler runs code on its workers: ours is on loopback, and talks only to those that have its key.
 """
 
@@ -124,7 +124,7 @@ def _is_this_machine(address: str) -> bool:
     """
     host = urlsplit(address if "://" in address else f"tcp://{address}").hostname or ""
     addresses = addresses_in(host)
-    return host == "localhost" or (bool(addresses) and all(found.is_loopback for found in addresses))
+    return host == "localhost" or (bool(addresses) and all(resolved.is_loopback for resolved in addresses))
 
 
 class WorkerWatch:
@@ -234,12 +234,12 @@ def fingerprint() -> tuple[str, ...]:
 def _check(client: Client) -> None:
     """Raise `UserMistake` where a worker would find other things than we do. Later ones are checked as they work."""
     try:
-        found: dict[str, tuple[str, ...]] = client.run(fingerprint, on_error="raise")
+        fingerprints: dict[str, tuple[str, ...]] = client.run(fingerprint, on_error="raise")
     except ModuleNotFoundError as problem:
         raise UserMistake(f"a worker of the cluster has no arkaudit: {problem}") from None
     except (OSError, TimeoutError) as problem:
         raise UserMistake(f"the workers of the cluster can't be reached: {_reason(problem)}") from None
-    for worker, versions in found.items():
+    for worker, versions in fingerprints.items():
         if versions != fingerprint():
             raise UserMistake(f"the worker {worker} has {difference(fingerprint(), versions)}")
 

@@ -82,19 +82,19 @@ class Politeness(_Section):
 
 
 class Success(_Section):
-    """What tells that a log-in has worked; all that are given must hold."""
+    """The signs that a log-in has worked; all that are given must hold."""
 
     status: int | None = Field(None, ge=100, le=599)
     """The status of the answer to the form: 302, for most."""
     cookie: str | None = None
     """The name of a cookie that it sets."""
     text: str | None = Field(None, min_length=1)
-    """Words of the page that comes then, behind a redirect on the same host too."""
+    """Words of the page that comes then, after a redirect on the same host too."""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if not self.model_fields_set:
-            raise ValueError("say what tells success: status, cookie or text")
+            raise ValueError("say what shows success: status, cookie or text")
         return self
 
 
@@ -220,7 +220,7 @@ class Memento(_Section):
     """Options for archived copies of what ARKs led to that fail, by the Memento protocol (RFC 7089)."""
 
     timegate: TimeGateUrl | None = None
-    """The address of a TimeGate, behind which a URL is put: ``https://web.archive.org/web/``. Without it no archive is
+    """The address of a TimeGate, after which a URL is put: ``https://web.archive.org/web/``. Without it no archive is
     asked."""
     max_age: Seconds = Field(30 * 86_400.0, ge=0)
     """Seconds, or with a unit (``30d``), for which what an archive has answered is not asked again."""
@@ -261,11 +261,11 @@ class Closed(_Section):
     arks: ArkBeginning
     """A NAAN, or a NAAN and the beginning of names: ``98765`` or ``98765/k3``."""
     reason: str = ""
-    """Why nobody is let in, for the report."""
+    """Why no one is let in, for the report."""
 
 
 class RecheckDays(_Section):
-    """Days between two checks of an ARK, by its state; None for what stands in general."""
+    """Days between two checks of an ARK, by its state; None for the general value."""
 
     healthy: float | None = Field(None, ge=0, le=3650)
     failing: float | None = Field(None, ge=0, le=3650)
@@ -289,7 +289,9 @@ class Recheck(RecheckDays):
     @property
     def intervals(self) -> RecheckPolicy:
         """Return how often what is checked."""
-        by_naan, by_host = ({name: _given(days) for name, days in each.items()} for each in (self.naan, self.host))
+        by_naan, by_host = (
+            {name: _given(days) for name, days in days_by_name.items()} for days_by_name in (self.naan, self.host)
+        )
         return RecheckPolicy(replace(Intervals(), **_given(self)), by_naan, by_host)
 
     @property
@@ -311,7 +313,7 @@ class Notify(_Section):
         "moved",
         "changed",
     ]
-    """What is news; a run without any notifies nobody. ``broke`` is a confirmed failure, ``failing`` a first one."""
+    """What is news; a run without any notifies no one. ``broke`` is a confirmed failure, ``failing`` a first one."""
     file: Path | None = None
     """News are added to the end of this file."""
     command: list[str] = []
@@ -414,7 +416,7 @@ class Config(_Section):
 
     @property
     def is_anonymous(self) -> bool:
-        """True if hosts do not learn how to reach whoever asks."""
+        """True if hosts do not learn how to reach the user."""
         return not (self.politeness.contact or self.politeness.user_agent)
 
     def allowance(self, host: str) -> Allowance:
@@ -433,7 +435,7 @@ class Config(_Section):
     @property
     def closed_collections(self) -> tuple[ClosedCollection, ...]:
         """The collections that are meant to be closed."""
-        return tuple(ClosedCollection.of(each.arks, each.reason) for each in self.closed)
+        return tuple(ClosedCollection.of(collection.arks, collection.reason) for collection in self.closed)
 
     def settings(self) -> dict[str, Any]:
         """The settings of Scrapy that follow from it."""
@@ -467,5 +469,5 @@ def _log_in(name: str, form: LogInForm) -> LogIn:
         for field, value in form.fields.items()
     }
     secrets = tuple(value.get_secret_value() for value in form.fields.values() if isinstance(value, SecretStr))
-    tells = form.success
-    return LogIn(Origin.named(name), form.url, values, secrets, tells.status, tells.cookie, tells.text)
+    signs = form.success
+    return LogIn(Origin.named(name), form.url, values, secrets, signs.status, signs.cookie, signs.text)

@@ -23,7 +23,7 @@ from extractors.shared_errors import UserMistake
 
 #: More than anybody writes; a file of gigabytes would be read whole.
 MOST_BYTES = 16 * 2**20
-#: Dotted keys can nest tables without end; whoever copies or compares them comes to the end of the stack.
+#: Dotted keys can nest tables without end; a copy or comparison of them would overflow the stack.
 MOST_LEVELS = 50
 
 
@@ -64,9 +64,9 @@ def is_deep(values: object) -> bool:
     for _ in range(MOST_LEVELS):
         level = [
             inner
-            for each in level
-            if isinstance(each, dict | list)
-            for inner in (each.values() if isinstance(each, dict) else each)
+            for value in level
+            if isinstance(value, dict | list)
+            for inner in (value.values() if isinstance(value, dict) else value)
         ]
     return bool(level)
 
@@ -95,28 +95,28 @@ def load(path: Path | None, overrides: dict[str, Any], *, audit: str | None = No
     if audit is None:
         return audits[None] if path else _validated({}, overrides, None)
     if audit not in audits:
-        known = ", ".join(name for name in audits if name) or "none"
-        raise ConfigError(f"{path or 'without a configuration'}: no audit is named {audit!r}; there are: {known}")
+        names = ", ".join(name for name in audits if name) or "none"
+        raise ConfigError(f"{path or 'without a configuration'}: no audit is named {audit!r}; there are: {names}")
     return audits[audit]
 
 
 def load_audits(path: Path, overrides: dict[str, Any] | None = None) -> dict[str | None, Config]:
-    """Every named audit of a configuration, in its order; under None what stands for all. Raises `ConfigError`.
+    """Every named audit of a configuration, in its order; under None what holds for all. Raises `ConfigError`.
 
     A named audit has the values of the file's top, and its own over them.
     """
     values = _file_values(path)
     named = values.pop("audits", {})
-    found: dict[str | None, Config] = {None: _validated(values, overrides or {}, path)}
-    if not isinstance(named, dict) or not all(isinstance(each, dict) for each in named.values()):
+    configs: dict[str | None, Config] = {None: _validated(values, overrides or {}, path)}
+    if not isinstance(named, dict) or not all(isinstance(table, dict) for table in named.values()):
         raise ConfigError(f"{_at(path)}audits: must be tables, one for each named audit")
     for name, own in named.items():
         if not _NAME.fullmatch(name):
             raise ConfigError(f"{_at(path)}audits: a name is of letters, digits, - and _: {name!r}")
         inner = {"store": path.parent / f"{name}.db", **_merged(values, own), "name": name}
-        found[name] = _validated(inner, overrides or {}, path, within=("audits", name))
-    _refuse_shared_stores(found, path)
-    return found
+        configs[name] = _validated(inner, overrides or {}, path, within=("audits", name))
+    _refuse_shared_stores(configs, path)
+    return configs
 
 
 def _merged(general: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
@@ -148,27 +148,29 @@ def _validated(
         config = Config.model_validate(values)
     except ValidationError as problem:
         first, *others = problem.errors()
-        place = tuple(str(part) for part in first["loc"])
+        location = tuple(str(part) for part in first["loc"])
         words = first["msg"].removeprefix("Value error, ")
         if first["type"] == "extra_forbidden":
-            words = f"there is no such setting{question_for_nearest(place[-1], _settings_of(place[:-1]))}"
-        at = _at(path) if ".".join(place) not in overrides else ""
+            words = f"there is no such setting{question_for_nearest(location[-1], _settings_of(location[:-1]))}"
+        at = _at(path) if ".".join(location) not in overrides else ""
         more = f" (and {len(others)} more)" if others else ""
-        raise ConfigError(f"{at}{'.'.join((*within, *place))}{': ' if place or within else ''}{words}{more}") from None
+        raise ConfigError(
+            f"{at}{'.'.join((*within, *location))}{': ' if location or within else ''}{words}{more}"
+        ) from None
     if config.network.ca_file and not config.network.ca_file.is_file():
         raise ConfigError(f"there is no file of certificates at {config.network.ca_file}")
     return config
 
 
-def _settings_of(place: tuple[str, ...]) -> list[str]:
-    """The names of the settings in the section at *place*; of hosts and the like, those of each."""
+def _settings_of(location: tuple[str, ...]) -> list[str]:
+    """The names of the settings in the section at *location*; of hosts and the like, those of each."""
     section: type[BaseModel] = Config
-    for name in place:
+    for name in location:
         inner = section.model_fields[name].annotation if name in section.model_fields else None
         while inner is not None and not (isinstance(inner, type) and issubclass(inner, BaseModel)):
             inner = next(reversed(get_args(inner)), None)
         section = inner or section
-    return [each.alias or name for name, each in section.model_fields.items()]
+    return [field.alias or name for name, field in section.model_fields.items()]
 
 
 def _refuse_shared_stores(audits: dict[str | None, Config], path: Path) -> None:
@@ -191,7 +193,7 @@ def _file_values(path: Path) -> dict[str, Any]:
     except TomlUnreadable as problem:
         raise ConfigError(str(problem)) from None
     audits = values.get("audits", {})
-    named = [each for each in audits.values() if isinstance(each, dict)] if isinstance(audits, dict) else []
+    named = [audit for audit in audits.values() if isinstance(audit, dict)] if isinstance(audits, dict) else []
     for tables in (values, *named):
         _relative_to(path.parent, tables)
     return values
@@ -205,7 +207,7 @@ _PATHS = (
 
 
 def _relative_to(folder: Path, values: dict[str, Any]) -> None:
-    """Lead the paths among *values* from the folder of the file that they stand in."""
+    """Lead the paths among *values* from the folder of their file."""
     for section, key in _PATHS:
         inner = values.get(section, {}) if section else values
         if isinstance(inner, dict) and isinstance(inner.get(key), str):

@@ -1,4 +1,4 @@
-"""Do what `arkaudit extract --out` does: make a dataset of what documents cite, or go on with one."""
+"""Do what `arkaudit extract --out` does: make a dataset of what documents cite, or resume one."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def make_dataset(
     return made
 
 
-def check_dataset(place: str) -> None:
-    """Print what is missing or damaged in the dataset at *place*; exit with 1 if anything is. Raises `UserMistake`."""
-    storage = open_storage(place)
+def check_dataset(folder: str) -> None:
+    """Print what is missing or damaged in the dataset at *folder*; exit with 1 if anything is. Raises `UserMistake`."""
+    storage = open_storage(folder)
     try:
         damage = list(damage_in(storage))
         tables = manifest_in(storage).tables
@@ -70,9 +70,9 @@ def check_dataset(place: str) -> None:
     for line in damage:
         print(line)
     if damage:
-        say(f"{place}: {counted(len(damage), 'file')} to be made again, by the command that made the dataset")
+        say(f"{folder}: {counted(len(damage), 'file')} to be made again, by the command that made the dataset")
         sys.exit(EXIT_FINDING)
-    say(f"{place} is what was written: {counted(sum(len(table.files) for table in tables.values()), 'file')}")
+    say(f"{folder} is what was written: {counted(sum(len(table.files) for table in tables.values()), 'file')}")
 
 
 def _inputs(places: Sequence[str], out: str) -> Inputs:
@@ -99,7 +99,7 @@ def _made(storage: Storage, inputs: Inputs, engine: Engine, progress: DatasetPro
         parts = planned(storage, inputs.files, inputs.folders, made_by=fingerprint(__version__), part_bytes=part_bytes)
         return Making(storage, parts, engine, __version__, progress).made()
     except (PartsFailed, StorageFailed, OSError) as problem:  # a disk that is full, say
-        end(EXIT_UNFINISHED, f"the dataset is not finished: {problem}; the same command goes on with it")
+        end(EXIT_UNFINISHED, f"the dataset is not finished: {problem}; the same command resumes it")
 
 
 def _tell(made: Made, out: str) -> None:

@@ -37,7 +37,7 @@ WHOLE_ROWS: Final = 1_000_000
 #: Of a larger one so many documents are taken for each ARK as it is asked for, or as many as there are.
 DOCUMENTS_AN_ARK: Final = 3
 _ROWS_AT_ONCE: Final = 5_000
-#: What tells how an ARK is asked for. A dataset of an earlier version has no ``link_resolver``.
+#: What says how an ARK is asked for. A dataset of an earlier version has no ``link_resolver``.
 _TARGET: Final = ("ark", "repaired", "resolver", "link_resolver")
 
 Row = Mapping[str, Any]
@@ -57,13 +57,13 @@ class DatasetDocuments:
     """What is to be known besides, and by what: complete when all records were given."""
 
     @classmethod
-    def at(cls, place: str) -> DatasetDocuments:
-        """Return the dataset at *place*. Raises `UserMistake` where there is none that is finished."""
-        storage = open_storage(place)
+    def at(cls, folder: str) -> DatasetDocuments:
+        """Return the dataset at *folder*. Raises `UserMistake` where there is none that is finished."""
+        storage = open_storage(folder)
         manifest = manifest_in(storage)
-        for damage in () if is_object(place) else damage_in(storage):
-            raise UserMistake(f"{place} can't be read: {damage}: the command that made the dataset makes it again")
-        return cls(place.rstrip("/") or place, storage, manifest)
+        for damage in () if is_object(folder) else damage_in(storage):
+            raise UserMistake(f"{folder} can't be read: {damage}: the command that made the dataset makes it again")
+        return cls(folder.rstrip("/") or folder, storage, manifest)
 
     @property
     def has_arks(self) -> bool:
@@ -83,12 +83,12 @@ class DatasetDocuments:
 
     def targets(self, resolver: str) -> list[Target]:
         """Return each ARK with each URL that asks for it, once, sorted; *resolver* is asked about those without one."""
-        found: set[Target] = set()
+        targets: set[Target] = set()
         for name in self.manifest.tables["mentions"].files:
             with self._opened(name) as file, self._as_written(name):
                 distinct = _distinct(file, [*_TARGET])
-                found.update((Ark.parse(row["ark"]), _url(row, resolver)) for row in distinct.to_pylist())
-        return sorted(found)
+                targets.update((Ark.parse(row["ark"]), _url(row, resolver)) for row in distinct.to_pylist())
+        return sorted(targets)
 
     def records(self, resolver: str) -> Iterator[DocumentRecord]:
         """Give the rows about the documents that are taken, in their order, with all that each of them cites.
@@ -112,7 +112,7 @@ class DatasetDocuments:
     def _records_of(
         self, files: Mapping[str, pq.ParquetFile], chosen: frozenset[str] | None, resolver: str
     ) -> Iterator[DocumentRecord]:
-        """The rows about the *chosen* documents of one part; mentions stand in the order of the documents."""
+        """The rows about the *chosen* documents of one part; mentions are in the order of the documents."""
         at = now()
         findings: defaultdict[str, list[Finding]] = defaultdict(list)
         for row in _rows(files.get("findings"), None):
@@ -120,7 +120,7 @@ class DatasetDocuments:
         cited = groupby(_rows(files.get("mentions"), chosen), key=itemgetter("document"))
         name, rows = next(cited, ("", iter(())))
         for document in _rows(files.get("documents"), None):
-            found = tuple(findings.pop(document["document"], ()))
+            own_findings = tuple(findings.pop(document["document"], ()))
             if chosen is not None and document["document"] not in chosen:
                 continue
             mentions: tuple[CitedMention, ...] = ()
@@ -129,11 +129,11 @@ class DatasetDocuments:
                     mentions = tuple(_cited(row, resolver) for row in rows)
                 name, rows = next(cited, ("", iter(())))
             with self._as_written(f"the row about {document['document']}"):
-                record = _record(document, mentions, found, at)
+                record = _record(document, mentions, own_findings, at)
             yield record
         if name:
             raise UserMistake(f"{self.place} can't be read: it cites ARKs in {name}, which is none of its documents")
-        self.notes += ((subject, each) for subject, some in findings.items() for each in some)
+        self.notes += ((subject, finding) for subject, some in findings.items() for finding in some)
 
     def _what_is_left_out(self, taken: int, mentions: int) -> Finding:
         tables = self.manifest.tables
@@ -164,7 +164,9 @@ class DatasetDocuments:
 
     def _check_columns(self, name: str, schema: pa.Schema) -> None:
         """Raise `UserMistake` where a file has not the columns of its table."""
-        table = next((each for each in DATASET_TABLES if each.name == PurePosixPath(name).parts[0]), None)
+        table = next(
+            (candidate for candidate in DATASET_TABLES if candidate.name == PurePosixPath(name).parts[0]), None
+        )
         for expected in schema_of(table) if table is not None else ():
             if expected.name not in schema.names or schema.field(expected.name).type != expected.type:
                 raise UserMistake(

@@ -40,16 +40,17 @@ class Inputs:
 def inputs_of(places: Iterable[str], out: str) -> Inputs:
     """Return the files that *places* name, but for those of the dataset *out* itself. Raises `UserMistake`."""
     places = list(places)
-    objects = [place for place in places if is_object(place)]
-    seeds = Seeds.of(place for place in places if not is_object(place))
+    objects = [name for name in places if is_object(name)]
+    seeds = Seeds.of(name for name in places if not is_object(name))
     if seeds.urls:
         raise UserMistake(f"a dataset is made of files, not of what is fetched: {seeds.urls[0]}")
     own = Path(out).resolve()
     below = f"{out.rstrip('/')}/"
-    files = [each for each in objects_of(objects) if not each.name.startswith(below)] if objects else []
+    files = [finding for finding in objects_of(objects) if not finding.name.startswith(below)] if objects else []
     files += [_input(path) for path in seeds.files if own not in path.resolve().parents]
     folders = [
-        FolderFinding(document_name(folder), each.kind, each.detail) for folder, each in seeds.folder_findings.items()
+        FolderFinding(document_name(folder), finding.kind, finding.detail)
+        for folder, finding in seeds.folder_findings.items()
     ]
     return Inputs(files, folders)
 
@@ -61,10 +62,10 @@ def lines_of(path: Path) -> list[str]:
         text = (gzip.decompress(data) if data.startswith(_GZIP) else data).decode("utf-8-sig", "surrogateescape")
     except (OSError, EOFError, gzip.zlib.error) as problem:  # type: ignore[attr-defined]
         raise UserMistake(f"{path} can't be read: {getattr(problem, 'strerror', None) or problem}") from None
-    found = [line.strip() for line in text.splitlines() if line.strip()]
-    if not found:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
         raise UserMistake(f"{path} names nothing")
-    return found
+    return lines
 
 
 def estimate(parts: Sequence[Part]) -> str:
@@ -86,7 +87,7 @@ def _rate(name: str) -> float:
 
 def _input(path: Path) -> InputFile:
     try:
-        known = path.stat()
+        stat = path.stat()
     except OSError as problem:
         return InputFile(str(path), 0, str(problem.strerror))  # which will be a row that says so
-    return InputFile(str(path), known.st_size, str(known.st_mtime_ns))
+    return InputFile(str(path), stat.st_size, str(stat.st_mtime_ns))

@@ -32,8 +32,8 @@ from reports.terminal import place_sentence
 _MOST_SHOWN = 20
 
 
-def report_on_dataset(place: str, out: Path | None, formats: Sequence[str], language: Language = ENGLISH) -> None:
-    """Print what the dataset at *place* cites in brief, and write its tables into *out*, where one is named.
+def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], language: Language = ENGLISH) -> None:
+    """Print what the dataset at *folder* cites in brief, and write its tables into *out*, where one is named.
 
     What is printed is in *language*; the tables, which programs read, are in none.
 
@@ -46,7 +46,7 @@ def report_on_dataset(place: str, out: Path | None, formats: Sequence[str], lang
     if out is not None:
         check_out(out, formats)
     registered = registered_names(load_registry(cache_folder()))
-    with open_dataset(place, threads=cores()) as dataset:
+    with open_dataset(folder, threads=cores()) as dataset:
         count(dataset)
         [summary] = SUMMARY.frames(dataset, registered)
         naans = pd.concat(list(NAANS.frames(dataset, registered)))
@@ -75,7 +75,7 @@ def _by_organization(naans: pd.DataFrame, language: Language) -> Table:
     columns = ["naan", "organization", "arks", "citations", "documents"]
     for naan, organization, *counts in rows_of(naans[columns].head(_MOST_SHOWN)):
         words = (Text(escaped(text or ""), no_wrap=True, overflow="ellipsis") for text in (naan, organization))
-        table.add_row(*words, *(language.shown(each, COUNT) for each in counts))
+        table.add_row(*words, *(language.shown(number, COUNT) for number in counts))
     rest = len(naans) - _MOST_SHOWN
     if rest > 0:
         table.caption = language.ngettext("and {number} more", "and {number} more", rest)

@@ -1,4 +1,4 @@
-"""Do what `arkaudit doctor` does: tell whether everything is here that an audit needs, without a request to anybody."""
+"""Do what `arkaudit doctor` does: say whether everything is here that an audit needs, without any request."""
 
 from __future__ import annotations
 
@@ -85,22 +85,22 @@ def examine(config_file: Path | None, store: Path | None, *, show: str) -> None:
 
     *config_file* is looked at if it is there; it must be, if it was named. With *show* "json" it is JSON.
     """
-    found = list(_examined(config_file, store))
+    rows = list(_examined(config_file, store))
     if show == "json":
-        write(json.dumps([asdict(each) for each in found], indent=2, ensure_ascii=False) + "\n", sys.stdout)
+        write(json.dumps([asdict(row) for row in rows], indent=2, ensure_ascii=False) + "\n", sys.stdout)
     else:
         console = Console()
         with whole(console):
-            console.print(_table(found))
-    if any(each.state is State.FAULT for each in found):
+            console.print(_table(rows))
+    if any(row.state is State.FAULT for row in rows):
         sys.exit(EXIT_FINDING)
 
 
-def _table(found: list[Examined]) -> Table:
+def _table(rows: list[Examined]) -> Table:
     styles = {State.GOOD: "green", State.NOTE: "yellow", State.FAULT: "bold red"}
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for each in found:
-        table.add_row(Text(each.state.value, style=styles[each.state]), Text(each.name), Text(escaped(each.words)))
+    for row in rows:
+        table.add_row(Text(row.state.value, style=styles[row.state]), Text(row.name), Text(escaped(row.words)))
     return table
 
 
@@ -110,17 +110,17 @@ def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined
     yield examined_names(dict(foreign_packages([str(Path.cwd()), *filter(None, sys.path)])))
     yield examined_sandbox(_means_held)
     yield examined_browser(find_browser(), is_root=os.geteuid() == 0)
-    place = config_file or Path("arkaudit.toml")
-    if config_file is None and not place.exists():
+    file = config_file or Path("arkaudit.toml")
+    if config_file is None and not file.exists():
         yield Examined("configuration", State.NOTE, "none: there is no arkaudit.toml here, and no other was named (-c)")
         yield examined_contact({None: Config()})
     else:
         try:
-            audits = load_audits(place)
+            audits = load_audits(file)
         except ConfigError as mistake:
             yield Examined("configuration", State.FAULT, str(mistake))
         else:
-            yield examined_audits(place, audits)
+            yield examined_audits(file, audits)
             yield examined_contact(audits)
             yield examined_archive(audits)
             yield examined_hosts(audits)
@@ -177,11 +177,11 @@ def examined_sandbox(means_held: Callable[[], frozenset[Means]]) -> Examined:
         means = means_held()
     except WorkerError as failure:
         return Examined("parsing", State.FAULT, f"no process can be started that parses documents: {failure}")
-    missing = [each.value for each in Means if each not in means]
+    missing = [mean.value for mean in Means if mean not in means]
     if missing:
         words = f"this system doesn't confine the process that parses documents by {' or '.join(missing)}"
         return Examined("parsing", State.NOTE, f"{words}; its memory and its time are limited all the same")
-    names = ", ".join(each.value for each in Means)
+    names = ", ".join(mean.value for mean in Means)
     return Examined("parsing", State.GOOD, f"documents are parsed in a process that the kernel confines ({names})")
 
 
@@ -199,11 +199,11 @@ def examined_browser(browser: Path | None, *, is_root: bool) -> Examined:
     return Examined("browser", State.GOOD, f"{browser} {words}")
 
 
-def examined_audits(place: Path, audits: Mapping[str | None, Config]) -> Examined:
+def examined_audits(file: Path, audits: Mapping[str | None, Config]) -> Examined:
     """Say what a valid configuration holds."""
     names = [name for name in audits if name]
     held_in = f", with {counted(len(names), 'named audit')}: {', '.join(names)}" if names else ""
-    return Examined("configuration", State.GOOD, f"{place} is valid{held_in}")
+    return Examined("configuration", State.GOOD, f"{file} is valid{held_in}")
 
 
 def examined_contact(audits: Mapping[str | None, Config]) -> Examined:
@@ -214,11 +214,11 @@ def examined_contact(audits: Mapping[str | None, Config]) -> Examined:
     """
     anonymous = [name or "the top" for name, config in audits.items() if config.is_anonymous]
     if not anonymous:
-        told = sorted({config.politeness.contact or config.user_agent for config in audits.values()})
-        return Examined("contact", State.GOOD, f"hosts can write to {', '.join(told)}")
+        contacts = sorted({config.politeness.contact or config.user_agent for config in audits.values()})
+        return Examined("contact", State.GOOD, f"hosts can write to {', '.join(contacts)}")
     where = f" ({', '.join(anonymous)})" if len(audits) > 1 else ""
     advice = 'set politeness.contact = "you@example.org", or give --contact'
-    return Examined("contact", State.NOTE, f"hosts can't tell who asks{where}: {advice}")
+    return Examined("contact", State.NOTE, f"hosts don't learn who asks{where}: {advice}")
 
 
 def examined_archive(audits: Mapping[str | None, Config]) -> Examined:
@@ -244,13 +244,13 @@ def examined_hosts(audits: Mapping[str | None, Config]) -> Examined:
     shown = sorted(
         {name for config in audits.values() for name, host in config.hosts.items() if host.headers or host.cookies}
     )
-    told = [
+    parts = [
         *([f"logs in at {', '.join(forms)}"] if forms else []),
         *([f"shows headers or cookies to {', '.join(shown)}"] if shown else []),
     ]
-    if not told:
+    if not parts:
         return Examined("log-ins", State.GOOD, 'none: nothing is shown to any host ([hosts."NAME"])')
-    return Examined("log-ins", State.GOOD, f"{'; '.join(told)}; the variables that hold their secrets are set")
+    return Examined("log-ins", State.GOOD, f"{'; '.join(parts)}; the variables that hold their secrets are set")
 
 
 def examined_notifications(audits: Mapping[str | None, Config], environment: Mapping[str, str]) -> Iterator[Examined]:
@@ -326,7 +326,7 @@ def examined_registry(registry: Registry, now: datetime) -> Examined:
 
 
 def examined_proxies(proxies: Mapping[str, str]) -> Examined:
-    """Say through which proxies requests go, without the passwords that stand in their addresses.
+    """Say through which proxies requests go, without the passwords in their addresses.
 
     >>> examined_proxies({"https": "http://me:secret@proxy.example:3128"}).words
     'requests go through https: proxy.example:3128'

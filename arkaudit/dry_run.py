@@ -27,7 +27,7 @@ def tell_of_check(asked: Sequence[str], config: Config) -> None:
 
 def tell_of_due(again: Sequence[KnownArk], config: Config) -> None:
     """Print what a check of what is due would ask of whom."""
-    _tell_of_arks([(Ark.parse(each.ark), each.request_url) for each in again], config)
+    _tell_of_arks([(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again], config)
 
 
 def tell_of_dataset(dataset: DatasetDocuments, config: Config) -> None:
@@ -36,16 +36,17 @@ def tell_of_dataset(dataset: DatasetDocuments, config: Config) -> None:
     from crawler.registry import load as load_registry
 
     registry = load_registry(cache_folder())
-    found = dataset.targets(config.resolver)
-    _tell_of_arks([(ark, url) for ark, url in found if not registry.names_only(ark)], config)
+    targets = dataset.targets(config.resolver)
+    _tell_of_arks([(ark, url) for ark, url in targets if not registry.names_only(ark)], config)
 
 
 def _tell_of_arks(targets: Sequence[tuple[Ark, str]], config: Config) -> None:
-    from arkaudit.forecast import plan_of_arks, tell
+    from arkaudit.forecast import plan_of_arks, print_forecast
 
     _tell_of_archive(config)
     _tell_of_rendering(config)
-    tell(plan_of_arks(_asked_at(targets, config), config.allowance), Console())
+
+    print_forecast(plan_of_arks(_asked_at(targets, config), config.allowance), Console())
 
 
 def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
@@ -53,18 +54,19 @@ def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
 
     Raises `crawler.storage.store_errors.StoreUnopenable`.
     """
-    from arkaudit.forecast import plan_of_crawl, tell
+    from arkaudit.forecast import plan_of_crawl, print_forecast
     from crawler.past import last_run
     from extractors.folders import document_name
 
     named = [*seeds.urls, *map(document_name, seeds.files)]
     _tell_of_archive(config)
     _tell_of_rendering(config)
-    tell(plan_of_crawl(seeds.urls, last_run(store_file, named), config.allowance), Console())
+
+    print_forecast(plan_of_crawl(seeds.urls, last_run(store_file, named), config.allowance), Console())
 
 
 def _tell_of_archive(config: Config) -> None:
-    """Say that an archive would be asked besides: how much, nobody knows before it is known what fails."""
+    """Say that an archive would be asked besides: how much is only known once it is known what fails."""
     if config.memento.timegate:
         say(f"and of {config.memento.timegate}, about each ARK that fails: one to twenty requests")
 

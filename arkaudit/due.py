@@ -1,4 +1,4 @@
-"""The ARKs of a store that are due to be checked again. It asks nobody, and loads no more than it needs."""
+"""The ARKs of a store that are due to be checked again. It sends nothing, and loads no more than it needs."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def due_now(
     `crawler.storage.store_errors.StoreError`.
     """
     intervals, now = config.recheck.intervals, datetime.now(UTC)
-    known = _known_arks(store_file, config, selection or KnownSelection(), now, is_dry=is_dry)
-    found = _objects(due(known, intervals, now))
-    if found:
-        some = f", {limit} of them now" if limit is not None and limit < len(found) else ""
-        say(f"{len(found)} due in {store_file}{some}")
-        return found[:limit]
-    following = next_due_at(known, intervals, now)
+    known_arks = _known_arks(store_file, config, selection or KnownSelection(), now, is_dry=is_dry)
+    due_arks = _objects(due(known_arks, intervals, now))
+    if due_arks:
+        some = f", {limit} of them now" if limit is not None and limit < len(due_arks) else ""
+        say(f"{len(due_arks)} due in {store_file}{some}")
+        return due_arks[:limit]
+    following = next_due_at(known_arks, intervals, now)
     say(f"nothing is due in {store_file}" + (f" before {following:%Y-%m-%d %H:%M} UTC" if following else ""))
     return []
 
@@ -54,13 +54,13 @@ def selected_now(
 
     Raises `extractors.shared_errors.UserMistake` where there is nothing, and as `due_now`.
     """
-    known = _known_arks(store_file, config, selection, datetime.now(UTC), is_dry=is_dry)
-    found = _objects(in_turn(each for each in known if each.state is not ArkState.SKIPPED))
-    if not found:
+    known_arks = _known_arks(store_file, config, selection, datetime.now(UTC), is_dry=is_dry)
+    due_arks = _objects(in_turn(known_ark for known_ark in known_arks if known_ark.state is not ArkState.SKIPPED))
+    if not due_arks:
         raise UserMistake(f"{store_file} knows nothing to check of {selection.words}")
-    some = f", {limit} of them now" if limit is not None and limit < len(found) else ""
-    say(f"{len(found)} known in {store_file} of {selection.words}{some}")
-    return found[:limit]
+    some = f", {limit} of them now" if limit is not None and limit < len(due_arks) else ""
+    say(f"{len(due_arks)} known in {store_file} of {selection.words}{some}")
+    return due_arks[:limit]
 
 
 def _known_arks(
@@ -75,12 +75,12 @@ def _known_arks(
             store.set_status_policy(config.recheck.status_policy)
             if given is not None:
                 apply_to(store, given)
-        return [each for each in store.known_arks() if selection.holds(each)]
+        return [known_ark for known_ark in store.known_arks() if selection.holds(known_ark)]
 
 
-def _objects(known: list[KnownArk]) -> list[KnownArk]:
-    """Those of *known* that name more than a NAAN or a shoulder."""
-    if not known:
+def _objects(known_arks: list[KnownArk]) -> list[KnownArk]:
+    """Those of *known_arks* that name more than a NAAN or a shoulder."""
+    if not known_arks:
         return []
     registry = load_registry(cache_folder())
-    return [each for each in known if not registry.names_only(Ark.parse(each.ark))]
+    return [known_ark for known_ark in known_arks if not registry.names_only(Ark.parse(known_ark.ark))]

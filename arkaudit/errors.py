@@ -1,9 +1,9 @@
-"""Every error that a caller may meet; whoever catches `ArkauditError` catches all of them, and no bug.
+"""Every error that a caller may meet; `except ArkauditError` catches all of them, and no bug.
 
 ArkauditError
 ├── NotAnArk, ValueError        a text holds no ARK
 │   ├── NamespaceOnly           it names a NAAN or a shoulder, not an object
-│   └── MisplacedSuffix         a component stands behind a variant
+│   └── MisplacedSuffix         a component after a variant
 ├── SourceUnreadable, OSError   `extract`: a path names nothing, or it is a URL
 ├── UserMistake                 a seed, an option or a file that the user can put right
 │   ├── ConfigError             a configuration that can't be used; it names the key, and the line
@@ -45,7 +45,7 @@ ArkauditError
 │   ├── NameServerFailed        its name server has failed
 │   ├── NameServerSilent        its name server did not answer
 │   └── LookUpNotBegun          we were too slow ourselves
-├── NotAsked                    a host that was given up, or an answer that nobody waits for any more
+├── NotAsked                    a host that was given up, or an answer that no one waits for any more
 ├── ProxyFailed                 the fault of a proxy, not of a host
 ├── BadLocation, ValueError     a redirect to what is no URL
 ├── BadRoute, ValueError        a ``connect_to`` that names no address

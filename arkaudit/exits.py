@@ -38,7 +38,7 @@ EXIT_INTERRUPTED = 130  # what shells report of a program that Ctrl-C has ended
 def heed_at_once() -> None:
     """Let SIGINT and SIGTERM end the command, with one line and 130, also while modules are imported."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell has it for what runs beside it
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell has it for what runs in the background
             signal.signal(number, interrupted)
 
 
@@ -143,14 +143,14 @@ def _hung_up(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def exit_on(fail_on: Sequence[str], found: Iterable[str], *, is_whole: bool = True) -> None:
-    """End with 1 when something *found* is as grave as one of *fail_on*, or graver (`reports.gravity`).
+def exit_on(fail_on: Sequence[str], tokens: Iterable[str], *, is_whole: bool = True) -> None:
+    """End with 1 when something *tokens* is as grave as one of *fail_on*, or graver (`reports.gravity`).
 
     Else end with 3 where a part of the report could not be made, so that it is not *is_whole*.
     """
     from reports.gravity import is_reached
 
-    if is_reached((token for token in fail_on if token != NEVER), found):
+    if is_reached((token for token in fail_on if token != NEVER), tokens):
         sys.exit(EXIT_FINDING)
     if not is_whole:
         sys.exit(EXIT_UNFINISHED)
@@ -229,24 +229,24 @@ def end_for(failure: Exception) -> NoReturn:
         case code if code == EXIT_MISTAKE:
             end(code, str(failure))
         case code if isinstance(failure, StoreDamaged):
-            end(code, f"{failure}; arkaudit store check tells more")
+            end(code, f"{failure}; arkaudit store check says more")
         case code if code == EXIT_UNFINISHED:
             end(code, f"the run could not finish: {failure}; what was observed until then is kept")
         case code if code == EXIT_INTERRUPTED:
             end_interrupted(can_go_on=hasattr(failure, "run_id"))
     damage = damage_in_opened()
-    if damage:  # which whoever has met it took for anything
-        end(EXIT_UNFINISHED, f"{damage}; arkaudit store check tells more")
+    if damage:  # of which the failure is a consequence
+        end(EXIT_UNFINISHED, f"{damage}; arkaudit store check says more")
     logger.critical("this is a bug", exc_info=failure, extra={"is_shown": True})
     raise failure
 
 
 def end_interrupted(*, can_go_on: bool) -> NoReturn:
-    """End a command that was interrupted; where it can be gone on with, say by which command."""
+    """End a command that was interrupted; where it can be resumed, say by which command."""
     say(INTERRUPTED, level=logging.ERROR)
     if can_go_on:
         words = [word for word in sys.argv[1:] if word != "--no-resume"]
-        say(f"next, to go on with it: {shlex.join(['arkaudit', *words])}")
+        say(f"next, to resume it: {shlex.join(['arkaudit', *words])}")
     sys.exit(EXIT_INTERRUPTED)
 
 
@@ -263,21 +263,21 @@ def forget(stream: TextIO) -> None:
 # Words that are near to a mistyped one.
 
 
-def question_for_nearest(word: str, known: Iterable[str]) -> str:
-    """Return the question for the *known* words nearest to *word*, as the end of a message; empty if none is near.
+def question_for_nearest(word: str, words: Iterable[str]) -> str:
+    """Return the question for the *words* words nearest to *word*, as the end of a message; empty if none is near.
 
     >>> question_for_nearest("dealy", ["delay", "timeout"]), question_for_nearest("brokn", ["broken", "broke", "gone"])
     ("; did you mean 'delay'?", "; did you mean 'broken' or 'broke'?")
     >>> question_for_nearest("x", ["delay"])
     ''
     """
-    near = get_close_matches(word.lower(), list(known), n=3, cutoff=0.7)
+    near = get_close_matches(word.lower(), list(words), n=3, cutoff=0.7)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 # What a command prints at its end: what is wrong and where, one line of totals, one hint what to do next.
 
-#: So many names of documents stand in a command that is suggested; more are left to whoever knows them.
+#: So many names of documents are in a command that is suggested; more are left to the user.
 _MOST_NAMES: Final = 3
 
 
@@ -291,7 +291,7 @@ def tell_ending(
 
 
 def command(*words: str | Path | None) -> str:
-    """A command as a shell takes it; None stands for an option that is not needed.
+    """A command as a shell takes it; None is an option that is not needed.
 
     >>> command("report", "--store", "my audit.db", None)
     "arkaudit report --store 'my audit.db'"
@@ -304,7 +304,7 @@ def with_config(config_file: Path | None) -> tuple[str | Path | None, str | Path
     return ("-c", config_file) if config_file is not None else (None, None)
 
 
-def checked_words(families: Iterable[Family], without_ark: int, known: str) -> str:
+def checked_words(families: Iterable[Family], without_ark: int, known_problems: str) -> str:
     """The total of a check: how many ARKs of each family there are, lines *without_ark*, and problems that are known.
 
     >>> from crawler.outcomes import Family
@@ -315,11 +315,13 @@ def checked_words(families: Iterable[Family], without_ark: int, known: str) -> s
 
     counts = Counter(families)
     parts = [
-        ENGLISH.ngettext(forms.one, forms.many, counts[each]) for each, forms in FAMILY_COUNTS.items() if counts[each]
+        ENGLISH.ngettext(forms.one, forms.many, counts[family])
+        for family, forms in FAMILY_COUNTS.items()
+        if counts[family]
     ]
-    told = f"{counted(counts.total(), 'ARK')} checked" + (f": {', '.join(parts)}" if parts else "")
+    total = f"{counted(counts.total(), 'ARK')} checked" + (f": {', '.join(parts)}" if parts else "")
     lines = f"{counted(without_ark, 'line holds', 'lines hold')} no ARK" if without_ark else ""
-    return "; ".join(filter(None, (told, lines, known)))
+    return "; ".join(filter(None, (total, lines, known_problems)))
 
 
 def after_check(asked: str | None, store_file: Path | None, config_file: Path | None, *, is_explained: bool) -> str:
@@ -341,9 +343,9 @@ def after_crawl(store_file: Path, config_file: Path | None) -> str:
     return next_words(command("check", "--due", "--store", store_file, *with_config(config_file)))
 
 
-def after_dataset(place: str) -> str:
+def after_dataset(folder: str) -> str:
     """What to do after a dataset was made."""
-    return next_words(command("check", "--from", place, "--store", "audit.db", "--contact", "you@example.org"))
+    return next_words(command("check", "--from", folder, "--store", "audit.db", "--contact", "you@example.org"))
 
 
 def after_extract(places: Sequence[str], config_file: Path | None) -> str:

@@ -98,7 +98,7 @@ _HUNDREDS: Final[dict[int, str]] = {
     5: "reports a fault of its own",
 }
 _ENDS: Final[dict[ChainEnd, str]] = {
-    ChainEnd.NON_WEB: "That is no web address, so nobody can ask further; as far as the web goes, this is a success.",
+    ChainEnd.NON_WEB: "That is no web address, so no one can ask further; as far as the web goes, this is a success.",
     ChainEnd.LOOP: "That is an address where we had been already: the redirects go in a circle.",
     ChainEnd.TOO_MANY_REDIRECTS: "There were more redirects than anybody would follow, and we stopped.",
     ChainEnd.BAD_REDIRECT: "That is no address that can be asked, so the way ends here.",
@@ -106,9 +106,9 @@ _ENDS: Final[dict[ChainEnd, str]] = {
 }
 _UNANSWERED: Final[dict[ChainEnd, str]] = {
     ChainEnd.NON_WEB: "The ARK is known, and leads out of the web.",
-    ChainEnd.LOOP: "The fault is in the redirects: nobody gets any further, a browser neither.",
-    ChainEnd.TOO_MANY_REDIRECTS: "The fault is in the redirects: nobody gets any further, a browser neither.",
-    ChainEnd.BAD_REDIRECT: "The fault is in the redirect: nobody gets any further, a browser neither.",
+    ChainEnd.LOOP: "The fault is in the redirects: no one gets any further, a browser neither.",
+    ChainEnd.TOO_MANY_REDIRECTS: "The fault is in the redirects: no one gets any further, a browser neither.",
+    ChainEnd.BAD_REDIRECT: "The fault is in the redirect: no one gets any further, a browser neither.",
     ChainEnd.ROBOTS: "The host asks programs to stay away, and we do. A person with a browser may see more.",
     ChainEnd.REFUSED_ADDRESS: "It was our own rules that held this request back.",
     ChainEnd.SKIPPED: "Nothing follows from this for the ARK.",
@@ -134,18 +134,18 @@ class Step:
     means: str
 
     @classmethod
-    def of(cls, seen: Observation, *, is_for_another: bool = False) -> Step:
+    def of(cls, observation: Observation, *, is_for_another: bool = False) -> Step:
         """The step that was observed; one about another reading of the ARK *is for another*."""
-        label = "ark:/" if "ark:/" in seen.asked_url.lower() else "ark:"
-        words = _ASKED_FOR_ANOTHER if is_for_another else _ASKED[seen.question]
-        asked = words.format(host=host_of(seen.asked_url), label=label, ark=seen.ark)
-        if seen.attempt > 1:
-            asked = f"{asked.rstrip('.')}, once more: what went wrong may pass (attempt {seen.attempt})."
-        return cls(asked, seen.asked_url, tuple(_came(seen)), _meaning(seen))
+        label = "ark:/" if "ark:/" in observation.asked_url.lower() else "ark:"
+        words = _ASKED_FOR_ANOTHER if is_for_another else _ASKED[observation.question]
+        asked = words.format(host=host_of(observation.asked_url), label=label, ark=observation.ark)
+        if observation.attempt > 1:
+            asked = f"{asked.rstrip('.')}, once more: what went wrong may pass (attempt {observation.attempt})."
+        return cls(asked, observation.asked_url, tuple(_came(observation)), _meaning(observation))
 
 
 def host_of(url: str) -> str:
-    """The host in a URL as it stands there, with its port."""
+    """The host in a URL as written, with its port."""
     try:
         return urlsplit(url).netloc.rpartition("@")[2] or url
     except ValueError:
@@ -155,26 +155,30 @@ def host_of(url: str) -> str:
 # -- what came
 
 
-def _came(seen: Observation) -> Iterator[str]:
-    last = len(seen.hops) - 1
-    for number, hop in enumerate(seen.hops):
+def _came(observation: Observation) -> Iterator[str]:
+    last = len(observation.hops) - 1
+    for number, hop in enumerate(observation.hops):
         host = host_of(hop.url)
         if hop.status is None:
-            held_back = not hop.sent or seen.end in (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
+            held_back = not hop.sent or observation.end in (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
             what = "was not asked" if held_back else "gave no answer"
-            yield f"{host} {what}: {hop.error or seen.end.value}."
+            yield f"{host} {what}: {hop.error or observation.end.value}."
         elif hop.status in REDIRECTS:
             kind = ", which names something related to the object" if hop.status == 303 else ""
             yield f"{host} sent us on to {hop.location or 'nowhere'} ({hop.status}{kind})."
         else:
             shown = (
-                _shown(seen) if number == last and hop.status in SUCCESSES else _quoted(seen) if number == last else ""
+                _shown(observation)
+                if number == last and hop.status in SUCCESSES
+                else _quoted(observation)
+                if number == last
+                else ""
             )
-            yield f"{host} {_status_words(hop, seen.question)} ({hop.status}){shown}."
-    if seen.end in _ENDS:
-        yield _ENDS[seen.end]
-    if seen.rendering is not None:
-        yield from _rendered(seen.rendering)
+            yield f"{host} {_status_words(hop, observation.question)} ({hop.status}){shown}."
+    if observation.end in _ENDS:
+        yield _ENDS[observation.end]
+    if observation.rendering is not None:
+        yield from _rendered(observation.rendering)
 
 
 def _rendered(rendering: Rendering) -> Iterator[str]:
@@ -198,82 +202,94 @@ def _status_words(hop: Hop, question: Question) -> str:
     return _STATUSES.get(status) or _HUNDREDS.get(status // 100, "gave an answer that has no meaning")
 
 
-def _quoted(seen: Observation) -> str:
+def _quoted(observation: Observation) -> str:
     """Return what a refusing page says first, and when its host wants to be asked again."""
-    words = (seen.text or "")[:_MOST_QUOTED]
-    cut = "..." if len(seen.text or "") > _MOST_QUOTED else ""
-    wish = next((value for name, value in seen.hops[-1].headers.items() if name.lower() == "retry-after"), None)
+    words = (observation.text or "")[:_MOST_QUOTED]
+    cut = "..." if len(observation.text or "") > _MOST_QUOTED else ""
+    wish = next((value for name, value in observation.hops[-1].headers.items() if name.lower() == "retry-after"), None)
     return (f" and says “{words}{cut}”" if words else "") + (
         f"; it asks to wait (Retry-After: {wish[:60]})" if wish else ""
     )
 
 
-def _shown(seen: Observation) -> str:
+def _shown(observation: Observation) -> str:
     """Return what the answer is, as far as it was looked at."""
-    kind = "a page" if seen.media_type and "html" in seen.media_type else seen.media_type or "something without a type"
-    title = f" with the title “{seen.title}”" if seen.title else ""
-    size = f", {counted(seen.body_bytes, 'byte')}" if seen.body_bytes is not None else ""
-    more = "" if seen.body_complete or seen.body_bytes is None else " of which only a part was read"
+    kind = (
+        "a page"
+        if observation.media_type and "html" in observation.media_type
+        else observation.media_type or "something without a type"
+    )
+    title = f" with the title “{observation.title}”" if observation.title else ""
+    size = f", {counted(observation.body_bytes, 'byte')}" if observation.body_bytes is not None else ""
+    more = "" if observation.body_complete or observation.body_bytes is None else " of which only a part was read"
     return f" with {kind}{title}{size}{more}"
 
 
 # -- what it means
 
 
-def _meaning(seen: Observation) -> str:
-    if seen.end is not ChainEnd.ANSWERED or seen.status is None:
-        return _UNANSWERED.get(seen.end, "So this question has no answer today, and nothing follows for the ARK.")
-    if seen.question in (Question.RENDERED, Question.CONTROL_RENDERED):
-        is_whole = seen.rendering is not None and seen.rendering.is_whole
-        return _RENDERED[seen.question] if is_whole else "So this tells nothing of what a person with a browser sees."
-    if seen.question in CONTROLS:
-        return _control_meaning(seen, seen.status)
-    if seen.question in INFLECTED:
-        return _description_meaning(seen)
-    if seen.question is Question.WELL_KNOWN:
-        path = resolver_path(seen)
+def _meaning(observation: Observation) -> str:
+    if observation.end is not ChainEnd.ANSWERED or observation.status is None:
+        return _UNANSWERED.get(
+            observation.end, "So this question has no answer today, and nothing follows for the ARK."
+        )
+    if observation.question in (Question.RENDERED, Question.CONTROL_RENDERED):
+        is_whole = observation.rendering is not None and observation.rendering.is_whole
+        return (
+            _RENDERED[observation.question]
+            if is_whole
+            else "So this says nothing of what a person with a browser sees."
+        )
+    if observation.question in CONTROLS:
+        return _control_meaning(observation, observation.status)
+    if observation.question in INFLECTED:
+        return _description_meaning(observation)
+    if observation.question is Question.WELL_KNOWN:
+        path = resolver_path(observation)
         return f"Its resolver is under {path}." if path else "So the host does not say where its resolver is."
-    found = seen.status in SUCCESSES
-    if seen.question is Question.POLICY_LINK:
-        return "So there is a page where it is said to be." if found else "So the full promise can't be read today."
-    if found:
+    is_success = observation.status in SUCCESSES
+    if observation.question is Question.POLICY_LINK:
+        return (
+            "So there is a page where it is said to be." if is_success else "So the full promise can't be read today."
+        )
+    if is_success:
         return "Something answers for this ARK; whether it is the object is said below."
-    return _refusal_meaning(seen, seen.status)
+    return _refusal_meaning(observation, observation.status)
 
 
-def _control_meaning(seen: Observation, status: int) -> str:
+def _control_meaning(observation: Observation, status: int) -> str:
     if status in SUCCESSES:
-        if seen.question is Question.CONTROL_INFO:
+        if observation.question is Question.CONTROL_INFO:
             return "Even what can't exist gets an answer here, so a description is looked at twice."
         return "Even what can't exist gets an answer here, so an answer alone proves nothing at this place."
     if status in _SAYS_UNKNOWN:
-        if seen.question is Question.CONTROL_INFO:
+        if observation.question is Question.CONTROL_INFO:
             return "What can't exist is not described here: so a description from this place means something."
-        return "What can't exist is not found here: so this place can tell names apart."
+        return "What can't exist is not found here: so this place distinguishes names."
     return "This says nothing about names, so what this place answers can't be held against it."
 
 
-def _description_meaning(seen: Observation) -> str:
-    if seen.status not in SUCCESSES:
+def _description_meaning(observation: Observation) -> str:
+    if observation.status not in SUCCESSES:
         return "So there is no description to be had in this way."
-    if seen.record is not None:
+    if observation.record is not None:
         return "This is a record that programs can read."
     return "This is no record; whether it describes the object is said below."
 
 
-def _refusal_meaning(seen: Observation, status: int) -> str:
+def _refusal_meaning(observation: Observation, status: int) -> str:
     if status in _SAYS_UNKNOWN:
-        landing = host_of(seen.final_url)
-        is_resolvers = len(seen.hops) == 1 or landing == host_of(seen.asked_url)
+        landing = host_of(observation.final_url)
+        is_resolvers = len(observation.hops) == 1 or landing == host_of(observation.asked_url)
         who = f"the resolver itself, {landing}," if is_resolvers else f"{landing}, where the resolver sent us,"
-        more = " Whether it tells why is said below." if status == 410 else ""
+        more = " Whether it says why follows below." if status == 410 else ""
         return f"It is {who} that does not have it.{more}"
     if 500 <= status < 600:
         return "The fault is the server's, and says nothing about the ARK."
     if status == 429:
         return "Nothing follows from this for the ARK: we are too many, or too fast."
-    if AnswerFacts(seen).asks_for_a_right:
-        return "Nothing follows from this for the ARK: somebody with the right to see it may see it."
+    if AnswerFacts(observation).asks_for_a_right:
+        return "Nothing follows from this for the ARK: a person with the right to see it may see it."
     return "Nothing follows from this for the ARK: a person with a browser may see more."
 
 
@@ -292,7 +308,7 @@ class Explanation:
 
     @property
     def row(self) -> list[dict[str, Any]]:
-        """The explanation as it stands in JSON."""
+        """The explanation as JSON."""
         steps = [asdict(step) for step in self.steps]
         return [{"short": self.short}, *steps, *({"conclusion": conclusion} for conclusion in self.conclusions)]
 
@@ -303,19 +319,21 @@ class Observed:
     def __init__(self, observations: Iterable[Observation]) -> None:
         self._by_target: dict[str, list[tuple[int, Observation]]] = defaultdict(list)
         self._by_asked: dict[str, list[tuple[int, Observation]]] = defaultdict(list)
-        for number, seen in enumerate(observations):
-            is_shared = seen.question in SHARED
+        for number, observation in enumerate(observations):
+            is_shared = observation.question in SHARED
             if not is_shared:
-                self._by_target[seen.request_url].append((number, seen))
-            if is_shared or seen.question is Question.OBJECT:
-                self._by_asked[seen.asked_url].append((number, seen))
+                self._by_target[observation.request_url].append((number, observation))
+            if is_shared or observation.question is Question.OBJECT:
+                self._by_asked[observation.asked_url].append((number, observation))
 
-    def behind(self, verdict: Verdict) -> list[Observation]:
+    def reasons_of(self, verdict: Verdict) -> list[Observation]:
         """Return what *verdict* rests on, in the order in which it was observed."""
-        found = dict(self._by_target[verdict.request_url])
+        numbered_observations = dict(self._by_target[verdict.request_url])
         for url in verdict.rests_on:
-            found |= dict(self._by_asked[url])
-        return [seen for _, seen in sorted(found.items(), key=lambda numbered: numbered[0])]
+            numbered_observations |= dict(self._by_asked[url])
+        return [
+            observation for _, observation in sorted(numbered_observations.items(), key=lambda numbered: numbered[0])
+        ]
 
 
 def explanation(
@@ -323,14 +341,18 @@ def explanation(
 ) -> Explanation:
     """Return how *verdict* came about, from the observations that it rests on, in the order in which they were made."""
     observations = list(observations)
-    own = {seen.question: seen for seen in observations if seen.request_url == verdict.request_url}
+    own = {
+        observation.question: observation
+        for observation in observations
+        if observation.request_url == verdict.request_url
+    }
     plain = own.get(Question.OBJECT)
     asked = AnswerFacts(plain) if plain is not None else None
-    forms = [seen for question, seen in own.items() if is_about_resolver(question, asked)]
+    forms = [observation for question, observation in own.items() if is_about_resolver(question, asked)]
     about_object = (
-        seen
-        for seen in observations
-        if not (seen.request_url == verdict.request_url and is_about_resolver(seen.question, asked))
+        observation
+        for observation in observations
+        if not (observation.request_url == verdict.request_url and is_about_resolver(observation.question, asked))
     )
     steps = tuple(_steps(about_object, verdict.request_url))
     conclusions = list(_services(verdict))
@@ -338,9 +360,9 @@ def explanation(
         why = _sentence(verdict.did_you_mean.evidence)
         conclusions.append(f"Did you mean {verdict.did_you_mean.ark}? {why[:1].upper()}{why[1:]}")
     if memento is not None:
-        place = f": {memento.memento_url}" if memento.memento_url else ""
-        conclusions.append(f"The archive: {memento.reason}{place}. {_sentence(memento.evidence)}")
-    conclusions += [_form_conclusion(seen, plain) for seen in forms if plain is not None]
+        at = f": {memento.memento_url}" if memento.memento_url else ""
+        conclusions.append(f"The archive: {memento.reason}{at}. {_sentence(memento.evidence)}")
+    conclusions += [_form_conclusion(observation, plain) for observation in forms if plain is not None]
     if verdict.remarks:
         conclusions.append(f"Also noticed: {'; '.join(verdict.remarks)}.")
     conclusions += [
@@ -353,15 +375,18 @@ def explanation(
 def _steps(observations: Iterable[Observation], request_url: str) -> Iterator[Step]:
     """Yield a step for each observation, one for several in a row that came to the same page and mean the same."""
     before: tuple[Observation, Step] | None = None
-    for seen in observations:
-        step = Step.of(seen, is_for_another=seen.question is Question.OBJECT and seen.request_url != request_url)
-        if before is not None and _is_same_page(before[0], seen) and before[1].means == step.means:
+    for observation in observations:
+        step = Step.of(
+            observation,
+            is_for_another=observation.question is Question.OBJECT and observation.request_url != request_url,
+        )
+        if before is not None and _is_same_page(before[0], observation) and before[1].means == step.means:
             first = before[1]
             came = (*first.came, f"{step.url} was answered with the same page.")
             step = replace(first, asked=f"{first.asked} {step.asked}", came=came)
         elif before is not None:
             yield before[1]
-        before = seen, step
+        before = observation, step
     if before is not None:
         yield before[1]
 
@@ -384,11 +409,11 @@ def _services(verdict: Verdict) -> Iterator[str]:
     yield _conclusion("Its description", verdict.metadata, described)
     promised = COMMITMENT_MEANINGS[verdict.commitment.outcome]
     if verdict.commitment.outcome == CommitmentOutcome.NOT_ASKED:
-        promised = "It would stand with the description, which was not asked for."
+        promised = "It would be with the description, which was not asked for."
     yield _conclusion("The promise to keep it", verdict.commitment, promised)
     if verdict.naan_policy:
         yield (
-            f"Beside it, the registry of ARK organizations has, from {naan_policy_words(verdict.naan_policy)}. That is "
+            f"Besides, the registry of ARK organizations has, from {naan_policy_words(verdict.naan_policy)}. That is "
             "about names in general, and no promise for this object."
         )
 
@@ -402,9 +427,9 @@ def _sentence(evidence: Sequence[str]) -> str:
     return f"{'; '.join(evidence)}."
 
 
-def _form_conclusion(seen: Observation, plain: Observation) -> str:
-    found = judge_form(seen.question, SpellingAnswer.of(seen), SpellingAnswer.of(plain))
-    return f"Asked for the same with {FORMS[seen.question]} ({found.treatment}): {found.reason}."
+def _form_conclusion(observation: Observation, plain: Observation) -> str:
+    judgement = judge_form(observation.question, SpellingAnswer.of(observation), SpellingAnswer.of(plain))
+    return f"Asked for the same with {FORMS[observation.question]} ({judgement.treatment}): {judgement.reason}."
 
 
 #: What can be done about an outcome, by whom.
@@ -415,12 +440,12 @@ _ADVICE: Mapping[ObjectOutcome, str] = {
     ObjectOutcome.WORKS_ELSEWHERE: "cite the address at which it works; who runs the resolver as written can mend it.",
     ObjectOutcome.SOFT_404: "ask {host} whether it still has the object; if not, it should answer 404 or 410.",
     ObjectOutcome.BROKEN: "compare the ARK with its source, letter by letter; if it is right, {host} can mend it.",
-    ObjectOutcome.SERVER_ERROR: "try again later; if it lasts, tell {host}.",
-    ObjectOutcome.DNS: "try again later; if it lasts, whoever holds the NAAN has to name another resolver.",
-    ObjectOutcome.TLS: "tell {host}, whose certificate or encryption is at fault.",
-    ObjectOutcome.LOOP: "tell {host}, whose redirects lead nowhere.",
-    ObjectOutcome.TOO_MANY_REDIRECTS: "tell {host}, whose redirects come to no end.",
-    ObjectOutcome.BAD_REDIRECT: "tell {host}, whose redirect leads to no address.",
+    ObjectOutcome.SERVER_ERROR: "try again later; if it lasts, inform {host}.",
+    ObjectOutcome.DNS: "try again later; if it lasts, the holder of the NAAN has to name another resolver.",
+    ObjectOutcome.TLS: "inform {host}, whose certificate or encryption is at fault.",
+    ObjectOutcome.LOOP: "inform {host}, whose redirects lead nowhere.",
+    ObjectOutcome.TOO_MANY_REDIRECTS: "inform {host}, whose redirects come to no end.",
+    ObjectOutcome.BAD_REDIRECT: "inform {host}, whose redirect leads to no address.",
     ObjectOutcome.BLOCKED: "look at it with a browser; nothing shows that the ARK is at fault.",
     ObjectOutcome.ROBOTS: "look at it with a browser; its host asks programs to stay away.",
     ObjectOutcome.SKIPPED: "nothing; it is an example or a test.",
@@ -430,7 +455,7 @@ _LATER = "try again later, and look at it with a browser; nothing shows that the
 
 
 def _advice(verdict: Verdict, asked: AnswerFacts | None) -> str:
-    """Return who can mend what is wrong, or what whoever cites the ARK can do."""
+    """Return who can mend what is wrong, or what the citing author can do."""
     outcome = verdict.object.outcome
     if outcome is ObjectOutcome.RESOLVED:
         return "nothing; cite it as it is."
@@ -487,8 +512,8 @@ def lines(row: Row, width: int) -> Iterator[str]:
         number += 1
         yield from _wrapped(f"{number}. {part['asked']}", width, "   ")
         yield f"   {escaped(part['url'])}"
-        for each in part["came"]:
-            yield from _wrapped(f"   - {each}", width, "     ")
+        for detail in part["came"]:
+            yield from _wrapped(f"   - {detail}", width, "     ")
         yield from _wrapped(f"   {part['means']}", width, "   ")
 
 

@@ -47,7 +47,7 @@ def documents(
     """Return every document: standard input first, then files, then URLs; none before all of them have been read.
 
     *render*, a function of a module, makes of each what is wanted of it, in one of so many processes (*jobs*). What is
-    doubtful in one is decided on what stands whole in any of them, so that their order changes nothing. An interrupt
+    doubtful in one is decided by what is whole in any of them, so that their order changes nothing. An interrupt
     ends the reading: what was read until then is given, and then the interrupt. URLs need a *config*.
     """
     documents = mentions = 0
@@ -105,15 +105,15 @@ class Mistyped:
 
     @property
     def words(self) -> str:
-        """Return a line that says where it stands and what may be meant."""
+        """Return a line that says where it is and what may be meant."""
         line = 0 if self.page else _line_of(self.document, self.as_written)
-        place = f"{self.document}:{line}" if line else place_words(self.document, self.page or None)
+        where = f"{self.document}:{line}" if line else place_words(self.document, self.page or None)
         meant = f"; did you mean {self.suggestions[0]}?" if len(self.suggestions) == 1 else ""
-        return f"{place}: {self.as_written}: its check character is wrong{meant}"
+        return f"{where}: {self.as_written}: its check character is wrong{meant}"
 
 
 def _line_of(document: str, as_written: str) -> int:
-    """The line of a file in which something stands as it was *written*; 0 where it stands in none."""
+    """The line of a file that holds something as it was *written*; 0 where none does."""
     data = _beginning(document)
     at = data.find(as_written.split("\n")[0].strip().encode("utf-8", "replace"))
     return data.count(b"\n", 0, at) + 1 if at >= 0 else 0
@@ -168,11 +168,11 @@ class ExtractTotal:
     unread: list[str] = field(default_factory=list)
     mistyped: list[Mistyped] = field(default_factory=list)
 
-    def add(self, found: Counted) -> None:
+    def add(self, counts: Counted) -> None:
         """Count what one document cites."""
-        self.citations += found.citations
-        self.repaired += found.repaired
-        self.mistyped += found.mistyped
+        self.citations += counts.citations
+        self.repaired += counts.repaired
+        self.mistyped += counts.mistyped
 
     @property
     def faults(self) -> list[Fault]:

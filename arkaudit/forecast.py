@@ -31,7 +31,7 @@ class HostPlan:
 
     host: str
     arks: int | None
-    """How many ARKs it would be asked for; None where nobody knows before it is asked."""
+    """How many ARKs it would be asked for; None where only its answers can say."""
     least: int
     """Requests, robots.txt and a look at the certificate included."""
     most: int
@@ -75,11 +75,11 @@ def plan_of_crawl(seeds: Sequence[str], past: PastRun | None, allowance_of: Allo
         ]
         unknown = "how many documents there are, and what they cite, is not known before the first run over these seeds"
         return Forecast(_slowest_first(hosts), (unknown, *_NOTES))
-    found = {each.host: _as_before(each, allowance_of(each.host)) for each in past.traffic}
-    for each in _hosts_of_arks(past.cited, allowance_of):
-        found[each.host] = _both(found[each.host], each) if each.host in found else each
+    plans = {plan.host: _as_before(plan, allowance_of(plan.host)) for plan in past.traffic}
+    for plan in _hosts_of_arks(past.cited, allowance_of):
+        plans[plan.host] = _both(plans[plan.host], plan) if plan.host in plans else plan
     return Forecast(
-        _slowest_first(found.values()), (f"by what the run of {past.started_at} over these seeds took", *_NOTES)
+        _slowest_first(plans.values()), (f"by what the run of {past.started_at} over these seeds took", *_NOTES)
     )
 
 
@@ -113,10 +113,10 @@ def _both(documents: HostPlan, arks: HostPlan) -> HostPlan:
 
 
 def _slowest_first(hosts: Iterable[HostPlan]) -> tuple[HostPlan, ...]:
-    return tuple(sorted(hosts, key=lambda each: (-each.seconds(each.most), -each.most, each.host)))
+    return tuple(sorted(hosts, key=lambda plan: (-plan.seconds(plan.most), -plan.most, plan.host)))
 
 
-#: What nobody knows before hosts are asked.
+#: What is not known before hosts are asked.
 _NOTES = (
     "where redirects lead is asked besides, at its own interval",
     "a host may want longer intervals (robots.txt) or pauses (Retry-After)",
@@ -126,7 +126,7 @@ _NOTES = (
 # -- in words
 
 
-def tell(plan: Forecast, console: Console) -> None:
+def print_forecast(plan: Forecast, console: Console) -> None:
     """Print *plan*."""
     with whole(console):
         if plan.hosts:
@@ -140,13 +140,13 @@ def _table(plan: Forecast) -> Table:
     table.add_column("host")
     for heading in ("ARKs", "requests", "interval", "at least"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for each in plan.hosts[:MOST_ROWS]:
+    for host in plan.hosts[:MOST_ROWS]:
         table.add_row(
-            Text(escaped(each.host), overflow="fold"),
-            "" if each.arks is None else str(each.arks),
-            span(str(each.least), str(each.most)),
-            duration(each.allowance.interval_s),
-            span(duration(each.seconds(each.least)), duration(each.seconds(each.most))),
+            Text(escaped(host.host), overflow="fold"),
+            "" if host.arks is None else str(host.arks),
+            span(str(host.least), str(host.most)),
+            duration(host.allowance.interval_s),
+            span(duration(host.seconds(host.least)), duration(host.seconds(host.most))),
         )
     return table
 
@@ -154,7 +154,7 @@ def _table(plan: Forecast) -> Table:
 def _lines(plan: Forecast) -> Iterator[str]:
     if len(plan.hosts) > MOST_ROWS:
         yield f"and {len(plan.hosts) - MOST_ROWS} hosts more"
-    least, most = (sum(getattr(each, name) for each in plan.hosts) for name in ("least", "most"))
+    least, most = (sum(getattr(host, name) for host in plan.hosts) for name in ("least", "most"))
     if plan.slowest is None:
         yield "nothing would be sent"
     else:

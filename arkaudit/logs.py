@@ -73,9 +73,9 @@ def start(config: Config | None, console: Callable[[], Console]) -> None:
     quiet = _RedactingFilter(config.secrets if config is not None else ())
     exits.withheld = quiet
     sys.excepthook = _quiet_hook(quiet)
-    beside = _ConsoleHandler(console)
-    beside.setLevel(max(level, logging.WARNING) if file else level)
-    handlers: list[logging.Handler] = [beside]
+    on_console = _ConsoleHandler(console)
+    on_console.setLevel(max(level, logging.WARNING) if file else level)
+    handlers: list[logging.Handler] = [on_console]
     if file:
         handlers.append(_file(file))
         handlers[-1].setLevel(level)
@@ -96,7 +96,7 @@ def versions() -> dict[str, str]:
     >>> sorted(versions())[:3]
     ['OpenSSL', 'Python', 'SQLite']
     """
-    known = {
+    by_name = {
         "Python": platform.python_version(),
         "platform": platform.platform(),
         "SQLite": sqlite3.sqlite_version,
@@ -104,8 +104,8 @@ def versions() -> dict[str, str]:
     }
     for name in _TOLD:
         with suppress(PackageNotFoundError):
-            known[name] = version(name)
-    return known
+            by_name[name] = version(name)
+    return by_name
 
 
 def _level(log: Log) -> int:
@@ -148,7 +148,7 @@ class _ConsoleHandler(logging.Handler):
 
 
 class _RedactingFilter:
-    """Takes secrets out of a line, in whatever form they stand there."""
+    """Takes secrets out of a line, in whatever form they are."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self._redactor = Redactor.of(secrets)

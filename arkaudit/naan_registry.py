@@ -34,11 +34,11 @@ def bring_up_to_date(source: str | None, config: Config) -> None:
 
     Ends with 3 when a URL gave nothing usable. Raises `UserMistake` for a file that doesn't, or an unusable cache.
     """
-    place = _place(source or REGISTRY_URL)
+    path = _place(source or REGISTRY_URL)
     try:
-        done = update(place, cache_folder(), now=datetime.now(UTC), settings=config.settings())
+        done = update(path, cache_folder(), now=datetime.now(UTC), settings=config.settings())
     except RegistryRefused as refused:
-        if isinstance(place, Path):
+        if isinstance(path, Path):
             raise UserMistake(str(refused)) from None
         end(EXIT_UNFINISHED, f"{refused}; nothing in the cache has changed")
     except CacheUnwritable as failure:
@@ -99,13 +99,13 @@ def _row(asked: str, naan: str, name: str, registry: Registry, *, now: datetime)
         "since": entry.since.isoformat() if entry.since else None,
         "where": entry.where,
         "targets": [
-            {"template": each.template, "status": each.status, "label": each.label, "fault": each.fault}
-            for each in entry.targets
+            {"template": record.template, "status": record.status, "label": record.label, "fault": record.fault}
+            for record in entry.targets
         ],
         "leads_to": registry.target(ark) if ark and not registry.names_only(ark) else None,
         "policy": asdict(entry.policy),
         "test_ark": entry.test_ark,
-        "shoulders": [] if entry.shoulder else [each.shoulder for each in registry.shoulders(naan)],
+        "shoulders": [] if entry.shoulder else [record.shoulder for record in registry.shoulders(naan)],
         "faults": list(entry.faults),
         "registry": {
             "source": registry.source,
@@ -137,7 +137,7 @@ def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if row[key]:
             yield heading, row[key]
     for target in row["targets"]:
-        by = "; ".join(str(each) for each in (target["label"], target["status"]) if each)
+        by = "; ".join(str(field) for field in (target["label"], target["status"]) if field)
         yield "resolves to", f"{target['template']}{f' ({by})' if by else ''}"
     if row["leads_to"]:
         yield "this ARK leads to", row["leads_to"]

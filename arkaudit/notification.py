@@ -77,11 +77,11 @@ def message(
 
     *facts* are what the report says of ARKs that fail; one that works at another of its URLs does not fail.
     """
-    known = facts or {}
+    known_facts = facts or {}
     wanted = {*kinds, *(_FAILING if "failing" in kinds else ())}
     chosen: dict[str, dict[str, list[NewsItem]]] = {kind: {} for kind in HEADINGS if kind in wanted}
     for item in news.items:
-        kind = _kind(item, known.get(item.ark))
+        kind = _kind(item, known_facts.get(item.ark))
         if kind in chosen:
             chosen[kind].setdefault(item.ark, []).append(item)
     chosen = {kind: arks for kind, arks in chosen.items() if arks}
@@ -95,7 +95,7 @@ def message(
     lines = [f"# {escaped(audit)}: {counts}", "", begins]
     for kind, arks in chosen.items():
         lines += ["", f"## {headings[kind]} ({len(arks)})", ""]
-        lines += [_line(items, known.get(ark), report) for ark, items in [*arks.items()][:MOST_LISTED]]
+        lines += [_line(items, known_facts.get(ark), report) for ark, items in [*arks.items()][:MOST_LISTED]]
         if len(arks) > MOST_LISTED:
             lines.append(f"- and {len(arks) - MOST_LISTED} more, in the report")
     lines.append("")
@@ -131,8 +131,8 @@ def _line(items: Sequence[NewsItem], facts: ArkFacts | None, report: str | None)
         cited += f" in {_code(documents[0])}{more}"
     detail = f": {_code(first.detail)}" if first.detail else ""
     cause = f"; {_code(facts.cause)}" if facts and first.kind in ("broke", "failing") else ""
-    place = f"; see {_code(f'{report}#ark={first.ark}')}" if report else ""
-    return f"- {_code(first.ark)} at {_code(first.request_url)}{urls}{cited}{detail}{cause}{place}"
+    link = f"; see {_code(f'{report}#ark={first.ark}')}" if report else ""
+    return f"- {_code(first.ark)} at {_code(first.request_url)}{urls}{cited}{detail}{cause}{link}"
 
 
 def _code(text: str) -> str:

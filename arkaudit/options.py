@@ -110,7 +110,7 @@ _NAMES = {
 }
 
 
-#: The options of long commands by what they are about, in this order; what stands in none is about the command itself.
+#: The options of long commands by what they are about, in this order; what is in none is about the command itself.
 _GROUPS = {
     "What is crawled": (
         *("depth", "max_pages", "max_time", "scope", "include", "exclude", "content_hosts", "ignore_nofollow"),
@@ -251,17 +251,17 @@ def cores() -> int:
 
 
 def resume_option(command: Command) -> Command:
-    """Add the option to go on with a run that did not finish."""
+    """Add the option to resume a run that did not finish."""
     return click.option(
         "--resume/--no-resume",
         default=None,
-        help="Go on with the last run, or begin a new one.  [default: go on if the same command did not finish]",
+        help="Resume the last run, or begin a new one.  [default: resume if the same command did not finish]",
     )(command)
 
 
 def dry_run_option(command: Command) -> Command:
     """Add the option to print only what would be done."""
-    words = "Tell which hosts would be asked, how much and for how long, and send nothing."
+    words = "Say which hosts would be asked, how much and for how long, and send nothing."
     return click.option("--dry-run", is_flag=True, help=words)(command)
 
 

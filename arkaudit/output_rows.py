@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-#: The columns of a table beside its ARKs take so many characters at least.
+#: The columns of a table next to its ARKs take so many characters at least.
 _LEAST_BESIDE = 50
 
 
@@ -91,7 +91,7 @@ def _service(verdict: ServiceVerdict[Any]) -> dict[str, Any]:
 
 
 class OutputClosed(ArkauditError):
-    """Raised when whoever reads our output has seen enough, as `head` does; no failure."""
+    """Raised when the reader of our output has read enough, as `head` does; no failure."""
 
 
 class OutputUnwritable(ArkauditError):
@@ -160,7 +160,7 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, list):
-        return "; ".join("-".join(map(str, each)) if isinstance(each, list) else str(each) for each in value)
+        return "; ".join("-".join(map(str, item)) if isinstance(item, list) else str(item) for item in value)
     return str(value)
 
 

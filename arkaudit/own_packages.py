@@ -1,6 +1,6 @@
 """Import the packages that come with this one, whatever else is called `crawler`, `extractors` or `reports`.
 
-The three names are not rare. A `reports.py` next to a notebook stands first on Python's path, and would be imported in
+The three names are not rare. A `reports.py` next to a notebook is first on Python's path, and would be imported in
 the place of ours.
 """
 

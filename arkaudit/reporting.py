@@ -59,7 +59,7 @@ class Reported:
     """Whether it was made in every format that was asked for."""
 
 
-#: Characters of a failure that stand in a line.
+#: Characters of a failure in a line.
 _LONGEST_REASON: Final = 200
 #: Where a report goes that is written to standard output.
 STANDARD_OUTPUT = Path("-")
@@ -110,11 +110,11 @@ def report_on(
         for line in (verdict, *others):
             console.print(line, highlight=False, markup=False)
         console.print(main_table(frames, language))
-    place = place_sentence(paths.index or out, language) if paths and out else None
+    written_to = place_sentence(paths.index or out, language) if paths and out else None
     if is_ending:
-        tell_ending(*failing_arks(frames, language), verdict, place or after_run(store, language), language)
-    elif place:
-        say(place)
+        tell_ending(*failing_arks(frames, language), verdict, written_to or after_run(store, language), language)
+    elif written_to:
+        say(written_to)
     failed = paths.failed if paths else {}
     for name, problem in failed.items():
         _say_not_made(name, problem)
@@ -138,7 +138,7 @@ def listed_in(inventory: Path | None) -> pd.DataFrame | None:
 
 @contextmanager
 def _read_as_far_as_wanted() -> Iterator[None]:
-    """Whoever reads what is printed may stop: `--fail-on` goes by all of it."""
+    """The reader of what is printed may stop: `--fail-on` goes by all of it."""
     try:
         yield
     except OutputClosed:
@@ -171,15 +171,15 @@ def _tokens(frames: Frames) -> Iterator[str]:
 
 
 def check_store(store_file: Path) -> None:
-    """Tell what is wrong with a store; ends with 1 if anything is. Raises `reports.frames.StoreUnreadable`."""
+    """Say what is wrong with a store; ends with 1 if anything is. Raises `reports.frames.StoreUnreadable`."""
     try:
-        found = read(store_file, _problems)
+        damage = read(store_file, _problems)
     except StoreDamaged as failure:
-        found = [str(failure)]
-    for problem in found:
+        damage = [str(failure)]
+    for problem in damage:
         sys.stdout.write(escaped(problem) + "\n")
-    if found:
-        say(f"{store_file}: {len(found)} {'problem' if len(found) == 1 else 'problems'}")
+    if damage:
+        say(f"{store_file}: {len(damage)} {'problem' if len(damage) == 1 else 'problems'}")
         sys.exit(EXIT_FINDING)
     say(f"{store_file} is whole")
 
@@ -231,9 +231,9 @@ def _problems(connection: Connection) -> list[str]:
 
 def require_readable(store_file: Path, *, name: Path | None = None) -> None:
     """Raise `StoreDamaged` for a store that has a row which can't be read: it is not copied anywhere."""
-    found = read(store_file, lambda connection: next(unreadable_rows(connection), None))
-    if found:
-        raise StoreDamaged(f"{name or store_file}: {found}")
+    damage = read(store_file, lambda connection: next(unreadable_rows(connection), None))
+    if damage:
+        raise StoreDamaged(f"{name or store_file}: {damage}")
 
 
 def _runs(count: int) -> str:
@@ -253,34 +253,34 @@ def show(asked: str, store_file: Path, form: str, console: Console) -> None:
         ark = Ark.parse(asked)
     except NotAnArk:
         raise UserMistake(f"not an ARK: {escaped(repr(asked))}") from None
-    found = life(store_file, ark)
-    if found is None:
+    history = life(store_file, ark)
+    if history is None:
         say(escaped(f"{store_file} has never seen {ark}"))
         sys.exit(EXIT_FINDING)
     if form == "json":
-        write(json.dumps(as_row(found), ensure_ascii=False, indent=2) + "\n", sys.stdout)
+        write(json.dumps(as_row(history), ensure_ascii=False, indent=2) + "\n", sys.stdout)
         return
     is_unicode = (console.encoding or "").lower().startswith("utf")
     with whole(console):
-        for line in lines(found, is_unicode=is_unicode):
+        for line in lines(history, is_unicode=is_unicode):
             console.print(escaped(line), highlight=False, markup=False, soft_wrap=True)
 
 
-def as_row(found: Life) -> dict[str, Any]:
+def as_row(history: Life) -> dict[str, Any]:
     """The life as plain values, the spark lines included."""
-    row = asdict(found)
-    for url, at_url in zip(row["urls"], found.urls, strict=True):
+    row = asdict(history)
+    for url, at_url in zip(row["urls"], history.urls, strict=True):
         url["spark"] = at_url.spark(is_unicode=False)
     return row
 
 
-def lines(found: Life, *, is_unicode: bool) -> Iterator[str]:
+def lines(history: Life, *, is_unicode: bool) -> Iterator[str]:
     """The life in lines for people."""
-    yield found.ark
+    yield history.ark
     yield ""
-    if not found.citations:
+    if not history.citations:
         yield "No document cites it."
-    for cited in found.citations:
+    for cited in history.citations:
         count = "1 citation" if cited.citations == 1 else f"{cited.citations} citations"
         span = (
             _day(cited.first_at)
@@ -288,7 +288,7 @@ def lines(found: Life, *, is_unicode: bool) -> Iterator[str]:
             else (f"{_day(cited.first_at)} to {_day(cited.last_at)}")
         )
         yield f"cited in {cited.document}: {count}, {span}"
-    for at_url in found.urls:
+    for at_url in history.urls:
         yield ""
         yield from _at_url(at_url, is_unicode=is_unicode)
     signs = ", ".join(f"{sparks[not is_unicode]} {family}" for family, sparks in SPARKS.items())
@@ -296,17 +296,19 @@ def lines(found: Life, *, is_unicode: bool) -> Iterator[str]:
     yield f"({signs})"
 
 
-def _at_url(found: LifeAtUrl, *, is_unicode: bool) -> Iterator[str]:
-    yield found.request_url
-    yield f"  {found.state} since {_day(found.since)}: {found.reason}"
-    if found.gone_at:
-        yield f"  gone from the documents since {_day(found.gone_at)}"
-    if found.checks:
-        yield f"  {found.spark(is_unicode=is_unicode)}"
-    before = [None, *(check.state for check in found.checks)]
-    lines = [(check.at, 0, _checked(check, was)) for was, check in zip(before, found.checks, strict=False)]
-    lines += [(event.at, 1, f"  {event.event}{f': {event.detail}' if event.detail else ''}") for event in found.events]
-    lines += [(each.at, 2, f"  {each.detail}") for each in found.decisions]
+def _at_url(history: LifeAtUrl, *, is_unicode: bool) -> Iterator[str]:
+    yield history.request_url
+    yield f"  {history.state} since {_day(history.since)}: {history.reason}"
+    if history.gone_at:
+        yield f"  gone from the documents since {_day(history.gone_at)}"
+    if history.checks:
+        yield f"  {history.spark(is_unicode=is_unicode)}"
+    before = [None, *(check.state for check in history.checks)]
+    lines = [(check.at, 0, _checked(check, was)) for was, check in zip(before, history.checks, strict=False)]
+    lines += [
+        (event.at, 1, f"  {event.event}{f': {event.detail}' if event.detail else ''}") for event in history.events
+    ]
+    lines += [(decision.at, 2, f"  {decision.detail}") for decision in history.decisions]
     for at, _, words in sorted(lines):
         yield f"  {at[:16].replace('T', ' ')}  {words}"
 

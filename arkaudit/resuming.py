@@ -1,4 +1,4 @@
-"""The choice of the run that a command begins or goes on with, and the one line for a command that contradicts it."""
+"""The choice of the run that a command begins or resumes, and the one line for a command that contradicts it."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ class ResumeDecision:
 
     plan: RunPlan
     run: Run | None
-    """The run to go on with, or, when that is finished, to look at again; None for a new one."""
+    """The run to resume, or, when that is finished, to look at again; None for a new one."""
     remark: str = ""
     """What the user should know of it."""
 
 
 def fingerprint(texts: Sequence[str]) -> str:
-    """Return what stands for many seeds: the same for the same in the same order.
+    """Return a fingerprint of many seeds: the same for the same in the same order.
 
     >>> fingerprint(["ark:12148/x5", "ark:12148/x6"])
     '2 lines, sha256 98edd76e6a437cd7'
@@ -78,9 +78,9 @@ def fingerprint(texts: Sequence[str]) -> str:
 
 
 def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume: bool | None) -> ResumeDecision:
-    """Return which of *runs* of this command, the newest first, a command with these *seeds* goes on with, or none.
+    """Return which of *runs* of this command, the newest first, a command with these *seeds* resumes, or none.
 
-    Without an option (*resume* is None), the same command goes on with its newest run if that did not finish, or was
+    Without an option (*resume* is None), the same command resumes its newest run if that did not finish, or was
     not reported. With `--resume`, it goes on also where it leaves out settings of that run, and raises `UserMistake`
     where it contradicts one.
     """
@@ -91,7 +91,7 @@ def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume:
     newest = next(((run, begun) for run, begun in plans if not seeds or begun.seeds == tuple(seeds)), None)
     if newest is None:
         if resume:
-            raise UserMistake("nothing to go on with: the store has no such run; leave out --resume")
+            raise UserMistake("nothing to resume: the store has no such run; leave out --resume")
         return ResumeDecision(plan, None)
     run, begun = newest
     if resume:
@@ -113,7 +113,9 @@ def with_settings_of(plan: RunPlan, config: Config) -> Config:
     for name in _SECTIONS:
         section = getattr(config, name)
         values = {
-            each: plan.settings[f"{name}.{each}"] for each in section.model_dump() if f"{name}.{each}" in plan.settings
+            option: plan.settings[f"{name}.{option}"]
+            for option in section.model_dump()
+            if f"{name}.{option}" in plan.settings
         }
         try:
             changed[name] = type(section).model_validate({**section.model_dump(), **values})
@@ -151,7 +153,7 @@ def opened(
     Raises `UserMistake` or `crawler.storage.store_errors.StoreUnopenable`; nothing has been written then.
     """
     if resume and (store_file is None or not store_file.is_file()):
-        raise UserMistake(f"nothing to go on with: there is no store at {store_file or 'all; give its --store'}")
+        raise UserMistake(f"nothing to resume: there is no store at {store_file or 'all; give its --store'}")
     with Store.open(store_file) as store:
         decision = decide(store.runs(command), seeds, config, resume=resume)
         run = decision.run

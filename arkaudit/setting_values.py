@@ -1,4 +1,4 @@
-"""The values of single settings: what may stand there, and what is made of it."""
+"""The values of single settings: which are allowed, and what is made of them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _http_url(text: str) -> str:
     except ValueError:
         is_plain = False
     if names_user(text):
-        raise ValueError("credentials in a URL are sent to nobody; they belong into a [hosts] section")
+        raise ValueError("credentials in a URL are never sent; they belong into a [hosts] section")
     if not is_plain or parts.scheme.lower() not in ("http", "https"):
         raise ValueError(f"not the http or https URL of a resolver: {text!r}")
     return text
@@ -61,7 +61,7 @@ def _http_page(text: str) -> str:
         url_fault(text) if text.lower().startswith(("http://", "https://")) else "not the http or https URL of a page"
     )
     if names_user(text) or fault:
-        raise ValueError("credentials in a URL are sent to nobody" if names_user(text) else f"{fault}: {text!r}")
+        raise ValueError("credentials in a URL are never sent" if names_user(text) else f"{fault}: {text!r}")
     return text
 
 
@@ -110,10 +110,10 @@ def _seconds(value: object) -> object:
     >>> _seconds("90m"), _seconds("2h"), _seconds(30)
     (5400.0, 7200.0, 30)
     """
-    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    if isinstance(value, str) and found is None:
+    duration = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if isinstance(value, str) and duration is None:
         raise ValueError(f"neither seconds nor a duration such as 90m or 2h: {value!r}")
-    return value if found is None else float(found["number"]) * _UNITS[found["unit"] or "s"]
+    return value if duration is None else float(duration["number"]) * _UNITS[duration["unit"] or "s"]
 
 
 _DURATION = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(?P<unit>[smhd]?)")
@@ -186,7 +186,7 @@ def of_own_hosts(hosts: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(f"not a host: {name!r}; a name, with its port or scheme where need be")
         login = hosts[name].login
         if login is not None and Origin.of(login.url) != Origin.named(name):
-            raise ValueError(f"{name}: its form stands at another host, or by another scheme: {login.url}")
+            raise ValueError(f"{name}: its form is at another host, or by another scheme: {login.url}")
     return {name.lower(): settings for name, settings in hosts.items()}
 
 

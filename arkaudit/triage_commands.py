@@ -95,13 +95,13 @@ def load_triage(path: Path, *, now: datetime) -> TriageFile:
         given = _TriageFile.model_validate(values)
     except ValidationError as problem:
         first, *others = problem.errors()
-        place = tuple(str(part) for part in first["loc"])
+        at_entry = tuple(str(part) for part in first["loc"])
         more = f" (and {len(others)} more)" if others else ""
         is_blank = first["type"] == "string_pattern_mismatch"
         words = "is empty" if is_blank else first["msg"].removeprefix("Value error, ")
-        raise ConfigError(f"{path}: {'.'.join(place)}: {words}{more}") from None
+        raise ConfigError(f"{path}: {'.'.join(at_entry)}: {words}{more}") from None
     decisions = dict(_decisions(given, path, now))
-    return TriageFile(tuple(decisions), now, {each.key: place for each, place in decisions.items()})
+    return TriageFile(tuple(decisions), now, {decision.key: at_entry for decision, at_entry in decisions.items()})
 
 
 def _decisions(file: _TriageFile, path: Path, now: datetime) -> Iterator[tuple[TriageDecision, str]]:
@@ -109,29 +109,29 @@ def _decisions(file: _TriageFile, path: Path, now: datetime) -> Iterator[tuple[T
     for action in TriageAction:
         entries: list[_Entry] = getattr(file, action.value)
         for number, entry in enumerate(entries):
-            place = f"{path}: {action}.{number}"
+            location = f"{path}: {action}.{number}"
             given = [(kind, targets) for kind in TriageTarget if (targets := getattr(entry, kind.value)) is not None]
             if len(given) != 1:
-                raise ConfigError(f"{place}: names one of {', '.join(TriageTarget)}")
+                raise ConfigError(f"{location}: names one of {', '.join(TriageTarget)}")
             if entry.at is not None and entry.at > now + timedelta(days=1):
-                raise ConfigError(f"{place}.at: lies in the future")
+                raise ConfigError(f"{location}.at: lies in the future")
             [(kind, targets)] = given
             for target in targets:
-                decision = _decision(action, kind, target, entry, place, now)
-                earlier = places.setdefault(decision.key, place)
-                if earlier is not place:
-                    raise ConfigError(f"{place}: {target!r} is in {earlier.removeprefix(f'{path}: ')} already")
-                yield decision, place
+                decision = _decision(action, kind, target, entry, location, now)
+                earlier = places.setdefault(decision.key, location)
+                if earlier is not location:
+                    raise ConfigError(f"{location}: {target!r} is in {earlier.removeprefix(f'{path}: ')} already")
+                yield decision, location
 
 
 def _decision(
-    action: TriageAction, kind: TriageTarget, target: str, entry: _Entry, place: str, now: datetime
+    action: TriageAction, kind: TriageTarget, target: str, entry: _Entry, location: str, now: datetime
 ) -> TriageDecision:
     try:
         meant = target_of(kind, target)
     except ValueError as problem:
         words = f"not an ARK: {target!r}" if kind is TriageTarget.ARK else str(problem)
-        raise ConfigError(f"{place}.{kind}: {words}") from None
+        raise ConfigError(f"{location}.{kind}: {words}") from None
     return TriageDecision(
         action,
         kind,
@@ -150,7 +150,7 @@ _FIELDS: Final[Mapping[str, str]] = {"until": "until", "to": "assignee", "reason
 
 def triage_text(decisions: Iterable[TriageDecision]) -> str:
     """*decisions* as a file that `load_triage` reads."""
-    return "\n".join(_entry(each) for each in decisions)
+    return "\n".join(_entry(decision) for decision in decisions)
 
 
 def _entry(decision: TriageDecision) -> str:
@@ -214,16 +214,18 @@ def forget(store_file: Path, meant: Meant, action: TriageAction | None) -> None:
     """Take back what was decided about each target. Raises `UserMistake` where nothing was, and `StoreError`."""
     targets = set(_targets(meant))
     with _opened(store_file) as store:
-        found = [
-            each for each in store.decisions() if (each.kind, each.target) in targets and action in (None, each.action)
+        decisions = [
+            decision
+            for decision in store.decisions()
+            if (decision.kind, decision.target) in targets and action in (None, decision.action)
         ]
-        if not found:
+        if not decisions:
             raise UserMistake(f"nothing of that was decided in {store_file}: see arkaudit triage list")
-        store.forget_decisions(found)
-    for each in found:
-        say(f"forgotten: {each.action} {each.kind} {each.target}")
-    if any(each.from_file for each in found):
-        say("some of it stands in a file, and comes back when that is applied: take it out there, too")
+        store.forget_decisions(decisions)
+    for decision in decisions:
+        say(f"forgotten: {decision.action} {decision.kind} {decision.target}")
+    if any(decision.from_file for decision in decisions):
+        say("some of it is in a file, and comes back when that is applied: take it out there, too")
 
 
 def apply(store_file: Path, file: Path, *, now: datetime) -> None:
@@ -240,18 +242,21 @@ def apply_to(store: Store, given: TriageFile) -> None:
 
 
 def tell_idle(idle: Sequence[TriageDecision], given: TriageFile | None, store_file: Path | None) -> None:
-    """Say of each decision that is about no ARK of the store where it stands."""
+    """Say of each decision that is about no ARK of the store where it was written."""
     places = given.places if given is not None else {}
-    for each in idle[:_MOST_IDLE]:
-        place = f"{places[each.key]}: " if each.key in places else ""
-        more = "" if place or each.from_file else f"; {_forgetting(each, store_file)} takes it back"
-        say(f"{place}{each.action} {each.kind} {each.target} fits no ARK of {store_file or 'this check'}{more}")
+    for decision in idle[:_MOST_IDLE]:
+        location = f"{places[decision.key]}: " if decision.key in places else ""
+        more = "" if location or decision.from_file else f"; {_forgetting(decision, store_file)} takes it back"
+        say(
+            f"{location}{decision.action} {decision.kind} {decision.target} fits no ARK of "
+            f"{store_file or 'this check'}{more}"
+        )
     if len(idle) > _MOST_IDLE:
         say(f"and {len(idle) - _MOST_IDLE} more decisions that fit none: arkaudit triage list")
 
 
 def tell_idle_in(store_file: Path, config: Config | None, *, is_read_only: bool = False) -> None:
-    """The same for a store that is not open; one that nobody may be able to write to *is_read_only*."""
+    """The same for a store that is not open; one that perhaps can't be written to *is_read_only*."""
     if is_read_only:
         idle = _read(store_file, triaging.idle)
     else:
@@ -308,7 +313,7 @@ def show(store_file: Path, form: str, *, now: datetime, console: Console) -> Non
 
 
 def _rows(connection: Connection, now: datetime) -> list[dict[str, Any]]:
-    return [_row(each, _touched(connection, each), now) for each in triaging.decisions(connection)]
+    return [_row(decision, _touched(connection, decision), now) for decision in triaging.decisions(connection)]
 
 
 def _touched(connection: Connection, decision: TriageDecision) -> list[tuple[str, str, ArkState]]:
@@ -332,22 +337,22 @@ def _row(decision: TriageDecision, touched: Sequence[tuple[str, str, ArkState]],
 
 
 def _targets(meant: Meant) -> list[tuple[TriageTarget, str]]:
-    found = []
+    targets = []
     for kind, texts in meant.items():
         for text in texts:
             try:
-                found.append((kind, target_of(kind, text)))
+                targets.append((kind, target_of(kind, text)))
             except ValueError as problem:
                 if kind is not TriageTarget.ARK:
                     raise UserMistake(f"--{kind}: {problem}") from None
                 raise UserMistake(f"not an ARK: {text!r}; for several at a time give --pattern") from None
-    if not found:
+    if not targets:
         raise UserMistake("nothing is named: give ARKs, --pattern, --host or --document")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(targets))
 
 
 def _read(store_file: Path, work: Callable[[Connection], Found]) -> Found:
-    """Return what *work* makes of a store, which it may be that nobody can write to."""
+    """Return what *work* makes of a store, which perhaps can't be written to."""
     if not store_file.is_file():
         raise UserMistake(f"there is no store at {store_file}")
     from reports.store_reading import read  # which brings pandas along

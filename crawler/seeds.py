@@ -117,7 +117,7 @@ def _url_meant(place: str) -> str | None:
 def _checked_url(text: str) -> str:
     if names_user(text):
         advice = "they belong into a [hosts] section of the configuration"
-        raise UserMistake(f"credentials in a URL are sent to nobody, {advice}: {masked(text)!r}")
+        raise UserMistake(f"credentials in a URL are never sent, {advice}: {masked(text)!r}")
     try:
         parts = urlsplit(text)
         if parts.hostname and (parts.port is None or parts.port > 0):

@@ -366,7 +366,7 @@ def test_a_storage_that_fails_is_told_in_a_line_and_gone_on_with(tmp_path: Path)
     assert (done.returncode, len(tries)) == (3, 3), done.stderr
     assert len({line.partition(" File too large")[0] for line in tries}) == 1
     assert last.startswith("arkaudit: the dataset is not finished: part p000001: ")
-    assert last.endswith("; the same command goes on with it")
+    assert last.endswith("; the same command resumes it")
     assert not any((tmp_path / "ds" / "work").rglob("*p000001*"))
     assert subprocess.run(command, check=False, capture_output=True, env=clean_environment()).returncode == 0
     assert len(rows_in(tmp_path / "ds", "mentions")) == 4_000

@@ -48,4 +48,4 @@ def test_after_an_interrupt_the_next_command_is_said(
     assert ending.value.code == 130
     [interrupted, following] = capsys.readouterr().err.splitlines()
     assert interrupted.endswith("what was observed until then is kept")
-    assert following == "arkaudit: next, to go on with it: arkaudit run 'my thesis.pdf' --store a.db"
+    assert following == "arkaudit: next, to resume it: arkaudit run 'my thesis.pdf' --store a.db"

@@ -448,7 +448,7 @@ def test_nothing_to_go_on_with_is_one_clear_line_and_no_store(verb: str, tmp_pat
     given = ["ark:12345/x5"] if verb == "check" else []
     done = run_command(verb, "--resume", "--store", tmp_path / "a.db", *given)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert "nothing to go on with" in done.stderr
+    assert "nothing to resume" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -79,7 +79,7 @@ def test_resume_goes_on_with_the_newest_run_of_these_seeds() -> None:
 
 
 def test_resume_without_anything_to_go_on_with_is_a_mistake() -> None:
-    with pytest.raises(UserMistake, match="nothing to go on with"):
+    with pytest.raises(UserMistake, match="nothing to resume"):
         decide([run(1, "interrupted", seeds=["x"])], SEEDS, config(), resume=True)
 
 

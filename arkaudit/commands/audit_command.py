@@ -45,7 +45,7 @@ def crawl(
     A seed is a URL, crawled within its site; a source, which is a list of documents: a sitemap, an OAI-PMH repository,
     an Atom or RSS feed, a IIIF collection or manifest, a list of URLs; or a file, a folder or a WARC. Its content shows
     what it is; page:, sitemap:, oai:, feed:, iiif: or list: before it orders how it is read. A crawl that did not
-    finish is gone on with by the same command, or by --resume.
+    finish is resumed by the same command, or by --resume.
 
     \b
     arkaudit crawl https://www.example.org/ --store audit.db
@@ -125,7 +125,7 @@ def run(
 ) -> None:
     """The whole audit: crawl documents, resolve every ARK that they cite, report.
 
-    An audit that did not finish, whatever ended it, is gone on with by the same command, or by --resume.
+    An audit that did not finish, whatever ended it, is resumed by the same command, or by --resume.
 
     \b
     arkaudit run https://www.example.org/ --contact you@example.org --out report
@@ -215,7 +215,7 @@ def _watch_findings(crawler: Any) -> None:
 
 
 def _seeds(texts: Sequence[str], *, resume: bool | None) -> Seeds:
-    """The seeds that *texts* name; none at all only where a run is gone on with, which has its own."""
+    """The seeds that *texts* name; none at all only where a run is resumed, which has its own."""
     if not texts and not resume:
         raise UserMistake("nothing to crawl: give a SEED, or seeds in the configuration")
     from crawler.seeds import Seeds

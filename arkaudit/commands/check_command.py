@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format", "form", type=click.Choice(["jsonl", "table"]), help="[default: jsonl; plain text with --explain]"
 )
-@click.option("--explain", is_flag=True, help="Tell each step: what was asked, what came back, what it means.")
+@click.option("--explain", is_flag=True, help="Say each step: what was asked, what came back, what it means.")
 @click.option("--conformance", is_flag=True, help="Ask each resolver for one ARK in up to ten other forms as well.")
 @dry_run_option
 @click.option("--store", "store_file", type=click.Path(path_type=Path), help="Keep every request and answer here.")
@@ -166,23 +166,23 @@ def check(
     exit_on(fail_on, done.raised)
 
 
-def _dataset(place: str | None) -> DatasetDocuments | None:
-    """The dataset at *place*; None for what is none."""
-    if place is None or not ("://" in place or Path(place).is_dir()):
+def _dataset(source: str | None) -> DatasetDocuments | None:
+    """The dataset at *source*; None for what is none."""
+    if source is None or not ("://" in source or Path(source).is_dir()):
         return None
     from arkaudit.dataset_documents import DatasetDocuments
 
-    return DatasetDocuments.at(place)
+    return DatasetDocuments.at(source)
 
 
-def _lines(place: str | None) -> dict[int, str]:
+def _lines(source: str | None) -> dict[int, str]:
     """The lines of a file that are not empty, by their numbers."""
-    if place is None:
+    if source is None:
         return {}
     try:
-        text = sys.stdin.read() if place == "-" else Path(place).read_text("utf-8-sig", "replace")
+        text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8-sig", "replace")
     except OSError as problem:
-        raise UserMistake(f"{place} can't be read: {problem.strerror}") from None
+        raise UserMistake(f"{source} can't be read: {problem.strerror}") from None
     return {number: line.strip() for number, line in enumerate(text.splitlines(), start=1) if line.strip()}
 
 

@@ -22,7 +22,7 @@ import click
 )
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def doctor(config_file: Path | None, store: Path | None, form: str) -> None:
-    """Tell what is installed, configured and reachable on this machine, and what is missing.
+    """Say what is installed, configured and reachable on this machine, and what is missing.
 
     No request is sent. Exits with 1 when an audit would fail.
 

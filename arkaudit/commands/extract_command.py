@@ -38,7 +38,7 @@ _MISTYPED = "mistyped"
     help="Read what a file names, one a line; it may be compressed (.gz).",
 )
 @click.option(
-    "--out", metavar="FOLDER|s3://…", help="Make a dataset there, or go on with it: Parquet, for very many documents."
+    "--out", metavar="FOLDER|s3://…", help="Make a dataset there, or resume it: Parquet, for very many documents."
 )
 @click.option(
     "--part-size", type=click.IntRange(min=1), metavar="MB", help="With --out: what is read together.  [default: 128]"
@@ -49,7 +49,7 @@ _MISTYPED = "mistyped"
     metavar="N|ADDRESS",
     help="With --out: so many Dask workers on this machine, or those of a scheduler (tcp://…, tls://…).",
 )
-@click.option("--dry-run", is_flag=True, help="With --out: tell how much there is to read, and read nothing.")
+@click.option("--dry-run", is_flag=True, help="With --out: say how much there is to read, and read nothing.")
 @click.option(
     "--format",
     "form",
@@ -120,7 +120,7 @@ def extract(
     if all_columns and form != "csv":
         raise UserMistake("--all-columns is for --format csv")
     form = "unique" if unique else form or ("table" if sys.stdout.isatty() else "jsonl")
-    seeds = Seeds.of(place for place in places if place != "-")
+    seeds = Seeds.of(path for path in places if path != "-")
     is_plain = config_file is None and asked_level() is None and all(value in (None, ()) for value in options.values())
     config = None
     if is_plain and not seeds.urls:
@@ -134,8 +134,8 @@ def extract(
 
         def read(render: Callable[[Document], Any]) -> Iterator[Any]:
             counted = partial(Counted.of, render)
-            for each in documents(seeds, counted, standard_input="-" in places, jobs=processes, config=config):
-                document = each.summary
+            for rendered in documents(seeds, counted, standard_input="-" in places, jobs=processes, config=config):
+                document = rendered.summary
                 report_findings(document.name, document.findings, to_findings)
                 total.in_part += document.is_read_in_part
                 if document.is_unreadable:
@@ -143,8 +143,8 @@ def extract(
                 elif not document.is_folder:
                     total.read += 1
                     total.empty += any(finding.kind == "empty" for finding in document.findings)
-                total.add(each.value)
-                yield each.value.made
+                total.add(rendered.value)
+                yield rendered.value.made
 
         if form == "table":
             from rich.console import Console

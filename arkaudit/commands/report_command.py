@@ -32,7 +32,7 @@ from extractors.shared_errors import UserMistake
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write the report into this folder; - for standard output."
 )
-@click.option("--run", "run_id", type=int, help="One run alone.  [default: the audit as it stands now]")
+@click.option("--run", "run_id", type=int, help="One run alone.  [default: the audit as it is now]")
 @click.option("--since", type=int, metavar="RUN", help="A run to compare with.  [default: the one before]")
 @choice_options
 @inventory_option
@@ -63,7 +63,7 @@ def report(
 ) -> None:
     """Tables and a page from a store: what to act on, by NAAN, by host, by document, every ARK and its evidence.
 
-    It is about the audit as it stands now: the newest finished run that has read documents, with every later check of
+    It is about the audit as it is now: the newest finished run that has read documents, with every later check of
     its ARKs; --run shows one run alone.
 
     \b
@@ -89,7 +89,7 @@ def report(
         inventory = inventory or config.inventory
         lang = lang or config.report.lang
     choice = Choice(naans=naans, documents=documents, only=only)
-    found = report_on(
+    summary = report_on(
         store_file,
         out,
         formats=formats,
@@ -100,7 +100,7 @@ def report(
         spoken=Spoken.of(lang),
     )
     tell_idle_in(store_file, config, is_read_only=True)
-    exit_on(fail_on, found.tokens, is_whole=found.is_whole)
+    exit_on(fail_on, summary.tokens, is_whole=summary.is_whole)
 
 
 def _report_on_dataset(

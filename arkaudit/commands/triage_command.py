@@ -35,7 +35,7 @@ def _meant(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-_REASON = click.option("--reason", default="", help="Why; it stands in the report.")
+_REASON = click.option("--reason", default="", help="Why; the report has it.")
 
 
 @click.group()
@@ -52,11 +52,11 @@ def triage() -> None:
     """
 
 
-@triage.command("acknowledge", short_help="Known as it stands, until it gets worse.")
+@triage.command("acknowledge", short_help="Known as it is, until it gets worse.")
 @_meant
 @_REASON
 def triage_acknowledge(store_file: Path, reason: str, **meant: Any) -> None:
-    """Acknowledge problems as they stand: they are counted, and raised again once they are worse or have come back."""
+    """Acknowledge problems as they are: they are counted, and raised again once they are worse or have come back."""
     from arkaudit.triage_commands import decide
 
     decide(store_file, TriageAction.ACKNOWLEDGE, _kinds(meant), now=datetime.now(UTC), reason=reason)
@@ -64,14 +64,14 @@ def triage_acknowledge(store_file: Path, reason: str, **meant: Any) -> None:
 
 @triage.command("ignore", short_help="Raise nothing until a day.")
 @_meant
-@click.option("--reason", required=True, help="Why; it stands in the report.")
+@click.option("--reason", required=True, help="Why; the report has it.")
 @click.option("--until", type=click.DateTime(["%Y-%m-%d"]), required=True, help="The day on which it counts again.")
 def triage_ignore(store_file: Path, reason: str, until: datetime, **meant: Any) -> None:
     """Ignore whatever goes wrong with these ARKs until a day; from that day on it counts again."""
     from arkaudit.triage_commands import decide
 
     if not reason.strip():
-        raise UserMistake("--reason is empty: say why, for whoever reads the report")
+        raise UserMistake("--reason is empty: say why, for the readers of the report")
     now = datetime.now(UTC)
     decide(store_file, TriageAction.IGNORE, _kinds(meant), now=now, reason=reason, until=until.date())
 
@@ -81,7 +81,7 @@ def triage_ignore(store_file: Path, reason: str, until: datetime, **meant: Any) 
 @click.option("--to", "assignee", required=True, metavar="WHO", help="A name or an address.")
 @_REASON
 def triage_assign(store_file: Path, assignee: str, reason: str, **meant: Any) -> None:
-    """Say who looks after these ARKs; their problems are raised as before, with the name beside them."""
+    """Say who looks after these ARKs; their problems are raised as before, with this name."""
     from arkaudit.triage_commands import decide
 
     if not assignee.strip():
@@ -128,7 +128,7 @@ def triage_apply(file: Path, store_file: Path) -> None:
     """Make the decisions of a TOML file those of the store; one that was taken out of the file is taken back.
 
     A configuration may name the file (triage = "triage.toml"); a run then applies it as it begins. docs/triage.md
-    shows what may stand in it.
+    shows what it may hold.
     """
     from arkaudit.triage_commands import apply
 

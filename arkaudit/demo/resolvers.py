@@ -1,7 +1,7 @@
 """Resolvers for the loopback web, each a function from what was asked to a `Reply`.
 
-The names of real institutions stand in the documents as they would in any document; what these functions answer is
-invented, after behaviours that resolvers really show. Those that misbehave have names that nobody can own.
+The documents name real institutions, as any document does; what these functions answer is
+invented, after behaviours that resolvers really show. Those that misbehave have names that no one can own.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def query_ignored(target: str) -> DemoAnswer:
 
 
 def related(target: str) -> DemoAnswer:
-    """Sends on, by 303, to a description of a manuscript that stands on a shelf."""
+    """Sends on, by 303, to a description of a manuscript that is on a shelf."""
     ark, query = _asked(target)
     if target.startswith("/catalogue/"):
         return DemoAnswer(
@@ -139,7 +139,7 @@ def circle(target: str) -> DemoAnswer:
 
 
 def slow(_: str) -> DemoAnswer:
-    """Answers when nobody waits any more."""
+    """Answers when no one waits any more."""
     return DemoAnswer(200, _page("At last", "Thank you for waiting."), delay_s=TOO_SLOW_S)
 
 
@@ -154,7 +154,7 @@ def guarded(_: str) -> DemoAnswer:
 
 
 def plain(target: str) -> DemoAnswer:
-    """A small collection behind plain http; describes its objects in HTML."""
+    """A small collection by plain http; describes its objects in HTML."""
     ark, query = _asked(target)
     if ark is None or ark.name not in ("b3xx0k", "b3ww9m"):
         return NOT_FOUND

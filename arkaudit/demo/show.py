@@ -66,7 +66,7 @@ def configuration(web: LoopbackWeb, store: Path) -> str:
 def loopback_audit(store: Path | None = None) -> Iterator[Path]:
     """Give an ``arkaudit.toml`` whose hosts all answer on this machine's loopback, as long as the context lasts.
 
-    For trying things out: no packet leaves this machine. The *store* is beside it unless another file is named.
+    For trying things out: no packet leaves this machine. The *store* is next to it unless another file is named.
     """
     with LoopbackWeb() as web, tempfile.TemporaryDirectory(prefix="arkaudit-demo-") as folder:
         config = Path(folder, "arkaudit.toml")
@@ -115,7 +115,7 @@ def closing_words(out: Path) -> str:
 
 # The demo's report as examples for the documentation: what is the same in every run of the demo.
 
-#: Tables whose very rows depend on which answer came first (which ARK stands for its shoulder is a matter of chance),
+#: Tables whose very rows depend on which answer came first (which ARK represents its shoulder is a matter of chance),
 #: or that hold nothing but times.
 LEFT_OUT = frozenset({"requests", "conformance", "outages", "persistence", "runs"})
 #: How often a host that is silent was asked depends on what else was going on.

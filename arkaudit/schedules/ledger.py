@@ -1,4 +1,4 @@
-"""The results of the runs of each named audit: a small file beside the configuration, and a lock that dies with a run.
+"""The results of the runs of each named audit: a small file next to the configuration, and a lock that dies with a run.
 
 The run itself keeps its ledger, so that one begun by hand counts like one that a schedule began, and so that it is
 known how a run ended whose scheduler is gone.
@@ -21,7 +21,7 @@ from arkaudit.exits import code_of
 from arkaudit.schedules.moments import ScheduledRun
 from extractors.shared_errors import UserMistake
 
-#: The folder of ledgers, beside the configuration.
+#: The folder of ledgers, next to the configuration.
 FOLDER = ".arkaudit"
 #: So many runs of an audit are remembered; everything else about them is in its store.
 _REMEMBERED = 200

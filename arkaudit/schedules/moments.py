@@ -52,7 +52,7 @@ class Schedule:
         return schedule
 
     def next_after(self, moment: datetime) -> datetime:
-        """The first moment of the schedule behind *moment*, in UTC.
+        """The first moment of the schedule after *moment*, in UTC.
 
         >>> Schedule("30 2 * * *").next_after(datetime(2026, 3, 1, 2, 30, tzinfo=UTC)).isoformat()
         '2026-03-02T02:30:00+00:00'
@@ -60,7 +60,7 @@ class Schedule:
         return next(CronSim(self.expression, self._local(moment))).astimezone(UTC)
 
     def last_until(self, moment: datetime) -> datetime:
-        """The last moment of the schedule that is not behind *moment*, in UTC."""
+        """The last moment of the schedule that is not after *moment*, in UTC."""
         return next(CronSim(self.expression, self._local(moment + timedelta(seconds=1)), reverse=True)).astimezone(UTC)
 
     def _local(self, moment: datetime) -> datetime:
@@ -73,7 +73,7 @@ class ScheduledRun:
 
     started: datetime
     due: datetime | None = None
-    """The moment of the schedule that it is for; None for a run that somebody began by hand."""
+    """The moment of the schedule that it is for; None for a run that was begun by hand."""
     ended: datetime | None = None
     exit_code: int | None = None
 

@@ -42,7 +42,7 @@ class Run:
     @property
     def is_reported(self) -> bool:
         """True if nothing is left to say of it: its report is written, and whoever wants its news has them."""
-        return self.plan is None or bool(self.plan.get("told", True))
+        return self.plan is None or bool(self.plan.get("reported", True))
 
 
 class RunTables(Database):
@@ -111,12 +111,12 @@ class RunTables(Database):
             latest.note_end(connection, run_id)
 
     def note_reported(self, run_id: int) -> None:
-        """Note that nothing is left to say of a run that was begun with ``told`` false in its plan."""
+        """Note that nothing is left to say of a run that was begun with ``reported`` false in its plan."""
         with self._writing() as connection:
             of_run = schema.run.c.run_id == run_id
             plan = connection.scalar(select(schema.run.c.plan).where(of_run))
             if plan is not None:
-                connection.execute(update(schema.run).where(of_run).values(plan={**plan, "told": True}))
+                connection.execute(update(schema.run).where(of_run).values(plan={**plan, "reported": True}))
 
     def note_finders(self, run_id: int) -> None:
         """Let each document of a run say which of all that link to it has found it, now that all are read."""
