@@ -1,5 +1,5 @@
 from arkaudit.check_process import check as check
-from crawler.observations import Verdict as Verdict
+from crawler.model.observations import Verdict as Verdict
 from extractors.ark import Ark as Ark
 from extractors.documents import Document as Document
 from extractors.documents import extract as extract

@@ -21,13 +21,13 @@ from arkaudit.resuming import ResumeDecision
 from crawler.asking.maptr import dns_look_up, with_resolvers
 from crawler.conversation import AskingRules
 from crawler.judging import Background, judge_run, judge_settled
-from crawler.observations import DocumentRecord, Verdict
+from crawler.model.observations import DocumentRecord, Verdict
+from crawler.model.registry import cache_folder
+from crawler.model.registry import load as load_registry
+from crawler.model.resolving import sendable
 from crawler.parsers import source_worker
 from crawler.politeness.pacing import host_of
 from crawler.process import SpiderStage, run_stages
-from crawler.registry import cache_folder
-from crawler.registry import load as load_registry
-from crawler.resolving import sendable
 from crawler.seeds import Seeds
 from crawler.settling import settle_readings
 from crawler.sources.gate import Rules

@@ -21,7 +21,7 @@ from extractors.normalize import NotAnArk
 from extractors.shared_errors import ArkauditError
 
 if TYPE_CHECKING:
-    from crawler.observations import Verdict
+    from crawler.model.observations import Verdict
 
 #: How the child is begun: -P, since a folder named like a package of ours may lie in the working directory.
 _CHILD = (sys.executable, "-P", "-m", "arkaudit.check_process")
@@ -117,8 +117,8 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     from arkaudit.config_files import load
     from arkaudit.exits import quiet
     from arkaudit.logs import start
+    from crawler.model.observations import Verdict
     from crawler.named_arks import mention_in
-    from crawler.observations import Verdict
     from crawler.storage.store_errors import StoreError
     from extractors.mentions.mention import Mention
     from extractors.shared_errors import UserMistake

@@ -20,11 +20,11 @@ from crawler.history.rechecking import KnownArk
 from crawler.history.triaging import Treated
 from crawler.judging import Background, verdicts_of_run
 from crawler.mementos import MementoRecord
+from crawler.model.observations import FAMILY_OF, Family, Verdict
+from crawler.model.registry import cache_folder
+from crawler.model.registry import load as load_registry
+from crawler.model.resolving import request_url
 from crawler.named_arks import mention_in
-from crawler.observations import FAMILY_OF, Family, Verdict
-from crawler.registry import cache_folder
-from crawler.registry import load as load_registry
-from crawler.resolving import request_url
 from crawler.storage.store import Store
 from crawler.verdicts.readings import CandidateReading, other_readings, readings_of_mentions
 from crawler.verdicts.verdict import unasked

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import extractors.fingerprint
 from arkaudit import __version__
 from arkaudit.exits import say
-from crawler.addresses import addresses_in
+from crawler.model.addresses import addresses_in
 from extractors.dataset.making import Answer, Call, answer_here
 from extractors.fingerprint import difference
 from extractors.shared_errors import ArkauditError, PartsFailed, UserMistake

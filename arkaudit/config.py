@@ -41,14 +41,14 @@ from arkaudit.setting_values import (
     ZoneName,
     of_own_hosts,
 )
-from crawler.addresses import AddressGuard, Routes
 from crawler.asking.controls import ENOUGH_NAMES
-from crawler.attempts import Patience
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.rechecking import Intervals, RecheckPolicy
+from crawler.model.addresses import AddressGuard, Routes
+from crawler.model.attempts import Patience
+from crawler.model.scope import Extent
 from crawler.politeness.pacing import Allowance, Allowances, is_own
 from crawler.rendering.options import PageLimits, RenderOptions, find_browser
-from crawler.scope import Extent
 from crawler.sources.oai_pmh import Selection
 from crawler.sources.patterns import LinkPatterns
 from crawler.verdicts.closed import ClosedCollection

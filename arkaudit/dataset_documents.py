@@ -17,9 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from crawler.document_reading import now
-from crawler.mention_rows import DecidedOn
-from crawler.observations import CitedMention, DocumentOutcome, DocumentRecord
-from crawler.resolving import mention_url
+from crawler.model.observations import CitedMention, DecidedOn, DocumentOutcome, DocumentRecord
+from crawler.model.resolving import mention_url
 from extractors.ark import Ark
 from extractors.conformance import Remark
 from extractors.dataset.columns import DATASET_TABLES

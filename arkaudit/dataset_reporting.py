@@ -14,8 +14,8 @@ from rich.text import Text
 from arkaudit.exits import say
 from arkaudit.options import cores
 from arkaudit.output_rows import whole
-from crawler.registry import cache_folder
-from crawler.registry import load as load_registry
+from crawler.model.registry import cache_folder
+from crawler.model.registry import load as load_registry
 from extractors.shared_errors import UserMistake
 from reports.dataset.connection import open_dataset
 from reports.dataset.counting import count

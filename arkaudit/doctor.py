@@ -28,8 +28,8 @@ from arkaudit.config_files import ConfigError, load_audits
 from arkaudit.exits import EXIT_FINDING
 from arkaudit.output_rows import whole, write
 from arkaudit.own_packages import NAMES, WAYS_OUT, foreign_packages
-from crawler.registry import cache_folder
-from crawler.registry import load as load_registry
+from crawler.model.registry import cache_folder
+from crawler.model.registry import load as load_registry
 from crawler.rendering.options import find_browser
 from extractors.isolated import PARSING_BYTES
 from extractors.naan import Registry

@@ -32,8 +32,8 @@ def tell_of_due(again: Sequence[KnownArk], config: Config) -> None:
 
 def tell_of_dataset(dataset: DatasetDocuments, config: Config) -> None:
     """Print what a check of a *dataset* would ask of whom."""
-    from crawler.registry import cache_folder
-    from crawler.registry import load as load_registry
+    from crawler.model.registry import cache_folder
+    from crawler.model.registry import load as load_registry
 
     registry = load_registry(cache_folder())
     targets = dataset.targets(config.resolver)
@@ -83,8 +83,8 @@ def _asked_at(targets: Sequence[tuple[Ark, str]], config: Config) -> list[tuple[
     if not config.resolve.direct:
         return list(targets)
     from crawler.asking.questions import Places
-    from crawler.registry import cache_folder
-    from crawler.registry import load as load_registry
+    from crawler.model.registry import cache_folder
+    from crawler.model.registry import load as load_registry
 
     registry = load_registry(cache_folder())
     asked = []

@@ -11,8 +11,8 @@ from arkaudit.triage_commands import apply_to, triage_of
 from crawler.history.ark_status import ArkState
 from crawler.history.known_selection import KnownSelection
 from crawler.history.rechecking import KnownArk, due, in_turn, next_due_at
-from crawler.registry import cache_folder
-from crawler.registry import load as load_registry
+from crawler.model.registry import cache_folder
+from crawler.model.registry import load as load_registry
 from crawler.storage.store import Store
 from extractors.ark import Ark
 from extractors.shared_errors import UserMistake

@@ -68,10 +68,10 @@ from arkaudit.config_files import ConfigError, TomlUnreadable
 from arkaudit.output_rows import OutputUnwritable
 from arkaudit.schedules.ledger import Running
 from arkaudit.schedules.moments import BadSchedule
-from crawler.addresses import BadRoute
+from crawler.model.addresses import BadRoute
+from crawler.model.resolving import BadLocation
 from crawler.politeness.throttle import NotAsked
 from crawler.registry_update import CacheUnwritable, RegistryRefused
-from crawler.resolving import BadLocation
 from crawler.sources.patterns import TooSlow
 from crawler.storage.store_errors import (
     NotOurStore,

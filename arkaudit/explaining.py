@@ -15,7 +15,7 @@ from arkaudit.output_rows import Row, whole
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.paths import resolver_path
 from crawler.mementos import MementoRecord
-from crawler.observations import (
+from crawler.model.observations import (
     FAMILY_OF,
     ChainEnd,
     CommitmentOutcome,
@@ -27,7 +27,7 @@ from crawler.observations import (
     ServiceVerdict,
     Verdict,
 )
-from crawler.resolving import INFLECTED, REDIRECTS, SUCCESSES
+from crawler.model.resolving import INFLECTED, REDIRECTS, SUCCESSES
 from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.spellings import FORMS, SpellingAnswer, judge_form
 from reports.display import counted, escaped

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arkaudit.output_rows import whole
-from crawler.observations import HostTraffic
+from crawler.model.observations import HostTraffic
 from crawler.past import PastRun
 from crawler.politeness.pacing import Allowance, host_of
 from extractors.ark import Ark

@@ -16,7 +16,7 @@ from rich.text import Text
 from arkaudit.config import Config
 from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, end, say
 from arkaudit.output_rows import whole, write_jsonl
-from crawler.registry import cache_folder, load
+from crawler.model.registry import cache_folder, load
 from crawler.registry_update import REGISTRY_URL, CacheUnwritable, RegistryRefused, update
 from crawler.seeds import Seeds
 from extractors.ark import Ark

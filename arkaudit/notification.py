@@ -19,7 +19,7 @@ from urllib.parse import quote
 from arkaudit.config import Config, Notify
 from arkaudit.exits import say
 from crawler.history.news import News, NewsItem
-from crawler.observations import Family
+from crawler.model.observations import Family
 from crawler.storage.store import Store
 from extractors.shared_errors import ArkauditError, UserMistake
 from reports.ark_statuses import ark_statuses

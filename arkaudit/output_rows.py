@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from crawler.mementos import MementoRecord
-    from crawler.observations import ServiceVerdict, Verdict
+    from crawler.model.observations import ServiceVerdict, Verdict
 
 Row = Mapping[str, Any]
 
@@ -67,7 +67,7 @@ def verdict_row(asked: str, verdict: Verdict, memento: MementoRecord | None = No
 
 def invalid_row(asked: str, reason: str) -> dict[str, Any]:
     """A line of input that holds no ARK."""
-    from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome, ServiceVerdict
+    from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome, ServiceVerdict
 
     return {
         "asked": asked,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Self
 
 from arkaudit.exits import errors, quiet
-from crawler.observations import DocumentRecord, Observation, Question
+from crawler.model.observations import DocumentRecord, Observation, Question
 from reports.display import counted, duration
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from sqlalchemy import Connection
 from arkaudit.exits import EXIT_FINDING, after_run, forget_output, say, tell_ending
 from arkaudit.output_rows import OutputClosed, whole, write
 from crawler.history.integrity import problems, unknown_words
-from crawler.observations import DocumentOutcome
-from crawler.registry import cache_folder
-from crawler.registry import load as load_registry
+from crawler.model.observations import DocumentOutcome
+from crawler.model.registry import cache_folder
+from crawler.model.registry import load as load_registry
 from crawler.storage.contents import unreadable_rows
 from crawler.storage.files import plain_copy
 from crawler.storage.scratch import scratch_beside

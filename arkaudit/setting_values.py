@@ -19,8 +19,8 @@ from pydantic import (
 
 from arkaudit.exits import question_for_nearest
 from arkaudit.schedules.moments import Schedule
-from crawler.addresses import AddressGuard, Routes
-from crawler.resolving import url_fault
+from crawler.model.addresses import AddressGuard, Routes
+from crawler.model.resolving import url_fault
 from crawler.sources.patterns import LinkPatterns
 from crawler.verdicts.closed import ClosedCollection
 from crawler.wire.credentials import Origin, names_user

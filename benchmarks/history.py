@@ -139,7 +139,7 @@ def _reading(store: Path, parquet: Path) -> dict[str, float]:
 def _frame(connection: Any, table: str, names: list[str]) -> Any:
     from sqlalchemy import JSON, Boolean, Integer, Text, select, type_coerce
 
-    from crawler import schema
+    from crawler.model import schema
     from reports.typed_columns import INTEGER, MOMENT, TEXT, TRUTH, Columns, fetched
 
     source = schema.tables.tables[table]

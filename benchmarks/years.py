@@ -15,7 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import Table
 
-from crawler import schema
+from crawler.model import schema
 from crawler.storage.store import Store
 from extractors.ark import Ark
 

@@ -1,37 +1,37 @@
-from crawler.observations import (
+from crawler.model.observations import (
     ChainEnd as ChainEnd,
 )
-from crawler.observations import (
+from crawler.model.observations import (
     Hop as Hop,
 )
-from crawler.observations import (
+from crawler.model.observations import (
     Observation as Observation,
 )
-from crawler.observations import (
+from crawler.model.observations import (
     Question as Question,
 )
-from crawler.observations import (
+from crawler.model.observations import (
     ServiceVerdict as ServiceVerdict,
 )
-from crawler.observations import (
+from crawler.model.observations import (
     Verdict as Verdict,
 )
-from crawler.outcomes import (
+from crawler.model.outcomes import (
     CommitmentOutcome as CommitmentOutcome,
 )
-from crawler.outcomes import (
+from crawler.model.outcomes import (
     DocumentOutcome as DocumentOutcome,
 )
-from crawler.outcomes import (
+from crawler.model.outcomes import (
     Family as Family,
 )
-from crawler.outcomes import (
+from crawler.model.outcomes import (
     MetadataOutcome as MetadataOutcome,
 )
-from crawler.outcomes import (
+from crawler.model.outcomes import (
     ObjectOutcome as ObjectOutcome,
 )
-from crawler.resolving import request_url as request_url
+from crawler.model.resolving import request_url as request_url
 from crawler.storage.store_errors import StoreError as StoreError
 from extractors.ark import Ark as Ark
 from extractors.shared_errors import ArkauditError as ArkauditError

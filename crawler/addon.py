@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from crawler import settings as ours
+from crawler.model.registry import cache_folder
 from crawler.politeness.host_files import HostFiles
 from crawler.politeness.throttle import HostThrottle, install_throttle
-from crawler.registry import cache_folder
 from crawler.wire.middlewares import chain_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
-    from crawler.observations import Hop
+    from crawler.model.observations import Hop
 
 #: Settings on which it depends that requests go out exactly, guarded and in turn.
 _NEEDED: Final = (

@@ -31,9 +31,9 @@ from crawler.asking.questions import (
     reached,
     seems_absent,
 )
-from crawler.attempts import Patience, next_attempt
-from crawler.observations import ACCESS, ObjectOutcome, Observation, Question
-from crawler.resolving import INFLECTED, INFLECTIONS, names_skipped_ark, sendable, url_fault
+from crawler.model.attempts import Patience, next_attempt
+from crawler.model.observations import ACCESS, ObjectOutcome, Observation, Question
+from crawler.model.resolving import INFLECTED, INFLECTIONS, names_skipped_ark, sendable, url_fault
 from crawler.verdicts.access import judge_object
 from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.closed import ClosedCollection, closed_for

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
 
-from crawler.mention_rows import DecidedOn, KeptUnresolvedMention
-from crawler.observations import CitedMention
-from crawler.resolving import mention_url, resolver_of
+from crawler.model.observations import CitedMention, DecidedOn, KeptUnresolvedMention
+from crawler.model.resolving import mention_url, resolver_of
 from crawler.storage.store import Store
 from extractors.ark import Ark
 from extractors.budget import DECIDING_CPU_S, TimeBudget, spending

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import BinaryIO
 
-from crawler.observations import CitedMention, DocumentOutcome, DocumentRecord, Hop
-from crawler.resolving import mention_url
+from crawler.model.observations import CitedMention, DocumentOutcome, DocumentRecord, Hop
+from crawler.model.resolving import mention_url
 from crawler.wire.flags import STOPPED, incomplete
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from crawler.observations import CitedMention, DocumentRecord, Verdict
+from crawler.model.observations import CitedMention, DocumentRecord, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,13 @@ class CheckedArk:
     """In normal form."""
     request_url: str
     object: str
-    """A token of `crawler.observations.ObjectOutcome`."""
+    """A token of `crawler.model.observations.ObjectOutcome`."""
     object_evidence: Sequence[str]
     metadata: str
-    """A token of `crawler.observations.MetadataOutcome`."""
+    """A token of `crawler.model.observations.MetadataOutcome`."""
     metadata_evidence: Sequence[str]
     commitment: str
-    """A token of `crawler.observations.CommitmentOutcome`."""
+    """A token of `crawler.model.observations.CommitmentOutcome`."""
     commitment_evidence: Sequence[str]
     final_url: str | None
     """Where the chain of redirects ended."""

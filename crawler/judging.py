@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from crawler.asking.paths import origin_of
-from crawler.observations import Meant, Question, TlsResult, Verdict
+from crawler.model.observations import Meant, Question, TlsResult, Verdict
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import ARKS
 from crawler.storage.store import Store

@@ -23,8 +23,8 @@ from crawler.answers.captures import (
     memento_links,
     read_archive,
 )
-from crawler.observations import ChainEnd, Hop
-from crawler.resolving import sendable
+from crawler.model.observations import ChainEnd, Hop
+from crawler.model.resolving import sendable
 from extractors.ark import Ark
 
 #: Captures of one URL that are looked at: enough to find the last good one of sixty by halving.

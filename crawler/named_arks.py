@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from crawler.resolving import request_url
+from crawler.model.resolving import request_url
 from extractors.ark import Ark
 from extractors.document_model import Block, Role
 from extractors.find import scan

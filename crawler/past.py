@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from crawler.observations import HostTraffic
+from crawler.model.observations import HostTraffic
 from crawler.storage.soundness import distrust, is_damage, is_ours, not_a_file, require_our_schema, require_sound
 from crawler.storage.store_errors import NotOurStore, StoreDamaged
 from extractors.ark import Ark

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from crawler.addresses import AddressGuard, Routes
-from crawler.observations import ChainEnd, DocumentRecord, ObjectOutcome, Observation, TlsResult
+from crawler.model.addresses import AddressGuard, Routes
+from crawler.model.observations import ChainEnd, DocumentRecord, ObjectOutcome, Observation, TlsResult
 from crawler.politeness.throttle import NotAsked, throttle_of
 from crawler.spiders.auditing import AuditSpider
 from crawler.wire.middlewares import RunStopped

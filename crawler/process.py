@@ -17,9 +17,9 @@ from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
 
 from crawler import settings as ours
+from crawler.model.registry import cache_folder
 from crawler.politeness.host_files import HostFiles
 from crawler.politeness.throttle import HostThrottle, install_throttle
-from crawler.registry import cache_folder
 from crawler.spiders.auditing import AuditSpider
 from crawler.storage.store_errors import StoreUnwritable
 from extractors.shared_errors import RunInterrupted

@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from crawler.observations import ChainEnd
-from crawler.registry import COPY, PROVENANCE, REGISTRY_LIMIT, Provenance, bounded, kept, load
+from crawler.model.observations import ChainEnd
+from crawler.model.registry import COPY, PROVENANCE, REGISTRY_LIMIT, Provenance, bounded, kept, load
 from extractors.naan import Registry
 from extractors.naan_records import NotARegistry, read_registry
 from extractors.shared_errors import ArkauditError

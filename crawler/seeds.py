@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from crawler.sources.listing import SourceKind
+from crawler.model.listing import SourceKind
 from crawler.wire.credentials import masked, names_user
 from extractors.document_model import Finding
 from extractors.folders import files_in, hidden_finding

@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from crawler.mention_rows import DecidedOn, KeptMention
-from crawler.observations import CitedMention, Question
+from crawler.model.observations import CitedMention, DecidedOn, KeptMention, Question
 from crawler.storage.store import Store
 from crawler.verdicts.answer_sets import SHARED, AnswerSets
 from crawler.verdicts.readings import CandidateReading, SettledReading, other_readings, readings_of, settled

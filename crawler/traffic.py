@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self, cast
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from crawler.observations import HostTraffic, Pause
+from crawler.model.observations import HostTraffic, Pause
 from crawler.politeness.throttle import throttle_of
 from crawler.spiders.auditing import AuditSpider
 from crawler.storage.store_errors import StoreUnwritable

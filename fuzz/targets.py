@@ -16,8 +16,8 @@ from pathlib import Path
 
 from arkaudit.config_files import ConfigError, load
 from arkaudit.triage_commands import load_triage
-from crawler import schema
 from crawler.answers.answer import read_answer
+from crawler.model import schema
 from crawler.sources.oai_pmh import Selection
 from crawler.sources.source_reading import read_source
 from crawler.storage.contents import unreadable_rows

@@ -8,7 +8,7 @@ from typing import Final
 import pandas as pd
 
 from crawler.history.ark_status import ArkState
-from crawler.observations import FAMILY_OF, Family, ObjectOutcome
+from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.frames import Frames
 from reports.selections import OBJECT
 from reports.typed_columns import vocabulary

@@ -7,7 +7,7 @@ from typing import Final
 import pandas as pd
 
 from crawler.history.ark_status import ArkState, EventKind
-from crawler.observations import Family
+from crawler.model.observations import Family
 from reports.ark_statuses import ark_statuses, families
 from reports.definitions import ARK, MOMENT, NAAN_COLUMN, OBJECT_COLUMN, TEXT, TOKEN, URL, Column, TableDefinition
 from reports.frames import Frames

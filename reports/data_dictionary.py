@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sqlalchemy import Column as StoredColumn
 
-from crawler import schema
+from crawler.model import schema
 from extractors.dataset.columns import DATASET_TABLES, DatasetColumn
 from reports.definitions import Column
 from reports.tables import TABLES
@@ -19,11 +19,12 @@ from reports.tables import TABLES
 _INTRODUCTION = """# Data dictionary
 
 Every column that is stored and every column that is published, with type, unit and meaning. This page is made from
-`crawler/schema.py`, `reports/tables.py` and `extractors/dataset/columns.py` by
+`crawler/model/schema.py`, `reports/tables.py` and `extractors/dataset/columns.py` by
 `python -m reports.data_dictionary docs/data-dictionary.md`.
 
-The tokens (outcomes, kinds, roles) are defined in `crawler/outcomes.py` and `crawler/observations.py`. ARK, NAAN and
-the three services are those of draft-kunze-ark-38. A cell without a value is NULL in the store and empty in a file.
+The tokens (outcomes, kinds, roles) are defined in `crawler/model/outcomes.py` and `crawler/model/observations.py`.
+ARK, NAAN and the three services are those of draft-kunze-ark-38. A cell without a value is NULL in the
+store and empty in a file.
 """
 _STORED = f"""## Stored
 

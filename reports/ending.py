@@ -82,7 +82,7 @@ def failing_arks(frames: Frames, language: Language = ENGLISH) -> tuple[list[Fau
 
     How many there are in all is the second. Known problems are none of them.
     """
-    from crawler.observations import Family
+    from crawler.model.observations import Family
     from reports.ark_statuses import ark_statuses
     from reports.definitions import rows_of
     from reports.remediation.known import without_known

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, select
 
 from crawler.history.triage import PARTICIPLES, TriageState
 from crawler.history.triaging import Pair, Treated, treated
-from crawler.schema import (
+from crawler.model.schema import (
     ark,
     assessment,
     document,

@@ -7,8 +7,8 @@ from typing import Final
 
 from crawler.history.ark_status import GRAVITY as STATE_GRAVITY
 from crawler.history.ark_status import EventKind
-from crawler.observations import GRAVITY as OUTCOME_GRAVITY
-from crawler.observations import DocumentOutcome
+from crawler.model.observations import GRAVITY as OUTCOME_GRAVITY
+from crawler.model.observations import DocumentOutcome
 
 #: The events, gravest first.
 EVENT_GRAVITY: Final = (

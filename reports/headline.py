@@ -10,7 +10,7 @@ from typing import Final
 import pandas as pd
 
 from crawler.history.ark_status import EventKind
-from crawler.observations import Family
+from crawler.model.observations import Family
 from reports.comparing import FAILING
 from reports.frames import Frames
 from reports.languages import ENGLISH, N_, Language

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sqlalchemy import Connection, Select
 
-from crawler.schema import document
+from crawler.model.schema import document
 from reports.selections import CHAIN_END, DOCUMENT, QUESTION, Selection, empty_columns, selected
 from reports.typed_columns import INTEGER, MOMENT, PARSED, REAL, TEXT, TRUTH, WORD, Columns, Dtype, content, fetched
 
@@ -30,7 +30,7 @@ FETCHES: Selection = selected(
     outcome=DOCUMENT,
     hops=PARSED,
 )
-#: The fields of `crawler.observations.Hop` that are reported, apart from its headers.
+#: The fields of `crawler.model.observations.Hop` that are reported, apart from its headers.
 HOP: Mapping[str, Dtype] = {
     "url": TEXT,
     "method": WORD,

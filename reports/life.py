@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, func, select
 
-from crawler import schema
 from crawler.history.ark_status import ArkStatus, DatedVerdict, step
 from crawler.history.changes import Seen
 from crawler.history.latest import policy_of
 from crawler.history.triage import decision_words
 from crawler.history.triaging import decisions, touched
-from crawler.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
+from crawler.model import schema
+from crawler.model.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
 from extractors.ark import Ark
 from reports.frames import read
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from crawler.observations import Family
+from crawler.model.observations import Family
 from extractors.ark import Ark
 from extractors.checkchar import CheckCharacter, Zones
 from extractors.suggestions import suggestions

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crawler.registry import cache_folder
-from crawler.registry import load as load_registry
+from crawler.model.registry import cache_folder
+from crawler.model.registry import load as load_registry
 from reports.frames import Frames, load_frames
 from reports.inventory_file import read_inventory
 

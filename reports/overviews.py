@@ -8,7 +8,7 @@ from typing import Final
 
 import pandas as pd
 
-from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Question
+from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Question
 from extractors.naan import SHARED_NAANS
 from reports.ark_statuses import (
     FAMILY_COLUMNS,

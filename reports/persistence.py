@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from crawler.history.ark_status import ArkState
-from crawler.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family
+from crawler.model.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family
 from reports.definitions import (
     ARKS_COLUMN,
     COUNT,

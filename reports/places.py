@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from crawler.observations import CommitmentOutcome
+from crawler.model.observations import CommitmentOutcome
 from reports.ark_statuses import FAMILY_COLUMNS, SERVICES, ark_statuses, best, family_counts
 from reports.definitions import (
     ARKS_COLUMN,

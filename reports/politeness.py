@@ -6,7 +6,7 @@ from typing import Final
 
 import pandas as pd
 
-from crawler.observations import ChainEnd, ObjectOutcome, Question
+from crawler.model.observations import ChainEnd, ObjectOutcome, Question
 from crawler.sources.traps import WORDS, Rule, refused
 from reports.definitions import COUNT, MOMENT, NUMBER, TEXT, TOKEN, Column, TableDefinition, rows_of
 from reports.distinct import host, hosts_of

@@ -9,8 +9,18 @@ from sqlalchemy import ColumnElement, Connection, Integer, Select, and_, case, c
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.expression import UnaryExpression
 
-from crawler.observations import FAMILY_OF, DocumentOutcome, Family
-from crawler.schema import document, event, is_current_mention, latest, memento, mention, observation, run, verdict
+from crawler.model.observations import FAMILY_OF, DocumentOutcome, Family
+from crawler.model.schema import (
+    document,
+    event,
+    is_current_mention,
+    latest,
+    memento,
+    mention,
+    observation,
+    run,
+    verdict,
+)
 
 #: The state of a run that came to its end.
 FINISHED: Final = "finished"

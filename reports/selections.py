@@ -9,10 +9,10 @@ import pandas as pd
 from sqlalchemy import JSON, Boolean, ColumnElement, Connection, Float, Integer, Select, Text, func, select, type_coerce
 from sqlalchemy.types import TypeEngine
 
-from crawler import schema
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.mementos import MementoOutcome
-from crawler.observations import (
+from crawler.model import schema
+from crawler.model.observations import (
     ChainEnd,
     CommitmentOutcome,
     DocumentOutcome,
@@ -20,7 +20,7 @@ from crawler.observations import (
     ObjectOutcome,
     Question,
 )
-from crawler.schema import (
+from crawler.model.schema import (
     ark,
     assessment,
     document,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from crawler.observations import DESCRIBED, CommitmentOutcome, Family, Question
+from crawler.model.observations import DESCRIBED, CommitmentOutcome, Family, Question
 from reports.ark_statuses import ark_statuses
 from reports.definitions import (
     ARKS_COLUMN,

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from crawler.observations import CONFORMANCE, ChainEnd, Question
-from crawler.resolving import resolver_of
+from crawler.model.observations import CONFORMANCE, ChainEnd, Question
+from crawler.model.resolving import resolver_of
 from crawler.verdicts.spellings import FORMS, SpellingAnswer, judge_form
 from reports.definitions import (
     COUNT,

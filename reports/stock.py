@@ -9,8 +9,8 @@ from typing import Any, Final
 import pandas as pd
 from sqlalchemy import Connection, Select, func, select
 
-from crawler.observations import ACCESS, ObjectOutcome, Question
-from crawler.schema import ark, document, mention, observation, run, verdict
+from crawler.model.observations import ACCESS, ObjectOutcome, Question
+from crawler.model.schema import ark, document, mention, observation, run, verdict
 from reports.remediation.expectations import same_object
 from reports.run_queries import NO_RUN
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, Select, Table, Text, select, type_coerce
 
-from crawler import schema
+from crawler.model import schema
 from reports.exports import ReportUnwritable
 from reports.frames import read
 

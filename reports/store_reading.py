@@ -15,7 +15,7 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from crawler.schema import APPLICATION_ID, SCHEMA_VERSION
+from crawler.model.schema import APPLICATION_ID, SCHEMA_VERSION
 from crawler.storage.soundness import damage_in, distrust, is_damage, is_ours, not_a_file, require_sound
 from crawler.storage.store_errors import StoreDamaged
 from extractors.shared_errors import ArkauditError

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import pandas as pd
 
-from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, ObjectOutcome
+from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, ObjectOutcome
 from reports.ark_statuses import WORKING, ark_states, ark_statuses, families
 from reports.definitions import (
     ARKS_COLUMN,

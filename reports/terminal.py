@@ -11,7 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from crawler.observations import Family
+from crawler.model.observations import Family
 from reports import overviews
 from reports.ark_statuses import FAMILY_COLUMNS
 from reports.audited import audited

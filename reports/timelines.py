@@ -9,10 +9,10 @@ from typing import Any, Final
 import pandas as pd
 from sqlalchemy import ColumnElement, Connection, func, select, tuple_
 
-from crawler import schema
 from crawler.history.ark_status import ArkState, StatusPolicy
 from crawler.history.latest import has_followers, policy_of, rebuild_beside
-from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
+from crawler.model import schema
+from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from reports.run_queries import looked_through
 from reports.typed_columns import MOMENT, TEXT, WORD, frame_from, frame_of, vocabulary
 

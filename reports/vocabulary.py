@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from crawler.history.ark_status import ArkState, EventKind
-from crawler.observations import CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
+from crawler.model.observations import CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports.remediation.causes import Cause
 
 #: Every format, and what it is.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from crawler.history.ark_status import ArkState
-from crawler.observations import CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
+from crawler.model.observations import CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports.languages import N_, Forms
 from reports.remediation.causes import Cause, Fault
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import URL, Connection, Table, create_engine
 
-from crawler import schema
+from crawler.model import schema
 from extractors.ark import Ark
 
 MOMENT = "2026-11-20T10:00:00.123+00:00"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.addresses import AddressGuard, BadRoute, Routes, addresses_in
+from crawler.model.addresses import AddressGuard, BadRoute, Routes, addresses_in
 from crawler.wire.endpoints import AddressRefused, NameNotRouted, refused_unasked
 from tests.vectors import vectors
 

@@ -19,7 +19,7 @@ from crawler.answers.likeness import TEXT_LIMIT, likeness, same_answer, same_pag
 from crawler.answers.notices import PageWords, is_notice, says_not_found, sure_words
 from crawler.answers.quirks import Phrases, bare, plain, quirks
 from crawler.answers.withdrawals import withdrawals_in
-from crawler.observations import ChainEnd, Hop, Observation, Question
+from crawler.model.observations import ChainEnd, Hop, Observation, Question
 from extractors.ark import Ark
 from tests.vectors import vectors
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.answers.facts import AnswerFacts
-from crawler.observations import Question
+from crawler.model.observations import Question
 from crawler.verdicts.arbitration import Form, FormState, arbitrate, did_you_mean, next_form
 from extractors.ark import Ark
 from tests.test_verdict import facts

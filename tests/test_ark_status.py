@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from crawler.history.ark_status import GRAVITY, ArkState, ArkStatus, DatedVerdict, Event, EventKind, StatusPolicy, step
 from crawler.history.changes import Seen
-from crawler.observations import FAMILY_OF, Family, ObjectOutcome
+from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from tests.vectors import vectors
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)

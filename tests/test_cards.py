@@ -15,7 +15,7 @@ from bs4 import BeautifulSoup, Tag
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.observations import ObjectOutcome
+from crawler.model.observations import ObjectOutcome
 from reports.display import escaped
 from reports.exports import write_report
 from reports.frames import Frames, load_frames

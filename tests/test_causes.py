@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.observations import FAMILY_OF, Family, ObjectOutcome, Question
+from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import WAYS
 from reports.remediation.causes import ADVICE, FAULT_OF, Cause, CauseContext, Failure, Fault, diagnosed, pattern
 from reports.wording import CAUSE_NAMES, FAULT_NAMES

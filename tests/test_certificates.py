@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import trustme
 
-from crawler.observations import TlsResult
+from crawler.model.observations import TlsResult
 from crawler.storage.store import Store
 from tests.loopback import RawServer, check_rows, reply
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from crawler.observations import Question
-from crawler.verdicts.spellings import FORMS, QUESTIONS_A_SHOULDER
+from crawler.model.observations import CONFORMANCE, Question
+from crawler.verdicts.spellings import FORMS
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 from tests.waiting import PATIENCE_S, rows_if_any, wait_until
 
@@ -151,5 +151,5 @@ def test_a_resolver_is_asked_for_other_forms_on_demand_only_and_each_has_its_lin
         rows = list(csv.DictReader(file))
     asked = [words for form, words in FORMS.items() if form is not Question.HYPHENS]  # its name has none
     assert [row["form"].split(" (")[0] for row in rows] == [words.split(" (")[0] for words in asked]
-    assert len(rows) <= QUESTIONS_A_SHOULDER
+    assert len(rows) <= len(CONFORMANCE)
     assert {row["resolver"] for row in rows} == {f"{server.url}/"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crawler import schema
+from crawler.model import schema
 from reports.choosing import Choice, chosen
 from reports.frames import Frames, load_frames
 from reports.tables import TABLES, tables_of

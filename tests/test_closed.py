@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from arkaudit.config_files import ConfigError, load
-from crawler.observations import Question
+from crawler.model.observations import Question
 from crawler.verdicts.closed import ClosedCollection, closed_for
 from crawler.verdicts.verdict import VerdictContext, judge
 from extractors.ark import Ark

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from crawler.attempts import Patience
 from crawler.conversation import Ask, AskingRules, Conversation, Finished, Outgoing
 from crawler.judging import verdicts_of_run
-from crawler.observations import CONFORMANCE, Hop, ObjectOutcome, Observation, Question
+from crawler.model.attempts import Patience
+from crawler.model.observations import CONFORMANCE, Hop, ObjectOutcome, Observation, Question
 from crawler.storage.store import Store
 from crawler.verdicts.closed import ClosedCollection
 from crawler.verdicts.readings import CandidateReading

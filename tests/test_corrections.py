@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from crawler import schema
-from crawler.observations import Family
+from crawler.model import schema
+from crawler.model.observations import Family
 from extractors.document_model import Role
 from reports.definitions import rows_of
 from reports.exports import write_report

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Column as StoredColumn
 from sqlalchemy import Table
 
-from crawler import schema
+from crawler.model import schema
 from extractors.dataset.columns import DATASET_TABLES, DatasetTable
 from reports.data_dictionary import main, page
 from reports.display import ColumnType

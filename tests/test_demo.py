@@ -23,8 +23,8 @@ from bs4 import BeautifulSoup
 
 from arkaudit.demo.show import closing_words, configuration, examples, opening_words
 from arkaudit.demo.web import LoopbackWeb
-from crawler.registry import CACHE_VARIABLE
-from crawler.resolving import request_target
+from crawler.model.registry import CACHE_VARIABLE
+from crawler.model.resolving import request_target
 from extractors.ark import Ark
 from extractors.extraction import extraction_of
 from tests.browser import browser_page

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from arkaudit.forecast import Forecast, HostPlan, plan_of_arks, plan_of_crawl
-from crawler.observations import HostTraffic
+from crawler.model.observations import HostTraffic
 from crawler.past import PastRun
 from crawler.politeness.pacing import Allowance
 from extractors.ark import Ark

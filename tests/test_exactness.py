@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 import trustme
 
-from crawler.history.ark_status import ArkState, DatedVerdict, status_of
-from crawler.observations import ObjectOutcome
+from crawler.history.ark_status import ArkState, DatedVerdict
+from crawler.model.observations import ObjectOutcome
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
+from tests.test_ark_status import status_of
 
 #: Everything printable that can stand in a path, each once; what extraction emits is a part of this.
 ODD = "".join(sorted(set(string.printable) - set(string.whitespace) - set("#?%"))) + "%7d%7D%2e%zz%"

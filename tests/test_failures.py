@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from crawler.observations import ChainEnd
+from crawler.model.observations import ChainEnd
 from crawler.wire.failures import FAILURES, failure_kind, failure_text
 from crawler.wire.names import NameNotFound, NameServerFailed, NameServerSilent, name_failure
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.crawl_requests import CrawlRequest
-from crawler.observations import DocumentOutcome, DocumentRecord
+from crawler.model.crawl_requests import CrawlRequest
+from crawler.model.observations import DocumentOutcome, DocumentRecord
 from crawler.storage.feeding import Bounds, Feed
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import DOCUMENTS, FrontierEntry, FrontierState, SettledEntry

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.crawl_requests import CrawlRequest, Outlinks, document_key
-from crawler.observations import DocumentOutcome, DocumentRecord
+from crawler.model.crawl_requests import CrawlRequest, Outlinks, document_key
+from crawler.model.observations import DocumentOutcome, DocumentRecord
 from crawler.sources.finders import finders
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import DOCUMENTS

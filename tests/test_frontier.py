@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from crawler.crawl_requests import CrawlRequest, RequestKind, page_requests
-from crawler.observations import DocumentOutcome, DocumentRecord
+from crawler.model.crawl_requests import CrawlRequest, RequestKind, page_requests
+from crawler.model.observations import DocumentOutcome, DocumentRecord
 from crawler.storage.frontier import Frontier
 from crawler.storage.frontier_rows import ARKS, DOCUMENTS, FrontierState, SettledEntry
 from crawler.storage.store import Store

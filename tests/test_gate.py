@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.crawl_requests import CrawlRequest, Reach
-from crawler.scope import Extent, Scope
-from crawler.sources.canonical import same_document
+from crawler.model.canonical import same_document
+from crawler.model.crawl_requests import CrawlRequest, Reach
+from crawler.model.listing import ListedItem, SourceKind, SourceReading
+from crawler.model.scope import Extent, Scope
 from crawler.sources.gate import Gate, Passed, Rules
 from crawler.sources.link_targets import Headers
-from crawler.sources.listing import ListedItem, SourceKind, SourceReading
 from crawler.sources.patterns import MOST_CUT_OFF, LinkPatterns, TooSlow
 from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, turns_page
 from extractors.document_model import Reading

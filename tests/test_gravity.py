@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crawler.history.ark_status import ArkState, EventKind
-from crawler.observations import FAMILY_OF, Family, ObjectOutcome
+from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.gravity import EVENT_GRAVITY, GRAVITY, at_least, is_reached
 from reports.vocabulary import FORMATS, ONLY
 

@@ -40,7 +40,7 @@ real = socket.getaddrinfo
 def look_up(host, port, *args, **kwargs):
     name = (host.decode() if isinstance(host, bytes) else host).lower()
     if name not in answers:
-        from crawler.addresses import is_literal
+        from crawler.model.addresses import is_literal
         if not is_literal(name):
             raise socket.gaierror(socket.EAI_NONAME, "told by the test")
         return real(host, port, *args, **kwargs)

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from crawler import schema
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.latest import rebuild
 from crawler.judging import judge_run
-from crawler.observations import (
+from crawler.model import schema
+from crawler.model.observations import (
     ChainEnd,
     CitedMention,
     DocumentOutcome,

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import trustme
 
-from crawler.observations import ChainEnd, DocumentOutcome, ObjectOutcome
-from crawler.resolving import URL_LIMIT
+from crawler.model.observations import ChainEnd, DocumentOutcome, ObjectOutcome
+from crawler.model.resolving import URL_LIMIT
 from tests.loopback import RawServer, check_rows, reply, run_command
 from tests.test_cli import ODD_ANSWERS
 from tests.zoo import Animal, Answer, Zoo, animals

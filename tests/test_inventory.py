@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.observations import FAMILY_OF, Family, ObjectOutcome
+from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.choosing import Choice, chosen
 from reports.definitions import rows_of
 from reports.formats.markdown_report import markdown

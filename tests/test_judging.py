@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.judging import judge_run, verdicts_of_run
-from crawler.observations import Observation, Question, TlsResult, Verdict
+from crawler.model.observations import Observation, Question, TlsResult, Verdict
 from crawler.storage.store import Store
 from crawler.verdicts.findings import Findings, RunFindings
 from extractors.ark import Ark

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 import reports
 from arkaudit.config_files import ConfigError, load
-from crawler.observations import ObjectOutcome
-from crawler.verdicts.spellings import QUESTIONS_A_SHOULDER, SHOULDERS_A_RESOLVER
+from crawler.model.observations import CONFORMANCE, ObjectOutcome
+from crawler.verdicts.spellings import SHOULDERS_A_RESOLVER
 from reports.definitions import NAAN_COLUMN, UNITS
 from reports.display import ColumnType
 from reports.exports import text_of, write_report
@@ -92,7 +92,7 @@ _FORMULA = re.compile(r"[a-z_ ()+/-]+|text, link-target.*")
 
 
 def test_the_numbers_in_captions_are_those_of_the_code() -> None:
-    most = f"at most {QUESTIONS_A_SHOULDER} questions per shoulder and {SHOULDERS_A_RESOLVER} shoulders"
+    most = f"at most {len(CONFORMANCE)} questions per shoulder and {SHOULDERS_A_RESOLVER} shoulders"
     assert most in SPELLING_TABLE.caption
     meanings = [column.meaning for definition in TABLES for column in definition.columns if column.name == "members"]
     assert meanings

@@ -20,7 +20,7 @@ import pytest
 import arkaudit.errors
 from arkaudit import Ark, ArkauditError, Document, check, extract, find_arks, load_report
 from arkaudit.demo.show import loopback_audit
-from crawler.outcomes import ObjectOutcome
+from crawler.model.outcomes import ObjectOutcome
 from extractors.normalize import NotAnArk
 from extractors.shared_errors import SourceUnreadable
 from reports.frames import UnknownTable

@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from crawler.observations import Family
+from crawler.model.observations import Family
 from crawler.storage.store import Store
 from reports.ark_statuses import ark_statuses
 from reports.frames import Frames, load_frames

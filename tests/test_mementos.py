@@ -21,7 +21,7 @@ from crawler.mementos import (
     capture_wish,
     is_due,
 )
-from crawler.observations import ChainEnd, Hop
+from crawler.model.observations import ChainEnd, Hop
 from extractors.ark import Ark
 from tests.vectors import vectors
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.addresses import AddressGuard, Routes
-from crawler.attempts import Patience
-from crawler.observations import ChainEnd
+from crawler.model.addresses import AddressGuard, Routes
+from crawler.model.attempts import Patience
+from crawler.model.observations import ChainEnd
 from crawler.politeness.pacing import Allowance, Allowances, HostState, Pace, Shared, host_of, is_own
 from tests.vectors import vectors
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.observations import ChainEnd, Hop
+from crawler.model.observations import ChainEnd, Hop
 from crawler.rendering.page_requests import (
     PageRequest,
     Treatment,

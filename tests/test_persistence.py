@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.history.ark_status import DatedVerdict, EventKind, StatusPolicy, status_of
-from crawler.observations import ObjectOutcome
+from crawler.history.ark_status import DatedVerdict, EventKind, StatusPolicy
+from crawler.model.observations import ObjectOutcome
 from crawler.storage.store import Store
 from reports import persistence
 from reports.frames import load_frames
@@ -22,6 +22,7 @@ from reports.survival import kaplan_meier, median_days
 from reports.tables import tables_of
 from reports.timelines import CHECKS, CONTACTS, RUNS, STANDINGS, Timeline, no_timeline
 from tests.report_world import write_store, write_world
+from tests.test_ark_status import status_of
 from tests.test_history import GUIDE, ONE, OTHER, audit
 from tests.vectors import vectors
 

@@ -9,7 +9,7 @@ import pytest
 from arkaudit.audits import AuditInterrupted
 from arkaudit.exits import end_for
 from arkaudit.progress import RunProgress
-from crawler.observations import ChainEnd, Observation, Question
+from crawler.model.observations import ChainEnd, Observation, Question
 from extractors.ark import Ark
 
 

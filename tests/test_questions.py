@@ -23,8 +23,8 @@ from crawler.asking.questions import (
     reached,
 )
 from crawler.conversation import is_worth_asking
-from crawler.observations import ACCESS, ChainEnd, Hop, Observation, Question
-from crawler.resolving import same_host
+from crawler.model.observations import ACCESS, ChainEnd, Hop, Observation, Question
+from crawler.model.resolving import same_host
 from extractors.ark import Ark
 from extractors.checkchar import CheckCharacter, check
 from extractors.naan import Registry, RegistryEntry, ResolverTarget

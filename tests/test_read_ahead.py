@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.document_reading import DocumentReader, DocumentSource, Row
-from crawler.observations import Hop
+from crawler.model.observations import Hop
 from crawler.read_ahead import ReadAhead
 from extractors.isolated import document_executor, document_worker
 from extractors.worker_executor import WorkerExecutor

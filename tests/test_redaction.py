@@ -17,8 +17,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawler.crawl_requests import CrawlRequest
-from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, Observation, Pause, Question
+from crawler.model.crawl_requests import CrawlRequest
+from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, Observation, Pause, Question
 from crawler.wire.credentialed import Withholding
 from crawler.wire.credentials import Credential, Credentials, Origin, of_proxy
 from crawler.wire.redaction import HIDDEN, Redactor

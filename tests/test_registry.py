@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import trustme
 
-from crawler.registry import REGISTRY_LIMIT, load
+from crawler.model.registry import REGISTRY_LIMIT, load
 from crawler.registry_update import CacheUnwritable, RegistryRefused, Updated, update
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 

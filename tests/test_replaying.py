@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from crawler.answers.answer import read_answer
 from crawler.conversation import Ask
-from crawler.observations import ChainEnd, Hop, Observation, Question
+from crawler.model.observations import ChainEnd, Hop, Observation, Question
 from crawler.spiders.replaying import Replay
 from extractors.ark import Ark
 

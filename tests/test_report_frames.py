@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import create_engine
 
-from crawler import schema
 from crawler.answers.facts import AnswerFacts
-from crawler.observations import (
+from crawler.model import schema
+from crawler.model.observations import (
     ChainEnd,
     CitedMention,
     DocumentOutcome,

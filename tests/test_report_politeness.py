@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from crawler import schema
+from crawler.model import schema
 from crawler.sources.traps import Rule, refusal_text, refused
 from reports import politeness
 from reports.frames import Frames, load_frames

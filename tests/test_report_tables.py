@@ -14,14 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler import schema
-from crawler.observations import (
-    FAMILY_OF,
-    CommitmentOutcome,
-    Family,
-    MetadataOutcome,
-    ObjectOutcome,
-)
+from crawler.model import schema
+from crawler.model.observations import FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports import overviews
 from reports.ark_statuses import BEST_FIRST
 from reports.definitions import DTYPES

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.observations import ChainEnd, Hop, Observation, Question
-from crawler.resolving import (
+from crawler.model.observations import ChainEnd, Hop, Observation, Question
+from crawler.model.resolving import (
     BadLocation,
     Follow,
     Stop,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
+from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from crawler.verdicts.rule_page import SERVICES, TABLES, page
 from crawler.verdicts.rules import RuleTable, VerdictRule
 from crawler.verdicts.verdict import WITHOUT_RULES

@@ -248,7 +248,7 @@ def test_parse_shows_what_an_answer_says_of_an_ark(project: Path, site: RawServe
 
 def test_a_feed_has_other_items_if_it_says_so(site: RawServer, tmp_path: Path) -> None:
     feed = tmp_path / "documents.jsonl"
-    feeds = {str(feed): {"format": "jsonlines", "item_classes": ["crawler.observations.DocumentRecord"]}}
+    feeds = {str(feed): {"format": "jsonlines", "item_classes": ["crawler.model.observations.DocumentRecord"]}}
     scrapy(OURS, site, "crawl", "documents", "-a", f"seeds=http://{HOST}/", "-s", f"FEEDS={json.dumps(feeds)}")
     rows = [json.loads(line) for line in feed.read_text("utf-8").splitlines()]
     assert sorted(row["url"] for row in rows) == [f"http://{HOST}/{path}" for path in ("", "ark:/12x45/x5", "page")]

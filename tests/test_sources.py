@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.sources.listing import SourceKind
+from crawler.model.listing import SourceKind
 from crawler.sources.oai_pmh import Selection, next_url, read_oai
 from crawler.sources.sitemaps import MOST_ENTRIES, read_sitemap
 from crawler.sources.source_reader import unpacked_head

@@ -10,7 +10,7 @@ import pytest
 
 from arkaudit.explaining import _ASKED, Step, explanation
 from crawler.answers.facts import AnswerFacts
-from crawler.observations import ACCESS, CONFORMANCE, ChainEnd, Question
+from crawler.model.observations import ACCESS, CONFORMANCE, ChainEnd, Question
 from crawler.verdicts.verdict import judge
 from tests.test_verdict import URL, observation
 

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import text
 
 from crawler.judging import judge_run
-from crawler.observations import (
+from crawler.model.observations import (
     ChainEnd,
     CitedMention,
     DocumentOutcome,
@@ -27,7 +27,7 @@ from crawler.observations import (
     TlsResult,
     Verdict,
 )
-from crawler.schema import SCHEMA_VERSION
+from crawler.model.schema import SCHEMA_VERSION
 from crawler.storage.store import Store
 from crawler.storage.store_errors import NotOurStore, StoreUnopenable, StoreUnwritable, UnknownStoreVersion
 from crawler.storage.stored_rows import observation_row

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from arkaudit.config_files import ConfigError, load_audits
 from arkaudit.notification import HEADINGS, message
 from arkaudit.triage_commands import load_triage, triage_text
-from crawler.history.ark_status import status_of
 from crawler.history.triage import (
     PARTICIPLES,
     Problem,
@@ -33,7 +32,7 @@ from crawler.judging import judge_run
 from crawler.storage.store import Store
 from extractors.ark import Ark
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
-from tests.test_ark_status import BEGINNING, check, day
+from tests.test_ark_status import BEGINNING, check, day, status_of
 from tests.test_history import GUIDE, ONE, OTHER, OTHER_PAGE, audit, moment, seen
 from tests.vectors import vectors
 

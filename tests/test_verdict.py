@@ -13,7 +13,7 @@ from crawler.answers.facts import AnswerFacts
 from crawler.answers.metadata_facts import MetadataFacts
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.answers.statuses import OUTCOME_OF_END, status_outcome
-from crawler.observations import (
+from crawler.model.observations import (
     ACCESS,
     DESCRIBED,
     FAMILY_OF,

@@ -15,7 +15,7 @@ from crawler.history.contacts import contacts_of
 from crawler.history.outages import MISSES_EXPECTED, Contact, assess
 from crawler.history.rechecking import KnownArk, due
 from crawler.judging import judge_run
-from crawler.observations import ObjectOutcome
+from crawler.model.observations import ObjectOutcome
 from crawler.storage.store import Store
 from tests.year import (
     ARKS_A_HOST,

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
+from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from tests.loopback import run_command
 from tests.zoo import Animal, animals
 from tests.zoo_visit import RUNS, SERVICES, Visit, visited

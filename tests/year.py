@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from crawler.history.rechecking import RecheckPolicy
-from crawler.observations import ChainEnd, Hop, Observation, Question
+from crawler.model.observations import ChainEnd, Hop, Observation, Question
 from extractors.ark import Ark
 
 BEGINNING = datetime(2026, 1, 1, 6, tzinfo=UTC)

@@ -137,7 +137,7 @@ def run(
     from arkaudit.reporting import listed_in, report_on
     from arkaudit.resuming import note_reported, opened
     from arkaudit.triage_commands import apply_to, tell_idle, triage_of
-    from crawler.outcomes import DocumentOutcome
+    from crawler.model.outcomes import DocumentOutcome
     from reports.exports import check_out
     from reports.languages import Spoken
 
@@ -205,7 +205,7 @@ def _watch_findings(crawler: Any) -> None:
     from scrapy import signals
 
     from arkaudit.extracting import report_findings
-    from crawler.observations import DocumentRecord
+    from crawler.model.observations import DocumentRecord
 
     def said(item: object) -> None:
         if isinstance(item, DocumentRecord):

@@ -18,7 +18,7 @@ from click.core import ParameterSource
 from arkaudit import logs
 from arkaudit.exits import EXIT_FINDING, NEVER, end_unread, errors, exit_on, say
 from arkaudit.options import asked_level, config_of, cores, jobs_option, request_options
-from crawler.outcomes import DocumentOutcome
+from crawler.model.outcomes import DocumentOutcome
 from extractors.shared_errors import UserMistake
 
 if TYPE_CHECKING:

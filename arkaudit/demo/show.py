@@ -17,7 +17,7 @@ from rich.console import Console
 from arkaudit.__main__ import OWN_PROCESS
 from arkaudit.demo.resolvers import HOSTS, TOO_SLOW_S
 from arkaudit.demo.web import SEED, LoopbackWeb
-from crawler.registry import CACHE_VARIABLE
+from crawler.model.registry import CACHE_VARIABLE
 from reports.definitions import TableDefinition
 from reports.exports import check_out
 from reports.formats.comma_separated import csv_text

@@ -10,7 +10,7 @@ from crawler.answers.erc import Record
 from crawler.answers.likeness import TEXT_LIMIT, sketch
 from crawler.answers.records import parse_record
 from crawler.answers.vocabularies import from_xml
-from crawler.observations import MOST_ARKS, PageFacts
+from crawler.model.observations import MOST_ARKS, PageFacts
 from extractors.ark import Ark
 from extractors.find import find_arks
 from extractors.formats import parse_content_type

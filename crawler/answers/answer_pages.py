@@ -17,7 +17,7 @@ from crawler.answers.landings import is_visitor_counter, refresh_target
 from crawler.answers.page_tree import Element, Node, Text, parsed
 from crawler.answers.quirks import plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
-from crawler.observations import MOST_ARKS, PageFacts
+from crawler.model.observations import MOST_ARKS, PageFacts
 from extractors.find import find_arks
 
 #: Bytes of markup that are parsed: a page made to be slow costs the square of its length.

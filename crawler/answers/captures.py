@@ -12,8 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 from crawler.answers.answer import Answer
 from crawler.answers.notices import PageWords
-from crawler.observations import ChainEnd, Hop
-from crawler.resolving import REDIRECTS, BadLocation, resolved_location
+from crawler.model.observations import ChainEnd, Hop
+from crawler.model.resolving import REDIRECTS, BadLocation, resolved_location
 
 #: Characters of a page's words that evidence repeats.
 _MOST_SAID: Final = 120

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crawler.answers.answer import is_textual
-from crawler.observations import Observation
+from crawler.model.observations import Observation
 
 #: Of a page that was cut off before so many words nobody knows whether it is another one.
 FEW_CAME = 12

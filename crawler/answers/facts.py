@@ -37,8 +37,8 @@ from crawler.answers.statuses import (
 )
 from crawler.answers.structured import KERNEL, kernel
 from crawler.answers.subject import Subject, declared_other, declares, linked_arks, named_arks, own_places, subject_of
-from crawler.observations import ChainEnd, ObjectOutcome, Observation
-from crawler.resolving import SUCCESSES, same_host
+from crawler.model.observations import ChainEnd, ObjectOutcome, Observation
+from crawler.model.resolving import SUCCESSES, same_host
 from extractors.ark import Ark
 
 #: Who, what, when: a page that answers so many of them under their labels is no page for what is not there.

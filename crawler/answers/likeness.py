@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import regex
 from rapidfuzz import fuzz
 
-from crawler.observations import ChainEnd, Observation
-from crawler.resolving import SUCCESSES
+from crawler.model.observations import ChainEnd, Observation
+from crawler.model.resolving import SUCCESSES
 
 #: Characters of readable text that are kept with an observation, as evidence and for comparing answers.
 TEXT_LIMIT = 8_000

@@ -23,8 +23,8 @@ from crawler.answers.quirks import plain, quirks, without_marks
 from crawler.answers.records import STRUCTURED
 from crawler.answers.structured import KERNEL, kernel
 from crawler.answers.subject import declares
-from crawler.observations import ChainEnd, Observation
-from crawler.resolving import INFLECTIONS, SUCCESSES, same_host
+from crawler.model.observations import ChainEnd, Observation
+from crawler.model.resolving import INFLECTIONS, SUCCESSES, same_host
 from extractors.ark import Ark
 from extractors.find import find_arks
 

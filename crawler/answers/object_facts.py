@@ -19,7 +19,7 @@ from crawler.answers.notices import PageWords, sure_words
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, bare, plain, quirks
 from crawler.answers.subject import declares
 from crawler.answers.withdrawals import speaks_of_withdrawal
-from crawler.observations import ObjectOutcome
+from crawler.model.observations import ObjectOutcome
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
 

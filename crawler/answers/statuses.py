@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from crawler.observations import ChainEnd, ObjectOutcome
-from crawler.resolving import SUCCESSES
+from crawler.model.observations import ChainEnd, ObjectOutcome
+from crawler.model.resolving import SUCCESSES
 
 BLOCKED = frozenset({401, 403, 407, 429, 451, 999})
 #: What a chain that got no last answer means for the object; complete over the ends that are no answer.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
-from crawler.resolving import resolver_of
+from crawler.model.resolving import resolver_of
 from extractors.ark import BETANUMERIC, Ark, shoulder_of
 from extractors.checkchar import CheckCharacter, check
 from extractors.naan import Registry

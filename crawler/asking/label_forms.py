@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.controls import place_of
 from crawler.asking.questions import label_place
-from crawler.resolving import label_of
+from crawler.model.resolving import label_of
 
 #: So many ARKs are asked for in the other form in vain before a host counts as indifferent to it.
 TRIES = 3

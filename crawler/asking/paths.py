@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from crawler.asking.controls import place_of
-from crawler.observations import ChainEnd, Observation
+from crawler.model.observations import ChainEnd, Observation
 from extractors.normalize import LABEL
 
 _ORIGIN = re.compile(r"https?://[^/?#]*", re.IGNORECASE)

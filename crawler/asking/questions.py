@@ -12,9 +12,9 @@ from crawler.answers.object_facts import ObjectFacts
 from crawler.answers.statuses import SILENT_ENDS
 from crawler.asking.controls import place_of
 from crawler.asking.paths import at_path, well_known_url
-from crawler.attempts import PASSING_STATUSES
-from crawler.observations import ACCESS, Question
-from crawler.resolving import INFLECTIONS, asked_url, request_url, resolver_of, same_host
+from crawler.model.attempts import PASSING_STATUSES
+from crawler.model.observations import ACCESS, Question
+from crawler.model.resolving import INFLECTIONS, asked_url, request_url, resolver_of, same_host
 from extractors.ark import Ark
 from extractors.naan import Registry
 from extractors.normalize import LABEL

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from crawler.history.changes import Seen, compared
-from crawler.observations import FAMILY_OF, Family, ObjectOutcome
+from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 
 
 class ArkState(StrEnum):

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from crawler.answers.likeness import likeness
 from crawler.history.outages import host_of
-from crawler.observations import DESCRIBED, CommitmentOutcome, MetadataOutcome
+from crawler.model.observations import DESCRIBED, CommitmentOutcome, MetadataOutcome
 
 #: What a description and a commitment are compared by, where they have it.
 _TOLD = ("who", "what", "when")

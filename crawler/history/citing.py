@@ -9,10 +9,10 @@ from typing import Any, Final
 from sqlalchemy import Connection, Select, bindparam, exists, func, select, tuple_, update
 from sqlalchemy.dialects.sqlite import insert
 
-from crawler import schema
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.history.outages import host_of
-from crawler.observations import DocumentOutcome, ObjectOutcome
+from crawler.model import schema
+from crawler.model.observations import DocumentOutcome, ObjectOutcome
 
 #: Outcomes of a document that say what it cites now: it was read, or it is there no more.
 _TOLD: Final = frozenset({DocumentOutcome.READ.value, ObjectOutcome.BROKEN.value})

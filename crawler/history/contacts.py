@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, select, tuple_
 from sqlalchemy.dialects.sqlite import insert
 
-from crawler import schema
 from crawler.history.outages import MISSES_EXPECTED, Contact, assess, host_of
-from crawler.observations import ChainEnd
+from crawler.model import schema
+from crawler.model.observations import ChainEnd
 
 _MET = frozenset({ChainEnd.REFUSED, ChainEnd.RESET, ChainEnd.TLS, ChainEnd.PROTOCOL_ERROR})
 _SILENT = frozenset({ChainEnd.DNS, ChainEnd.TIMEOUT})

@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, exists, func, select
 
-from crawler import schema
 from crawler.history.latest import DERIVED, rebuild_beside
 from crawler.history.triage import TriageAction, TriageTarget
-from crawler.observations import ChainEnd, CommitmentOutcome, MetadataOutcome, ObjectOutcome, Question
+from crawler.model import schema
+from crawler.model.observations import ChainEnd, CommitmentOutcome, MetadataOutcome, ObjectOutcome, Question
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
 

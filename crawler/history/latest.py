@@ -13,14 +13,14 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, bindparam, delete, exists, select, text, tuple_
 from sqlalchemy.dialects.sqlite import insert
 
-from crawler import schema
 from crawler.history import citing, triaging
 from crawler.history.ark_status import ArkState, ArkStatus, DatedVerdict, EventKind, StatusPolicy, step
 from crawler.history.changes import Seen, described, promised
 from crawler.history.contacts import record_contacts
 from crawler.history.outages import host_of
 from crawler.history.rechecking import KnownArk
-from crawler.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
+from crawler.model import schema
+from crawler.model.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
 
 #: What is written of an ARK once, when it is first seen.
 _KEPT: Final = ("ark_id", "request_url", "host", "first_seen_at")

@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from crawler import schema
 from crawler.history import triaging
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.history.triage import TriageAction, known_words
 from crawler.history.triaging import Pair, Treated
-from crawler.schema import is_current_mention
+from crawler.model import schema
+from crawler.model.schema import is_current_mention
 
 #: States that are trouble whether or not they are new.
 _TROUBLE = (ArkState.CONFIRMED_BROKEN.value, ArkState.FLAPPING.value, ArkState.FAILING.value)

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 from crawler.history.ark_status import ArkState
 from crawler.history.outages import host_of
-from crawler.observations import FAMILY_OF, Family, ObjectOutcome
+from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from extractors.ark import Ark
 
 

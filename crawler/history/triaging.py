@@ -11,7 +11,6 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, Select, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
-from crawler import schema
 from crawler.history.ark_status import ArkState
 from crawler.history.triage import (
     Gravity,
@@ -25,7 +24,8 @@ from crawler.history.triage import (
     is_wanted,
     treatment,
 )
-from crawler.observations import ObjectOutcome, Question
+from crawler.model import schema
+from crawler.model.observations import ObjectOutcome, Question
 from crawler.verdicts.verdict import WAYS
 
 Pair = tuple[int, str]

@@ -14,9 +14,9 @@ from enum import Enum
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from crawler.addresses import AddressGuard, Routes, is_literal
-from crawler.attempts import Patience
-from crawler.observations import ChainEnd
+from crawler.model.addresses import AddressGuard, Routes, is_literal
+from crawler.model.attempts import Patience
+from crawler.model.observations import ChainEnd
 
 #: Seconds between two requests to a host that nobody has said to be one's own.
 LEAST_INTERVAL_S = 1.0

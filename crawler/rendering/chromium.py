@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crawler.observations import Rendering
+from crawler.model.observations import Rendering
 from crawler.rendering.options import RenderOptions
 from crawler.rendering.page_visit import (
     CLOSING_S,

@@ -10,10 +10,10 @@ from scrapy import Request
 from scrapy.http.cookies import CookieJar
 from scrapy.http.request import NO_CALLBACK
 
-from crawler.observations import ChainEnd, Hop
+from crawler.model.observations import ChainEnd, Hop
+from crawler.model.resolving import Follow, next_step
 from crawler.rendering.page_requests import REQUEST_BYTES, PageRequest, fault_of_answer, origin, short, url_not_asked
 from crawler.rendering.page_visit import PageAnswer, with_kept
-from crawler.resolving import Follow, next_step
 from crawler.wire.flags import incomplete
 from crawler.wire.middlewares import chain_of
 from crawler.wire.sessions import sessions_of

@@ -8,8 +8,8 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from crawler.answers.landings import is_visitor_counter
-from crawler.observations import ChainEnd, Hop
-from crawler.resolving import names_skipped_ark, url_fault
+from crawler.model.observations import ChainEnd, Hop
+from crawler.model.resolving import names_skipped_ark, url_fault
 
 #: Documents that a page may lead to by itself, one after the other.
 MOST_DOCUMENTS = 5

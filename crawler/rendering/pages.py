@@ -12,12 +12,12 @@ from scrapy.http.cookies import CookieJar
 
 from crawler.answers.answer import read_answer
 from crawler.answers.likeness import same_answer
-from crawler.observations import ChainEnd, Observation, Question
+from crawler.model.observations import ChainEnd, Observation, Question
+from crawler.model.resolving import SUCCESSES
 from crawler.rendering.chromium import Chromium
 from crawler.rendering.fetching import PageFetcher, headers_of
 from crawler.rendering.options import RenderOptions
 from crawler.rendering.page_visit import PageAnswer, ShownPage
-from crawler.resolving import SUCCESSES
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

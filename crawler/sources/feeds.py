@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from crawler.model.listing import ListedItem, SourceKind, SourceReading
 from crawler.sources.link_targets import absolute
-from crawler.sources.listing import ListedItem, SourceKind, SourceReading
 from crawler.sources.xml_walk import Element, elements, local_name, text_of
 from extractors.document_model import Finding
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from crawler.crawl_requests import Outlinks
+from crawler.model.crawl_requests import Outlinks
 
 #: So many documents are looked at together: that many lists of links are in memory.
 AT_ONCE = 500
@@ -23,7 +23,7 @@ def finders(seeds: Iterable[Key], documents: Mapping[Key, Key | None], links_of:
     redirects led, and that was found where the first that leads there was. A seed was found nowhere (None); what no
     links lead to from a seed is left out.
 
-    >>> from crawler.crawl_requests import document_key as key
+    >>> from crawler.model.crawl_requests import document_key as key
     >>> home, near, far = map(key, ("home", "near", "far"))
     >>> targets = {home: ("home", near), near: ("near", far + home), far: ("far", near)}
     >>> links = {each: [Outlinks.to(*targets[each])] for each in targets}

@@ -15,9 +15,10 @@ from hashlib import blake2b
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from crawler.crawl_requests import CrawlRequest, Outlinks, Reach, document_key
-from crawler.resolving import names_skipped_ark
-from crawler.scope import Scope, site_of
+from crawler.model.crawl_requests import CrawlRequest, Outlinks, Reach, document_key
+from crawler.model.listing import SourceKind, SourceReading
+from crawler.model.resolving import names_skipped_ark
+from crawler.model.scope import Scope, site_of
 from crawler.sources.link_targets import (
     Headers,
     LinkTarget,
@@ -26,7 +27,6 @@ from crawler.sources.link_targets import (
     forbids_indexing,
     page_targets,
 )
-from crawler.sources.listing import SourceKind, SourceReading
 from crawler.sources.patterns import LinkPatterns, TooSlow
 from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, refusal_text, turns_page
 from extractors.archives.members import names_no_document

@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from crawler.model.listing import ListedItem, SourceKind, SourceReading
 from crawler.sources.link_targets import absolute
-from crawler.sources.listing import ListedItem, SourceKind, SourceReading
 from extractors.document_model import Finding
 from extractors.readers.plain import decode
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urljoin
 
-from crawler.resolving import sendable
+from crawler.model.resolving import sendable
 from extractors.document_model import Reading
 from extractors.readers.markup.following import refresh_target
 

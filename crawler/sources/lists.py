@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from crawler.model.listing import ListedItem, SourceKind, SourceReading
 from crawler.sources.link_targets import absolute
-from crawler.sources.listing import ListedItem, SourceKind, SourceReading
 from extractors.document_model import Finding
 from extractors.find import find_arks
 from extractors.readers.plain import decode

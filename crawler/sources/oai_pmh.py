@@ -16,8 +16,8 @@ from urllib.parse import quote, unquote_plus, urlsplit
 
 from lxml import etree
 
+from crawler.model.listing import ListedItem, ListedRecord, SourceKind, SourceReading
 from crawler.sources.link_targets import absolute
-from crawler.sources.listing import ListedItem, ListedRecord, SourceKind, SourceReading
 from crawler.sources.xml_walk import Element, elements, local_name, text_of
 from extractors.archives.members import INSIDE
 from extractors.document_model import Finding

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from crawler.crawl_requests import CrawlRequest
-from crawler.scope import Extent, Scope
+from crawler.model.crawl_requests import CrawlRequest
+from crawler.model.listing import SourceKind
+from crawler.model.scope import Extent, Scope
 from crawler.sources.gate import Gate, Rules
-from crawler.sources.listing import SourceKind
 from crawler.sources.oai_pmh import Selection, harvest_url
 from crawler.sources.traps import Traps
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from crawler.sources.listing import SourceKind, SourceReading
+from crawler.model.listing import SourceKind, SourceReading
 from crawler.sources.oai_pmh import Selection
 from crawler.sources.source_reading import read_source, source_kind, unpacked
 from extractors.document_model import Finding

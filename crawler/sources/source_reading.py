@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import zlib
 
+from crawler.model.listing import SourceKind, SourceReading
 from crawler.sources.feeds import read_feed
 from crawler.sources.iiif import may_be_iiif, read_iiif
-from crawler.sources.listing import SourceKind, SourceReading
 from crawler.sources.lists import is_list, read_list
 from crawler.sources.oai_pmh import NAMESPACE, Selection, read_oai
 from crawler.sources.sitemaps import read_sitemap

@@ -12,9 +12,9 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.conversation import Ask, AskingRules, Conversation, Finished, Outgoing, Target
-from crawler.crawl_requests import CrawlRequest
 from crawler.items import CheckedArk
-from crawler.observations import Observation
+from crawler.model.crawl_requests import CrawlRequest
+from crawler.model.observations import Observation
 from crawler.rendering.options import RenderOptions
 from crawler.rendering.pages import RENDERED, PageRenderer
 from crawler.spiders.auditing import AuditSpider

@@ -14,7 +14,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.settings import BaseSettings
 
 from crawler.addon import bring_settings
-from crawler.observations import DocumentRecord
+from crawler.model.observations import DocumentRecord
 from crawler.politeness.throttle import throttle_of
 from crawler.spiders.own_run import ArksRun, DocumentsRun, OwnRun
 from crawler.storage.feeding import Bounds, Feed

@@ -19,16 +19,16 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.answers.statuses import OUTCOME_OF_END, status_outcome
-from crawler.attempts import Patience, next_fetch
-from crawler.crawl_requests import CrawlRequest, Outlinks, RequestKind, outlinks_of
 from crawler.document_reading import BegunReading, DocumentReader, DocumentSource, Row, now, source_record
 from crawler.items import Citation, citations
-from crawler.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
+from crawler.model.attempts import Patience, next_fetch
+from crawler.model.canonical import same_document
+from crawler.model.crawl_requests import CrawlRequest, Outlinks, RequestKind, outlinks_of
+from crawler.model.listing import SourceKind, SourceReading
+from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
+from crawler.model.resolving import SUCCESSES
 from crawler.read_ahead import ReadAhead
-from crawler.resolving import SUCCESSES
-from crawler.sources.canonical import same_document
 from crawler.sources.gate import Passed
-from crawler.sources.listing import SourceKind, SourceReading
 from crawler.sources.plan import CrawlPlan
 from crawler.sources.source_reader import SourceReader, SourceWorker, may_be_source
 from crawler.spiders.auditing import AuditSpider

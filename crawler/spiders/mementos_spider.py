@@ -12,10 +12,10 @@ from twisted.python.failure import Failure
 
 from crawler.answers.answer import read_answer
 from crawler.answers.captures import ArchiveAnswer, page_fault
-from crawler.attempts import Patience, next_fetch
-from crawler.crawl_requests import CrawlRequest
 from crawler.mementos import ArchiveAsk, MementoRecord, Search, capture_search
-from crawler.observations import Hop
+from crawler.model.attempts import Patience, next_fetch
+from crawler.model.crawl_requests import CrawlRequest
+from crawler.model.observations import Hop
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.own_run import ArksRun
 from crawler.storage.feeding import Bounds

@@ -12,9 +12,9 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from crawler.observations import ChainEnd, Hop
-from crawler.registry import REGISTRY_LIMIT
-from crawler.resolving import sendable
+from crawler.model.observations import ChainEnd, Hop
+from crawler.model.registry import REGISTRY_LIMIT
+from crawler.model.resolving import sendable
 from crawler.wire.credentialed import verifying_policy
 from crawler.wire.flags import STOPPED, incomplete
 from crawler.wire.handlers import ExactDownloadHandler

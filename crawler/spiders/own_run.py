@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 
 from crawler.addon import share_pace
-from crawler.attempts import Patience
 from crawler.conversation import AskingRules
 from crawler.deciding import conclude_documents
 from crawler.items import CheckedArk, checked_ark
 from crawler.judging import Background, judge_run, judge_settled
+from crawler.model.attempts import Patience
+from crawler.model.observations import Verdict
+from crawler.model.registry import cache_folder
+from crawler.model.registry import load as load_registry
+from crawler.model.resolving import sendable
+from crawler.model.scope import Extent
 from crawler.named_arks import targets_in, words_of
-from crawler.observations import Verdict
 from crawler.parsers import source_worker
-from crawler.registry import cache_folder
-from crawler.registry import load as load_registry
-from crawler.resolving import sendable
-from crawler.scope import Extent
 from crawler.seeds import Seeds
 from crawler.sources.gate import Rules
 from crawler.sources.patterns import LinkPatterns

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from crawler.conversation import Ask
-from crawler.observations import Observation, Question
+from crawler.model.observations import Observation, Question
 
 #: What an observation is unique by within a run: the URL of the object question, the question, and the attempt.
 Key = tuple[str, Question, int]

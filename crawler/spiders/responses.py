@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 from scrapy.http import Response
 
-from crawler.crawl_requests import CrawlRequest
 from crawler.document_reading import DocumentSource
-from crawler.observations import Hop
+from crawler.model.crawl_requests import CrawlRequest
+from crawler.model.observations import Hop
 from crawler.sources.link_targets import Headers
 from crawler.wire.flags import INCOMPLETE
 from extractors.formats import parse_content_type

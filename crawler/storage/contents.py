@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, LargeBinary, Select, Table, select
 
-from crawler import schema
-from crawler.crawl_requests import KEY_BYTES
 from crawler.history import triaging
 from crawler.history.latest import status_in
-from crawler.observations import Hop, TlsResult
+from crawler.model import schema
+from crawler.model.crawl_requests import KEY_BYTES
+from crawler.model.observations import Hop, TlsResult
 from crawler.storage.stored_rows import mention_of, observation_of, record_of
 from extractors.mentions.kept import unresolved_of
 

@@ -19,7 +19,7 @@ from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DatabaseError
 
-from crawler import schema
+from crawler.model import schema
 from crawler.storage.store_errors import StoreUnwritable
 from crawler.storage.stored_rows import row_of
 from extractors.ark import Ark

@@ -18,16 +18,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
-from crawler import schema
-from crawler.mention_rows import (
-    DecidedOn,
-    KeptMention,
-    KeptUnresolvedMention,
-)
-from crawler.observations import (
+from crawler.model import schema
+from crawler.model.observations import (
     CitedMention,
+    DecidedOn,
     DocumentOutcome,
     DocumentRecord,
+    KeptMention,
+    KeptUnresolvedMention,
 )
 from crawler.storage.database import ARK_PARTS, PAGE, Database, add_row, adding
 from crawler.storage.outlinks import add_outlinks, dead_sources

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from crawler import schema
+from crawler.model import schema
 from crawler.storage import soundness
 from crawler.storage.store_errors import NotCopied, NotOurStore, StoreBusy, StoreDamaged, StoreUnopenable
 

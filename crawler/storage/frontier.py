@@ -13,8 +13,8 @@ from sqlalchemy import ColumnElement, bindparam, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from crawler.crawl_requests import CrawlRequest, RequestKind
-from crawler.schema import frontier
+from crawler.model.crawl_requests import CrawlRequest, RequestKind
+from crawler.model.schema import frontier
 from crawler.storage.frontier_rows import FrontierEntry, FrontierState, add_requests, claim_end, entry_in, is_in, row_of
 from crawler.storage.store import Store
 from extractors.ark import Ark

@@ -14,9 +14,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, literal_column, update
 from sqlalchemy.dialects.sqlite import insert
 
-from crawler.crawl_requests import CrawlRequest, Reach, RequestKind
-from crawler.schema import frontier
-from crawler.sources.listing import SourceKind
+from crawler.model.crawl_requests import CrawlRequest, Reach, RequestKind
+from crawler.model.listing import SourceKind
+from crawler.model.schema import frontier
 from extractors.ark import Ark
 
 #: The spiders, by the names under which their entries stand.

@@ -9,10 +9,10 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, select
 from sqlalchemy.dialects.sqlite import insert
 
-from crawler import schema
 from crawler.history.ark_status import ArkState
 from crawler.mementos import CaptureWish, MementoOutcome, MementoRecord, capture_wish, is_due
-from crawler.observations import FAMILY_OF, Family, ObjectOutcome
+from crawler.model import schema
+from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from crawler.storage.database import ARK_PARTS, Database
 from crawler.storage.stored_rows import ark_of, record_of, row_of
 from extractors.ark import Ark

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Column, Connection, Table, text
 
-from crawler import schema
 from crawler.history.latest import DERIVED, rebuild
+from crawler.model import schema
 
 #: What is not copied run by run: keys of runs, ARKs, the store's policy, decisions, and what follows from the rest.
 _APART = (schema.provenance, schema.ark, schema.policy, schema.triage, *DERIVED)

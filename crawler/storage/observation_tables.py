@@ -13,13 +13,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import Insert, insert
 
-from crawler import schema
-from crawler.observations import (
-    Observation,
-    Question,
-    TlsResult,
-)
-from crawler.resolving import SUCCESSES
+from crawler.model import schema
+from crawler.model.observations import Observation, Question, TlsResult
+from crawler.model.resolving import SUCCESSES
 from crawler.storage.database import ARK_PARTS, PAGE, Database, adding
 from crawler.storage.stored_rows import observation_of, observation_row, record_of
 

@@ -12,10 +12,10 @@ from itertools import islice
 
 from sqlalchemy import ColumnElement, Connection, bindparam, insert, select, update
 
-from crawler.crawl_requests import Outlinks, document_key
-from crawler.observations import DocumentOutcome, DocumentRecord
-from crawler.schema import document, frontier, mention, outlinks
-from crawler.sources.canonical import same_document
+from crawler.model.canonical import same_document
+from crawler.model.crawl_requests import Outlinks, document_key
+from crawler.model.observations import DocumentOutcome, DocumentRecord
+from crawler.model.schema import document, frontier, mention, outlinks
 from crawler.sources.finders import finders
 from crawler.storage.frontier_rows import DOCUMENTS
 

@@ -13,9 +13,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
-from crawler import schema
 from crawler.history import latest
 from crawler.history.news import News, news_of
+from crawler.model import schema
 from crawler.storage.database import Database
 from crawler.storage.outlinks import note_finders
 

@@ -18,7 +18,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import NullPool
 
-from crawler import schema
+from crawler.model import schema
 from crawler.storage.contents import unreadable_rows
 from crawler.storage.store_errors import NotOurStore, StoreDamaged, UnknownStoreVersion
 

@@ -21,16 +21,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.pool import StaticPool
 
-from crawler import schema
-from crawler.crawl_requests import CrawlRequest
 from crawler.mementos import MementoRecord
-from crawler.observations import (
-    DocumentRecord,
-    HostTraffic,
-    Observation,
-    Pause,
-    TlsResult,
-)
+from crawler.model import schema
+from crawler.model.crawl_requests import CrawlRequest
+from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
 from crawler.storage.database import add_row
 from crawler.storage.document_tables import DocumentTables
 from crawler.storage.files import locked, refuse_foreign

@@ -10,8 +10,8 @@ from typing import Any, TypeVar, get_type_hints
 from cattrs import Converter
 from sqlalchemy import Table
 
-from crawler import schema
-from crawler.observations import Observation
+from crawler.model import schema
+from crawler.model.observations import Observation
 from extractors.ark import Ark
 from extractors.mentions.mention import Mention
 from extractors.wraps.wrap import Confidence

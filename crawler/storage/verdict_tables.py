@@ -15,13 +15,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import Insert, insert
 
-from crawler import schema
 from crawler.history import latest, triaging
 from crawler.history.ark_status import ArkState, StatusPolicy
 from crawler.history.rechecking import KnownArk
 from crawler.history.triage import TriageDecision
 from crawler.history.triaging import Treated
-from crawler.observations import ServiceVerdict, Verdict
+from crawler.model import schema
+from crawler.model.observations import ServiceVerdict, Verdict
 from crawler.storage.database import PAGE, Database
 from crawler.storage.stored_rows import row_of
 

@@ -14,7 +14,7 @@ from crawler.answers.answer import is_textual
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.answers.quirks import quirks
 from crawler.answers.statuses import OUTCOME_OF_END, status_outcome
-from crawler.observations import ObjectOutcome, Observation, ServiceVerdict
+from crawler.model.observations import ObjectOutcome, Observation, ServiceVerdict
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 
 _EXPLAINABLE = frozenset({401, 403, 404, 410, 451})

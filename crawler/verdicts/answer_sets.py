@@ -12,7 +12,7 @@ from crawler.answers.facts import AnswerFacts
 from crawler.asking.controls import landing_pattern, place_of
 from crawler.asking.paths import origin_of
 from crawler.asking.questions import reached, seems_absent
-from crawler.observations import ACCESS, CONFORMANCE, Observation, Question
+from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
 

@@ -15,7 +15,7 @@ from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ObjectFacts
 from crawler.answers.subject import declares
-from crawler.observations import FAMILY_OF, Family, ObjectOutcome, ServiceVerdict
+from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, ServiceVerdict
 from crawler.verdicts.access import judge_object
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk

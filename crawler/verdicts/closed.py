@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.statuses import status_outcome
-from crawler.observations import ObjectOutcome, ServiceVerdict
+from crawler.model.observations import ObjectOutcome, ServiceVerdict
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 from extractors.ark import Ark
 from extractors.naan import naan_and_name

@@ -22,8 +22,8 @@ from crawler.answers.statements import (
     tells_too_little,
     template_in,
 )
-from crawler.observations import DESCRIBED, ChainEnd, CommitmentOutcome, MetadataOutcome, Question, ServiceVerdict
-from crawler.resolving import INFLECTIONS, SUCCESSES
+from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, MetadataOutcome, Question, ServiceVerdict
+from crawler.model.resolving import INFLECTIONS, SUCCESSES
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 
 #: The inflections whose answers can show that there is no commitment: an answer to ``?`` can't (2023, 5.1.1).

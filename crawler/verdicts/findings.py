@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from crawler.observations import FAMILY_OF, Family, MetadataOutcome, Verdict
+from crawler.model.observations import FAMILY_OF, Family, MetadataOutcome, Verdict
 from extractors.ark import Ark
 from extractors.document_model import Finding
 from extractors.find import find_arks

@@ -9,7 +9,7 @@ from crawler.answers.answer import is_textual
 from crawler.answers.erc_dates import parse_dates
 from crawler.answers.metadata_facts import MetadataFacts, led_to
 from crawler.answers.statuses import BLOCKED
-from crawler.observations import ChainEnd, MetadataOutcome, Observation, ServiceVerdict
+from crawler.model.observations import ChainEnd, MetadataOutcome, Observation, ServiceVerdict
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 
 #: Errors for the question; 502, 503 and 504 speak of the moment.

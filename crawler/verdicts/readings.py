@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from crawler.answers.facts import AnswerFacts
-from crawler.mention_rows import KeptMention
-from crawler.observations import Meant
-from crawler.resolving import sendable
+from crawler.model.observations import KeptMention, Meant
+from crawler.model.resolving import sendable
 from crawler.verdicts.arbitration import Form, FormState, arbitrate, did_you_mean, next_form
 from crawler.verdicts.hyphenation import other_hyphenation
 from extractors.ark import Ark

@@ -7,8 +7,8 @@ from itertools import pairwise
 from urllib.parse import unquote, urlsplit
 
 from crawler.answers.facts import AnswerFacts
-from crawler.observations import ChainEnd, Hop, Observation, TlsResult
-from crawler.scope import site_of
+from crawler.model.observations import ChainEnd, Hop, Observation, TlsResult
+from crawler.model.scope import site_of
 from extractors.find import find_arks
 from extractors.normalize import LABEL
 

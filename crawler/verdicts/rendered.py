@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.object_facts import ControlContrast, ObjectFacts
-from crawler.observations import ObjectOutcome, ServiceVerdict
+from crawler.model.observations import ObjectOutcome, ServiceVerdict
 from crawler.verdicts.access import judge_object
 
 #: Replies to the control that tell nothing from another page.

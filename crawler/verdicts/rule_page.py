@@ -17,7 +17,7 @@ from crawler.answers.facts import AnswerFacts
 from crawler.answers.metadata_facts import MetadataFacts
 from crawler.answers.notices import PageWords
 from crawler.answers.object_facts import ObjectFacts
-from crawler.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
+from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from crawler.verdicts.access import OBJECT_RULES, WORTH
 from crawler.verdicts.closed import CLOSED_RULES, ClosedFacts
 from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, StatementFacts

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from crawler.observations import OutcomeT, ServiceVerdict
+from crawler.model.observations import OutcomeT, ServiceVerdict
 
 Facts = TypeVar("Facts")
 

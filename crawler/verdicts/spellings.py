@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import Final
 
 from crawler.asking.questions import with_other_label
-from crawler.observations import CONFORMANCE, ChainEnd, Observation, Question
-from crawler.resolving import INFLECTIONS, SUCCESSES, asked_url, resolver_of
+from crawler.model.observations import CONFORMANCE, ChainEnd, Observation, Question
+from crawler.model.resolving import INFLECTIONS, SUCCESSES, asked_url, resolver_of
 from extractors.ark import Ark
 from extractors.normalize import LABEL
 

@@ -16,7 +16,7 @@ from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.answers.statements import policy_link
 from crawler.asking.controls import landing_pattern, place_of
 from crawler.asking.questions import reached, seems_absent
-from crawler.observations import (
+from crawler.model.observations import (
     ACCESS,
     DESCRIBED,
     FAMILY_OF,
@@ -30,7 +30,7 @@ from crawler.observations import (
     ServiceVerdict,
     Verdict,
 )
-from crawler.resolving import INFLECTED, requests_sent
+from crawler.model.resolving import INFLECTED, requests_sent
 from crawler.verdicts.access import judge_object
 from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.closed import ClosedCollection, ClosedFacts, as_expected

@@ -32,8 +32,8 @@ from twisted.web._newclient import STATUS, _contentLength
 from twisted.web.http_headers import InvalidHeaderName
 from zope.interface import implementer
 
-from crawler.addresses import AddressGuard, Routes
-from crawler.resolving import request_target
+from crawler.model.addresses import AddressGuard, Routes
+from crawler.model.resolving import request_target
 from crawler.wire.endpoints import AddressRefused, GuardedEndpoint
 from crawler.wire.flags import BODY_TIMEOUT
 from crawler.wire.names import NameServerSilent

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.http.cookies import CookieJar
 
-from crawler.scope import is_public_suffix
+from crawler.model.scope import is_public_suffix
 
 if TYPE_CHECKING:
     from scrapy import Request

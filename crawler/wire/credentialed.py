@@ -19,7 +19,7 @@ from twisted.web.iweb import IPolicyForHTTPS
 from zope.interface import implementer
 
 from crawler.mementos import MementoRecord
-from crawler.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
+from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
 from crawler.wire.credentials import Credential, Credentials, Origin, of_proxy
 from crawler.wire.handlers import ExactDownloadHandler
 from crawler.wire.log_in_forms import NoLogIn

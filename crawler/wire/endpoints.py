@@ -17,7 +17,7 @@ from twisted.internet.interfaces import (
 )
 from zope.interface import implementer
 
-from crawler.addresses import AddressGuard, Routes
+from crawler.model.addresses import AddressGuard, Routes
 from extractors.shared_errors import ArkauditError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from crawler.attempts import SLOW_LOOK_UPS
-from crawler.observations import ChainEnd
+from crawler.model.attempts import SLOW_LOOK_UPS
+from crawler.model.observations import ChainEnd
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.error import ConnectError
 from twisted.web._newclient import RequestNotSent, RequestTransmissionFailed, ResponseNeverReceived
 
-from crawler.addresses import AddressGuard, Routes
-from crawler.attempts import retry_after_s
-from crawler.observations import ChainEnd
+from crawler.model.addresses import AddressGuard, Routes
+from crawler.model.attempts import retry_after_s
+from crawler.model.observations import ChainEnd
 from crawler.politeness.throttle import throttle_of
 from crawler.wire.agents import BoundedFactory, ExactScrapyAgent, NotConnectedInTime
 from crawler.wire.endpoints import refused_unasked

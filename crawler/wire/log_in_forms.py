@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import lxml.html
 from lxml import etree
 
-from crawler.resolving import BadLocation, resolved_location
+from crawler.model.resolving import BadLocation, resolved_location
 from crawler.wire.credentials import Origin
 from extractors.shared_errors import ArkauditError
 

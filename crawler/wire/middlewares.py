@@ -19,9 +19,9 @@ from scrapy.http import Headers
 
 from crawler.answers.answer import is_textual
 from crawler.answers.quirks import quirks
-from crawler.observations import ChainEnd, Hop
+from crawler.model.observations import ChainEnd, Hop
+from crawler.model.resolving import Follow, Stop, is_too_long, next_step, url_fault
 from crawler.politeness.throttle import NotAsked
-from crawler.resolving import Follow, Stop, is_too_long, next_step, url_fault
 from crawler.wire.codings import Content, codings_of, content
 from crawler.wire.failures import failure_kind, failure_text
 from crawler.wire.flags import UNDECODABLE, UNPACKED_IN_PART

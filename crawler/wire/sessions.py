@@ -17,8 +17,8 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http.cookies import CookieJar
 from scrapy.http.request import NO_CALLBACK
 
+from crawler.model.resolving import REDIRECTS, BadLocation, resolved_location
 from crawler.politeness.throttle import HostThrottle, throttle_of
-from crawler.resolving import REDIRECTS, BadLocation, resolved_location
 from crawler.wire.credentials import Credential, Credentials, Origin
 from crawler.wire.failures import failure_kind, failure_text
 from crawler.wire.log_in_forms import FORM_LIMIT, LogIn, NoLogIn, filled_form, require_success

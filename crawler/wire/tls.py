@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from urllib.request import getproxies, proxy_bypass
 
-from crawler.addresses import AddressGuard, Routes
-from crawler.observations import TlsResult
+from crawler.model.addresses import AddressGuard, Routes
+from crawler.model.observations import TlsResult
 
 #: OpenSSL's verify codes, by the names of this vocabulary.
 REASONS = {

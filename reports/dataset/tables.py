@@ -12,8 +12,8 @@ from typing import Final
 
 import pandas as pd
 
-from crawler.observations import Family
-from crawler.resolving import GLOBAL_RESOLVER, mention_url
+from crawler.model.observations import Family
+from crawler.model.resolving import GLOBAL_RESOLVER, mention_url
 from extractors.ark import SKIPPED_NAANS
 from extractors.checkchar import CheckCharacter
 from extractors.naan import SHARED_NAANS

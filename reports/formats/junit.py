@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 from xml.etree import ElementTree
 
-from crawler.observations import Family
+from crawler.model.observations import Family
 from reports.ark_statuses import families
 from reports.definitions import records_of
 from reports.display import escaped

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from crawler.observations import FAMILY_OF, Family, ObjectOutcome
+from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.ark_statuses import FAMILY_COLUMNS
 from reports.display import escaped
 from reports.languages import N_, Language

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 import pandas as pd
 
-from crawler.observations import Family, ObjectOutcome
+from crawler.model.observations import Family, ObjectOutcome
 from reports.definitions import ARK, TEXT, URL, records_of, rows_of
 from reports.display import escaped, link
 from reports.formats.markdown_report import code

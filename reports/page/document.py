@@ -14,7 +14,7 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from crawler.observations import ObjectOutcome
+from crawler.model.observations import ObjectOutcome
 from reports.ark_statuses import families
 from reports.audited import audited
 from reports.definitions import COUNT, MOMENT, TOKEN, Column, TableDefinition, records_of

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import pandas as pd
 
-from crawler.observations import DESCRIBED, CommitmentOutcome, Family
+from crawler.model.observations import DESCRIBED, CommitmentOutcome, Family
 from reports.definitions import records_of
 from reports.languages import Forms, Language
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import pandas as pd
 
-from crawler.observations import Family, ObjectOutcome
+from crawler.model.observations import Family, ObjectOutcome
 from reports.display import escaped
 from reports.distinct import hosts_of
 from reports.languages import Language

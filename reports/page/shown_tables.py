@@ -10,7 +10,7 @@ from typing import Any, Final
 import pandas as pd
 
 from crawler.history.ark_status import ArkState, EventKind
-from crawler.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome
+from crawler.model.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome
 from reports.definitions import Column, TableDefinition, rows_of
 from reports.display import ColumnType, link
 from reports.languages import Language

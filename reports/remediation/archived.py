@@ -8,7 +8,7 @@ from typing import Final
 import pandas as pd
 
 from crawler.mementos import MementoOutcome
-from crawler.observations import Family
+from crawler.model.observations import Family
 from reports.ark_statuses import families
 from reports.definitions import MOMENT, TEXT, URL, Column
 from reports.frames import Frames

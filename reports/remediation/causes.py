@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Final
 from urllib.parse import quote, urlsplit
 
-from crawler.observations import FAMILY_OF, Family, ObjectOutcome, Question
+from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Question
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk
 from reports.languages import N_

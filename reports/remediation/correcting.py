@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from crawler.observations import Family
+from crawler.model.observations import Family
 from extractors.document_model import Role
 from reports.languages import N_
 from reports.remediation.causes import Cause

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from crawler.observations import Family, ObjectOutcome, Question
+from crawler.model.observations import Family, ObjectOutcome, Question
 from extractors.document_model import Role
 from reports.ark_statuses import families
 from reports.definitions import (

@@ -12,8 +12,8 @@ from typing import Final
 from urllib.parse import unquote
 
 from crawler.history.changes import place
-from crawler.observations import FAMILY_OF, Family, ObjectOutcome
-from crawler.resolving import sendable
+from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
+from crawler.model.resolving import sendable
 
 
 class Presence(StrEnum):

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pandas as pd
 
 from crawler.history.ark_status import ArkState
-from crawler.observations import Family, ObjectOutcome, Question
+from crawler.model.observations import Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import WAYS
 from extractors.ark import Ark
 from reports.ark_statuses import families

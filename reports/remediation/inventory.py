@@ -9,7 +9,7 @@ from typing import Any, Final
 import pandas as pd
 
 from crawler.history.ark_status import ArkState
-from crawler.observations import Family, ObjectOutcome
+from crawler.model.observations import Family, ObjectOutcome
 from extractors.ark import Ark
 from reports.ark_statuses import ark_states, ark_statuses, citation_counts
 from reports.definitions import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from crawler.observations import ObjectOutcome
+from crawler.model.observations import ObjectOutcome
 from reports.display import escaped
 from reports.languages import ENGLISH, N_, Language
 from reports.remediation.causes import Cause, Fault

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 import pandas as pd
 
-from crawler.observations import Family
+from crawler.model.observations import Family
 from extractors.ark import Ark
 from extractors.normalize import Profile
 from reports.ark_statuses import ark_statuses, families

@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from publicsuffixlist import PublicSuffixList
 
-from crawler.addresses import is_literal
+from crawler.model.addresses import is_literal
 
 
 @cache

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import idna
 
-from crawler.observations import ChainEnd, Observation, Question
+from crawler.model.observations import ChainEnd, Observation, Question
 from extractors.find import find_arks
 from extractors.normalize import LABEL
 from extractors.shared_errors import ArkauditError

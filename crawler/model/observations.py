@@ -1,19 +1,18 @@
 """Questions and answers as frozen records, and the closed vocabularies of questions and of ends.
 
 The values of the enums are the exact strings in the store, in JSON and in tables; new ones may be added, but these
-keep their meaning. The vocabularies of what is judged, in `crawler.outcomes`, can be had here as well.
+keep their meaning. The vocabularies of what is judged, in `crawler.model.outcomes`, can be had here as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Any, Generic, TypeVar
 
-from crawler.crawl_requests import CrawlRequest, Outlinks
-from crawler.mention_rows import DecidedOn
-from crawler.outcomes import (
+from crawler.model.crawl_requests import CrawlRequest, Outlinks
+from crawler.model.outcomes import (
     DESCRIBED,
     FAMILY_OF,
     GRAVITY,
@@ -27,6 +26,37 @@ from extractors.ark import Ark
 from extractors.document_model import Finding
 from extractors.mentions.mention import Mention
 from extractors.mentions.unresolved import UnresolvedMention
+
+# Mentions, as they stand in the store.
+
+
+class DecidedOn(IntEnum):
+    """The basis on which a mention's row was decided; of several rows about one mention the last counts."""
+
+    READ = 1
+    """On its document."""
+    TOGETHER = 2
+    """On all documents of the run."""
+    SETTLED = 3
+    """On what resolvers answered about its readings."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMention:
+    """A mention and its place in the store."""
+
+    document_id: int
+    ordinal: int
+    request_url: str
+    mention: Mention
+
+
+@dataclass(frozen=True, slots=True)
+class KeptUnresolvedMention(KeptMention):
+    """A mention that wasn't certain when its document was read."""
+
+    unresolved: UnresolvedMention
+
 
 __all__ = [
     "ACCESS",
@@ -318,7 +348,7 @@ class DocumentRecord:
     leads: tuple[CrawlRequest, ...] = ()
     """Where it leads, as far as the crawl follows: put on the frontier in the transaction that records the document."""
     settles: str | None = None
-    """The entry of the frontier that has its outcome with this row (`crawler.crawl_requests.Lead.canonical`)."""
+    """The entry of the frontier that has its outcome with this row (`crawler.model.crawl_requests.Lead.canonical`)."""
     listed: str | None = None
     """The digest of what it has listed, if it is a source; kept with the entry that it settles."""
     outlinks: tuple[Outlinks, ...] = ()

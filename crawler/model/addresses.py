@@ -207,7 +207,7 @@ class Routes:
         >>> Routes.parse(["n2t.net=127.0.0.1"])
         Traceback (most recent call last):
         ...
-        crawler.addresses.BadRoute: not of the form HOST:PORT=ADDR:PORT: 'n2t.net=127.0.0.1'
+        crawler.model.addresses.BadRoute: not of the form HOST:PORT=ADDR:PORT: 'n2t.net=127.0.0.1'
         """
         return cls(dict(_route(text) for text in texts), only)
 

@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-from crawler.mention_rows import DecidedOn
+from crawler.model.observations import DecidedOn
 
 #: ``PRAGMA application_id`` of our files ("ARKA"), so that a foreign SQLite file is refused and never written to.
 APPLICATION_ID = 0x41524B41

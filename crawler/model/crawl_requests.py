@@ -8,8 +8,8 @@ from enum import StrEnum
 from hashlib import blake2b
 from urllib.parse import urlsplit
 
-from crawler.sources.canonical import is_for_once, names_session, same_document
-from crawler.sources.listing import SourceKind
+from crawler.model.canonical import is_for_once, names_session, same_document
+from crawler.model.listing import SourceKind
 from extractors.ark import Ark
 
 #: Among a hundred million documents, two have the same key with a chance of one in four thousand.

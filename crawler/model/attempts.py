@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from crawler.observations import ChainEnd, Hop, Observation, Question
+from crawler.model.observations import ChainEnd, Hop, Observation, Question
 
 #: Statuses that speak of this moment, and not of what was asked for.
 PASSING_STATUSES = frozenset({429, 502, 503, 504})
