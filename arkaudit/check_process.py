@@ -136,7 +136,7 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
         judged = judged_lines(asked, mentions, config, store and Path(store))
     except (StoreError, UserMistake) as problem:
         return type(problem)(str(problem))
-    if judged.was_interrupted:
+    if judged.run.was_interrupted:
         return KeyboardInterrupt()
     return [verdict for verdict in judged.verdicts if isinstance(verdict, Verdict)]
 

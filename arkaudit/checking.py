@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,6 @@ from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import request_url
 from crawler.named_arks import mention_in
-from crawler.storage.store import Store
 from crawler.verdicts.readings import CandidateReading, other_readings, readings_of_mentions
 from crawler.verdicts.verdict import unasked
 from extractors.ark import Ark
@@ -40,6 +39,10 @@ if TYPE_CHECKING:
 _AMISS = (Family.FAILS, Family.UNREACHABLE)
 #: Of how many lines without an ARK it is said one by one, and how much of each is repeated.
 _MOST_FAULTS, _MOST_SAID = 10, 100
+
+
+#: An ARK, and the URL that asks for it.
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,31 @@ class CheckResult:
         return sum(row["ark"] is None for row in self.rows)
 
 
+@dataclass(frozen=True, slots=True)
+class CheckRun:
+    """The run of a check: its verdicts, and what the store has about them."""
+
+    verdicts: Mapping[Pair, Verdict]
+    """In the order in which these were first judged."""
+    was_interrupted: bool
+    decided: Mapping[Pair, Treated]
+    observed: Observed | None
+    """If verdicts are to be explained, everything that was observed."""
+    mementos: Mapping[str, MementoRecord]
+    """The captures of those that fail, by the URL that was asked for each."""
+    places: Mapping[Pair, Sequence[tuple[str, int | None]]]
+    """The documents of the store, and their pages, that cite the first of those that fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedLines:
+    """The verdicts on the ARKs of lines of input."""
+
+    verdicts: Sequence[Verdict | str | None]
+    """One a line: its verdict, why it holds no ARK, or None for one that was not asked about before an interrupt."""
+    run: CheckRun
+
+
 def checked(
     asked: Sequence[str],
     config: Config,
@@ -87,78 +115,16 @@ def checked(
     judged = judged_lines(asked, _mentions_of(asked), config, store_file, explain=explain, resume=resume)
     printed: list[dict[str, Any]] = []
     raised: list[str] = []
+    pairs: list[tuple[str, Verdict]] = []
     for text, verdict in zip(asked, judged.verdicts, strict=True):
         if isinstance(verdict, Verdict):
-            printed.append(_row(text, verdict, judged.observed, judged.mementos))
-            raised += _raised([verdict], judged.decided)
+            printed.append(_row(text, verdict, judged.run))
+            raised += _raised([verdict], judged.run)
+            pairs.append((text, verdict))
         elif verdict is not None:
             printed.append(rows.invalid_row(text, verdict))
             raised.append(printed[-1]["object"]["outcome"])
-    pairs = [(text, one) for text, one in zip(asked, judged.verdicts, strict=True) if isinstance(one, Verdict)]
-    return _result(printed, judged, raised, pairs, lines or {})
-
-
-def _result(
-    printed: Sequence[dict[str, Any]],
-    judged: JudgedLines,
-    raised: Iterable[str],
-    verdicts: Iterable[tuple[str, Verdict]],
-    lines: Mapping[str, Sequence[str]],
-) -> CheckResult:
-    """The result of a check, with each of *verdicts* next to what was asked."""
-    texts: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    distinct: dict[tuple[str, str], Verdict] = {}
-    for text, verdict in verdicts:
-        distinct[_pair(verdict)] = verdict
-        if text not in texts[_pair(verdict)]:
-            texts[_pair(verdict)].append(text)
-    amiss = _amiss(distinct.values(), judged.decided)
-
-    def fault(verdict: Verdict) -> Fault:
-        pair, outcome = _pair(verdict), verdict.object.outcome
-        words = failing_words(str(verdict.ark), outcome.value, is_silent=FAMILY_OF[outcome] is Family.UNREACHABLE)
-        here = (place_of_citation for text in texts[pair] for place_of_citation in lines.get(text, ()))
-        return Fault(
-            words, (*here, *(place_words(*place_of_citation) for place_of_citation in judged.places.get(pair, ())))
-        )
-
-    return CheckResult(
-        printed,
-        judged.was_interrupted,
-        tuple(raised),
-        count_words(judged.decided),
-        faults=tuple(map(fault, amiss[:MOST_FAULTS])),
-        fault_count=len(amiss),
-        families=tuple(FAMILY_OF[judged_verdict.object.outcome] for judged_verdict in distinct.values()),
-        first_failing=texts[_pair(amiss[0])][0] if amiss else None,
-    )
-
-
-def _pair(verdict: Verdict) -> tuple[str, str]:
-    return str(verdict.ark), verdict.request_url
-
-
-def _amiss(verdicts: Iterable[Verdict], decided: Mapping[tuple[str, str], Treated]) -> list[Verdict]:
-    """Those that fail, then those whose hosts are silent, but for known problems."""
-    raised = [pair for pair in verdicts if (one := decided.get(_pair(pair))) is None or not one.is_known]
-    by_family = {family: [pair for pair in raised if FAMILY_OF[pair.object.outcome] is family] for family in _AMISS}
-    return [pair for family in _AMISS for pair in by_family[family]]
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedLines:
-    """The verdicts on the ARKs of lines of input."""
-
-    verdicts: Sequence[Verdict | str | None]
-    """One a line: its verdict, why it holds no ARK, or None for one that was not asked about before an interrupt."""
-    was_interrupted: bool
-    decided: Mapping[tuple[str, str], Treated]
-    observed: Observed | None = None
-    """Where verdicts are to be explained: everything that was observed."""
-    mementos: Mapping[str, MementoRecord] = field(default_factory=dict)
-    """What an archive has of those that fail, by the URL that was asked for each."""
-    places: Mapping[tuple[str, str], Sequence[tuple[str, int | None]]] = field(default_factory=dict)
-    """Which documents of the store, and which of their pages, cite the first of those that fail."""
+    return _result(printed, judged.run, raised, pairs, lines or {})
 
 
 def judged_lines(
@@ -171,90 +137,29 @@ def judged_lines(
     resume: bool | None = None,
 ) -> JudgedLines:
     """Resolve the ARKs that were *mentions* in the lines *asked*, and judge them; raises as `checked` does."""
-    verdicts = _Verdicts()
-    was_interrupted = False
     with opened("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
         targets = _targets(mentions, begun.config)
-        try:
-            readings = readings_of_mentions((mention, url) for mention, (_, url) in targets.items())
-            run_id = _judged(begun, list(dict.fromkeys(targets.values())), verdicts, readings)
-        except audits.AuditInterrupted as stopped:
-            run_id, was_interrupted = stopped.run_id, True
-        observed = Observed(begun.store.observations(run_id)) if explain else None
-        decided = begun.store.treated(run_id)
-        mementos = _mementos(begun.store, run_id)
-        places = _places(begun.store, verdicts, decided)
+        readings = readings_of_mentions((mention, url) for mention, (_, url) in targets.items())
+        run = _run(begun, list(dict.fromkeys(targets.values())), readings, explain=explain)
 
     def verdict_on(mention: Mention) -> Verdict | None:
         ark, url = targets[mention]
-        verdict = verdicts.get((str(ark), url))
-        return verdict if verdict is not None or was_interrupted else unasked(ark, url)
+        verdict = run.verdicts.get((str(ark), url))
+        return verdict if verdict is not None or run.was_interrupted else unasked(ark, url)
 
-    results = [verdict_on(mention) if isinstance(mention, Mention) else mention for mention in mentions]
-    return JudgedLines(results, was_interrupted, decided, observed, mementos, places)
-
-
-class _Verdicts(dict[tuple[str, str], Verdict]):
-    """Verdicts by ARK and URL, in the order in which these were first judged."""
-
-    def hear(self, verdict: Verdict) -> None:
-        """One more, or one that was judged again as the run was interrupted."""
-        self[str(verdict.ark), verdict.request_url] = verdict
-
-
-def _judged(
-    begun: Begun,
-    targets: Sequence[Target],
-    verdicts: _Verdicts,
-    readings: Mapping[str, Sequence[CandidateReading]] | None = None,
-) -> int:
-    """The run, whose *verdicts* are heard; of one that is finished, once more from what it observed."""
-    store, run_id = begun.store, begun.finished
-    if run_id is None:
-        return audits.audit(
-            begun.config,
-            store,
-            command="check",
-            targets=targets,
-            readings=readings,
-            decision=begun.decision,
-            heard=verdicts.hear,
-        )
-    background = Background(load_registry(cache_folder()), readings or {}, closed=begun.config.closed_collections)
-    for verdict in verdicts_of_run(store, run_id, targets, background):
-        verdicts.hear(verdict)
-    return run_id
-
-
-def targets(asked: Sequence[str], config: Config) -> list[tuple[Ark, str]]:
-    """The ARKs in the lines *asked*, each once, with the URL that asks for its object. Raises `UserMistake`."""
-    return list(dict.fromkeys(_targets(_mentions_of(asked), config).values()))
-
-
-def _targets(mentions: Iterable[Mention | str], config: Config) -> dict[Mention, tuple[Ark, str]]:
-    return {
-        mention: (mention.ark, request_url(mention.repaired, mention.resolver, config.resolver))
-        for mention in mentions
-        if isinstance(mention, Mention)
-    }
+    return JudgedLines([verdict_on(one) if isinstance(one, Mention) else one for one in mentions], run)
 
 
 def checked_again(again: Sequence[KnownArk], config: Config, store_file: Path, *, explain: bool) -> CheckResult:
-    """Resolve ARKs of a store once more, where they were asked for before. Raises
-    `crawler.storage.store_errors.StoreError`.
+    """Resolve ARKs of a store once more, where they were asked for before.
 
     What was begun for the same ARKs, and killed before anything was judged, is resumed.
+    Raises `crawler.storage.store_errors.StoreError`.
     """
     targets = [(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again]
-    seeds = ["due", fingerprint([f"{due_ark.ark} {due_ark.request_url}" for due_ark in again])]
-    verdicts = _Verdicts()
-    was_interrupted = False
+    seeds = ["due", fingerprint([f"{ark} {url}" for ark, url in targets])]
     with opened("check", seeds, config, store_file, resume=None) as begun:
-        try:
-            run_id = _judged(begun, targets, verdicts)
-        except audits.AuditInterrupted as stopped:
-            run_id, was_interrupted = stopped.run_id, True
-        return _result_of_run(begun.store, run_id, verdicts, was_interrupted=was_interrupted, explain=explain)
+        return _result_by_url(_run(begun, targets, explain=explain))
 
 
 def checked_dataset(
@@ -271,88 +176,142 @@ def checked_dataset(
     and `extractors.shared_errors.UserMistake` for a command that contradicts the check that it is to resume, or
     for a dataset that can't be read.
     """
-    verdicts = _Verdicts()
-    was_interrupted = False
     with opened("check", [dataset.place, dataset.digest], config, store_file, resume=resume) as begun:
-        try:
-            run_id = _judged_dataset(begun, dataset, verdicts)
-        except audits.AuditInterrupted as stopped:
-            run_id, was_interrupted = stopped.run_id, True
         most = None if dataset.is_whole else MOST_PLACES  # then it is not known how many more there are
-        return _result_of_run(
-            begun.store, run_id, verdicts, was_interrupted=was_interrupted, explain=explain, most_places=most
-        )
+        return _result_by_url(_run(begun, dataset=dataset, explain=explain, most_places=most))
 
 
-def _judged_dataset(begun: Begun, dataset: DatasetDocuments, verdicts: _Verdicts) -> int:
-    """The run, whose *verdicts* are heard; of one that is finished, once more from what it observed."""
-    store, run_id = begun.store, begun.finished
-    if run_id is None:
-        return audits.audit(
-            begun.config,
-            store,
-            command="check",
-            dataset=dataset,
-            decision=begun.decision,
-            heard=verdicts.hear,
-        )
-    registry = load_registry(cache_folder())
-    targets = sorted((ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark))
-    readings = other_readings(store.open_mentions(run_id))
-    background = Background(registry, readings, closed=begun.config.closed_collections)
-    for verdict in verdicts_of_run(store, run_id, targets, background):
-        verdicts.hear(verdict)
-    return run_id
-
-
-def _result_of_run(
-    store: Store,
-    run_id: int,
-    verdicts: _Verdicts,
+def _run(
+    begun: Begun,
+    targets: Sequence[Target] | None = None,
+    readings: Mapping[str, Sequence[CandidateReading]] | None = None,
     *,
-    was_interrupted: bool,
+    dataset: DatasetDocuments | None = None,
     explain: bool,
     most_places: int | None = None,
-) -> CheckResult:
-    """The result of a check without lines of input: each ARK is named by the URL that asks for it."""
-    observed = Observed(store.observations(run_id)) if explain else None
+) -> CheckRun:
+    """Run a check of *targets*, or of a *dataset*; one that is finished is judged again by what it observed."""
+    verdicts: dict[Pair, Verdict] = {}
+
+    def hear(verdict: Verdict) -> None:
+        verdicts[_pair(verdict)] = verdict
+
+    store, config = begun.store, begun.config
+    was_interrupted = False
+    if begun.finished is not None:
+        run_id = begun.finished
+        registry = load_registry(cache_folder())
+        if targets is None:
+            targets = sorted((ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark))
+            readings = other_readings(store.open_mentions(run_id))
+        background = Background(registry, readings or {}, closed=config.closed_collections)
+        for verdict in verdicts_of_run(store, run_id, targets, background):
+            hear(verdict)
+    else:
+        try:
+            run_id = audits.audit(
+                config,
+                store,
+                command="check",
+                targets=targets,
+                readings=readings,
+                dataset=dataset,
+                decision=begun.decision,
+                heard=hear,
+            )
+        except audits.AuditInterrupted as stopped:
+            run_id, was_interrupted = stopped.run_id, True
     decided = store.treated(run_id)
-    mementos = _mementos(store, run_id)
-    places = {pair: some[:most_places] for pair, some in _places(store, verdicts, decided).items()}
-    results = [*verdicts.values()]
-    judged = JudgedLines(results, was_interrupted, decided, observed, mementos, places)
-    printed = [_row(verdict.request_url, verdict, observed, mementos) for verdict in results]
-    texts = [(verdict.request_url, verdict) for verdict in results]
-    return _result(printed, judged, _raised(results, decided), texts, {})
+    first_amiss = _amiss(verdicts.values(), decided)[:MOST_FAULTS]
+    places = store.places_of([_pair(verdict) for verdict in first_amiss])
+    return CheckRun(
+        verdicts,
+        was_interrupted,
+        decided,
+        Observed(store.observations(run_id)) if explain else None,
+        {record.request_url: record for record in store.mementos(run_id)},
+        {pair: some[:most_places] for pair, some in places.items()},
+    )
 
 
-def _raised(verdicts: Iterable[Verdict], decided: Mapping[tuple[str, str], Treated]) -> Iterator[str]:
+def _result_by_url(run: CheckRun) -> CheckResult:
+    """The result of a check without lines of input: each ARK is named by the URL that asks for it."""
+    verdicts = [*run.verdicts.values()]
+    printed = [_row(verdict.request_url, verdict, run) for verdict in verdicts]
+    return _result(printed, run, _raised(verdicts, run), [(verdict.request_url, verdict) for verdict in verdicts], {})
+
+
+def _result(
+    printed: Sequence[dict[str, Any]],
+    run: CheckRun,
+    raised: Iterable[str],
+    verdicts: Iterable[tuple[str, Verdict]],
+    lines: Mapping[str, Sequence[str]],
+) -> CheckResult:
+    """The result of a check, with each of *verdicts* next to what was asked."""
+    texts: defaultdict[Pair, list[str]] = defaultdict(list)
+    distinct: dict[Pair, Verdict] = {}
+    for text, verdict in verdicts:
+        distinct[_pair(verdict)] = verdict
+        if text not in texts[_pair(verdict)]:
+            texts[_pair(verdict)].append(text)
+    amiss = _amiss(distinct.values(), run.decided)
+
+    def fault(verdict: Verdict) -> Fault:
+        pair, outcome = _pair(verdict), verdict.object.outcome
+        words = failing_words(str(verdict.ark), outcome.value, is_silent=FAMILY_OF[outcome] is Family.UNREACHABLE)
+        in_lines = (line for text in texts[pair] for line in lines.get(text, ()))
+        return Fault(words, (*in_lines, *(place_words(*where) for where in run.places.get(pair, ()))))
+
+    return CheckResult(
+        printed,
+        run.was_interrupted,
+        tuple(raised),
+        count_words(run.decided),
+        faults=tuple(map(fault, amiss[:MOST_FAULTS])),
+        fault_count=len(amiss),
+        families=tuple(FAMILY_OF[verdict.object.outcome] for verdict in distinct.values()),
+        first_failing=texts[_pair(amiss[0])][0] if amiss else None,
+    )
+
+
+def _pair(verdict: Verdict) -> Pair:
+    return str(verdict.ark), verdict.request_url
+
+
+def _amiss(verdicts: Iterable[Verdict], decided: Mapping[Pair, Treated]) -> list[Verdict]:
+    """Those that fail, then those whose hosts are silent, but for known problems."""
+    raised = [one for one in verdicts if (treated := decided.get(_pair(one))) is None or not treated.is_known]
+    return [one for family in _AMISS for one in raised if FAMILY_OF[one.object.outcome] is family]
+
+
+def _raised(verdicts: Iterable[Verdict], run: CheckRun) -> Iterator[str]:
     """The outcomes for the object but for those of known problems."""
     for verdict in verdicts:
-        treated = decided.get((str(verdict.ark), verdict.request_url))
+        treated = run.decided.get(_pair(verdict))
         if treated is None or not treated.is_known:
             yield verdict.object.outcome
 
 
-def _places(
-    store: Store, verdicts: Mapping[tuple[str, str], Verdict], decided: Mapping[tuple[str, str], Treated]
-) -> Mapping[tuple[str, str], Sequence[tuple[str, int | None]]]:
-    """Where the store knows that the first of those are cited that fail."""
-    return store.places_of([_pair(pair) for pair in _amiss(verdicts.values(), decided)[:MOST_FAULTS]])
+def targets(asked: Sequence[str], config: Config) -> list[tuple[Ark, str]]:
+    """The ARKs in the lines *asked*, each once, with the URL that asks for its object. Raises `UserMistake`."""
+    return list(dict.fromkeys(_targets(_mentions_of(asked), config).values()))
 
 
-def _mementos(store: Store, run_id: int) -> dict[str, MementoRecord]:
-    return {record.request_url: record for record in store.mementos(run_id)}
+def _targets(mentions: Iterable[Mention | str], config: Config) -> dict[Mention, tuple[Ark, str]]:
+    return {
+        mention: (mention.ark, request_url(mention.repaired, mention.resolver, config.resolver))
+        for mention in mentions
+        if isinstance(mention, Mention)
+    }
 
 
-def _row(
-    text: str, verdict: Verdict, observed: Observed | None, mementos: Mapping[str, MementoRecord]
-) -> dict[str, Any]:
+def _row(text: str, verdict: Verdict, run: CheckRun) -> dict[str, Any]:
     works = FAMILY_OF[verdict.object.outcome] is Family.WORKS
-    memento = None if works else mementos.get(verdict.request_url)
+    memento = None if works else run.mementos.get(verdict.request_url)
     row = rows.verdict_row(text, verdict, memento)
-    if observed is not None:
-        row["explanation"] = explanation(verdict, observed.reasons_of(verdict), memento).row
+    if run.observed is not None:
+        row["explanation"] = explanation(verdict, run.observed.reasons_of(verdict), memento).row
     return row
 
 
