@@ -32,13 +32,13 @@ demo-anew: $(VENV)/installed
 	$(BIN)/arkaudit demo --out demo-report
 
 examples: demo-anew
-	$(BIN)/python -m arkaudit.demo.show demo-report/audit.db docs/examples
+	$(BIN)/python -m deploy.demo_examples demo-report/audit.db docs/examples
 
 picture: demo-anew
 	$(BIN)/python docs/pictures.py demo-report/index.html docs/images
 
 catalogues: $(VENV)/installed
-	$(BIN)/python -m reports.languages.catalogues
+	$(BIN)/python -m deploy.catalogues
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder

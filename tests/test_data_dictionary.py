@@ -10,8 +10,8 @@ from sqlalchemy import Column as StoredColumn
 from sqlalchemy import Table
 
 from crawler.model import schema
+from deploy.data_dictionary import main, page
 from extractors.dataset.columns import DATASET_TABLES, DatasetTable
-from reports.data_dictionary import main, page
 from reports.display import ColumnType
 from reports.tables import TABLES, TableDefinition
 
@@ -46,7 +46,7 @@ def described() -> dict[str, tuple[str, list[Row]]]:
 
 
 def test_the_page_is_made_from_the_definitions(tmp_path: Path) -> None:
-    assert PAGE.read_text("utf-8") == page(), "run: python -m reports.data_dictionary docs/data-dictionary.md"
+    assert PAGE.read_text("utf-8") == page(), "run: python -m deploy.data_dictionary docs/data-dictionary.md"
     main([str(tmp_path / "page.md")])
     assert (tmp_path / "page.md").read_text("utf-8") == page()
 

@@ -21,10 +21,11 @@ import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
-from arkaudit.demo.show import closing_words, configuration, examples, opening_words
+from arkaudit.demo.show import closing_words, configuration, opening_words
 from arkaudit.demo.web import LoopbackWeb
 from crawler.model.registry import CACHE_VARIABLE
 from crawler.model.resolving import request_target
+from deploy.demo_examples import examples
 from extractors.ark import Ark
 from extractors.extraction import extraction_of
 from tests.browser import browser_page

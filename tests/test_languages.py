@@ -23,6 +23,8 @@ import reports
 from arkaudit.config_files import ConfigError, load
 from crawler.model.observations import CONFORMANCE, ObjectOutcome
 from crawler.verdicts.spellings import SHOULDERS_A_RESOLVER
+from deploy.catalogues import TRANSLATED, extracted, kept, untranslated, updated
+from deploy.catalogues import text_of as text_of_catalogue
 from reports.definitions import NAAN_COLUMN, UNITS
 from reports.display import ColumnType
 from reports.exports import text_of, write_report
@@ -30,8 +32,6 @@ from reports.formats.report import Report
 from reports.frames import Frames, load_frames
 from reports.headline import Counts, headline
 from reports.languages import FOLDER, LANGUAGES, NAMES, Forms, Spoken
-from reports.languages.catalogues import TRANSLATED, extracted, kept, untranslated, updated
-from reports.languages.catalogues import text_of as text_of_catalogue
 from reports.page.document import page
 from reports.page.spoken import Texts, changes
 from reports.remediation.causes import Cause, Fault

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
-from crawler.verdicts.rule_page import SERVICES, TABLES, page
 from crawler.verdicts.rules import RuleTable, VerdictRule
 from crawler.verdicts.verdict import WITHOUT_RULES
+from deploy.rule_page import SERVICES, TABLES, page
 from tests.test_verdict import judged
 from tests.vectors import vectors
 
@@ -19,7 +19,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "verdicts.md"
 
 
 def test_the_page_about_verdicts_is_current() -> None:
-    assert PAGE.read_text("utf-8") == page(), "run: python -m crawler.verdicts.rule_page docs/verdicts.md"
+    assert PAGE.read_text("utf-8") == page(), "run: python -m deploy.rule_page docs/verdicts.md"
 
 
 @pytest.mark.parametrize("outcome", [*ObjectOutcome, *MetadataOutcome, *CommitmentOutcome], ids=repr)

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import pandas as pd
 from rich.console import Console
 
 from arkaudit.__main__ import OWN_PROCESS
 from arkaudit.demo.resolvers import HOSTS, TOO_SLOW_S
 from arkaudit.demo.web import SEED, LoopbackWeb
 from crawler.model.registry import CACHE_VARIABLE
-from reports.definitions import TableDefinition
 from reports.exports import check_out
-from reports.formats.comma_separated import csv_text
-from reports.formats.markdown_report import markdown
-from reports.formats.report import Report
-from reports.frames import load_frames
-from reports.summary import REQUESTS_SENT
-from reports.tables import TABLES
 
 #: What the demo's report is made of.
 FORMATS = ("html", "csv", "md")
@@ -111,52 +101,3 @@ def closing_words(out: Path) -> str:
         f"Open that page in a browser. The tables are in {out / 'tables'}, "
         f"every request and answer in {out / 'audit.db'}."
     )
-
-
-# The demo's report as examples for the documentation: what is the same in every run of the demo.
-
-#: Tables whose very rows depend on which answer came first (which ARK represents its shoulder is a matter of chance),
-#: or that hold nothing but times.
-LEFT_OUT = frozenset({"requests", "conformance", "outages", "persistence", "runs"})
-#: How often a host that is silent was asked depends on what else was going on.
-_ATTEMPTS = re.compile(r"; asked \d+ times(?:; before: [\w ,-]+)?")
-#: How long the attempts of a question took, and how many questions that made of an ARK.
-_TIMES = re.compile(r" over [0-9]+ s\b|[0-9]+ questions asked about [^;\n]*;? ?")
-
-
-#: When it was: the day of the demo, and its moments.
-_MOMENTS = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}:[0-9]{2} UTC)?")
-_SOME_DAY = "2026-11-01"
-
-
-def examples(store: Path) -> Mapping[str, str]:
-    """The files of the documentation by name: tables as CSV without columns of time and cost, and the summary.
-
-    All days are one. Left out are the columns that a definition says vary, the counts of requests and of attempts, and
-    the tables `LEFT_OUT`.
-    """
-    report = Report.of(load_frames(store))
-    tables = {
-        f"{definition.name}.csv": csv_text(_without_chance(report, definition))
-        for definition in TABLES
-        if definition.name not in LEFT_OUT
-    }
-    lines = (line for line in markdown(report).splitlines() if "requests sent" not in line)
-    texts = {**tables, "report.md": _MOMENTS.sub(_SOME_DAY, "\n".join(lines)) + "\n"}
-    return {name: _TIMES.sub("", _ATTEMPTS.sub("", text)) for name, text in texts.items()}
-
-
-def _without_chance(report: Report, definition: TableDefinition) -> pd.DataFrame:
-    table = report.tables[definition.name][[column.name for column in definition.columns if not column.varies]]
-    return table[table["measure"].ne(REQUESTS_SENT)] if definition.name == "summary" else table
-
-
-def write(store: Path, folder: Path) -> None:
-    """Bring the examples in *folder* up to date."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in examples(store).items():
-        (folder / name).write_bytes(text.encode())  # as it is: cells hold line breaks of every kind
-
-
-if __name__ == "__main__":
-    write(Path(sys.argv[1]), Path(sys.argv[2]))

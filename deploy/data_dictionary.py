@@ -1,6 +1,6 @@
 """Writes ``docs/data-dictionary.md``: every column that is stored or published, as its definition describes it.
 
-python -m reports.data_dictionary docs/data-dictionary.md
+python -m deploy.data_dictionary docs/data-dictionary.md
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _INTRODUCTION = """# Data dictionary
 
 Every column that is stored and every column that is published, with type, unit and meaning. This page is made from
 `crawler/model/schema.py`, `reports/tables.py` and `extractors/dataset/columns.py` by
-`python -m reports.data_dictionary docs/data-dictionary.md`.
+`python -m deploy.data_dictionary docs/data-dictionary.md`.
 
 The tokens (outcomes, kinds, roles) are defined in `crawler/model/outcomes.py` and `crawler/model/observations.py`.
 ARK, NAAN and the three services are those of draft-kunze-ark-38. A cell without a value is NULL in the

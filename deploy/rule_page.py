@@ -1,6 +1,6 @@
 """Writes ``docs/verdicts.md``: for each outcome the rules that lead to it, and for each rule the facts it rests on.
 
-python -m crawler.verdicts.rule_page docs/verdicts.md
+python -m deploy.rule_page docs/verdicts.md
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SERVICES = (
 FACTS = (AnswerFacts, PageWords, ObjectFacts, ClosedFacts, MetadataFacts, CommitmentFacts, StatementFacts)
 _INTRODUCTION = """# How a verdict comes about
 
-This page is made from the rules in `crawler/verdicts/` by `python -m crawler.verdicts.rule_page docs/verdicts.md`.
+This page is made from the rules in `crawler/verdicts/` by `python -m deploy.rule_page docs/verdicts.md`.
 
 Each answer is read once into *facts*. Questions and verdicts rest on these facts. A verdict on a service is the outcome
 of the first rule that holds; its evidence names the rule's facts in words. "2020" is draft-castelan-ark-uri, "2023" is

@@ -1,6 +1,6 @@
 """What the catalogues hold: every sentence of a report, taken from the code and the template; for those who translate.
 
-``python -m reports.languages.catalogues`` brings each ``.po`` file up to date: new sentences stand there without a
+``python -m deploy.catalogues`` brings each ``.po`` file up to date: new sentences stand there without a
 translation, and those that are said no more are gone.
 """
 
