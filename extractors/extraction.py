@@ -21,8 +21,8 @@ from extractors.mentions.citations import (
     linked_arks,
     malformed_findings,
 )
+from extractors.mentions.clean import holds_no_label
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
-from extractors.mentions.no_label import holds_no_label
 from extractors.mentions.unresolved import UnresolvedMention, decided_again, unresolved_mentions
 from extractors.suggestions import suggestions
 from extractors.wraps.evidence import Evidence

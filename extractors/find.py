@@ -15,11 +15,10 @@ import regex
 from extractors.ark import Ark
 from extractors.columns import TextColumn, columns_of, lines_between
 from extractors.document_model import Block, Role
-from extractors.mentions.clean import clean_mention, clean_value, has_hints, is_no_label, may_hide_label
+from extractors.mentions.clean import clean_mention, clean_value, has_hints, holds_no_label, is_no_label, may_hide_label
 from extractors.mentions.forward import Reader
 from extractors.mentions.labels import LabelSigns, label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
-from extractors.mentions.no_label import holds_no_label
 from extractors.repair import ODD_BLANK, UNSPACED, offset_map
 from extractors.wraps.evidence import Evidence
 

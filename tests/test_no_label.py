@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from extractors.document_model import Block
 from extractors.find import read_fully
-from extractors.mentions import no_label as no_label_in_text
+from extractors.mentions import clean
 from extractors.readers.markup import html
 from extractors.readers.markup.html import read_html
 from extractors.readers.markup.no_label import holds_no_label, nests_little
@@ -220,17 +220,17 @@ TEXTS = st.lists(
 @example("  1 a\xad\n  2 rk\xa0:/12148/bpt6k10\n" * 4)
 @given(TEXTS)
 def test_no_text_has_an_ark_of_which_it_is_said_that_it_has_no_label(text):
-    if no_label_in_text.holds_no_label(text):
+    if clean.holds_no_label(text):
         assert not list(read_fully(Block(text), Evidence(), {}))
 
 
 def test_what_stands_in_a_column_is_no_less_a_label():
     lines = ["Irak: of Noah    see a scan   ", "in the book of   Denmark: ark  ", "this and that    :/12148/x5 is  "]
     text = "\n".join(lines * 3)
-    assert not no_label_in_text.holds_no_label(text)
+    assert not clean.holds_no_label(text)
 
 
 def test_no_vector_has_an_ark_of_which_it_is_said_that_it_has_no_label():
-    texts = [text for text in met() if no_label_in_text.holds_no_label(text)]
+    texts = [text for text in met() if clean.holds_no_label(text)]
     assert texts  # there are some without an ARK
     assert not [text for text in texts if list(read_fully(Block(text), Evidence(), {}))]

@@ -13,6 +13,7 @@ from extractors.ark import Ark
 from extractors.checkchar import Zones
 from extractors.document_model import Block, Role
 from extractors.mentions.forward import is_placeholder, shorter_names
+from extractors.mentions.labels import label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention
 from extractors.wraps.rules import ANOTHER_BEGINS
 from extractors.wraps.wrap import Confidence
@@ -66,6 +67,8 @@ _CONTEXT_CHARS = 60
 
 #: Characters before a colon that are no k, nor what may stand between a k and its colon, nor the mark of a quoted line.
 _NOT_K = frozenset("\"'()[]{}<,.!?=~@$^`+:_")
+#: Wider than the regions of a text in which its labels are read (`extractors.find`).
+_NEAR_CHARS = 1000
 _LETTERS_AND_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
 _NOT_R = _LETTERS_AND_DIGITS - frozenset("rR")
 _NOT_A = _LETTERS_AND_DIGITS - frozenset("aA")
@@ -153,6 +156,23 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
     )  # fmt: skip
 
 
+def holds_no_label(text: str) -> bool:
+    """Return whether surely no label is in *text*: it has no sign of one, or none that may be one.
+
+    >>> holds_no_label("The Ark of Noah, a mark: dark:blue, a work: 3, Park/Lane")
+    True
+    >>> any(map(holds_no_label, ["an ark:/12148/x5", "ar-\\n  k:/12148/x5", "ar%6B%3A", "ar&shy;k :"]))
+    False
+    """
+    may_hide = has_hints(text) and may_hide_label(text, 0, len(text))
+    for sign in label_signs(text):
+        if text[sign] != ":" or not is_no_label(text, sign):
+            return False
+        if may_hide and may_hide_label(text, max(0, sign - _NEAR_CHARS), sign + _NEAR_CHARS):
+            return False
+    return True
+
+
 def is_no_label(text: str, sign: int) -> bool:
     """Return whether the colon at *sign*, one of `label_signs`, is surely none of a label.
 
@@ -169,7 +189,7 @@ def is_no_label(text: str, sign: int) -> bool:
     if before in "kK":
         word = text[max(0, sign - 4) : sign - 1]
         if len(word) < 3:
-            return False
+            return len(word) < 2  # the text begins with it
         if word[2] in _NOT_R or (word[2] in "rR" and word[1] in _NOT_A):
             return True
         is_another_word = word[1:] in _LAST_OF_WORDS and word[0] in _NOT_K_BEFORE_BLANK and word[0].isalpha()

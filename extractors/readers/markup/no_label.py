@@ -20,10 +20,9 @@ from extractors.readers.markup.targets import BETWEEN, WORD_BEFORE, ends_of_ark
 #: Full-width forms, and the Kelvin sign.
 _WIDE = (range(0xFF00, 0xFFF0), range(0x212A, 0x212B))
 _LETTERS = "aArRkK\uff21\uff41\uff32\uff52\uff2b\uff4b\N{KELVIN SIGN}"
-#: References without a semicolon; some of them may stand within a word: ``ar&shyk:``.
-_UNENDED = re.compile(rf"&([A-Za-z][A-Za-z0-9]*+[{_LETTERS}]?)(?!;)")
-_LETTER_SET = frozenset(_LETTERS)
-_KNOWN_UNENDED = tuple(name for name in html5 if not name.endswith(";"))
+_KNOWN_UNENDED = "|".join(name for name in html5 if not name.endswith(";"))
+#: A reference without its semicolon before a letter of the word, as HTML reads it: ``ar&shyk:``.
+_PARTS_WORD = re.compile(rf"&(?:{_KNOWN_UNENDED})[{_LETTERS}]")
 #: Those by name that may be part of an escaped letter (``&percnt;6b``). Behind the word, any reference is a doubt.
 _NAMED = re.compile("&(?:percnt|bsol)")
 _NUMERIC = re.compile("&#([xX]?)([0-9a-fA-F]+)")
@@ -31,7 +30,7 @@ _UNENDED_NUMERIC = re.compile(f"&#(?:[0-9]+|[xX][0-9a-fA-F]+)(?=[{_LETTERS}])")
 _ESCAPING = frozenset("%\\")
 
 _BEHIND = regex.compile(rf"(?: <[^<>]*+> | {BETWEEN} | / )*+ [:&<]?", regex.VERBOSE)
-_REFERENCE = rf"&(?: [0-9A-Za-z]{{1,32}}; | \#[xX]?[0-9A-Fa-f]{{1,32}};? | {'|'.join(_KNOWN_UNENDED)} )"
+_REFERENCE = rf"&(?: [0-9A-Za-z]{{1,32}}; | \#[xX]?[0-9A-Fa-f]{{1,32}};? | {_KNOWN_UNENDED} )"
 _BEFORE = regex.compile(rf"(?r)(?: <[^<>]*> | {BETWEEN} | {_REFERENCE} )*", regex.VERBOSE)
 _MOST_BEFORE = 2000
 _TAG = re.compile("<[^<>]*>")
@@ -55,21 +54,9 @@ _OF_AN_ESCAPE = frozenset("bB")
 
 #: libxml2 reads 2,048 open elements, some of which it adds itself.
 _SURE_DEPTH = 2000
-_EMPTY_ELEMENTS = frozenset(["area", "base", "br", "col", "hr", "img", "input", "link", "meta", "param"])
 #: An element that holds nothing but text. (Where it is no element, as in a value, its tag is not one of those begun.)
 _LEAF = re.compile(
     r"""<([a-zA-Z]++)(?:[ \t\n\r][^<>"']*+(?:"[^<>"]*+"[^<>"']*+|'[^<>']*+'[^<>"']*+)*+)?>[^<>]*+</\1>"""
-)
-#: A tag; or a comment or script, in which there are none.
-_ELEMENT = re.compile(
-    r"""
-    <(?: !-- [^-]*+ (?: -(?!->) [^-]*+ )*+
-       | [!?] [^<>]*+ (?P<is_unsure> < )?
-       | (?P<raw> (?i: script | style ) )\b [^<]*+ (?: <(?! / (?i: (?P=raw) )\b ) [^<]*+ )*+ (?: </ (?i: (?P=raw) ) )?
-       | (?P<closes> /? ) (?P<name> [a-zA-Z][^\ \t\n\r/<>]*+ ) (?: [^>"']++ | "[^"]*+" | '[^']*+' )*+
-    )
-    """,
-    re.VERBOSE,
 )
 
 
@@ -84,7 +71,7 @@ def holds_no_label(source: str) -> bool:
     """
     if "\0" in source:
         return False
-    if "&" in source and (_NAMED.search(source) or _spells_letters(source) or _parts_word(source)):
+    if "&" in source and (_NAMED.search(source) or _spells_letters(source) or _PARTS_WORD.search(source)):
         return False
     return not any(_may_be_label(source, end) for end in ends_of_ark(source))
 
@@ -92,28 +79,12 @@ def holds_no_label(source: str) -> bool:
 def nests_little(source: str) -> bool:
     """Return whether the elements of a page surely don't nest so deeply that its parser gives up.
 
-    An end tag is taken to close nothing but the element that was opened last, which is never too few open ones.
-
-    >>> nests_little("<p>" * 1000 + "<br>" * 3000), nests_little("<p>" * 3000), nests_little("<b>x</b>" * 3000)
-    (True, False, True)
+    >>> nests_little("<p>" * 3000), nests_little("<b>x</b>" * 3000)
+    (False, True)
     """
     begun = source.count("<") - source.count("</")
     leaves = islice(_LEAF.finditer(source), max(0, begun - _SURE_DEPTH))  # so many are enough
-    if begun - sum(1 for _ in leaves) <= _SURE_DEPTH:
-        return True
-    opened: list[str] = []
-    for found in _ELEMENT.finditer(source):
-        if found["is_unsure"]:
-            return False
-        name = (found["name"] or "").lower()
-        if not found["closes"]:
-            if name and name not in _EMPTY_ELEMENTS:
-                opened.append(name)
-                if len(opened) > _SURE_DEPTH:
-                    return False
-        elif opened and opened[-1] == name:
-            opened.pop()
-    return True
+    return begun - sum(1 for _ in leaves) <= _SURE_DEPTH
 
 
 def _spells_letters(source: str) -> bool:
@@ -138,21 +109,6 @@ def _is_of_word(x: str, digits: str) -> bool:
     if code < 128:
         return chr(code).isalnum() or chr(code) in _ESCAPING
     return any(code in wide for wide in _WIDE)
-
-
-def _parts_word(source: str) -> bool:
-    """Return whether a reference without its semicolon may stand before a letter of the word, as HTML reads it."""
-    return any(map(_is_before_letter, set(_UNENDED.findall(source))))
-
-
-@lru_cache(maxsize=1024)
-def _is_before_letter(name: str) -> bool:
-    """Return whether HTML knows a beginning of *name* behind which an a, r or k stands.
-
-    >>> _is_before_letter("shyrk"), _is_before_letter("nbspark"), _is_before_letter("page"), _is_before_letter("reg")
-    (True, True, False, False)
-    """
-    return any(name.startswith(known) and name[len(known) : len(known) + 1] in _LETTER_SET for known in _KNOWN_UNENDED)
 
 
 def _may_be_label(source: str, end: int) -> bool:
